@@ -1,4 +1,4 @@
-/* ablate.c - attn-cli ablate: does a part of the model matter. */
+/* ablate.c - attn-cli ablate: finds out whether a part of the model matters. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
@@ -24,14 +24,14 @@ const struct command command_ablate = {
     .work = ablate,
 };
 
-/* Texts of a file, one per line, from which means or rows are taken. */
+/* The texts of a file, one per line, from which means or rows are computed. */
 struct references {
-    struct text text;         /* owns; the file */
-    struct attn_input *items; /* [n] owns; its lines */
+    struct text text;         /* owned; the file */
+    struct attn_input *items; /* owned; [n] its lines */
     size_t n;
 };
 
-/* Reads the lines of PATH that are not empty; "-" is standard input. */
+/* Reads the lines of PATH, without empty ones. PATH "-" is standard input. */
 static enum attn_status references_read(const char *path, struct references *references,
                                         struct attn_error *err)
 {

@@ -1,4 +1,4 @@
-/* align.c - attn-cli align: which word is which. */
+/* align.c - attn-cli align: finds which source word belongs to which word. */
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -29,8 +29,8 @@ const struct command command_align = {
     .work = align,
 };
 
-/* Lets the lines of items go to standard output, or their rows to the file of --csv or --jsonl, in
- * *FORM. */
+/* Decides where the links of items are written, one by one: to standard output, or as rows to the
+ * file of --csv or --jsonl. Sets *form to their format. */
 static enum attn_status list_links(struct question_args *args, struct question *question,
                                    enum attn_each_form *form, struct attn_error *err)
 {
@@ -55,7 +55,7 @@ static enum attn_status list_links(struct question_args *args, struct question *
     return ATTN_OK;
 }
 
-/* Opens the host, and the items or two texts. */
+/* Opens the host, and the items or the two texts. */
 static enum attn_status open_inputs(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
@@ -75,7 +75,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     return question_read(question, err);
 }
 
-/* Finds when tokens were spoken, from an array. */
+/* Finds when each token was spoken, from an array of cross-attention. */
 static enum attn_status find_times(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->call->args;
@@ -86,7 +86,7 @@ static enum attn_status find_times(struct question *question, struct attn_error 
         "times");
     enum attn_status status;
 
-    question->name = NULL; /* it has no pictures */
+    question->name = NULL; /* this table has no pictures */
     if (other || args->prompt.plain.n > 0)
         return refuse(err, NULL, "%s%s has no effect with --times, which reads an array",
                       other ? "--" : "", other ? other : "a text");

@@ -1,4 +1,4 @@
-/* attend.c - attn-cli attend: attention on arrays. */
+/* attend.c - attn-cli attend: computes attention from arrays. */
 #include "cmd/args/effects.h"
 #include "cmd/args/request.h"
 #include "cmd/line/options.h"
@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Paths, or NULL. */
+/* Paths of the arrays; NULL: not given. */
 struct arrays_args {
     const char *q, *k, *v, *x, *scores;
 };
 
-/* Names of queries and keys: files of lines, or NULL. */
+/* Paths of files with the names of queries and keys, one per line; NULL: not given. */
 struct label_args {
     const char *queries, *keys;
 };
@@ -25,18 +25,18 @@ struct attend_args {
     struct arrays_args arrays;
     const char *measures; /* NULL: not given */
     struct label_args labels;
-    struct attn_request asked; /* the selection */
+    struct attn_request asked; /* which tensors are wanted */
     struct request_args request;
 };
 
-/* The lines of one file. */
+/* The lines of a file with labels. */
 struct label_file {
     struct text text;
-    const char **items; /* [list.n] owns; where each line begins in the text */
-    size_t *sizes;      /* [list.n] owns */
+    const char **items; /* owned; [list.n] the start of each line in the text */
+    size_t *sizes;      /* owned; [list.n] the length of each line */
 };
 
-/* The arrays that were given; with --x only q. */
+/* The arrays that were read. With --x there is only `q`. */
 struct attend_arrays {
     struct attn_ndarray q, k, v, scores;
     struct label_file query_labels, key_labels;
@@ -141,7 +141,7 @@ static enum attn_status check_arrays(const struct arrays_args *args, struct attn
     return ATTN_OK;
 }
 
-/* Refuses options without an effect. */
+/* Refuses options that would have no effect. */
 static enum attn_status check_use(const struct call *call, struct attn_error *err)
 {
     const struct attend_args *args = call->args;
@@ -164,7 +164,7 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Reads PATH into ARRAY, unless it is NULL; then *given points to it. */
+/* Reads PATH into ARRAY and sets *given to it. Does nothing if PATH is NULL. */
 static enum attn_status read_array(const char *path, const char *axes, struct attn_ndarray *array,
                                    const struct attn_ndarray **given, struct attn_error *err)
 {
@@ -191,7 +191,7 @@ static enum attn_status read_arrays(const struct arrays_args *args, struct atten
 
 /* --- Labels ----------------------------------------------------------------------------------- */
 
-/* Reads the lines of PATH, unless it is NULL; LIST borrows them. */
+/* Reads the lines of PATH into FILE; LIST borrows them. Does nothing if PATH is NULL. */
 static enum attn_status read_labels(const char *path, struct label_file *file,
                                     struct attn_label_list *list, struct attn_error *err)
 {
@@ -229,7 +229,7 @@ static void release_labels(struct label_file *file)
 
 /* --- Measures --------------------------------------------------------------------------------- */
 
-/* Reads the list of measures, and refuses what shows something else. */
+/* Parses the list of measures, and refuses options that show something other than measures. */
 static enum attn_status check_measures(const char *list, const struct call *call,
                                        attn_measure_set *measures, struct attn_error *err)
 {
@@ -250,7 +250,7 @@ static enum attn_status check_measures(const char *list, const struct call *call
     return ATTN_OK;
 }
 
-/* Computes the pattern and writes the table of its heads. */
+/* Computes the pattern, and writes the table with the measures of its heads. */
 static enum attn_status measure(struct served *served, attn_measure_set measures,
                                 struct attn_error *err)
 {
@@ -261,7 +261,7 @@ static enum attn_status measure(struct served *served, attn_measure_set measures
     tables.output = served->args->output;
     tables.picture = served->args->picture;
     served->request.selection.sites = "pattern";
-    served->request.outputs.n = 0; /* of tensors */
+    served->request.outputs.n = 0; /* no tensors are written */
     ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
     ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
     status = tables_sort(&tables, &table, err);

@@ -1,4 +1,4 @@
-/* attribute.c - attn-cli attribute: which part of the model writes a logit. */
+/* attribute.c - attn-cli attribute: finds which part of the model contributes to a logit. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
@@ -13,10 +13,10 @@
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
 
-/* The memory that the work owns. */
+/* Memory that the command frees at its end. */
 struct taken {
     struct attn_generation made;
-    struct attn_table *lens; /* over a picture of cells */
+    struct attn_table *lens; /* shown above a picture of cells */
 };
 
 static enum attn_status attribute(struct call *call, struct attn_error *err);
@@ -31,8 +31,8 @@ const struct command command_attribute = {
     .work = attribute,
 };
 
-/* Whether there are several targets: tokens that follow the text, or those of a text with a source.
- */
+/* Returns true if there are several targets: the tokens that follow the text or, if there is a
+ * source, the tokens of the text. */
 static bool is_continued(const struct call *call)
 {
     const struct question_args *args = call->args;
@@ -50,7 +50,7 @@ static bool is_of_cells(enum attn_attribute_method method)
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;
 }
 
-/* Lets the request be about the text and what follows it. */
+/* Makes the request run over the text and its continuation. */
 static enum attn_status continue_text(struct question *question, struct attn_attribute_args *how,
                                       struct attn_generation *made, struct attn_error *err)
 {
@@ -86,15 +86,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
     if (tables->order.sort && how->by_token)
-        how->n_most = SIZE_MAX; /* they are sorted before they are counted */
+        how->n_most = SIZE_MAX; /* sorted before they are limited */
     ATTN_TRY(question_begin(question, err));
     text = question->request.input;
     if (is_continued(question->call))
         ATTN_TRY(continue_text(question, how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, how, &question->table, err));
     how->n_most = tables_limit(question->call, tables);
-    question->picture.texts[0] =
-        (struct attn_figure_text){.text = text.text, .n = text.n_text}; /* what follows it is not */
+    question->picture.texts[0] = (struct attn_figure_text){
+        .text = text.text, .n = text.n_text}; /* without its continuation */
     if (how->n_target > 0) {
         question->drawn = question->table;
         question->table = NULL;

@@ -1,4 +1,4 @@
-/* batch.c - attn-cli batch: many texts, one process. */
+/* batch.c - attn-cli batch: runs many texts in one process. */
 #include "cmd/args/attention.h"
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
@@ -21,12 +21,12 @@
 #define EXAMPLE "attn-cli batch -m fable --lines sentences.txt"
 
 struct batch_args {
-    struct text_list inputs; /* arguments that are no options: one file at most */
+    struct text_list inputs; /* arguments that are not options: at most one file */
     struct attn_batch_args asked;
-    int64_t progress;          /* seconds; 0: not given */
-    struct prompt_args prompt; /* how texts are read */
-    const char *output;        /* where the lines of JSON go; NULL or "-": standard output */
-    struct named_list others;  /* paths of the other outputs by the names of formats */
+    int64_t progress;          /* in seconds; 0: not given */
+    struct prompt_args prompt; /* how each text is read */
+    const char *output;        /* path of the JSON lines; NULL or "-": standard output */
+    struct named_list others;  /* paths of the other outputs, named by their formats */
     struct model_args model;
     struct attn_attention_args attention;
     struct attn_edit_texts edits;
@@ -84,7 +84,7 @@ static const struct option_group table_options = OPTION_GROUP("Output", table_ro
 static const struct option_group archive_options = OPTION_GROUP("Output", archive_rows);
 static const struct option_group progress_options = OPTION_GROUP("Other", progress_rows);
 
-/* The group of a list of batch/batch_params.h. */
+/* The group of options for a parameter list of batch/batch_params.h. */
 #define GROUP_OF(list)                                                                             \
     (&(const struct option_group){.params = &(list), .offset = offsetof(struct batch_args, asked)})
 
@@ -148,7 +148,7 @@ const struct command command_batch = {
     .work = run_batch,
 };
 
-/* A batch on its way. */
+/* The state of the command. */
 struct batch {
     struct call *call;
     struct batch_args *args;
@@ -160,8 +160,8 @@ struct batch {
     struct attn_many_options many;
     struct attn_batch_options options;
     struct attn_batch *batch;
-    bool has_begun; /* records are computed */
-    double emitted; /* seconds; when the last line of --progress was printed */
+    bool has_begun; /* the computation has begun */
+    double emitted; /* when the last line of --progress was printed, in seconds */
 };
 
 /* --- Options --------------------------------------------------------------------------------- */
@@ -184,7 +184,8 @@ static enum attn_status check(struct call *call, struct attn_error *err)
     return attn_attention_args_check(&args->attention, err);
 }
 
-/* Keeps the command line, and the options that shape the results, wherever they go. */
+/* Stores the command line for a later --resume, with those options that change results, but not the
+ * paths of outputs. */
 static enum attn_status begin_restart(struct batch *batch, struct attn_error *err)
 {
     static const struct restart_form form = {
@@ -200,7 +201,7 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     return ATTN_OK;
 }
 
-/* How many of the other outputs go to standard output. */
+/* Counts the other outputs that go to standard output. */
 static enum attn_status count_standard(const struct batch_args *args, size_t *n,
                                        struct attn_error *err)
 {
@@ -219,8 +220,8 @@ static enum attn_status count_standard(const struct batch_args *args, size_t *n,
     return ATTN_OK;
 }
 
-/* Where the outputs go. The first is the lines of JSON, or the table that goes to standard output
- * instead of them. */
+/* Lists the outputs. The first is the JSON lines, or the table that is written to standard output
+ * instead. */
 static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
@@ -244,7 +245,7 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Whether lines of JSON are written: a table may take standard output instead of them. */
+/* Returns true if JSON lines are written. They are not if a table takes standard output. */
 static bool has_lines(const struct batch_args *args)
 {
     const char *csv = named_list_find(&args->others, "csv");
@@ -253,7 +254,7 @@ static bool has_lines(const struct batch_args *args)
     return args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
 }
 
-/* Refuses --top and --next where no output has what they ask for. FIELDS are those of --fields. */
+/* Refuses --top and --next if no output shows predictions. FIELDS is the set of --fields. */
 static enum attn_status check_predictions(const struct batch_args *args,
                                           attn_record_field_set fields, struct attn_error *err)
 {
@@ -274,7 +275,7 @@ static enum attn_status check_predictions(const struct batch_args *args,
     return ATTN_OK;
 }
 
-/* Refuses a selection where no output has heads. FIELDS are those of --fields. */
+/* Refuses --layers and --heads if no output has heads. FIELDS is the set of --fields. */
 static enum attn_status check_selection(const struct batch *batch, attn_record_field_set fields,
                                         struct attn_error *err)
 {
@@ -287,7 +288,7 @@ static enum attn_status check_selection(const struct batch *batch, attn_record_f
                   given);
 }
 
-/* Refuses measures and predictions that no output has, or no record. */
+/* Refuses measures and predictions that no output shows, and fields that no record would have. */
 static enum attn_status check_fields(const struct batch *batch, attn_record_field_set fields,
                                      struct attn_error *err)
 {
@@ -311,7 +312,7 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
     return ATTN_OK;
 }
 
-/* Refuses options for outputs that are not written. */
+/* Refuses options that only affect outputs that are not written. */
 static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
@@ -328,7 +329,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
     return ATTN_OK;
 }
 
-/* What is asked of every record. */
+/* Fills the request that is run for each text. */
 static enum attn_status fill_request(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
@@ -398,7 +399,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
     return attn_batch_open(options, &batch->batch, err);
 }
 
-/* Runs the batch, and says what came of it. */
+/* Runs the batch, and notes how many records were written and how many failed. */
 static enum attn_status run_all(struct batch *batch, struct attn_error *err)
 {
     const bool is_quiet = batch->args->running.is_quiet;
@@ -409,7 +410,7 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
     progress_clear();
     attn_quantity_count(result.n_record, all);
-    if (result.is_abandoned) /* the reader has closed the pipe */
+    if (result.is_abandoned) /* the reader closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
         if (result.can_resume && !is_quiet)

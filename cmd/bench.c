@@ -1,4 +1,5 @@
-/* bench.c - attn-cli bench: how fast a model runs here, as shares of what the machine can do. */
+/* bench.c - attn-cli bench: measures how fast a model runs here, relative to the limits of the
+ * machine. */
 #include "cmd/args/model.h"
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
@@ -21,11 +22,11 @@ struct bench_args {
     struct model_args model;
     struct running_args running;
     const char *parts;
-    double seconds; /* below 0: not given */
+    double seconds; /* negative: not given */
     int format;     /* enum bench_format */
 };
 
-/* The machine that was measured. */
+/* Describes the machine on which the benchmark runs. */
 struct machine {
     struct attn_processor processor;
     char products[ATTN_GEMM_LIBRARY_SIZE];
@@ -126,7 +127,7 @@ static enum attn_status print_machine_json(const struct bench *bench, struct att
     attn_json_text(attn_json_key(&json, "products"), machine->products);
     attn_json_text(attn_json_key(&json, "compiler"), "gcc " __VERSION__);
     attn_json_text(attn_json_key(&json, "version"), ATTN_VERSION);
-    attn_json_begin(attn_json_key(&json, "rows"), '['); /* which come one by one */
+    attn_json_begin(attn_json_key(&json, "rows"), '['); /* added as they are measured */
     status = print_buffer(bench->out, &text, err);
     attn_buffer_release(&text);
     return status;
@@ -146,8 +147,8 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
                                "processor,features,threads,products,version\n");
         return ATTN_OK;
     }
-    /* "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f", without what is
-     * not known. */
+    /* for example "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f";
+     * unknown parts are left out */
     print_text(bench->out, processor->name);
     if (processor->n_core > 0)
         print(bench->out, "; %zu core%s", processor->n_core, processor->n_core == 1 ? "" : "s");
@@ -163,7 +164,7 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* A number with three significant digits, in a column of 8; blank for 0. */
+/* Prints a number with three significant digits, 8 columns wide; blanks for 0. */
 static void print_figure(struct attn_sink *out, double value)
 {
     if (value <= 0)
@@ -172,7 +173,7 @@ static void print_figure(struct attn_sink *out, double value)
         print(out, "%8.*f", value < 10 ? 2 : value < 100 ? 1 : 0, value);
 }
 
-/* Columns of the table. */
+/* The indices of the table's columns. */
 enum { PART, NAME, SECONDS, SHARE, GFLOPS, GBYTES, ROUNDS, LIMIT_GFLOPS, LIMIT_GBYTES };
 
 static double real_of(const struct bench *bench, size_t row, size_t column)
@@ -200,7 +201,7 @@ static void print_text_row(struct bench *bench, size_t row)
     print_text(out, "\n");
 }
 
-/* With quotes around every text, whether or not it holds a comma. */
+/* Texts are always quoted, whether or not they have commas. */
 static void print_csv_row(struct bench *bench, size_t row)
 {
     const struct machine *machine = &bench->machine;
@@ -216,7 +217,8 @@ static void print_csv_row(struct bench *bench, size_t row)
           machine->processor.features, machine->n_thread, machine->products, ATTN_VERSION);
 }
 
-/* The range of a column's numbers above 0; FIRST > LAST when it has none. */
+/* Sets *first and *last to the least and the largest positive number of a column. If it has none,
+ * *first > *last. */
 static void find_range(const struct bench *bench, size_t column, double *first, double *last)
 {
     *first = (double)INFINITY, *last = 0;
@@ -263,7 +265,8 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
     options.gemm = running_gemm();
     options.isa = running_isa();
     status = attn_bench_run(&options, err);
-    if (status == ATTN_IO && attn_sink_is_closed_pipe(bench->out)) { /* the reader is gone */
+    /* the reader closed the pipe */
+    if (status == ATTN_IO && attn_sink_is_closed_pipe(bench->out)) {
         *err = (struct attn_error){0};
         return ATTN_OK;
     }
@@ -279,7 +282,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
         return ATTN_OK;
     find_range(bench, LIMIT_GFLOPS, &flops[0], &flops[1]);
     find_range(bench, LIMIT_GBYTES, &bytes[0], &bytes[1]);
-    if (flops[1] > 0) /* limits of the machine, measured beside the rows */
+    if (flops[1] > 0) /* limits of the machine, measured together with the rows */
         print(bench->out,
               "\nlimits beside the rows: %.0f to %.0f GF/s on registers, %.1f to %.1f GB/s read\n",
               flops[0], flops[1], bytes[0], bytes[1]);

@@ -1,12 +1,13 @@
 /*
  * completion.c - attn-cli completion: completes command lines. The script of a shell passes the
- * words of the line to `attn-cli completion --complete -- WORD...`, the last one to be completed,
- * and adds what that prints. Everything comes from the table of commands and their options.
+ * words of the line to `attn-cli completion --complete -- WORD...`, where the last word is the one
+ * to complete, and offers what that prints. The proposals come from the table of commands and their
+ * options.
  *
  * The first line of the answer is "KIND SIZE". KIND is `words`, or `file` or `directory` if the
- * shell completes paths as well. SIZE is the number of bytes of the last word that come before the
- * completed part, as in --load=m and pattern,resid_p. Each other line is one proposal for that
- * part, maybe with a tab and a description.
+ * shell completes paths as well. SIZE is the number of bytes of the last word before the part to
+ * complete, for example 7 in --load=m. Each other line is a proposal for that part, with an
+ * optional description after a tab.
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
@@ -23,21 +24,21 @@
 
 /* --- values ----------------------------------------------------------------------------------- */
 
-/* An answer on its way. */
+/* The state of a completion. */
 struct answer {
     struct attn_sink *out;
-    const char *word; /* the last word of the line */
-    const char *part; /* the end of WORD that is completed */
+    const char *word; /* the last word of the command line */
+    const char *part; /* the end of `word`, which is to be completed */
 };
 
-/* Prints the first line. KIND is "words", "file" or "directory". */
+/* Prints the first line of the answer. KIND is "words", "file" or "directory". */
 static void print_kind(const struct answer *answer, const char *kind)
 {
     print(answer->out, "%s %zu\n", kind, (size_t)(answer->part - answer->word));
 }
 
-/* Proposes NAME [size] if the user may be typing it. HELP, up to its first break, describes it, or
- * is NULL. */
+/* Prints NAME [size] as a proposal if it begins with what the user has typed. HELP describes it up
+ * to its first ';' or ':'; or NULL. */
 static void propose(const struct answer *answer, const char *name, size_t size, const char *help)
 {
     const size_t typed = strlen(answer->part);
@@ -50,8 +51,8 @@ static void propose(const struct answer *answer, const char *name, size_t size, 
     print_text(answer->out, "\n");
 }
 
-/* Proposes the words of ARGUMENT, "FILE|map|ig[:N]", without what brackets hold. Words in capitals
- * stand for something else. */
+/* Proposes the words of ARGUMENT, such as "FILE|map|ig[:N]", without the parts in brackets. Words
+ * in capitals are placeholders and not proposed. */
 static void propose_words(const struct answer *answer, const char *argument)
 {
     for (const char *word = argument; *word;) {
@@ -86,12 +87,12 @@ static const char *colormap_name(size_t i)
     return i < attn_n_colormap() ? attn_colormap_name(attn_colormap_at(i)) : NULL;
 }
 
-/* Options whose values are names that the library lists. */
+/* Options whose values are names from a list of the library. */
 static const struct names {
     const char *option;
-    const char *(*name)(size_t i); /* NULL: there are I names */
-    bool is_list;                  /* commas separate the names of one value */
-    bool has_help;                 /* the value `help` prints the names */
+    const char *(*name)(size_t i); /* NULL: the values are numbers */
+    bool is_list;                  /* the value is a list with commas between names */
+    bool has_help;                 /* `help` is also a value, which prints the names */
 } named[] = {
     {"attention", kind_name, false, true},    {"with-attention", kind_name, false, true},
     {"sites", site_name, true, true},         {"measures", measure_name, true, false},
@@ -117,7 +118,7 @@ static void propose_commands(const struct answer *answer)
                 command_summary(command_at(i)));
 }
 
-/* Proposes values of OPTION, or arguments of a command if it has no name. */
+/* Proposes values of OPTION. If it has no name, it stands for an argument of the command. */
 static enum attn_status propose_values(struct answer *answer, const struct option *option,
                                        struct attn_error *err)
 {
@@ -146,8 +147,8 @@ static enum attn_status propose_values(struct answer *answer, const struct optio
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* The option of COMMAND that WORD begins with, and in *rest what follows its name: "" or "=VALUE",
- * after a letter "VALUE". Returns whether there is one. */
+/* Finds the option of COMMAND that WORD begins with. Sets *rest to what follows its name: "",
+ * "=VALUE", or after a one-letter option "VALUE". Returns false if there is none. */
 static bool find_option(const struct command *command, const char *word, struct option *option,
                         const char **rest)
 {
@@ -166,7 +167,7 @@ static bool find_option(const struct command *command, const char *word, struct 
     return false;
 }
 
-/* Whether OPTION has its only value among WORDS [n]. */
+/* Returns true if OPTION is already given in WORDS [n] and must not be repeated. */
 static bool is_given(const struct command *command, const struct option *option,
                      const char *const *words, size_t n)
 {
@@ -179,7 +180,7 @@ static bool is_given(const struct command *command, const struct option *option,
     return false;
 }
 
-/* Proposes the options of COMMAND that WORDS [n], the words before, do not have. */
+/* Proposes the options of COMMAND that are not yet given in WORDS [n], the words before. */
 static void propose_options(const struct answer *answer, const struct command *command,
                             const char *const *words, size_t n)
 {
@@ -197,7 +198,8 @@ static void propose_options(const struct answer *answer, const struct command *c
     }
 }
 
-/* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words. */
+/* Completes the argument that follows WORDS [n] of COMMAND. Note that bash splits --load=map into
+ * three words. */
 static enum attn_status complete_argument(struct answer *answer, const struct command *command,
                                           const char *const *words, size_t n,
                                           struct attn_error *err)
@@ -231,7 +233,7 @@ static enum attn_status complete_argument(struct answer *answer, const struct co
     return ATTN_OK;
 }
 
-/* Completes the last of WORDS [n], after "attn-cli". */
+/* Completes the last of WORDS [n], which are the words after "attn-cli". */
 static enum attn_status complete_line(const char *const *words, size_t n, struct attn_sink *out,
                                       struct attn_error *err)
 {
@@ -323,7 +325,7 @@ static const char fish_script[] =
 /* --- the command ------------------------------------------------------------------------------ */
 
 struct completion_args {
-    struct text_list words; /* a shell, or those of --complete */
+    struct text_list words; /* the name of a shell, or the words after --complete */
     bool has_models, is_completing;
 };
 

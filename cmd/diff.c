@@ -1,4 +1,4 @@
-/* diff.c - attn-cli diff: what differs between two texts, models or kinds of attention. */
+/* diff.c - attn-cli diff: compares two texts, two models or two kinds of attention. */
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -46,9 +46,9 @@ const struct command command_diff = {
     .work = diff,
 };
 
-/* The memory of the second run. */
+/* What is needed for the second run. */
 struct other {
-    struct attn_host *host; /* NULL: the host of the first run */
+    struct attn_host *host; /* NULL: uses the host of the first run */
     struct attn_request request;
     struct attn_attention_args attention;
     const int32_t *a_ids, *b_ids; /* owns */
@@ -76,7 +76,7 @@ static enum attn_status check(const struct question *question, struct attn_error
     return ATTN_OK;
 }
 
-/* Sets INPUT to TEXT, or to the ids LIST, which the caller frees as *ids; both may be NULL. */
+/* Sets INPUT to TEXT or to the ids in LIST, each of which may be NULL. The caller frees *ids. */
 static enum attn_status read_input(const char *text, const char *list, struct attn_input *input,
                                    const int32_t **ids, struct attn_error *err)
 {
@@ -94,7 +94,7 @@ static enum attn_status read_input(const char *text, const char *list, struct at
     return status;
 }
 
-/* The texts or ids of both. */
+/* Reads the texts or ids of both runs. */
 static enum attn_status read_inputs(const struct question *question, struct attn_input *a,
                                     struct attn_input *b, struct other *other,
                                     struct attn_error *err)
@@ -103,7 +103,7 @@ static enum attn_status read_inputs(const struct question *question, struct attn
     const char *ids = option_text(question->call, "ids");
     const char *a_ids = ids ? ids : option_text(question->call, "a-ids");
     const char *b_ids = option_text(question->call, "b-ids");
-    const size_t at = !a_ids; /* the text of B */
+    const size_t at = !a_ids; /* index of the text of B */
     const char *text_a = a_ids || texts->n == 0 ? NULL : texts->items[0];
     const char *text_b = b_ids || at >= texts->n ? NULL : texts->items[at];
 
@@ -116,7 +116,7 @@ static enum attn_status read_inputs(const struct question *question, struct attn
     return ATTN_OK;
 }
 
-/* Opens the model and the attention of the second run, if they differ. */
+/* Opens the model and the attention of the second run, if they differ from those of the first. */
 static enum attn_status open_other(const struct question *question, struct other *other,
                                    struct attn_error *err)
 {
@@ -134,7 +134,7 @@ static enum attn_status open_other(const struct question *question, struct other
                       : ATTN_OK;
 }
 
-/* Gives both runs --pair and --key-mask. */
+/* Uses --pair, --key-mask and --source of the first run for the second, too. */
 static void share_pairs(struct question *question, struct other *other)
 {
     attn_input_share(&question->request.input, &other->request.input);
@@ -171,7 +171,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Refuses options of CALL that are about a run: dumps are compared without a model. */
+/* Refuses options for a run: two dumps are compared without a model. */
 static enum attn_status check_dumps(const struct call *call, struct attn_error *err)
 {
     const char *name =
@@ -183,7 +183,7 @@ static enum attn_status check_dumps(const struct call *call, struct attn_error *
     return ATTN_OK;
 }
 
-/* Reads TEXT, a number that was checked; NULL leaves *number. */
+/* Parses TEXT, which was checked before, into *number. If TEXT is NULL, *number is unchanged. */
 static void read_real(const char *text, double *number)
 {
     if (text)
@@ -198,7 +198,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
     struct attn_archive_sum sum = {0};
     char relative[32] = "";
 
-    question->name = NULL; /* it has no pictures */
+    question->name = NULL; /* this table has no pictures */
     ATTN_TRY(check_dumps(question->call, err));
     ATTN_TRY(tables_check(question->call, &args->tables, ATTN_FIGURE_DEFAULT, err));
     if (tables_have_pictures(&args->tables))
@@ -216,7 +216,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
         note("%zu array%s of gradients differ%s in masked cells alone, where one file has 0: "
              "TransformerLens has other values there, which nothing reads; set them to 0 first",
              sum.n_masked, sum.n_masked == 1 ? "" : "s", sum.n_masked == 1 ? "s" : "");
-    attn_sink_flush(question->call->out); /* the table stays when the check fails */
+    attn_sink_flush(question->call->out); /* print the table even if the check fails */
     if (how.relative > 0)
         snprintf(relative, sizeof relative, " + %g |b|", how.relative);
     if (sum.n_outside > 0)
@@ -229,7 +229,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct text_list *plain = &question->args->prompt.plain;
     const char *tolerance = option_find_given(question->call, "tolerance|relative-tolerance");
-    int n_archive = 0; /* arguments that are dumps */
+    int n_archive = 0; /* number of arguments that are dumps */
 
     for (size_t i = 0; plain->n == 2 && i < 2; i++)
         n_archive += attn_path_has_ending(plain->items[i], ".npz");

@@ -1,4 +1,4 @@
-/* generate.c - attn-cli generate: what comes next, and what it looked at. */
+/* generate.c - attn-cli generate: generates tokens and shows their attention. */
 #include "cmd/args/effects.h"
 #include "cmd/args/listing.h"
 #include "cmd/args/model.h"
@@ -66,11 +66,11 @@ const struct command command_generate = {
 
 /* --- What is printed on the way --------------------------------------------------------------- */
 
-/* Where tokens appear. */
+/* Prints tokens as they are generated. */
 struct stream {
-    struct attn_sink *out; /* NULL: nowhere */
+    struct attn_sink *out; /* NULL: tokens are not printed */
     bool is_terminal;
-    bool has_ids; /* an id was printed */
+    bool has_ids; /* an id was printed before */
 };
 
 static enum attn_status on_token(void *user, int32_t id, const char *text, size_t size,
@@ -84,7 +84,7 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
         print(stream->out, "%s%d", stream->has_ids ? " " : "", (int)id);
         stream->has_ids = true;
     } else if (text && stream->is_terminal) {
-        /* A text may contain escape sequences. */
+        /* the text may contain escape sequences */
         ATTN_TRY(print_lines(stream->out, text, size, err));
     } else if (text) {
         attn_sink_write(stream->out, text, size);
@@ -95,7 +95,7 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
 
 /* --- The document ----------------------------------------------------------------------------- */
 
-/* The text of token ID, or null. */
+/* Appends the text of token ID; null if there is no tokenizer. */
 static void push_token(struct attn_json_writer *json, const struct attn_tokenizer *tokenizer,
                        int32_t id)
 {
@@ -105,7 +105,7 @@ static void push_token(struct attn_json_writer *json, const struct attn_tokenize
     attn_json_string(json, token, size);
 }
 
-/* Begins a list on a new line. */
+/* Begins the member KEY, a list, on a new line. */
 static void begin_list(struct attn_json_writer *json, const char *key)
 {
     attn_json_line(json);
@@ -173,7 +173,8 @@ static enum attn_status write_json(const char *path, struct served *served,
     return status;
 }
 
-/* Removes the path of --json from ARGS: it is a separate document here. */
+/* Removes --json from ARGS and returns its path, because here it is a separate document. Returns
+ * NULL if it is not given. */
 static const char *take_json(struct output_args *args)
 {
     struct named_list *list = &args->formats;
@@ -217,7 +218,7 @@ static enum attn_status continue_items(struct question *question, struct attn_er
     return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
-/* Continues the items of --items. */
+/* Generates a continuation of each item of --items. */
 static enum attn_status generate_items(struct call *call, struct attn_error *err)
 {
     struct generate_args *args = call->args;
@@ -263,7 +264,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         shows_run |= !!walk.output.format->tensors;
     if (!shows_run)
         return ATTN_OK;
-    /* Prompt and answer are run as one text, for the outputs of `run`. */
+    /* for the outputs of `run`, prompt and answer are run again as one text */
     if (made->n_prompt == 0)
         return refuse(err, NULL,
                       "embeddings and an answer are not one text: their tensors cannot be written");

@@ -1,4 +1,4 @@
-/* heads.c - attn-cli heads: what kind of head is it. */
+/* heads.c - attn-cli heads: finds what kind of head each head is. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
@@ -27,7 +27,7 @@ const struct command command_heads = {
     .work = heads,
 };
 
-/* Whether --order wants those that are alike side by side. */
+/* Returns true if --order asks to sort similar heads next to each other. */
 static bool is_clustered(const struct call *call)
 {
     return option_is_param_given((void *)(uintptr_t)call, "order");
@@ -72,13 +72,13 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     return question_write(question, err);
 }
 
-/* What a survey holds besides its table. */
+/* Data of the survey, in addition to its table. */
 struct survey_data {
-    struct attn_ndarray pattern;         /* owns; that of --pattern */
-    struct attn_head_patterns *patterns; /* owns; of a poster, or NULL */
+    struct attn_ndarray pattern;         /* owned; the array of --pattern */
+    struct attn_head_patterns *patterns; /* owned; for a poster, else NULL */
 };
 
-/* Creates the patterns of a poster, if one is wanted. */
+/* Creates the patterns if the picture is a poster. */
 static enum attn_status open_patterns(struct question *question, struct attn_survey_args *how,
                                       struct attn_error *err)
 {
@@ -92,7 +92,7 @@ static enum attn_status open_patterns(struct question *question, struct attn_sur
         return refuse(err, NULL, "--figure poster and --%s do not go together",
                       how->pattern ? "pattern" : "effect");
     if (!config)
-        return ATTN_OK; /* the survey reports what the model is */
+        return ATTN_OK; /* attn_survey reports what is wrong */
     ATTN_TRY(attn_head_patterns_create(config->n_layer, config->n_head, &data->patterns, err));
     how->patterns = data->patterns;
     return ATTN_OK;

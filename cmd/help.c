@@ -1,6 +1,6 @@
-/* help.c - attn-cli help: on the program, a command or a topic; and the manual page. What that says
- * of commands, options, variables and exit codes comes from the tables that parsing and --help use.
- * The macros are those of man(7) that groff and mandoc share. */
+/* help.c - attn-cli help: prints help on the program, a command or a topic, or the manual page. The
+ * manual page describes commands, options, variables and exit codes from the same tables as --help.
+ * It uses macros of man(7) that both groff and mandoc have. */
 #include "cmd/line/help.h"
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
@@ -14,8 +14,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Prints TEXT [size] verbatim, in one line: `-` must not become a hyphen nor a quote a typographic
- * one, or pasted commands fail; and a line must not look like a request. */
+/* Prints TEXT [size] literally, in one line. "-" and quotes are escaped, because roff would replace
+ * them by typographic characters, and pasted commands would fail; so is a '.' at the start, which
+ * would make the line a request. */
 static void print_roff(struct attn_sink *out, const char *text, size_t size)
 {
     static const char *const escapes[128] = {
@@ -34,13 +35,13 @@ static void print_roff(struct attn_sink *out, const char *text, size_t size)
     }
 }
 
-/* Prints a paragraph, TEXT [size], broken at words, because mandoc wants lines below 80 columns.
- * After a full stop at the end of a line roff sets two spaces. Where the line does not end a
- * sentence ("9.*"), \& prevents that. */
+/* Prints TEXT [size] as a paragraph, broken into short lines, because mandoc wants lines below 80
+ * columns. roff puts two spaces after a line that ends in a full stop; \& prevents that where the
+ * line isn't the end of a sentence ("9.*"). */
 static void print_filled(struct attn_sink *out, const char *text, size_t size)
 {
     enum { WIDTH = 70 };
-    char last = ' '; /* character of this line, if it has any */
+    char last = ' '; /* the last character of this line, or a blank */
 
     for (size_t at = 0, column = 0; at < size;) {
         const char *space = memchr(text + at, ' ', size - at);
@@ -66,7 +67,7 @@ static void print_line(struct attn_sink *out, const char *text)
     print_filled(out, text, strlen(text));
 }
 
-/* Paragraphs with an empty line between them; roff leaves an indented line as it is. */
+/* Prints paragraphs, which are separated by empty lines. roff does not fill an indented line. */
 static void print_paragraphs(struct attn_sink *out, const char *text)
 {
     for (size_t size; *text; text += size + (text[size] == '\n')) {
@@ -78,7 +79,7 @@ static void print_paragraphs(struct attn_sink *out, const char *text)
     }
 }
 
-/* Examples have two spaces in front, for the help. */
+/* Prints examples without the two spaces before each line, which are for --help. */
 static void print_examples(struct attn_sink *out, const char *text)
 {
     print_text(out, ".EX\n");
@@ -114,7 +115,7 @@ static void print_option(struct attn_sink *out, const struct option *option)
         print(out, "[\\fB%s\\fP]\n", option->environment);
 }
 
-/* One row for the options NAMES that TOPIC explains, unless it is NULL. */
+/* Prints a row that refers the options NAMES to TOPIC. Prints nothing if TOPIC is NULL. */
 static void print_explained(struct attn_sink *out, const char *topic, const char *names)
 {
     if (!topic)
@@ -149,7 +150,8 @@ static void print_command(struct attn_sink *out, const struct command *command)
     print_explained(out, topic, names);
 }
 
-/* Prints the text and the rows of a topic, and the options that commands leave to it. */
+/* Prints the text and the rows of a topic, and the options that are explained there instead of in
+ * commands. */
 static void print_topic(struct attn_sink *out, const struct topic *topic)
 {
     struct topic_row row;
@@ -167,7 +169,8 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
             print_option(out, &walk.option);
 }
 
-/* Whether COMMANDS before this one have an option that stands for the same variable. */
+/* Returns true if one of the first N_BEFORE commands has an option with this environment
+ * variable. */
 static bool is_repeated(size_t n_before, const char *variable)
 {
     for (size_t i = 0; i < n_before; i++)
@@ -306,7 +309,7 @@ static void print_manual(struct attn_sink *out)
 /* --- The command ------------------------------------------------------------------------------ */
 
 struct help_args {
-    struct text_list names; /* a command or a topic */
+    struct text_list names; /* name of a command or a topic */
     bool is_manual;
 };
 

@@ -1,4 +1,5 @@
-/* init.c - attn-cli init: a model directory with seeded weights, and the vocabulary of a text. */
+/* init.c - attn-cli init: makes a model directory with seeded random weights, and a vocabulary from
+ * a text. */
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"
@@ -12,10 +13,10 @@
 #include <string.h>
 
 struct init_args {
-    struct text_list directories; /* one */
+    struct text_list directories; /* exactly one */
     const char *config;
     struct text_list settings;
-    const char *text, *text_file; /* of the vocabulary */
+    const char *text, *text_file; /* where the vocabulary comes from */
     const char *drop;
     int split; /* index in "word|char" */
     struct text_list draws;
@@ -102,7 +103,7 @@ static enum attn_status check(const struct init_args *args, struct attn_error *e
     return ATTN_OK;
 }
 
-/* The words of the text that ARGS give; none when they give no text. */
+/* Reads the words of the text that ARGS name. Without a text there are no words. */
 static enum attn_status read_words(const struct init_args *args, struct attn_word_list *words,
                                    struct attn_error *err)
 {
@@ -148,7 +149,7 @@ static enum attn_status work(const struct init_args *args, struct attn_word_list
         return at_stage(args->config && status != ATTN_INVALID ? ATTN_STAGE_MODEL
                                                                : ATTN_STAGE_OPTIONS,
                         status, err);
-    interrupt_catch(); /* from here on there are temporary files to remove */
+    interrupt_catch(); /* from here on, temporary files must be removed on an interrupt */
     status = attn_init_write(made, args->directories.items[0], err);
     attn_init_free(made);
     return at_stage(ATTN_STAGE_OUTPUT, status, err);

@@ -1,6 +1,6 @@
 /*
- * inspect.c - attn-cli inspect: the content of a model, or of one file of tensors, and the cost of
- * a run. Nothing is run; weights are read only for --check.
+ * inspect.c - attn-cli inspect: shows the content of a model or of one file of tensors, and the
+ * cost of a run. It runs no model; it reads weights only for --check.
  */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
@@ -16,26 +16,26 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum { MAX_LENGTH = 1 << 24, USUAL_LENGTH = 1024 /* when nothing limits it */ };
+enum { MAX_LENGTH = 1 << 24, USUAL_LENGTH = 1024 /* if nothing limits it */ };
 
 struct inspect_args {
     struct text_list paths;
     struct model_args model;
     int64_t length;        /* 0: n_ctx */
-    int64_t source_length; /* 0: the length */
+    int64_t source_length; /* 0: the same as `length` */
     bool has_check, has_json, is_quiet, is_verbose;
 };
 
-/* An open model or file, and its inspection. */
+/* An open model or file, and what is shown of it. */
 struct inspection {
-    struct attn_shown_inspection shown; /* borrows from the rest */
-    struct model_source source;         /* of a model; must stay in its place */
-    struct attn_model *model;           /* owns; NULL: one file of tensors */
-    struct attn_tensor_files *alone;    /* owns; that file */
-    struct attn_gguf *alone_gguf;       /* owns; the same, of GGUF */
-    struct attn_tokenizer *tokenizer;   /* owns; or NULL */
-    struct attn_error no_tokenizer;     /* why it is NULL */
-    struct attn_cost cost;              /* of a model */
+    struct attn_shown_inspection shown; /* borrows from the members below */
+    struct model_source source;         /* where the model is; must not be moved */
+    struct attn_model *model;           /* owned; NULL: it is a file of tensors */
+    struct attn_tensor_files *alone;    /* owned; the file of tensors, in formats other than GGUF */
+    struct attn_gguf *alone_gguf;       /* owned; the file of tensors in GGUF */
+    struct attn_tokenizer *tokenizer;   /* owned; or NULL */
+    struct attn_error no_tokenizer;     /* why `tokenizer` is NULL */
+    struct attn_cost cost;              /* cost of a run of the model */
 };
 
 static const struct option path_rows[] = {
@@ -102,7 +102,8 @@ const struct command command_inspect = {
 
 /* --- Opening the model or file ---------------------------------------------------------------- */
 
-/* Uses PATH as the value of -m, which overrides the model of the environment. */
+/* Uses the argument PATH like the value of -m; it overrides the model of the environment
+ * variable. */
 static enum attn_status check_arguments(struct inspect_args *args, struct attn_error *err)
 {
     static const char hint[] = "attn-cli inspect fable";
@@ -116,7 +117,7 @@ static enum attn_status check_arguments(struct inspect_args *args, struct attn_e
     return ATTN_OK;
 }
 
-/* Whether NAME is a file with the magic number of GGUF. */
+/* Returns true if NAME is a file with the magic number of GGUF. */
 static bool is_gguf(const char *name)
 {
     struct attn_file file = {0};
@@ -128,8 +129,8 @@ static bool is_gguf(const char *name)
     return is_it;
 }
 
-/* Whether NAME is a file of tensors and not a model. If the file does not exist, its ending
- * decides. */
+/* Returns true if NAME is a file of tensors, and not a model. If the file does not exist, its file
+ * name extension decides. */
 static bool is_file(const char *name)
 {
     struct stat status;
@@ -202,7 +203,8 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     return ATTN_OK;
 }
 
-/* Whether GGUF's metadata specify something else than a model: an adapter, an importance matrix. */
+/* Returns true if the metadata of a GGUF file describe something other than a model, such as an
+ * adapter or an importance matrix. */
 static bool is_other(const struct attn_gguf *gguf)
 {
     const char *text = NULL, *architecture = NULL;
@@ -214,8 +216,8 @@ static bool is_other(const struct attn_gguf *gguf)
            (!architecture || (text && (size != 5 || memcmp(text, "model", 5) != 0)));
 }
 
-/* Opens the GGUF file of SOURCE without making a model; NULL if there is no such file or it cannot
- * be read. */
+/* Returns the open GGUF file of SOURCE, without making a model of it; NULL if there is no such file
+ * or it cannot be read. */
 static struct attn_gguf *open_gguf(const struct inspect_args *args,
                                    const struct attn_source *source)
 {
@@ -229,8 +231,8 @@ static struct attn_gguf *open_gguf(const struct inspect_args *args,
     return gguf;
 }
 
-/* Falls back to the tensors of a GGUF file that is not a supported model. Otherwise keeps ERR, the
- * reason why the model could not be opened. */
+/* Opens a GGUF file whose model is not supported as a file of tensors. If that is not possible,
+ * keeps ERR, which says why the model could not be opened. */
 static enum attn_status open_alone(const struct inspect_args *args, struct inspection *inspection,
                                    struct attn_error *err)
 {
@@ -273,7 +275,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     inspection->shown.given.cost = &inspection->cost;
     status = attn_tokenizer_open(&inspection->source.source, &inspection->tokenizer,
                                  &inspection->no_tokenizer);
-    /* A model without a vocabulary runs on ids; one that cannot be read is an error. */
+    /* a model without a vocabulary runs on ids; a vocabulary that cannot be read is an error */
     if (status != ATTN_OK && status != ATTN_IO && status != ATTN_UNSUPPORTED)
         return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
     inspection->shown.given.tokenizer = inspection->tokenizer;
@@ -313,7 +315,7 @@ static enum attn_status work(struct inspect_args *args, struct inspection *inspe
         attn_document_write(&document, args->has_json ? ATTN_FORM_JSON : ATTN_FORM_TEXT, out, err);
     attn_document_release(&document);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, status, err));
-    ATTN_TRY(print_flush(out, err)); /* it stays when the check fails */
+    ATTN_TRY(print_flush(out, err)); /* print the table even if the check fails */
     n_bad =
         args->has_check ? attn_table_n_row(inspection->shown.tables[ATTN_INSPECTED_NON_FINITE]) : 0;
     if (n_bad > 0)

@@ -1,5 +1,5 @@
-/* main.c - dispatches the command, and sets up the process: open standard streams, an environment
- * that libxsmm ignores, signals, the C locale. */
+/* main.c - dispatches the command, and sets up the process: standard streams, environment, signals,
+ * and the C locale. It hides variables that would change libxsmm. */
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
@@ -27,7 +27,7 @@
 #define COMPILER "gcc", __GNUC__, __GNUC_MINOR__, __GNUC_PATCHLEVEL__
 #endif
 
-/* The Makefile defines ATTN_COMMIT. */
+/* ATTN_COMMIT comes from the Makefile. */
 static void print_version(struct attn_sink *out)
 {
     print(out,
@@ -37,9 +37,9 @@ static void print_version(struct attn_sink *out)
           attn_gemm_has_tiles(running_gemm(), running_isa()) ? ", amx" : "", COMPILER, ATTN_COMMIT);
 }
 
-/* A stack that is too small would end the process by a signal wherever it happens to be used up. We
- * take up to 60 KiB, libxsmm 130 when it makes code. Above the stack lie the arguments and the
- * environment, whose last text ends near the top. */
+/* Refuses a stack that is too small, since the process would end with a signal when it is used up.
+ * The program needs up to 60 KiB, and libxsmm 130 KiB when it makes code. The stack also has the
+ * arguments and the environment at its top; the last of these texts shows where it begins. */
 static enum attn_status check_stack(struct attn_error *err)
 {
     enum { KIB = 1024, LEAST = 192 * KIB };
@@ -59,7 +59,7 @@ static enum attn_status check_stack(struct attn_error *err)
                    (unsigned long long)limit.rlim_cur / KIB, LEAST / KIB);
 }
 
-/* Reads the command line, and lets the command work. */
+/* Parses the options and runs the command. */
 static enum attn_status perform(struct call *call, struct attn_error *err)
 {
     const struct command *command = call->command;
@@ -112,7 +112,7 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     return perform(call, err);
 }
 
-/* Ends every command: flushes the output and reports a failure once. Returns the exit code. */
+/* Ends a command: flushes the output, and reports a failure once. Returns the exit code. */
 static int finish(struct call *call, enum attn_status status, struct attn_error *err)
 {
     int code = call->exit_code;
@@ -133,9 +133,9 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
     return code;
 }
 
-/* No file may be opened as descriptor 0, 1 or 2: output would go into it. A closed standard input
- * becomes empty, a closed standard error discards its lines; standard output stays one that cannot
- * be written. */
+/* Opens /dev/null for descriptors 0, 1 and 2 if they are closed. Else the next file that is opened
+ * would get such a number, and output would be written to it. Descriptor 1 is opened for reading,
+ * so that writing to it is still an error. */
 static void open_standard_streams(void)
 {
     static const int modes[] = {O_RDONLY, O_RDONLY, O_WRONLY};
@@ -146,7 +146,8 @@ static void open_standard_streams(void)
             _exit(EXIT_INTERNAL);
 }
 
-/* LIBXSMM_VERBOSE and others make it print and write files; its settings are ours to choose. */
+/* Variables such as LIBXSMM_VERBOSE make libxsmm print and write files. This program alone decides
+ * about its settings. */
 static void clear_libxsmm_environment(void)
 {
     char **kept = environ;

@@ -1,4 +1,5 @@
-/* models.c - attn-cli models: the models that -m finds by name, and which of them can be run. */
+/* models.c - attn-cli models: lists the models that -m finds by name, and says which of them can be
+ * run. */
 #include "cmd/args/model.h"
 #include "cmd/args/outputs.h"
 #include "cmd/line/command.h"
@@ -53,8 +54,8 @@ const struct command command_models = {
     .work = list_models,
 };
 
-/* The columns of the text; ABOUT also has the PROBLEM of a model that cannot be run, and the size
- * of another. JSON and CSV have all columns of the table. */
+/* The columns of the text. ABOUT also shows the column PROBLEM if the model cannot be run, or else
+ * its size. JSON and CSV have all columns of the table. */
 enum {
     NAME,
     ORIGIN,
@@ -67,7 +68,8 @@ enum {
     BYTES
 };
 
-/* Appends a printable text, or a number in groups of three digits; nothing for a missing value. */
+/* Appends a printable text, or a number in groups of three digits. A missing value is left
+ * empty. */
 static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
 {
     char count[ATTN_QUANTITY_SIZE];
@@ -78,8 +80,8 @@ static void add_cell(struct attn_text_table *text, const struct attn_cell *cell)
         attn_text_table_string(text, attn_quote(cell->text ? cell->text : "", cell->size).text);
 }
 
-/* Appends the description of a model: "trained on English", "cannot read: mamba", "4.83 bits a
- * weight, 770.3 MiB". */
+/* Appends what is known about a model, for example "trained on English", "cannot read: mamba" or
+ * "4.83 bits a weight, 770.3 MiB". */
 static void add_about(struct attn_text_table *text, const struct attn_table *table, size_t row)
 {
     struct attn_cell cell = attn_table_cell(table, row, ABOUT);

@@ -1,4 +1,4 @@
-/* patch.c - attn-cli patch: where the difference between two texts lives. */
+/* patch.c - attn-cli patch: finds which activations explain the difference between two texts. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
@@ -50,7 +50,7 @@ const struct command command_patch = {
     .work = patch,
 };
 
-/* Writes the table. Its pictures show both tokens at positions where the texts differ. */
+/* Writes the table. Its pictures show the tokens of both texts at positions where these differ. */
 static enum attn_status write_drawn(struct question *question, const struct attn_input *other,
                                     bool has_places, struct attn_error *err)
 {
@@ -59,7 +59,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     enum attn_status status;
 
     request.on_note = NULL;
-    request.edits = (struct attn_request_edits){0}; /* only labels are read */
+    request.edits = (struct attn_request_edits){0}; /* only labels are read from this run */
     request.selection.queries = NULL;
     status = attn_run_prepare(question->host, &request, &clean, err);
     request.input = *other;
@@ -68,7 +68,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     if (status == ATTN_OK) {
         if (!has_places) {
             question->picture.run = attn_run_labels(clean);
-            if (!other->image) /* whose positions are called the same */
+            if (!other->image) /* positions of pictures have the same names */
                 question->picture.other_run = attn_run_labels(corrupted);
         }
         status = question_write(question, err);
@@ -78,7 +78,7 @@ static enum attn_status write_drawn(struct question *question, const struct attn
     return status;
 }
 
-/* Reads both texts or pictures, or opens the items. */
+/* Reads the two texts or pictures, or opens the items. */
 static enum attn_status read_pair(struct question *question, struct attn_patch_args *how,
                                   struct attn_error *err)
 {
@@ -102,7 +102,7 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     return ATTN_OK;
 }
 
-/* Notes the sum of one pair. The library notes the values of an estimate. */
+/* Notes the summary of one pair. The library itself notes the values of an estimate. */
 static void note_sum(const struct question *question, const struct attn_patch_sum *sum)
 {
     const struct question_args *args = question->call->args;
@@ -120,7 +120,8 @@ static void note_sum(const struct question *question, const struct attn_patch_su
              sum->n_row == 1 ? "" : "s", how->site ? how->site : "resid_pre", sum->n_feed);
 }
 
-/* Names the ids of both texts where a hint of the library names those of one. Returns STATUS. */
+/* If a hint of the library names the option for ids of one text, changes it to those of both texts.
+ * Returns STATUS. */
 static enum attn_status name_ids(enum attn_status status, struct attn_error *err)
 {
     if (status != ATTN_OK && strncmp(err->hint, "`ids ", strlen("`ids ")) == 0)
@@ -154,8 +155,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sets the limit of rows for neurons. The library limits the rows of one pair; items have a row for
- * each neuron. */
+/* Sets how many rows of neurons are shown. The library limits the rows of one pair, but items have
+ * a row for each neuron. */
 static void choose_neurons(const struct call *call, const struct question_args *args,
                            struct tables_args *tables)
 {
@@ -176,7 +177,7 @@ static enum attn_status patch(struct call *call, struct attn_error *err)
         .call = call, .args = &asked, .reuse = true, .has_place_rows = true, .example = EXAMPLE};
 
     if (how->method != ATTN_PATCH_EXACT && how->n_verified == 0)
-        question.reuse = how->method == ATTN_PATCH_IG; /* three runs are few */
+        question.reuse = how->method == ATTN_PATCH_IG; /* three runs are too few for it */
     if (how->method != ATTN_PATCH_EXACT && how->site && strcmp(how->site, "mlp_post") == 0)
         choose_neurons(call, args, &asked.tables);
     return question_answer(&question, work, err);

@@ -1,4 +1,4 @@
-/* run.c - attn-cli run: text in, attention out. */
+/* run.c - attn-cli run: runs a text and writes its attention. */
 #include "cmd/args/answer.h"
 #include "cmd/args/effects.h"
 #include "cmd/args/listing.h"
@@ -120,12 +120,12 @@ const struct command command_run = {
     .work = run,
 };
 
-/* Whether gradients of the metric are wanted: then it is not printed. */
+/* Returns true if gradients of the metric are wanted. The metric is then not printed. */
 static bool is_differentiating(const struct run_args *args)
 {
     attn_site_set sites = 0;
 
-    if (args->prompt.asked.selection.sites) /* a list that is wrong is refused later */
+    if (args->prompt.asked.selection.sites) /* an invalid list is refused later */
         attn_sites_parse(args->prompt.asked.selection.sites, &sites, NULL);
     for (int site = 0; site < ATTN_N_SITE; site++)
         if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
@@ -140,10 +140,10 @@ static bool is_predicting(const struct run_args *args)
            (answer_is_given(&args->answer) && !is_differentiating(args));
 }
 
-enum { N_TABLE = 3 }; /* of --top, of --next, of --target */
+enum { N_TABLE = 3 }; /* tables of --top, of --next and of --target */
 
-/* Prints one line per row, a blank line between tables, and writes the outputs that hold tables. A
- * terminal also gets the names of the columns. */
+/* Prints one line per row, with a blank line between tables, and writes the outputs that can have
+ * tables. On a terminal, the names of the columns are printed as well. */
 static enum attn_status write_predictions(struct attn_table *const tables[N_TABLE],
                                           const struct served *served, struct attn_error *err)
 {
@@ -186,8 +186,8 @@ static bool has_predictions(const struct attn_format *format)
     return format->has_predictions;
 }
 
-/* Refuses predictions, which are printed on standard output, where ARGS put data there and have no
- * other place for them. */
+/* Refuses predictions if there is no place for them: they are printed on standard output, but ARGS
+ * put data there, and no other output can have them. */
 static enum attn_status check_predictions(const struct output_args *args, struct attn_error *err)
 {
     char formats[128], hint[192];
@@ -201,9 +201,8 @@ static enum attn_status check_predictions(const struct output_args *args, struct
                   "--top, --next, --target and --label print on standard output, which holds data");
 }
 
-/* Finds whether --csv gets the predictions: a file, if no tensors are chosen. A CSV holds one
- * table.
- */
+/* Decides whether --csv gets the predictions. It does if it is a file and no tensors are chosen. A
+ * CSV file can only have one table. */
 static enum attn_status find_table_csv(struct run_args *args, struct attn_error *err)
 {
     const struct attn_request_selection *asked = &args->prompt.asked.selection;
@@ -223,7 +222,7 @@ static enum attn_status find_table_csv(struct run_args *args, struct attn_error 
                   n_table);
 }
 
-/* Refuses gradients where only predictions or an explanation are printed. */
+/* Refuses gradients if only predictions or an explanation are printed. */
 static enum attn_status check_gradient(const struct run_args *args, struct attn_error *err)
 {
     const struct request_args *request = &args->request;
@@ -257,7 +256,7 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
     ATTN_TRY(listing_begin(question, err));
-    question->request.selection.queries = NULL; /* of `at` */
+    question->request.selection.queries = NULL; /* the queries of `at` */
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : asked->selection.queries;
     how.mean_by = args->mean_by;
@@ -304,7 +303,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(find_table_csv(args, err));
     ATTN_TRY(request_check(served, err));
     if (args->prompt.asked.selection.has_gradients &&
-        !args->prompt.asked.selection.sites) /* draw both, as if named */
+        !args->prompt.asked.selection.sites) /* draw both, as if they were given */
         served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));

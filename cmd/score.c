@@ -1,4 +1,4 @@
-/* score.c - attn-cli score: how surprising each token of a text is. */
+/* score.c - attn-cli score: computes how surprising each token of a text is. */
 #include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
@@ -47,7 +47,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     ATTN_TRY(question_check(question, err));
     texts.are_texts = true;
-    how->study = args->texts.path ? &texts : NULL; /* as it will be */
+    /* for question_check; question_begin sets it again */
+    how->study = args->texts.path ? &texts : NULL;
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));

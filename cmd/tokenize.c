@@ -1,5 +1,5 @@
-/* tokenize.c - attn-cli tokenize: text to token ids, and back. Needs a model's config and
- * vocabulary, no weights. */
+/* tokenize.c - attn-cli tokenize: converts text to token ids, and back. It needs the config and the
+ * vocabulary of a model, but no weights. */
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/line/command.h"
@@ -18,20 +18,20 @@
 
 enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
 
-/* What a model is trained on: from the tokens so far to the next one. Either the prefixes of the
- * whole text, or windows that slide over it, each with its target, one token later, and the
- * predictions that are in it. */
+/* Options for pairs of input and target, on which a model is trained. A pair is either a prefix of
+ * the text with its next token, or a window that slides over the text with the same window one
+ * token later, which contains one prediction per token. */
 struct pairs_args {
     bool is_wanted; /* --pairs */
-    int64_t window; /* tokens; 0: no windows */
+    int64_t window; /* in tokens; 0: prefixes instead of windows */
     int64_t stride; /* tokens from one window to the next; 0: not given */
 };
 
 struct tokenize_args {
-    struct prompt_args prompt; /* its ids are the argument of --decode */
+    struct prompt_args prompt; /* with --decode, its text argument is a list of ids */
     struct model_args model;
     struct pairs_args pairs;
-    const char *pair; /* --pair, a second text, or NULL */
+    const char *pair; /* --pair: the second text, or NULL */
     bool is_target;   /* --target */
     int format;       /* enum format */
     int invalid;      /* enum attn_invalid_text */
@@ -121,16 +121,16 @@ const struct command command_tokenize = {
 
 /* --- Pairs ------------------------------------------------------------------------------------ */
 
-/* The tokens of a text, and where their pairs go. */
+/* The tokens of a text, and where their pairs are written. */
 struct page {
     struct attn_sink *out;
     const struct attn_tokenizer *tokenizer;
     const int32_t *ids; /* [n] */
     size_t n;
     bool is_json;
-    struct attn_table *pair;      /* owned; scratch for one of them */
-    struct attn_buffer text;      /* pending output for OUT */
-    struct attn_json_writer json; /* of that */
+    struct attn_table *pair;      /* owned; scratch for one pair */
+    struct attn_buffer text;      /* output that is not yet written to `out` */
+    struct attn_json_writer json; /* writes to `text` */
 };
 
 static bool pairs_are_wanted(const struct pairs_args *args)
@@ -138,16 +138,17 @@ static bool pairs_are_wanted(const struct pairs_args *args)
     return args->is_wanted || args->window > 0;
 }
 
-/* There are many more pairs than tokens: none are made after the reader has closed the pipe. */
+/* Returns false after the reader closed the pipe. There are many more pairs than tokens, so no more
+ * should then be made. */
 static bool is_going_on(const struct page *page)
 {
     return attn_sink_check(page->out, NULL) == ATTN_OK;
 }
 
-/* N tokens from FIRST on, and the one that comes next. */
+/* Writes a pair: N tokens from FIRST on, and the next token. */
 static enum attn_status put_pair(struct page *page, size_t first, size_t n, struct attn_error *err)
 {
-    enum { INPUT = 2, TARGET }; /* columns */
+    enum { INPUT = 2, TARGET }; /* indices of columns */
     const struct attn_table *pair = page->pair;
 
     attn_table_reset(page->pair);
@@ -171,7 +172,7 @@ static enum attn_status put_pair(struct page *page, size_t first, size_t n, stru
     return print_buffer(page->out, &page->text, err);
 }
 
-/* One of the two sides of a window that begins at FIRST. */
+/* Writes one side of a window, its input or its target. The tokens begin at FIRST. */
 static enum attn_status put_side(struct page *page, const char *name, size_t number, size_t first,
                                  size_t n, struct attn_error *err)
 {
@@ -219,7 +220,7 @@ static enum attn_status put_window(struct page *page, size_t number, size_t firs
     return ATTN_OK;
 }
 
-/* All prefixes, or where WINDOW is not 0 the windows of so many tokens. */
+/* Writes the pairs of all prefixes or, if WINDOW is not 0, all windows of WINDOW tokens. */
 static enum attn_status put_all(struct page *page, size_t window, size_t stride,
                                 struct attn_error *err)
 {
@@ -272,7 +273,7 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
 
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
-/* The columns of a token that are lists of integers in JSON where there are any. */
+/* Appends lists of integers for those columns that only some tokenizers have. */
 static void push_types(struct attn_json_writer *json, const struct attn_encoding *encoding)
 {
     attn_json_begin(attn_json_key(json, "types"), '[');
@@ -286,9 +287,9 @@ static void push_types(struct attn_json_writer *json, const struct attn_encoding
     attn_json_end(json);
 }
 
-/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column; and where
- * there are any, the positions of the tokens that the tokenizer added, the types, and the positions
- * of the tokens of the pair. */
+/* {"ids": [...], "tokens": [...], "offsets": [[begin, end], ...]}: one list per column. If there
+ * are any, also lists of the positions of the tokens that the tokenizer added, of the types, and of
+ * the positions of tokens that belong to the second text. */
 static enum attn_status print_json(struct attn_sink *out, const struct attn_table *tokens,
                                    const struct attn_encoding *encoding, struct attn_error *err)
 {
@@ -390,7 +391,7 @@ static enum attn_status decode(const struct tokenize_args *args,
     ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
                       attn_tokenizer_decode(tokenizer, asked->ids, asked->n_id, &text, &size, err),
                       err));
-    /* A text may contain escape sequences. */
+    /* the text may contain escape sequences */
     if (!args->prompt.is_raw && isatty(STDOUT_FILENO))
         status = print_lines(out, text, size, err);
     else

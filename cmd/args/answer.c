@@ -28,7 +28,7 @@ bool answer_is_given(const struct attn_answer_args *args)
            args->metric != ATTN_ANSWER_AUTO;
 }
 
-/* The metric, resolving `auto`. */
+/* Returns the metric; `auto` is replaced by the metric that it stands for. */
 static enum attn_answer_metric metric_of(const struct attn_answer_args *args)
 {
     const bool has_foil = args->foil || args->foil_id;
@@ -38,7 +38,7 @@ static enum attn_answer_metric metric_of(const struct attn_answer_args *args)
                                             : ATTN_ANSWER_LOG_PROB;
 }
 
-/* The name of the metric: "logit_diff". */
+/* Returns the name of the metric, such as "logit_diff". */
 static const char *answer_metric(const struct attn_answer_args *args)
 {
     static const char *const names[ATTN_N_ANSWER_METRIC] = {[ATTN_ANSWER_LOGIT_DIFF] = "logit_diff",

@@ -1,5 +1,5 @@
-/* answer.h - the next token that an experiment asks about, the metric, and random choices for
- * comparison. */
+/* answer.h - options for the token that an experiment asks about, for the metric, and for random
+ * choices to compare with. */
 #ifndef CMD_ANSWER_ARGS_H
 #define CMD_ANSWER_ARGS_H
 
@@ -7,16 +7,16 @@
 
 #include "attn.h"
 
-/* Options that fill a struct attn_answer_args: --target; --foil; --at; these and --metric. */
+/* The options of struct attn_answer_args: --target; --foil; --at; all of these and --metric. */
 extern const struct option_group target_options, foil_options, at_options, answer_options;
 
-/* --grad, which is of a struct attn_request. */
+/* --grad, an option of struct attn_request. */
 extern const struct option_group gradient_options;
 
-/* Whether any of these options is given. */
+/* Returns true if any of these options is given. */
 bool answer_is_given(const struct attn_answer_args *args);
 
-/* Refuses a token that has no part in the metric. */
+/* Refuses a token that the metric does not use. */
 enum attn_status answer_check(const struct attn_answer_args *args, struct attn_error *err);
 
 #endif

@@ -8,11 +8,11 @@
 const struct option_group attention_options = {.params = &attn_attention_params};
 const struct option_group dropout_options = {.params = &attn_dropout_params};
 
-/* "R random mixtures of all keys; shows pattern_lowrank": sites only where they are not the usual
- * ones. */
+/* Describes a kind of attention, for example "R random mixtures of all keys; shows
+ * pattern_lowrank". It names sites only if they differ from the usual ones. */
 static void describe(const struct attn_attention *attention, char *text, size_t size)
 {
-    /* Those that depend on the attention, and not on the model. */
+    /* the sites that depend on the kind of attention */
     static const enum attn_site sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
                                            ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK};
     const struct attn_attention full = ATTN_ATTENTION_DEFAULT;

@@ -11,7 +11,7 @@
 /* Options that do not change the picture of an explanation. */
 static const char of_tensors[] = "figure|values|cell|merge-words|hide-first|renormalize|sites";
 
-/* The medium of FORMAT beside SHOWN. */
+/* Returns the medium of FORMAT if SHOWN, a set of media, is written to it. */
 static unsigned medium_of(const struct attn_format *format, unsigned shown)
 {
     const unsigned medium = format->medium;
@@ -42,7 +42,8 @@ static unsigned find_media(const struct output_args *output, const struct pictur
     return media;
 }
 
-/* What a figure of KIND lacks, so that OPTION has no effect on it; or NULL. */
+/* Returns what a figure of KIND doesn't have, so that OPTION has no effect on it; NULL if OPTION
+ * has an effect. */
 static const char *find_lacking(enum attn_figure kind, const char *option)
 {
     const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
@@ -62,8 +63,8 @@ static const char *find_lacking(enum attn_figure kind, const char *option)
                : NULL;
 }
 
-/* Writes "--png, --svg or --pdf", the options of COMMAND for MEDIA, after the name of text that is
- * among these. */
+/* Writes to LIST the options of COMMAND whose outputs show MEDIA: "--png, --svg or --pdf". Text
+ * output, if it shows them, comes first. */
 static void list_outputs(const struct command *command, unsigned media, unsigned shown, char *list,
                          size_t size)
 {

@@ -1,4 +1,5 @@
-/* items.h - many items instead of one text: which file, how its rows become one table. */
+/* items.h - options for many items instead of one text: which file, and how its rows become one
+ * table. */
 #ifndef CMD_ITEMS_ARGS_H
 #define CMD_ITEMS_ARGS_H
 
@@ -10,7 +11,7 @@
 #include "tool.h"
 
 struct items_args {
-    struct attn_items_args asked; /* items.path NULL: not given, nor are the others */
+    struct attn_items_args asked; /* if items.path is NULL, none of these options is given */
     bool is_listed;               /* `each.path` is the value of another option (listing.h) */
 };
 
@@ -19,39 +20,39 @@ struct items_args {
         .asked.study.max_failed = -1                                                               \
     }
 
-/* Fill a struct items_args: the second come after. */
+/* The options of struct items_args. The second group comes after the first in help. */
 extern const struct option_group items_options, items_restart_options;
 
-/* Items on their way. Initialize with = {0}. */
+/* The state of a command with items. Initialize with = {0}. */
 struct items {
-    struct attn_items *items;    /* owns; NULL: there are none */
-    struct attn_study_args args; /* what the library is asked */
-    struct attn_study_sum sum;   /* what came of it */
+    struct attn_items *items;    /* owned; NULL: no items */
+    struct attn_study_args args; /* arguments for the library */
+    struct attn_study_sum sum;   /* what the library returned about the items */
     struct attn_each_options each;
     struct attn_each_result each_result;
     struct restart restart; /* owns */
 };
 
-/* Opens what ARGS name, if they name a file; is_verbose lists the labels. PROMPT and HAS_TEXTS,
- * --texts, must not be given with it. */
+/* Opens the file that ARGS name, if any. If is_verbose, lists the labels. PROMPT must then be empty
+ * and HAS_TEXTS, which stands for --texts, false. */
 enum attn_status items_open(const struct call *call, const struct items_args *args,
                             const struct prompt_args *prompt, bool has_texts, struct items *items,
                             struct attn_error *err);
 void items_close(struct items *items);
 
-/* Opens the file of --texts: its lines, or JSON Lines. */
+/* Opens the file of --texts: plain lines, or JSON Lines. */
 enum attn_status items_open_texts(const char *path, bool are_lines, struct items *items,
                                   struct attn_error *err);
 
-/* Where ARGS want a line for each item, asks for it: of the model of SOURCE, borrowed. */
+/* If ARGS ask for a line for each item, sets that up in ITEMS. SOURCE is the model, borrowed. */
 enum attn_status items_ask_each(const struct items_args *args, const struct call *call,
                                 const struct attn_source *source, struct items *items,
                                 struct attn_error *err);
 
-/* Whether these lines take standard output. */
+/* Returns true if the lines of items are written to standard output. */
 bool items_take_standard(const struct items *items);
 
-/* Writes the line that says what was computed. */
+/* Writes a line that says how many items were computed. */
 void items_write_sum(const struct items *items, struct attn_sink *out);
 
 #endif

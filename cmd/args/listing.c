@@ -8,7 +8,7 @@
 
 const struct option_group listing_options = {.params = &attn_listing_params};
 
-/* Refuses options of CALL that are for one text. */
+/* Refuses options of CALL that only apply to one text. */
 static enum attn_status check_options(const struct call *call, const char *headings,
                                       const char *names, struct attn_error *err)
 {

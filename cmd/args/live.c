@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* MiB */
+enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* in MiB */
 
 static const struct option rows[] = {
     OPTION_FLAG(
@@ -26,7 +26,7 @@ static const struct option rows[] = {
 
 const struct option_group live_options = OPTION_GROUP("Output", rows);
 
-/* Whether a page is among the outputs. */
+/* Returns true if a page is among the outputs. */
 static bool has_page(const struct output_args *args)
 {
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
@@ -38,7 +38,7 @@ static bool has_page(const struct output_args *args)
 enum attn_status live_check(const struct live_args *args, const struct served *served,
                             struct attn_error *err)
 {
-    /* these name a file, or need another page */
+    /* options that name a file, or that need another kind of page */
     static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source|source-file|"
                                  "key-mask|config|vocab|weights|queries|"
                                  "figure|with-prompt";
@@ -59,7 +59,7 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
     return ATTN_OK;
 }
 
-/* Lists in LIVE how PROMPT is read, as options. */
+/* Lists in LIVE the options that say how PROMPT is read. */
 static enum attn_status list_reading(const struct prompt_args *prompt, const struct call *call,
                                      struct live *live, size_t *n, struct attn_error *err)
 {

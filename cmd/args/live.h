@@ -1,4 +1,4 @@
-/* live.h - the options of a live page, and the files that it holds. */
+/* live.h - the options of a live page, and the files that are embedded in it. */
 #ifndef CMD_LIVE_ARGS_H
 #define CMD_LIVE_ARGS_H
 
@@ -9,15 +9,15 @@
 
 struct live_args {
     bool is_live;
-    int64_t limit; /* MiB of a model; 0: the default */
+    int64_t limit; /* size limit of the model in MiB; 0: the default */
     const char *story;
     const char *words;
 };
 
-/* Options that fill a struct live_args. */
+/* The options of struct live_args. */
 extern const struct option_group live_options;
 
-/* Checks that they fit the other options, before anything is opened. */
+/* Refuses options that cannot be combined with a live page, before anything is opened. */
 enum attn_status live_check(const struct live_args *args, const struct served *served,
                             struct attn_error *err);
 
@@ -27,8 +27,8 @@ struct live {
     struct attn_option *reading;
 };
 
-/* Opens the files of the page of SERVED, whose request is filled from PROMPT, and sets them in the
- * options of its pictures. LIVE stays empty if no page is live. */
+/* Opens the files for the page of SERVED and adds them to the options of its pictures. The request
+ * of SERVED was filled from PROMPT. LIVE remains empty if there is no live page. */
 enum attn_status live_open(const struct live_args *args, const struct model_args *model,
                            const struct prompt_args *prompt, struct served *served,
                            struct live *live, struct attn_error *err);

@@ -1,4 +1,4 @@
-/* model.c - from -m and its companions to the source that the library opens. */
+/* model.c - finds the source that -m and related options name, for the library to open. */
 #include "cmd/args/model.h"
 
 #include "cmd/line/interrupt.h"
@@ -62,7 +62,7 @@ const struct option_group model_all_options = {OPTION_PARTS(parts)};
 
 /* --- Where models are ------------------------------------------------------------------------- */
 
-/* The variable NAME, or NULL if it is unset or empty. */
+/* Returns the environment variable NAME; NULL if it is unset or empty. */
 static const char *variable(const char *name)
 {
     const char *value = getenv(name);
@@ -70,8 +70,8 @@ static const char *variable(const char *name)
     return value && *value ? value : NULL;
 }
 
-/* A new text: HEAD, in which ~ at the front is the home folder, as Python has it, then TAIL. NULL
- * without memory. */
+/* Returns a new string: HEAD, where a leading ~ becomes the home folder as in Python, followed by
+ * TAIL. Returns NULL if memory runs out. */
 static char *join(const char *head, const char *tail)
 {
     const char *home = variable("HOME");
@@ -83,7 +83,8 @@ static char *join(const char *head, const char *tail)
     return joined;
 }
 
-/* The cache of Hugging Face, by the rules of huggingface_hub; NULL without a home. */
+/* Returns the cache folder of Hugging Face, by the rules of huggingface_hub; NULL if there is no
+ * home folder. */
 static char *find_hub(void)
 {
     const char *hub = variable("HF_HUB_CACHE"), *home = variable("HF_HOME");
@@ -100,7 +101,8 @@ static char *find_hub(void)
     return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
 }
 
-/* Lists the stores of Ollama, by its rules; returns their number. */
+/* Fills STORES with the folders where Ollama stores models, by Ollama's rules. Returns their
+ * number. */
 static size_t find_ollama(char *stores[MODEL_N_STORE])
 {
     const char *given = variable("OLLAMA_MODELS");
@@ -112,12 +114,13 @@ static size_t find_ollama(char *stores[MODEL_N_STORE])
     }
     if (variable("HOME"))
         stores[n++] = join("~", "/.ollama/models");
-    stores[n++] = strdup("/usr/share/ollama/.ollama/models"); /* of the service */
+    stores[n++] = strdup("/usr/share/ollama/.ollama/models"); /* of the system service */
     return n;
 }
 
-/* The folder of the models that came with the program, or NULL. The Makefile puts a file beside a
- * program in its source tree; its line is the path of the tree. No installation has that file. */
+/* Returns the folder of the models that come with the program, or NULL. In the source tree, the
+ * Makefile writes a file next to the program whose line is the path of the tree. Installed programs
+ * don't have that file. */
 static char *find_own(void)
 {
     char program[MODEL_PATH_SIZE], tree[MODEL_PATH_SIZE], path[2 * MODEL_PATH_SIZE + 32];
@@ -185,13 +188,13 @@ void model_catalog_release(struct model_catalog *catalog)
 
 /* --- The model that is meant ------------------------------------------------------------------ */
 
-/* The known name nearest to a mistyped one. */
+/* The known name that is nearest to a mistyped one. */
 struct meant {
     struct attn_typo typo;
-    char nearest[256]; /* a copy of the name that `typo` holds */
+    char nearest[256]; /* a copy of the name that `typo` points to */
 };
 
-/* An attn_catalog_fn. */
+/* An attn_catalog_fn that compares NAME with the mistyped one. */
 static enum attn_status compare_name(void *user, const char *name, struct attn_error *err)
 {
     struct meant *meant = user;
@@ -205,14 +208,15 @@ static enum attn_status compare_name(void *user, const char *name, struct attn_e
     return ATTN_OK;
 }
 
-/* The place of a model, and whether another model of its name was noted. */
+/* The place of a model, and whether another model of the same name was noted. */
 struct places {
     const struct model_catalog *catalog;
     const struct attn_catalog_found *taken;
     bool is_said;
 };
 
-/* An attn_catalog_other_fn. Models that are built in come with the program as files, too. */
+/* An attn_catalog_other_fn that notes another model of the same name. A built-in model also comes
+ * with the program as a file; that is not noted. */
 static void say_other(void *user, const struct attn_catalog_found *other)
 {
     struct places *places = user;
@@ -230,7 +234,7 @@ static void say_other(void *user, const struct attn_catalog_found *other)
          other->source.directory ? "'" : "");
 }
 
-/* Notes the snapshot, file or directory of a name. */
+/* Notes which snapshot, file or directory a name stands for. */
 static void say_taken(const struct attn_catalog_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
@@ -255,8 +259,8 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
     struct places places = {catalog, found, false};
     const enum attn_status status = attn_catalog_find(&catalog->catalog, name, found, err);
 
-    /* A bare name that is close to a known one was mistyped; with an owner it may be one to fetch.
-     */
+    /* a bare name that is similar to a known one is a typo; a name with an owner may be a model to
+     * download */
     if (status != ATTN_OK && !strpbrk(name, "/@"))
         attn_catalog_visit(&catalog->catalog, compare_name, &meant, NULL);
     if (attn_typo_meant(&meant.typo))
@@ -281,8 +285,8 @@ static enum attn_status find_model(const char *name, const struct running_args *
     return status;
 }
 
-/* Copies the pipe IN to OUT, up to a size that is refused for any text. Returns whether that
- * worked. */
+/* Copies the pipe IN to OUT, up to one byte more than the longest text that is accepted. Returns
+ * false on failure. */
 static bool copy_pipe(int in, int out)
 {
     enum { TOO_MUCH = (64 << 20) + 1 };
@@ -299,9 +303,9 @@ static bool copy_pipe(int in, int out)
     return size >= 0;
 }
 
-/* A pipe gives its bytes once, but model and tokenizer both read the text. Copies them to a file in
- * memory that lasts as long as the program, and writes its path to HELD. Returns PATH if that
- * fails: opening it again then fails with the reason. */
+/* A pipe can be read only once, but both the model and the tokenizer read the text. So this copies
+ * the pipe into a file in memory, which exists until the program ends, and writes its path to HELD.
+ * Returns PATH itself if that fails, so that opening it reports the error. */
 static const char *hold_pipe(const char *name, const char *path, char held[32])
 {
     struct stat status;
@@ -331,7 +335,8 @@ static void add_override(struct model_source *found, const char *name, const cha
     found->source.n_override++;
 }
 
-/* The file of a tokenizer that PATH, or NULL, replaces, by the end of its name. */
+/* Returns the name of the tokenizer's file that PATH replaces, which the end of PATH decides. PATH
+ * may be NULL. */
 static const char *tokenizer_part(const char *path)
 {
     return path && text_ends_in(path, "tokenizer.json") ? "tokenizer.json"
@@ -420,8 +425,8 @@ struct names {
     struct attn_sink *out;
 };
 
-/* An attn_catalog_fn. Completion passes names to the shell, which expands them: only those that a
- * shell takes as they are. */
+/* An attn_catalog_fn that prints NAME for the completion of a shell. The shell expands what it
+ * gets, so names with special characters are left out. */
 static enum attn_status print_name(void *user, const char *name, struct attn_error *err)
 {
     static const char plain[] =

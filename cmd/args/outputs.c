@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What formats share. */
+/* Options that formats have in common. */
 static const struct option shared_rows[] = {
     OPTION_FLAG("add", struct output_args, is_addition,
                 "keep the files in DIR that an earlier run wrote and this one does not; without "
@@ -26,11 +26,11 @@ static const struct option shared_rows[] = {
                            ATTN_MEDIUM_PAPER),
 };
 
-/* What the options of formats are about. */
-enum content { OF_TENSORS, OF_TABLES, OF_PICTURES /* of tables */ };
+/* What the options of a format apply to. */
+enum content { OF_TENSORS, OF_TABLES, OF_PICTURES /* pictures of tables */ };
 
-/* Makes row I: of the formats that have CONTENT, each with its own option after it, then of ROWS
- * [n]. Returns whether there is one. */
+/* Sets *row to option number I: first come the formats that have CONTENT, each followed by its own
+ * option, and then ROWS [n]. Returns false if there are not so many. */
 static bool make_row(enum content content, const struct option *rows, size_t n, size_t i,
                      struct option *row)
 {
@@ -118,7 +118,8 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
     return ATTN_OK;
 }
 
-/* Notes the first label of TABLE that a spreadsheet would run: in CSV labels are as they are. */
+/* Notes the first label of TABLE that a spreadsheet would run as a formula, since labels are not
+ * escaped in CSV. */
 static void note_formula(const struct attn_table *table)
 {
     double number;
@@ -139,8 +140,8 @@ static void note_formula(const struct attn_table *table)
     }
 }
 
-/* Writes TABLES, except those that are NULL, to OUTPUT in its form, else as STYLE has it. PICTURE
- * has the words for captions. */
+/* Writes those of TABLES that are not NULL to OUTPUT in its format; if OUTPUT has none, in STYLE.
+ * PICTURE has the texts of captions. */
 static enum attn_status write_tables(const struct attn_output *output,
                                      struct attn_table_style style,
                                      const struct attn_table_picture *picture,
@@ -201,7 +202,7 @@ static bool is_directory(const struct attn_format *format)
     return format->is_directory;
 }
 
-/* Refuses --add without an output directory, and an option of a format without that format. */
+/* Refuses --add without an output directory, and the option of a format that is not written. */
 static enum attn_status check_use(const struct output_args *args, struct attn_error *err)
 {
     bool has_directory = !args->is_addition;
@@ -270,7 +271,7 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 
 /* --- A table ---------------------------------------------------------------------------------- */
 
-/* Beside the formats. */
+/* Options in addition to those of the formats. */
 static const struct option tables_rows[] = {
     OPTION_SYNC(struct output_args),
     OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
@@ -348,7 +349,8 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);) {
         if (walk.output.format->is_picture)
             ATTN_TRY(attn_table_picture_check(&walk.output, err));
-        if (walk.output.path) /* else all is computed before it is known */
+        /* else everything would be computed before a missing directory is noticed */
+        if (walk.output.path)
             ATTN_TRY(
                 at_stage(ATTN_STAGE_OUTPUT, attn_path_check_folder(walk.output.path, err), err));
     }
@@ -412,7 +414,7 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
                : ATTN_OK;
 }
 
-enum { KEPT_SIZE = 128 }; /* of the name of a column */
+enum { KEPT_SIZE = 128 }; /* size of the name of a column */
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
                               const struct attn_table_picture *picture, struct attn_sink *out,

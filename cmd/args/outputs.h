@@ -1,4 +1,4 @@
-/* outputs.h - the outputs of a command: text on standard output, or files of tensors or tables. */
+/* outputs.h - the outputs of a command: text on standard output, and files of tensors or tables. */
 #ifndef CMD_OUTPUTS_H
 #define CMD_OUTPUTS_H
 
@@ -8,127 +8,132 @@
 
 #include "tool.h"
 
-/* The options. Initialize with precision -1. */
+/* The output options. Initialize with precision -1. */
 struct output_args {
-    struct named_list formats; /* paths by the names of formats, and the formats' own options */
-    bool is_addition;          /* files of earlier runs stay */
+    struct named_list formats; /* paths, named by their formats, and the options of formats */
+    bool is_addition;          /* files of earlier runs are kept */
     bool is_synced;            /* files survive a power failure */
-    int64_t precision;         /* -1: as many digits as bring back the same number */
-    bool has_table_csv;        /* `csv` gets a table, not tensors */
+    int64_t precision;         /* -1: as many digits as are needed to read back the same number */
+    bool has_table_csv;        /* `csv` gets a table instead of tensors */
 };
 
-/* Options that fill a struct output_args, made from the list of formats. */
+/* The options of struct output_args, made from the list of formats. */
 extern const struct option_group output_options;
 
-/* Where FORMAT goes, "-" for standard output, or NULL. */
+/* Returns the path of the output of FORMAT, "-" for standard output; NULL if it is not given. */
 const char *output_path(const struct output_args *args, const char *format);
 
-/* The output of ARGS for FORMAT, which they name; "-" is STANDARD. */
+/* Returns the output of FORMAT, which ARGS must name. STANDARD is the sink of the path "-". */
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard);
 
-/* A walk over the outputs that ARGS name, in the order of the formats:
+/* An iterator over the outputs that ARGS name, in the order of the formats:
  *
  *     for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
- *         write_into(&walk.output);
- */
+ *         write_into(&walk.output); */
 struct output_walk {
     const struct output_args *args;
-    struct attn_sink *standard; /* "-" */
-    size_t i;                   /* the format after this one */
+    struct attn_sink *standard; /* the sink of the path "-" */
+    size_t i;                   /* index of the next format */
     struct attn_output output;
 };
 
 bool output_next(struct output_walk *walk);
 
-/* Whether ARGS name any output. */
+/* Returns true if ARGS name any output. */
 bool outputs_are_wanted(const struct output_args *args);
 
-/* Refuses outputs that hold only tables. HINT lists the options that make tables. */
+/* Refuses outputs that can only have tables. HINT lists the options that make tables. */
 enum attn_status outputs_check_tables(const struct output_args *args, const char *hint,
                                       struct attn_error *err);
 
-/* Writes TABLES [n_table], except those that are NULL, to the outputs of ARGS that hold tables and
- * no tensors; "-" is STANDARD. PICTURE has the words for captions. */
+/* Writes those of TABLES [n_table] that are not NULL to those outputs of ARGS that can only have
+ * tables. STANDARD is the sink of the path "-". PICTURE has the texts of captions. */
 enum attn_status outputs_write_tables(const struct output_args *args,
                                       struct attn_table *const *tables, size_t n_table,
                                       const struct attn_table_picture *picture,
                                       struct attn_sink *standard, struct attn_error *err);
 
-/* Whether ARGS write a table as FORMAT, and no tensors. */
+/* Returns true if ARGS write a table in FORMAT, and not tensors. */
 bool output_is_table(const struct output_args *args, const struct attn_format *format);
 
-/* Lists the outputs of tensors whose format IS_LISTED accepts; NULL: all outputs. There is room for
- * one more. "-" is STANDARD. *n is 0 before; free() *items. */
+/* Lists the outputs whose formats have tensors and are accepted by IS_LISTED; NULL: by any. *items
+ * has space for one more output. STANDARD is the sink of the path "-". *n must be 0 before. The
+ * caller frees *items with free(). */
 enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_listed,
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err);
 
-/* Refuses outputs that are files of HOST's model. */
+/* Refuses outputs that would overwrite files of HOST's model. */
 enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
                                      struct attn_error *err);
 
-/* Where PROMPT has no text, refuses a last output whose FILE looks like one. */
+/* If PROMPT has no text, refuses an output whose FILE looks like a text: the file was probably
+ * forgotten. */
 enum attn_status outputs_check_text(const struct output_args *args,
                                     const struct prompt_args *prompt, struct attn_error *err);
 
-/* Checks ARGS. *is_standard_used: data goes to standard output. */
+/* Checks ARGS. Sets *is_standard_used if data are written to standard output. */
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
                                struct attn_error *err);
 
-/* The options of a command with one table. Initialize with precision -1. */
+/* The output options of a command with one table. Initialize with precision -1. */
 struct tables_args {
     struct output_args output;
     struct attn_table_order order; /* --sort and --limit */
-    const char *column;            /* that is drawn; NULL: not given */
+    const char *column;            /* --column, which is drawn; NULL: not given */
     struct picture_args picture;
 };
 
-/* Formats of tables, and of their pictures; both fill a struct output_args. */
+/* Formats of tables, and formats of pictures of tables; options of struct output_args. */
 extern const struct option_group tables_options, table_pictures_options;
-/* These fill a struct tables_args. */
+/* The options of struct tables_args. */
 extern const struct option_group table_order_options, table_column_options;
 
-/* The value of --limit in CALL: SIZE_MAX for 0, which is all; 0 if it is not given. */
+/* Returns the value of --limit in CALL; SIZE_MAX if it is 0, which stands for all; 0 if it is not
+ * given. */
 size_t tables_limit(const struct call *call, const struct tables_args *args);
 
-/* The order of ARGS, for calls of the library. */
+/* Returns the order of ARGS for functions of the library. */
 struct attn_table_order tables_order(const struct tables_args *args);
 
-/* Whether ARGS name any picture. */
+/* Returns true if ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);
 
-/* Refuses options of CALL without an effect, and outputs that do not go together: at most one goes
- * to standard output, no two are one file. FIGURE is the kind of picture without --figure. */
+/* Refuses options of CALL that have no effect, and outputs that cannot be combined: only one can go
+ * to standard output, and no two to the same file. FIGURE is the kind of picture that is drawn
+ * without --figure. */
 enum attn_status tables_check(const struct call *call, const struct tables_args *args,
                               enum attn_figure figure, struct attn_error *err);
 
-/* Puts the rows of *TABLE into the order of ARGS, and leaves out those that they do not want. */
+/* Sorts the rows of *TABLE by ARGS, and removes those beyond the limit. */
 enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,
                              struct attn_error *err);
 
-/* The same as a separate table, *SORTED, whose first N_GROUP columns name a group; NULL: the table
- * stays. IS_JOINT: all groups keep the same rows (tables/table_order.h). */
+/* The same, but makes a new table. Its first N_GROUP columns name a group. *sorted is NULL if TABLE
+ * would not change. IS_JOINT: all groups keep the same rows (tables/table_order.h). */
 enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group, bool is_joint,
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err);
 
-/* The run that a table is of, for pages that show its patterns, too; and what gets notes. */
+/* The run that made a table, for pages that also show its patterns; and the function that gets
+ * notes. */
 struct tables_run {
     struct attn_host *host;
-    const struct attn_request *request; /* one text, as it was run; NULL: no such run */
-    attn_note_fn on_note;               /* or NULL */
+    /* the request of the run, for one text; NULL: there is no such run */
+    const struct attn_request *request;
+    attn_note_fn on_note; /* or NULL */
 };
 
-/* Draws TABLE into the pictures of ARGS; OUT is standard output. PICTURE is the default for
- * --column.
- */
+/* Draws TABLE as the pictures of ARGS. OUT is standard output. Without --column, the column of
+ * PICTURE is drawn. */
 enum attn_status tables_draw(const struct tables_args *args, const struct attn_table *table,
                              const struct attn_table_picture *picture, const struct tables_run *run,
                              struct attn_sink *out, struct attn_error *err);
 
-/* Writes TABLE to the other outputs of ARGS, or as text to OUT, standard output, where there is no
- * output. PICTURE has the words for captions; text that is too wide keeps its `values`. */
+/* Writes TABLE to the other outputs of ARGS or, if there is no output, as text to OUT, standard
+ * output. PICTURE has the texts of captions. If the text is too wide, the column `values` of
+ * PICTURE is kept. */
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
                               const struct attn_table_picture *picture, struct attn_sink *out,
                               struct attn_error *err);

@@ -61,7 +61,7 @@ enum attn_status picture_find(const struct picture_args *args, bool has_colors,
     return ATTN_OK;
 }
 
-enum { N_STEP = 32 }; /* of a map as it is shown */
+enum { N_STEP = 32 }; /* number of colours of a map that are printed */
 
 static void print_ramp(const struct attn_colormap *map, enum attn_color_depth depth,
                        enum attn_theme theme, struct attn_sink *out)

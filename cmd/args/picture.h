@@ -1,6 +1,6 @@
 /*
- * picture.h - options that shape pictures and other views of a pattern, and the terminal that
- * shows them.
+ * picture.h - options for pictures and other views of a pattern, and the properties of the terminal
+ * that shows them.
  *
  *     struct picture_args args;                       // filled by options_parse
  *     struct attn_picture_options picture;
@@ -14,23 +14,25 @@
 #include "extra.h"
 
 struct picture_args {
-    struct attn_picture_options options; /* as given: what is 0 has its default */
+    struct attn_picture_options options; /* as given; 0: the default */
     bool is_heatmap;                     /* --heatmap */
     int color;                           /* enum color_wish */
 };
 
-/* Options that fill a struct picture_args: views of a pattern; pictures, and those of tables. */
+/* The options of struct picture_args: those of views of a pattern; those of pictures, also of
+ * tables. */
 extern const struct option_group view_options;
 extern const struct option_group picture_options;
-extern const struct option_group figure_options, color_options; /* of them, for tables */
+extern const struct option_group figure_options, color_options; /* a part of these, for tables */
 
-/* The options of ARGS for this terminal: its width, unless that is given, and its colours. Only if
- * HAS_COLORS, colours may be printed on it, its background matters. */
+/* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its
+ * colours. The terminal's background is only asked for if HAS_COLORS: if the command may print
+ * colours. */
 enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err);
 
-/* Whether CALL asks which colour maps there are: then prints them, in colours where its output
- * shows any. */
+/* If CALL asks for a list of colour maps, prints it, with colours if the output can show them, and
+ * returns true. */
 bool colormaps_print(const struct call *call, const struct picture_args *args);
 
 #endif

@@ -1,4 +1,4 @@
-/* prompt.c - reads texts, lists of ids and arrays of embeddings. */
+/* prompt.c - reads texts, lists of ids, and arrays of embeddings. */
 #include "cmd/args/prompt.h"
 
 #include "cmd/line/command.h"
@@ -32,7 +32,7 @@ static const struct option prompt_rows[] = {
 
 const struct option_group prompt_options = OPTION_GROUP("Input", prompt_rows);
 
-/* The group of a list of run/input_params.h about the request. */
+/* The option group of a parameter list of run/input_params.h, whose struct is the request. */
 #define GROUP_OF(set, list)                                                                        \
     {                                                                                              \
         .params = &(list), .offset = offsetof(struct prompt_args, asked), .traits = (set)          \
@@ -67,7 +67,8 @@ bool prompt_is_given(const struct prompt_args *args)
            asked->image;
 }
 
-/* Refuses the second of TEXTS. One word before a text of several may be a model. */
+/* Refuses the second of TEXTS. If a single word comes before a text of several words, the word may
+ * be meant as a model. */
 static enum attn_status refuse_second(const struct text_list *texts, struct attn_error *err)
 {
     const char *first = texts->items[0], *second = texts->items[1];
@@ -115,7 +116,7 @@ static enum attn_status refuse_file(const char *verb, const char *name, struct a
     return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
-/* A signal that does not ask the command to end does not end the reading. */
+/* A signal that does not end the command does not end the reading either. */
 static enum attn_status read_all(int descriptor, const char *name, struct text *text,
                                  struct attn_error *err)
 {
@@ -155,7 +156,7 @@ static enum attn_status read_file(const char *path, struct text *text, struct at
     return status;
 }
 
-/* Reads the only record of a file of FASTA. */
+/* Reads the only record of a FASTA file. */
 static enum attn_status read_record(const char *path, struct text *text, struct attn_error *err)
 {
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;

@@ -74,8 +74,8 @@ const struct option_part question_parts[4] = {
 
 const struct question_args question_args_default = QUESTION_ARGS_DEFAULT;
 
-/* Handles STATUS of the work: if the reader of --each went away, it is success; if the file can be
- * continued, a note says where. */
+/* Handles STATUS of the work. It is a success if the reader of --each closed its pipe. If the file
+ * can be continued, notes how. */
 static enum attn_status end_each(struct question *question, enum attn_status status,
                                  struct attn_error *err)
 {
@@ -141,7 +141,7 @@ static void on_progress(void *user, size_t done, size_t total)
              progress_time(progress_seconds() * (double)total / (double)done, all));
 }
 
-/* Finds what a picture of TABLE shows; NULL: before the table is there. */
+/* Finds what a picture of TABLE shows. TABLE is NULL while there is no table yet. */
 static enum attn_status find_picture(struct question *question, const struct attn_table *table,
                                      struct attn_error *err)
 {
@@ -203,7 +203,7 @@ enum attn_status texts_check(const struct call *call, const struct texts_args *a
     return args->path ? ATTN_OK : prompt_check(call, prompt, example, err);
 }
 
-/* Refuses a table that goes where the lines of items go, PATH of --each. */
+/* Refuses a table that would be written to PATH of --each, where the lines of items go. */
 static enum attn_status check_each(const struct question *question, const char *path,
                                    struct attn_error *err)
 {
@@ -223,7 +223,7 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
-/* Asks about STUDY instead of one text. */
+/* Makes the command ask about STUDY instead of one text. */
 static void set_study(struct question *question, const struct attn_study_args *study)
 {
     const struct attn_question *row = question->call->command->question;
@@ -285,7 +285,7 @@ enum attn_status question_begin(struct question *question, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Draws the table. Groups are shown side by side, so a picture has the same rows of all groups. */
+/* Draws the table. Groups are drawn side by side, so they must have the same rows in a picture. */
 static enum attn_status draw_table(const struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -315,11 +315,11 @@ static enum attn_status write_table(const struct question *question, struct attn
     if (tables_have_pictures(tables) && written.view.rows > 0)
         ATTN_TRY(draw_table(question, err));
     if (question->drawn)
-        written.view.values = 0; /* it is a column of the other table */
+        written.view.values = 0; /* it names a column of the other table */
     return tables_write(tables, question->table, &written, question->call->out, err);
 }
 
-/* Sorts the table as the options ask. */
+/* Sorts the table by the options. */
 static enum attn_status sort_table(struct question *question, struct attn_error *err)
 {
     struct attn_table *sorted;
@@ -334,15 +334,15 @@ static enum attn_status sort_table(struct question *question, struct attn_error 
     return ATTN_OK;
 }
 
-/* Sorts the table and writes it. */
+/* Sorts and writes the table. */
 static enum attn_status write_answer(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
     const bool has_items = question->items.items && !question->items.args.are_texts;
-    struct attn_error unseen; /* after the first failure */
+    struct attn_error unseen; /* for further failures, which are not reported */
     enum attn_status sorted;
-    bool is_shown = true; /* unless the lines of items take standard output */
+    bool is_shown = true; /* false if the lines of items are written to standard output */
 
     sorted = sort_table(question, err);
     if (has_items && sum->n_failed == sum->n_item && tables_have_pictures(tables))
@@ -353,13 +353,13 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
     progress_clear();
     if (items_take_standard(&question->items) && !outputs_are_wanted(&tables->output))
         is_shown = false;
-    if (is_shown && /* a heading without rows is only for programs */
+    if (is_shown && /* only programs need a heading without rows */
         (!has_items || attn_table_n_row(question->table) > 0 ||
          outputs_are_wanted(&tables->output)) &&
         (sorted == ATTN_OK || question->items.items))
         ATTN_TRY(write_table(question, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
-        attn_sink_flush(question->call->out); /* the table stays after a failure */
+        attn_sink_flush(question->call->out); /* print the table even after a failure */
     if (sorted != ATTN_OK || !has_items)
         return sorted;
     if (is_shown && !outputs_are_wanted(&tables->output))
@@ -369,15 +369,15 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
     return ATTN_OK;
 }
 
-/* The same for one text; pictures label its positions by the tokens of a run. */
+/* The same for one text, whose tokens label the positions in pictures. */
 static enum attn_status write_labelled(struct question *question, struct attn_error *err)
 {
     struct attn_request request = question->request;
     struct attn_run *run = NULL;
     enum attn_status status;
 
-    request.on_note = NULL;                         /* the experiment has emitted these notes */
-    request.edits = (struct attn_request_edits){0}; /* labels have none */
+    request.on_note = NULL; /* the experiment has already printed these notes */
+    request.edits = (struct attn_request_edits){0}; /* the labels do not depend on edits */
     request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
     question->picture.run = attn_run_labels(run);

@@ -1,9 +1,9 @@
 /*
- * question.h - what the commands share that ask about a model and print a table: which model, how
- * it is run, over which input, and where the table goes.
+ * question.h - the common part of commands that ask a question about a model and print a table:
+ * which model, how it is run, over which input, and where the table is written.
  *
- * A question needs no more than its row in the library (study/question.h). A command that does more
- * than ask has a file:
+ * Most questions only need a row in the library (study/question.h). A command that has to do more
+ * has a file like this:
  *
  *     static enum attn_status work(struct question *question, struct attn_error *err)
  *     {
@@ -40,10 +40,10 @@
 
 #include "tool.h"
 
-/* A file of texts instead of one text, for commands that take a mean over many. */
+/* A file of texts instead of one text, for commands that compute a mean over many. */
 struct texts_args {
     const char *path; /* NULL: not given */
-    bool is_lines;    /* each line is a text, and not an object */
+    bool is_lines;    /* each line is a text; else each line is a JSON object */
 };
 
 struct question_args {
@@ -66,79 +66,85 @@ struct question_args {
 
 extern const struct question_args question_args_default;
 
-/* Fields of a command whose arguments are a struct question_args, and those of the question. */
+/* Members of a struct command whose arguments are a struct question_args followed by those of the
+ * question. */
 #define QUESTION_COMMAND(which)                                                                    \
     .name = #which, .question = &attn_question_##which, OPTION_PARTS(question_parts),              \
     .args_size = sizeof(struct question_args), .defaults = &question_args_default
 
-/* Options that fill a struct question_args: those of the question, and of its request; pictures;
- * the rest. */
+/* The options of struct question_args: those of the question itself; pictures; the rest. */
 extern const struct option_group question_own_options, question_picture_options, question_options;
 
-/* These after the input, --texts and --items. */
+/* The parts of a command's options that follow those of the input, --texts and --items. */
 extern const struct option_part question_parts[4];
 
-/* Checks that there is a text, or --texts instead. */
+/* Checks that exactly one of a text and --texts is given. */
 enum attn_status texts_check(const struct call *call, const struct texts_args *args,
                              const struct prompt_args *prompt, const char *example,
                              struct attn_error *err);
 
-/* Initialize with the call and what the command knows. */
+/* Initialize with the call and the members that the command knows. */
 struct question {
     struct call *call;
-    const struct question_args *args; /* NULL: the command's arguments, which begin with these */
-    bool reuse;                       /* the model will run many times */
-    bool has_place_rows;              /* --positions makes rows */
-    const char *name; /* of the question (attn_question_picture); NULL: it has no pictures. The
-                         command's question, unless the work changes it */
-    void *how;        /* its arguments; or NULL */
-    const struct attn_study_args *study; /* of many texts or items, also in `how`; or NULL */
-    const char *unit;                    /* of its progress, "texts"; NULL: "runs" */
-    const char *example;               /* a whole command, for hints; NULL: the question's first */
-    void *own;                         /* data of the command for its work */
-    struct attn_table_picture picture; /* of the table; not copied. The command sets what
-                                          attn_question_picture leaves */
-    const char *file; /* that an option of the command names and that shapes rows; or NULL */
-    struct attn_edit_texts edits;         /* those of `args`; owns the texts that it reads */
-    struct attn_attention_args attention; /* the same */
+    /* NULL: the command's arguments, which begin with a struct question_args */
+    const struct question_args *args;
+    bool reuse;          /* the model will be run many times */
+    bool has_place_rows; /* --positions makes rows */
+    /* name of the question for its pictures (attn_question_picture); NULL: no pictures. By default
+     * the command's question; the command may change it */
+    const char *name;
+    void *how; /* arguments of the question; or NULL */
+    /* the study of many texts or items, which `how` has, too; or NULL */
+    const struct attn_study_args *study;
+    const char *unit; /* what progress counts, "texts"; NULL: "runs" */
+    /* a complete command, for hints; NULL: the first example of the question */
+    const char *example;
+    void *own; /* data of the command */
+    /* how pictures show the table; not copied. The command sets what attn_question_picture doesn't
+     * set */
+    struct attn_table_picture picture;
+    /* a file that an option of the command names and that changes the rows; or NULL */
+    const char *file;
+    struct attn_edit_texts edits;         /* the edits of `args`; owns the texts that it reads */
+    struct attn_attention_args attention; /* the attention of `args` */
     struct model_source source;
     struct attn_host *host;
-    struct attn_request request; /* the input and how to run it */
-    struct text text;            /* owns; the input's */
-    struct items items;          /* many items or texts instead of one input */
-    struct attn_table *table;    /* owns; the answer */
-    struct attn_table *drawn;    /* owns; pictures show it instead; or NULL */
-    struct attn_table *unsorted; /* owns; the answer before it was sorted */
+    struct attn_request request; /* the input, and how it is run */
+    struct text text;            /* owned; the text of the input */
+    struct items items;          /* many items or texts, instead of one input */
+    struct attn_table *table;    /* owned; the answer */
+    struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
+    struct attn_table *unsorted; /* owned; the answer before it was sorted */
 };
 
-/* Calls WORK to find and write the answer, or prints the values of an option whose value is `help`.
- * Frees everything. */
+/* Calls WORK, which computes and writes the answer. If an option has the value `help`, prints its
+ * values instead. Frees everything at the end. */
 enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err);
 
-/* Checks the shared options, and opens the host. */
+/* Checks the common options, and opens the host. */
 enum attn_status question_open(struct question *question, struct attn_error *err);
 
-/* Reads the input of the shared options into the request. */
+/* Reads the input that the common options name into the request. */
 enum attn_status question_read(struct question *question, struct attn_error *err);
 
-/* If --items is given, opens it and the host, and sets `study`. */
+/* If --items is given, opens the items and the host, and sets `study`. */
 enum attn_status question_begin_items(struct question *question, struct attn_error *err);
 
-/* Opens the host and the input: --items, as question_begin_items does, or --texts in the same way;
- * or one text, which is read into the request. */
+/* Opens the host and the input. The input is --items, opened by question_begin_items, or --texts,
+ * opened in the same way, or one text, which is read into the request. */
 enum attn_status question_begin(struct question *question, struct attn_error *err);
 
-/* Sorts the table and writes it to the outputs; after the text of items also a line about their
- * sum. A table of many texts or items is written even if the sort column does not exist: it may
- * have taken hours. */
+/* Sorts the table and writes it to the outputs. If there are items, the text ends with a line about
+ * how many. A table of many texts or items is written even if the sort column does not exist, since
+ * it may have taken hours. */
 enum attn_status question_write(struct question *question, struct attn_error *err);
 
-/* Refuses options that do not go together, by the rules of the question. */
+/* Refuses combinations of options that the question does not allow. */
 enum attn_status question_check(const struct question *question, struct attn_error *err);
 
-/* Whether notes are wanted. */
+/* Returns true if notes are printed. */
 bool question_is_noted(const struct question *question);
 
 #endif

@@ -66,13 +66,13 @@ enum attn_status request_answer(struct served *served,
 
 /* --- Checks ----------------------------------------------------------------------------------- */
 
-/* Whether a comparison can be written in FORMAT. */
+/* Returns true if a comparison can be written in FORMAT. */
 static bool is_possible(const struct attn_format *format)
 {
     return format->has_tables || format->draws_differences;
 }
 
-/* Refuses options that do not go with a comparison. */
+/* Refuses options that cannot be combined with a comparison. */
 static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
 {
     const char *beside = served->args->is_explained ? "explain" : NULL;
@@ -101,7 +101,7 @@ static enum attn_status check_comparison(const struct served *served, struct att
                   beside, formats);
 }
 
-/* Whether the first screen shows all that is wanted. */
+/* Returns true if the first screen would show all that the options ask for. */
 static bool may_have_first_screen(const struct served *served)
 {
     const struct attn_request_selection *asked = &served->asked->selection;
@@ -110,7 +110,7 @@ static bool may_have_first_screen(const struct served *served)
            !asked->layers && !asked->heads && !asked->queries;
 }
 
-/* Refuses options that change no output. */
+/* Refuses options that would not change any output. */
 static enum attn_status check_effects(const struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -126,7 +126,7 @@ static enum attn_status check_effects(const struct served *served, struct attn_e
                          err);
 }
 
-/* Whether matrices are printed on their colours. */
+/* Returns true if matrices are printed in colour. */
 static bool has_colors(const struct served *served)
 {
     const struct request_args *args = served->args;
@@ -143,7 +143,7 @@ enum attn_status request_check(struct served *served, struct attn_error *err)
     ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
     ATTN_TRY(check_effects(served, err));
     ATTN_TRY(picture_find(&args->picture, has_colors(served), &served->picture, err));
-    if (served->asked->selection.sites) /* a list that is wrong is refused later */
+    if (served->asked->selection.sites) /* an invalid list is refused later */
         attn_sites_parse(served->asked->selection.sites, &served->picture.sites, NULL);
     if (args->is_explained && served->is_standard_used)
         return refuse(err, "write the data into a file",
@@ -170,8 +170,8 @@ static bool draws_differences(const struct attn_format *format)
     return format->tensors && format->draws_differences;
 }
 
-/* Moves the outputs that draw an explanation to the end of OUTPUTS [*n]. Returns their number; *n
- * becomes the number of the others. */
+/* Moves the outputs that draw an explanation to the end of OUTPUTS [*n]. Returns the number of
+ * these, and sets *n to the number of the others. */
 static size_t take_figures(struct attn_output *outputs, size_t *n)
 {
     const size_t n_output = *n;
@@ -189,7 +189,8 @@ static size_t take_figures(struct attn_output *outputs, size_t *n)
     return n_output - *n;
 }
 
-/* Lists the outputs of tensors, or those that draw a comparison; text if nothing else is shown. */
+/* Lists the outputs that show tensors, or with a comparison those that draw it. If nothing else is
+ * shown, adds text. */
 static enum attn_status list_outputs(struct served *served, struct attn_error *err)
 {
     const struct request_args *args = served->args;
@@ -213,7 +214,8 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Lists the given options that change tensors, or gradients if these are written. */
+/* Lists the given options that change tensors and, if gradients are written, those that change
+ * gradients. */
 static enum attn_status list_options(struct served *served, struct attn_error *err)
 {
     const struct attn_request *request = &served->request;
@@ -255,7 +257,7 @@ enum attn_status request_fill(struct served *served, struct attn_error *err)
 
 /* --- A comparison ----------------------------------------------------------------------------- */
 
-/* Writes the table of the heads to outputs that hold only tables. */
+/* Writes the table of heads to those outputs that can only have tables. */
 static enum attn_status write_heads(const struct attn_compared_run *comparison,
                                     const struct request_args *request, struct attn_sink *out,
                                     struct attn_error *err)
@@ -311,7 +313,7 @@ static enum attn_status compare(struct served *served, struct attn_error *err)
     status = attn_compare(served->run, N_RECALLED, &found, err);
     stopwatch_note(&served->watch, &args->running, "compared");
     comparison.found = found;
-    /* A heat map is drawn instead of the text. */
+    /* a heat map is drawn instead of the text */
     if (status == ATTN_OK && found &&
         !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
         status = write_comparison(&comparison, args, served->call->out, err);
@@ -363,7 +365,7 @@ static enum attn_status start_explanation(const struct served *served,
     return attn_explainer_create(&args, explainer, err);
 }
 
-/* Writes OUTPUT, a page of the chosen heads with the terms of each row. */
+/* Writes OUTPUT, a page of the selected heads that shows the terms of each row. */
 static enum attn_status write_explained_page(const struct served *served,
                                              const struct attn_output *output,
                                              struct attn_error *err)
@@ -385,7 +387,7 @@ static enum attn_status write_explained_page(const struct served *served,
     return status;
 }
 
-/* Whether OUTPUT is a page of a model's heads, and not a figure of one row alone. */
+/* Returns true if OUTPUT is a page of heads of a model, and not a figure of a single row. */
 static bool is_explained_page(const struct served *served, const struct attn_output *output)
 {
     return output->format == attn_format_find("html") && !attn_run_arrays(served->run);
@@ -412,7 +414,7 @@ static enum attn_status print_explanation(const struct served *served,
     return attn_explanation_print(row, &run, served->call->out, err);
 }
 
-/* With an EXPLAINER it watches the run, and its row is printed. */
+/* Performs the run. If EXPLAINER is not NULL, it watches the run, and its row is printed. */
 static enum attn_status perform(struct served *served, struct attn_explainer *explainer,
                                 struct attn_error *err)
 {
@@ -425,7 +427,7 @@ static enum attn_status perform(struct served *served, struct attn_explainer *ex
     return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
 }
 
-/* Whether a page is the only output, and no row is named. */
+/* Returns true if the only output is a page, and no row was selected. */
 static bool is_page_alone(const struct served *served)
 {
     const struct attn_request_selection *asked = &served->asked->selection;
@@ -441,7 +443,7 @@ static enum attn_status explain(struct served *served, struct attn_error *err)
     enum attn_status status;
 
     if (is_page_alone(served) && start_explanation(served, &explainer, &unseen) != ATTN_OK)
-        return write_explained_page(served, &served->outputs[0], err); /* of several heads */
+        return write_explained_page(served, &served->outputs[0], err); /* a page of several heads */
     status = explainer ? ATTN_OK : start_explanation(served, &explainer, err);
     if (status == ATTN_OK)
         status = perform(served, explainer, err);
@@ -449,17 +451,18 @@ static enum attn_status explain(struct served *served, struct attn_error *err)
     return status;
 }
 
-/* Whether all patterns can be shown whole, in numbers: few heads, and few tokens. */
+/* Returns true if all patterns can be printed in full as numbers, because there are few heads and
+ * few tokens. */
 static bool is_whole(const struct served *served, const struct attn_dims *dims)
 {
-    enum { MOST_HEADS = 2, MOST_TOKENS = 16, LABELS = 13, NUMBER = 8 /* columns */ };
+    enum { MOST_HEADS = 2, MOST_TOKENS = 16, LABELS = 13, NUMBER = 8 /* in columns */ };
     const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
 
     return dims->n_layer * dims->n_head <= MOST_HEADS && n <= MOST_TOKENS &&
            LABELS + n * NUMBER <= served->picture.width;
 }
 
-/* Replaces text by the first screen, if that shows all that is wanted. */
+/* Replaces the output as text by the first screen, if that shows all that the options ask for. */
 static void choose_first_screen(struct served *served)
 {
     const struct attn_labels *labels = attn_run_labels(served->run);
@@ -479,7 +482,8 @@ static void choose_first_screen(struct served *served)
              n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
 }
 
-/* Adds the next tokens, which the first screen shows, of models that predict some. */
+/* Adds predictions of the next token to the request, for the first screen. Not all models have
+ * them. */
 static void ask_for_next(struct served *served)
 {
     enum { MOST_NEXT = 3 };

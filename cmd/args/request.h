@@ -1,12 +1,12 @@
 /*
- * request.h - what `run`, `attend` and `generate` share: from options to a request of the library,
- * and from its result to what is printed.
+ * request.h - the common part of `run`, `attend` and `generate`: fills a request of the library
+ * from options, performs it, and prints its result.
  *
  *     static enum attn_status work(struct served *served, struct attn_error *err)
  *     {
  *         ATTN_TRY(request_check(served, err));        // before anything is opened
  *         ... opens served->host, and fills served->request.input ...
- *         ATTN_TRY(request_fill(served, err));         // what the shared options say
+ *         ATTN_TRY(request_fill(served, err));         // with the shared options
  *         return request_serve(served, err);
  *     }
  *
@@ -27,7 +27,7 @@
 
 #include "attn.h"
 
-/* Options of both commands. */
+/* The options that these commands have in common. */
 struct request_args {
     struct attn_attention_args attention;
     struct attn_edit_texts edits;
@@ -36,60 +36,65 @@ struct request_args {
     struct picture_args picture;
     bool is_explained;         /* --explain */
     bool is_compared;          /* --compare */
-    struct tables_args tables; /* the order of rows, of a comparison and of measures */
+    struct tables_args tables; /* the order of rows in the tables of a comparison and of measures */
     struct running_args running;
 };
 
-/* --compare and --explain, which each fill a bool. */
+/* --compare and --explain, each of which sets a bool. */
 extern const struct option_group comparison_options, explain_options;
-extern const struct option_group comparison_order_options; /* fills a struct tables_args */
+extern const struct option_group comparison_order_options; /* of a struct tables_args */
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
         .output.precision = -1                                                                     \
     }
 
-/* A request on its way. Initialize with the call, its arguments, and the next four. */
+/* The state of a command with a request. Initialize with the call, its arguments, and the next four
+ * members. */
 struct served {
     struct call *call;
     const struct request_args *args;
-    const struct attn_request *asked;           /* by options: the selection and the predictions */
-    void (*print_sites)(struct attn_sink *out); /* what --sites help prints */
-    bool has_first_screen;                      /* shown without other options */
-    unsigned shown; /* enum attn_medium: printed instead of tensors; 0: tensors */
-    void *own;      /* data of the command for its work */
+    const struct attn_request *asked; /* as given by options: the selection and the predictions */
+    void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help */
+    bool has_first_screen;                      /* prints the first screen if no output is given */
+    unsigned shown; /* enum attn_medium that is printed instead of tensors; 0: tensors */
+    void *own;      /* data of the command */
     struct attn_host *host;
     struct attn_request request;
-    struct text text;                     /* owns; the input's */
-    struct attn_edit_texts edits;         /* those of `args`; owns the texts that it reads */
-    struct attn_attention_args attention; /* the same */
-    struct attn_option *options;          /* those that shape the run */
-    struct attn_output *outputs; /* [request.n_output], then n_figure that draw an explanation */
+    struct text text;                     /* owned; the text of the input */
+    struct attn_edit_texts edits;         /* the edits of `args`; owns the texts that it reads */
+    struct attn_attention_args attention; /* the attention of `args` */
+    struct attn_option *options;          /* the given options that change the run */
+    /* [request.n_output] followed by `n_figure` outputs that draw an explanation */
+    struct attn_output *outputs;
     size_t n_figure;
     struct attn_picture_options picture;
     struct attn_run *run;
     struct attn_result result;
-    bool is_standard_used; /* by data: nothing else may be printed there */
+    /* data are written to standard output, so nothing else may be printed there */
+    bool is_standard_used;
     struct stopwatch watch;
 };
 
-/* Calls WORK to serve the request, or prints the values of an option whose value is `help`. Frees
- * everything. */
+/* Calls WORK, which serves the request. If an option has the value `help`, prints its values
+ * instead. Frees everything at the end. */
 enum attn_status request_answer(struct served *served,
                                 enum attn_status (*work)(struct served *, struct attn_error *),
                                 struct attn_error *err);
 
-/* Checks the shared options. */
+/* Checks the common options. */
 enum attn_status request_check(struct served *served, struct attn_error *err);
 
-/* Opens the host of the model of ARGS; checks that no output is one of its files. */
+/* Opens the host with the model of ARGS, and checks that no output would overwrite one of its
+ * files. */
 enum attn_status request_open_model(struct served *served, const struct model_args *args,
                                     bool reuse, struct attn_error *err);
 
-/* Sets the shared options in the request. */
+/* Sets the common options in the request. */
 enum attn_status request_fill(struct served *served, struct attn_error *err);
 
-/* Prepares and performs the request or the comparison, and prints the rest. */
+/* Prepares and performs the request or the comparison, and prints what is not written by
+ * outputs. */
 enum attn_status request_serve(struct served *served, struct attn_error *err);
 
 #endif

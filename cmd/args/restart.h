@@ -1,4 +1,4 @@
-/* restart.h - what commands share whose runs are resumed. */
+/* restart.h - the common part of commands whose runs can be resumed. */
 #ifndef CMD_RESTART_ARGS_H
 #define CMD_RESTART_ARGS_H
 
@@ -7,19 +7,19 @@
 
 #include "tool.h"
 
-/* Which options say where and how, and not what. */
+/* Names the options that do not change results, so that they may differ when a run is resumed. */
 struct restart_form {
-    const char *headings; /* those below these, "Output|Other"; NULL: none */
-    const char *names;    /* and these, "threads|quiet" */
-    const char *outputs;  /* of these it matters only that they are given; NULL: there are none */
-    bool has_command;     /* the name of the command is one more key */
+    const char *headings; /* headings of such options, "Output|Other"; NULL: none */
+    const char *names;    /* names of further such options, "threads|quiet" */
+    const char *outputs;  /* options of which only matters whether they are given; NULL: none */
+    bool has_command;     /* the name of the command is compared, too */
 };
 
-/* The command line, for a manifest. Initialize with = {0}. */
+/* The command line of a run, which its manifest stores. Initialize with = {0}. */
 struct restart {
-    struct attn_buffer asked; /* owns; the options that shape the results: an object of JSON on one
-                                 line, where lists have all their values */
-    const char **command;     /* [n] owns; as it was typed */
+    /* owned; the options that change results, as a JSON object on one line */
+    struct attn_buffer asked;
+    const char **command; /* owned; [n] the command line as typed */
     size_t n;
 };
 
@@ -28,7 +28,7 @@ enum attn_status restart_begin(const struct call *call, const struct restart_for
                                struct restart *restart, struct attn_error *err);
 void restart_end(struct restart *restart);
 
-/* An is_spoiled function: whether the model was truncated while it was read. */
+/* An is_spoiled function. It returns true if the model was truncated while it was read. */
 bool restart_is_spoiled(void *user);
 
 #endif

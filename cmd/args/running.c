@@ -21,7 +21,8 @@ static const struct option running_rows[] = {
 
 const struct option_group running_options = OPTION_GROUP("Other", running_rows);
 
-/* The index of the value of VARIABLE in LIST, or OTHERWISE if it is not there. */
+/* Returns the index in LIST of the value of the environment variable VARIABLE; OTHERWISE if it is
+ * not in LIST. */
 static int test_switch(const char *variable, const char *list, int otherwise)
 {
     const char *value = getenv(variable);

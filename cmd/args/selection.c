@@ -1,4 +1,4 @@
-/* selection.c - options that select, and the sites there are. */
+/* selection.c - options that select tensors, and the list of sites. */
 #include "cmd/args/selection.h"
 
 #include "cmd/line/command.h"
@@ -43,7 +43,7 @@ void sites_print(struct attn_sink *out)
         size_t size = attn_site_archive_name(site, 0, name);
 
         if (size > 5 && strcmp(name + size - 5, "_grad") == 0 && site != ATTN_SITE_PATTERN_X_GRAD)
-            continue; /* each has the name of another */
+            continue; /* these have no name of their own */
         print(out, "%-21s  %-6s  %.*s\n", attn_site_name(site), attn_site_shape_text(site),
               (int)size, name);
     }

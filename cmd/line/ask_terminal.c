@@ -1,4 +1,4 @@
-/* ask_terminal.c - asks the terminal for its background; see ask_terminal.h. */
+/* ask_terminal.c - asks the terminal for its background colour; see ask_terminal.h. */
 #include "cmd/line/ask_terminal.h"
 
 #include "tool.h"
@@ -12,11 +12,11 @@
 
 enum { MOST_MILLISECONDS = 300, ANSWER_SIZE = 256 };
 
-/* The colour of the background (OSC 11), and what terminals are (DA1), which nearly all answer: one
- * that does not know the first is not waited for. */
+/* Asks for the colour of the background (OSC 11) and for the kind of terminal (DA1). Nearly all
+ * terminals answer DA1, so there is no long wait for one that doesn't know OSC 11. */
 static const char question[] = "\033]11;?\033\\\033[c";
 
-/* Whether ANSWER ends in that to DA1: "\033[?62;22c". */
+/* Returns true if ANSWER ends with the answer to DA1, such as "\033[?62;22c". */
 static bool is_complete(const char *answer)
 {
     const char *last = strstr(answer, "\033[?");
@@ -24,7 +24,7 @@ static bool is_complete(const char *answer)
     return last && strchr(last, 'c');
 }
 
-/* Reads the answer, until it is complete or time is up. */
+/* Reads the answer until it is complete or the time is over. */
 static void read_answer(char answer[ANSWER_SIZE])
 {
     const double end = attn_clock_seconds() + MOST_MILLISECONDS / 1000.0;
@@ -45,7 +45,7 @@ static void read_answer(char answer[ANSWER_SIZE])
     }
 }
 
-/* Reads a channel of an answer, 1 to 4 digits; *text moves behind it. */
+/* Parses a colour channel of 1 to 4 hexadecimal digits at *text, and advances *text. */
 static bool read_channel(const char **text, uint8_t *channel)
 {
     unsigned value, most = 0;
@@ -60,7 +60,8 @@ static bool read_channel(const char **text, uint8_t *channel)
     return true;
 }
 
-/* Reads "\033]11;rgb:ffff/ffff/ffff", or "rgba:". */
+/* Parses "\033]11;rgb:ffff/ffff/ffff", or the same with "rgba:". Returns the theme for this
+ * background. */
 static enum attn_theme theme_of(const char *answer)
 {
     const char *at = strstr(answer, "\033]11;rgb");
@@ -91,9 +92,9 @@ enum attn_theme terminal_ask_theme(void)
     during.c_cc[VMIN] = 0;
     during.c_cc[VTIME] = 0;
     sigfillset(&all);
-    sigprocmask(SIG_BLOCK, &all, &signals); /* until the terminal is as before */
+    sigprocmask(SIG_BLOCK, &all, &signals); /* until the terminal's mode is restored */
     if (tcsetattr(STDIN_FILENO, TCSANOW, &during) == 0) {
-        if (poll(&input, 1, 0) == 0 && /* keys that wait are for the next program */
+        if (poll(&input, 1, 0) == 0 && /* pending keys are for the next program */
             write(STDOUT_FILENO, question, sizeof question - 1) == sizeof question - 1)
             read_answer(answer);
         tcsetattr(STDIN_FILENO, TCSANOW, &before);

@@ -10,7 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* One line a command; cmd/<name>.c defines command_<name>. Those of questions stand between. */
+/* The commands, one per line; cmd/<name>.c defines command_<name>. The help lists the commands of
+ * questions between these two lists. */
 #define FIRST_MAP(X)                                                                               \
     X(run)                                                                                         \
     X(attend)                                                                                      \
@@ -25,7 +26,7 @@
     X(completion)                                                                                  \
     X(help)
 
-/* Questions whose commands do more than ask. */
+/* Commands of questions that need a file of their own. */
 #define QUESTION_MAP(X)                                                                            \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
@@ -59,7 +60,7 @@ static const struct command *const own[N_QUESTION] = {QUESTION_MAP(QUESTION_COMM
 
 const struct command *command_at(size_t i)
 {
-    size_t n = 0; /* questions without arguments come last, and have no command */
+    size_t n = 0; /* questions without arguments come last; they have no command */
 
     if (i < N_FIRST)
         return first[i];
@@ -106,7 +107,8 @@ const char *command_lacks(const struct command *command)
 
 enum { HINT_SIZE = ATTN_ERROR_HINT_SIZE };
 
-/* Whether NAME looks like a text: it has a blank, or letters beyond ASCII. */
+/* Returns true if NAME looks like a text, because it has a blank or a character that isn't
+ * ASCII. */
 static bool is_text(const char *name)
 {
     for (; *name; name++)
@@ -115,7 +117,7 @@ static bool is_text(const char *name)
     return false;
 }
 
-/* Whether TEXT can stand in a hint as it is. */
+/* Returns true if TEXT can be shown in a hint without escapes and in full. */
 static bool is_shown(const char *text)
 {
     char *escaped;
@@ -128,10 +130,11 @@ static bool is_shown(const char *text)
     return is_same;
 }
 
-/* Writes the command that runs TEXT, as a shell takes it. */
+/* Writes the command line that runs TEXT, quoted for a shell. */
 static void write_run(const char *text, char hint[HINT_SIZE])
 {
-    const bool is_quoted = strpbrk(text, "\"$!`") != NULL; /* what double quotes do not protect */
+    /* has characters that are special in double quotes */
+    const bool is_quoted = strpbrk(text, "\"$!`") != NULL;
     const char *quote = is_quoted ? "'" : "\"";
     size_t used = 0;
 

@@ -1,7 +1,8 @@
-/* command.h - a subcommand: a name, its help, one table of options, and a function. To add one:
- * write cmd/<name>.c that defines `const struct command command_<name>`, and add its line to the
- * list in command.c. Parsing and --help come from its options (options.h, help.h). A question of
- * the library has a command without a file; one that does more than ask has a file and a line. */
+/* command.h - a subcommand: a name, its help, its options, and a function. To add one: write
+ * cmd/<name>.c that defines `const struct command command_<name>`, and add its name to the list in
+ * command.c. Its options are used for parsing and for --help (options.h, help.h). Each question of
+ * the library has a command, even without a file; a command that does more than ask the question
+ * has a file and is in the list. */
 #ifndef CMD_COMMAND_H
 #define CMD_COMMAND_H
 
@@ -9,7 +10,8 @@
 
 #include <stddef.h>
 
-/* The codes a script may rely on; 128+n is a process ended by signal n. X(NAME, code, text) */
+/* Exit codes that scripts can rely on. A process that signal n ends has 128 + n. X(NAME, code,
+ * text) */
 #define EXIT_MAP(X)                                                                                \
     X(DONE, 0, "done")                                                                             \
     X(INTERNAL, 1, "internal failure or out of memory")                                            \
@@ -33,62 +35,68 @@ struct call;
 
 struct command {
     const char *name;
-    const struct attn_question *question; /* its summary and description; or NULL: */
-    const char *summary;                  /* one line for the list of commands */
-    const char *usage;                    /* the arguments: "[OPTIONS] TEXT" */
-    const char *description;              /* paragraphs for --help, lines broken at 80 columns */
-    const char *examples;                 /* lines to paste; NULL: those of the question */
-    const struct option_part *parts;      /* [n_part] its options */
+    /* gives the summary and the description; NULL: the next members do */
+    const struct attn_question *question;
+    const char *summary;     /* one line for the list of commands */
+    const char *usage;       /* the arguments: "[OPTIONS] TEXT" */
+    const char *description; /* paragraphs for --help, with lines of at most 80 columns */
+    const char *examples;    /* command lines to paste; NULL: the examples of the question */
+    const struct option_part *parts; /* [n_part] its options */
     size_t n_part;
-    const char *lacks;    /* options of these groups that it cannot use, "image|label"; or NULL */
-    const char *older;    /* "similarity=pairs": the option without one of its words meant the flag
-                             in an older version; or NULL */
-    size_t args_size;     /* of its struct of arguments, which the options fill; those of its
-                             question follow */
-    const void *defaults; /* [args_size] its values before parsing; NULL: zeros */
-    /* Performs CALL and prints on CALL->out. Frees its own memory. */
+    /* options in these groups that the command doesn't have, "image|label"; or NULL */
+    const char *lacks;
+    /* "similarity=pairs": in an older version --similarity without one of its values was the flag
+     * --pairs; or NULL */
+    const char *older;
+    /* size of its struct of arguments, which the options fill; the arguments of its question
+     * follow */
+    size_t args_size;
+    const void *defaults; /* [args_size] values before parsing; NULL: zeros */
+    /* Performs CALL and prints to CALL->out. It frees the memory that it allocates. */
     enum attn_status (*work)(struct call *call, struct attn_error *err);
 };
 
-/* Help that a command line asks for. */
+/* Which help a command line asks for. */
 enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 
-/* A command that is running; main.c fills it. */
+/* The state of a command that is run. main.c fills it. */
 struct call {
     const struct command *command;
-    char **argv;        /* [argc] after the command's name */
-    int argc, n_read;   /* n_read: arguments that were parsed */
-    void *args;         /* [args_size] the command's struct of arguments */
-    void *how;          /* the arguments of its question, which follow; or NULL */
-    const char **given; /* [options_count] the text of each option's value, of a list the last,
-                           "true" of a flag; or NULL */
-    struct option_walk *found; /* [n_found] the options that have a value, as a walk meets them, in
-                                  the order of the command line */
+    char **argv;      /* [argc] the arguments after the command's name */
+    int argc, n_read; /* n_read: the number of parsed arguments */
+    void *args;       /* [args_size] the command's struct of arguments */
+    void *how;        /* the arguments of its question, which follow; or NULL */
+    /* [options_count] the text of each option's value; of a list the last one, of a flag "true";
+     * NULL: not given */
+    const char **given;
+    struct option_walk *found; /* [n_found] the given options, in the order of the command line */
     size_t n_found;
     struct attn_sink *out; /* standard output */
     enum call_help help;
-    int exit_code;       /* after success; EXIT_DONE unless the command changes it */
-    char last_note[128]; /* a note after a failure, or "" */
+    int exit_code;       /* exit code on success; EXIT_DONE unless the command changes it */
+    char last_note[128]; /* a note to print after a failure, or "" */
 };
 
-/* Command I in the order of the help; NULL after the last one. */
+/* Returns command I in the order of the help; NULL after the last one. */
 const struct command *command_at(size_t i);
 
-/* The commands that only ask a question (args/question.c), one for each of ATTN_QUESTION_MAP. */
+/* The commands that only ask a question (args/question.c), one for each question of
+ * ATTN_QUESTION_MAP. */
 extern const struct command question_commands[];
 
-/* Its summary; its description and examples, or NULL, with the names of options. Kept. */
+/* Return the summary of COMMAND, its description, and its examples, or NULL. They have names of
+ * options instead of fields, and are valid until the process ends. */
 const char *command_summary(const struct command *command);
 const char *command_description(const struct command *command);
 const char *command_examples(const struct command *command);
 
-/* What it cannot use, or NULL. */
+/* Returns the options that COMMAND doesn't have (`lacks`), or NULL. */
 const char *command_lacks(const struct command *command);
 
-/* The command NAME, or NULL. */
+/* Returns the command NAME; NULL if there is none. */
 const struct command *command_find(const char *name);
 
-/* Refuses the unknown NAME, with a hint. WHAT is "command" or "option". */
+/* Refuses the unknown NAME and sets a hint. WHAT is "command" or "option". */
 enum attn_status command_refuse_unknown(const char *what, const char *name, struct attn_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Fields whose option has another name than the field with dashes. */
+/* Fields whose option is not the field's name with dashes. */
 static const struct {
     const char *field, *option;
 } others[] = {
@@ -40,7 +40,7 @@ static const struct {
     {"text_template", "template"},
 };
 
-/* Fields that messages begin with. */
+/* Fields with which messages begin. */
 static const char *const subjects[] = {
     "layers",      "heads",     "queries", "sites",         "ablate", "ablate_pattern",
     "ablate_mean", "knockouts", "patches", "from",          "to",     "at",
@@ -49,9 +49,9 @@ static const char *const subjects[] = {
 
 enum { NAME_SIZE = 32 };
 
-enum { N_NAME = 1024 }; /* more than there are options; a power of 2 */
+enum { N_NAME = 1024 }; /* more than the number of options; a power of 2 */
 
-/* Where NAME is in NAMES, a table by hashes, or would be put. */
+/* Returns the slot of NAME in the hash table NAMES, or the free slot for it. */
 static const char **find_name(const char *names[N_NAME], const char *name)
 {
     size_t at = 0;
@@ -63,7 +63,8 @@ static const char **find_name(const char *names[N_NAME], const char *name)
     return &names[at];
 }
 
-/* Whether a command has the option NAME. A help asks for hundreds of names. */
+/* Returns true if some command has the option NAME. Uses a hash table, because help texts have
+ * hundreds of names. */
 static bool is_option(const char *name)
 {
     static const char *names[N_NAME];
@@ -77,7 +78,8 @@ static bool is_option(const char *name)
     return *find_name(names, name) != NULL;
 }
 
-/* Finds the option that fills FIELD [size], without its dashes. Returns whether one does. */
+/* Writes to OPTION the option, without dashes, that sets FIELD [size]. Returns false if there is
+ * none. */
 static bool find_option(const char *field, size_t size, char option[NAME_SIZE])
 {
     if (size == 0 || size >= NAME_SIZE)
@@ -101,7 +103,8 @@ static bool is_subject(const char *text, size_t size)
     return false;
 }
 
-/* Whether AT in a message from BEGIN on opens or closes a quotation. */
+/* Returns true if the character at AT begins a quotation (OPENS), or ends one. BEGIN is the start
+ * of the message. */
 static bool is_quote(const char *begin, const char *at, bool opens)
 {
     if (*at != '\'')
@@ -114,7 +117,7 @@ static struct {
     int n;
 } arguments;
 
-/* Whether an argument of the command line holds TEXT [size]. */
+/* Returns true if an argument of the command line contains TEXT [size]. */
 static bool is_argument(const char *text, size_t size)
 {
     for (int i = 0; i < arguments.n; i++)
@@ -129,10 +132,11 @@ void field_names_set_arguments(char **items, int n)
     arguments.n = n;
 }
 
-/* Reads the field at AT, "`heads 0.0`": the option that fills it, and the size of its name with the
- * first backquote. Returns 0 if AT is not a field. In a quotation, which begins at QUOTE or is
- * NULL, backquotes in a text of the user stay; the library quotes a field as the first word, and
- * each `set` of a model that is made. */
+/* Reads a field in backquotes at AT, such as "`heads 0.0`". Writes the option that sets it to
+ * OPTION, and returns the size of its name with the first backquote; 0 if AT is not a field. QUOTE
+ * is the start of the quotation around AT, or NULL. In a quotation, backquotes belong to a text of
+ * the user, except in two cases: the field is its first word, or it is the `set` of a model that is
+ * made. */
 static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;
@@ -177,7 +181,7 @@ void field_names_show(const char *text, char *out, size_t size)
     for (; *text != '\0'; text += n) {
         n = read_field(text, quote, option);
         if (n > 0) {
-            const char *value = text + n; /* with the space before it, or empty */
+            const char *value = text + n; /* with the space before it; or empty */
             const size_t n_value = strcspn(value, "`");
 
             attn_fixed_text_append(out, size, &used, "--%s%.*s", option, (int)n_value, value);
@@ -195,7 +199,7 @@ const char *field_names_of_help(const char *text)
 {
     static struct {
         const char *text;
-        char *shown; /* kept until the process ends */
+        char *shown; /* never freed */
     } known[64];
 
     for (size_t i = 0; strchr(text, '`') && i < sizeof known / sizeof *known; i++) {

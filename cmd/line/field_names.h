@@ -1,5 +1,5 @@
-/* field_names.h - writes field names in messages of the library as options. A message names a
- * field, perhaps with a value, in backquotes: "choose one, as with `heads 0.0`" becomes "choose
+/* field_names.h - replaces field names in messages of the library by options. A message has a
+ * field, sometimes with a value, in backquotes: "choose one, as with `heads 0.0`" becomes "choose
  * one, as with --heads 0.0". */
 #ifndef CMD_FIELD_NAMES_H
 #define CMD_FIELD_NAMES_H
@@ -8,21 +8,24 @@
 
 #include "extra.h"
 
-/* Copies TEXT to OUT [size] with options instead of fields: of those in backquotes, and of one that
- * TEXT begins with and a colon follows ("heads: bad item '9.9'"). Fields without an option, other
- * backquotes and quoted texts of the user stay as they are. A result that is too long is cut. */
+/* Copies TEXT to OUT [size] with options instead of field names: of names in backquotes, and of a
+ * name at the start that is followed by a colon ("heads: bad item '9.9'"). Fields that have no
+ * option, other text in backquotes, and quoted texts of the user are not changed. A result that is
+ * too long is cut. */
 void field_names_show(const char *text, char *out, size_t size);
 
-/* Whether TEXT has no fields, or one that is an option of COMMAND, or one "of a run". */
+/* Returns true if TEXT has no field names, or if they are options of COMMAND, or fields "of a
+ * run". */
 bool field_names_fit(const char *text, const struct command *command);
 
-/* Tells texts of the user from fields by ITEMS [n], the command line; borrowed. */
+/* Stores the command line ITEMS [n], borrowed, by which texts of the user are recognized. */
 void field_names_set_arguments(char **items, int n);
 
-/* The same for TEXT, which must stay valid until the process ends, and so does the result. */
+/* The same for TEXT as field_names_show, but returns the result, which is valid until the process
+ * ends. So must TEXT be. */
 const char *field_names_of_help(const char *text);
 
-/* attn_format_list, as the command line names the formats. */
+/* attn_format_list with the names of options. */
 void field_names_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
-/* folder_wasm.c - WASI has no current folder. A host that shares the whole file system names it in
- * ATTN_CLI_FOLDER, before main: relative paths begin there. */
+/* folder_wasm.c - sets the current folder, which WASI does not have, before main. A host that
+ * shares the whole file system passes it in ATTN_CLI_FOLDER; relative paths begin there. */
 #include <stdlib.h>
 #include <unistd.h>
 

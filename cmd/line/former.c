@@ -1,4 +1,4 @@
-/* former.c - see former.h. To rename an option, add a row. */
+/* former.c - see former.h. Add a row when an option is renamed. */
 #include "cmd/line/former.h"
 
 #include "cmd/line/options.h"
@@ -7,12 +7,12 @@
 
 #include <string.h>
 
-/* An option of 0.3.0. */
+/* An option of version 0.3.0. */
 static const struct {
     const char *name;
-    const char *commands;    /* that had it, "align|score"; NULL: all */
-    const char *placeholder; /* in `form`, replaced by the value that was typed; NULL: none */
-    const char *form;        /* what to write now */
+    const char *commands;    /* commands that had it, "align|score"; NULL: all */
+    const char *placeholder; /* a word of `form` that is replaced by the typed value; NULL: none */
+    const char *form;        /* what to write instead */
 } formers[] = {
     {"prompt", NULL, "TEXT", "--sentence TEXT"},
     {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
@@ -23,7 +23,7 @@ static const struct {
     {"sites", "patch", "SITE", "--site SITE"},
 };
 
-/* Appends FORM with VALUE, in quotes if it needs them, instead of PLACEHOLDER. */
+/* Appends FORM. PLACEHOLDER in it is replaced by VALUE, quoted if necessary. */
 static void append_form(const char *form, const char *placeholder, const char *value,
                         char hint[FORMER_HINT_SIZE], size_t *used)
 {

@@ -1,5 +1,5 @@
-/* former.h - options of version 0.3.0 that have another form now. They are refused with this form
- * as a hint, for one release. */
+/* former.h - options of version 0.3.0 that are written differently now. For one release they are
+ * refused with a hint that shows the new form. */
 #ifndef CMD_FORMER_H
 #define CMD_FORMER_H
 
@@ -10,8 +10,8 @@
 
 enum { FORMER_HINT_SIZE = 160 };
 
-/* Writes into HINT the new form of the option NAME [size] of COMMAND, "dpi", with VALUE instead of
- * its placeholder unless VALUE is NULL. Returns whether the option had another form. */
+/* Writes to HINT the new form of the option NAME [size] of COMMAND, such as "dpi". VALUE, unless
+ * NULL, is inserted for its placeholder. Returns false if the option has no new form. */
 bool former_hint(const struct command *command, const char *name, size_t size, const char *value,
                  char hint[FORMER_HINT_SIZE]);
 

@@ -1,5 +1,5 @@
-/* help.c - lays out the help of the program and of a command: usage, description, options by
- * heading, examples; and the beginning of it, which -h prints. */
+/* help.c - prints the help of the program and of a command: usage, description, options by heading,
+ * examples. Also prints the short form for -h. */
 #include "cmd/line/help.h"
 
 #include "cmd/line/options.h"
@@ -79,7 +79,7 @@ const char *help_list_explained(const struct option_walk *walk, char *names, siz
     return topic;
 }
 
-/* One row for the options NAMES that TOPIC explains, unless it is NULL. */
+/* Prints a row that refers the options NAMES to TOPIC. Prints nothing if TOPIC is NULL. */
 static void print_explained(struct attn_sink *out, const char *topic, const char *names)
 {
     char name[128], text[64];
@@ -146,8 +146,8 @@ static void print_overview(struct attn_sink *out)
 
 /* --- The beginning ---------------------------------------------------------------------------- */
 
-/* The first N of EXAMPLES; one that ends in a backslash continues in the next line.
- * Returns how many lines that are. */
+/* Prints the first N of EXAMPLES. An example that ends in a backslash continues on the next line.
+ * Returns the number of lines. */
 static size_t print_examples(struct attn_sink *out, const char *examples, size_t n)
 {
     const char *at = examples;
@@ -163,11 +163,11 @@ static size_t print_examples(struct attn_sink *out, const char *examples, size_t
     return n_line;
 }
 
-/* Lines that are filled with words; the last one ends with "..." if they are too few. */
+/* Lines that are filled with words. If there are too few lines, the last one ends in "...". */
 struct filled {
     struct attn_sink *out;
-    size_t at;     /* column; 0: no line has begun */
-    size_t n_left; /* lines after this one */
+    size_t at;     /* current column; 0: at the start of a line */
+    size_t n_left; /* lines left after this one */
     bool is_full;
 };
 
@@ -199,7 +199,7 @@ static void add_word(struct filled *lines, const char *word)
     lines->at += size;
 }
 
-/* Options of COMMAND below HEADING. */
+/* Returns the number of options of COMMAND under HEADING. */
 static size_t count_options(const struct command *command, const char *heading)
 {
     size_t n = 0;
@@ -209,11 +209,12 @@ static size_t count_options(const struct command *command, const char *heading)
     return n;
 }
 
-/* Lines for the options below HEADING: two for the longest lists, as many as N_MORE. */
+/* Returns the number of lines for the options under HEADING: 2 for the N_MORE longest lists, else
+ * 1. */
 static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
 {
     const size_t n = count_options(command, heading);
-    bool is_before = true; /* of lists of one length the first is the longer one */
+    bool is_before = true; /* of lists of the same length, the first counts as longer */
     size_t n_longer = 0;
 
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
@@ -225,7 +226,8 @@ static size_t count_lines(const struct command *command, const char *heading, si
     return n_longer < n_more ? 2 : 1;
 }
 
-/* The options of COMMAND by their names: N_LINE lines, one per heading, two for the longest. */
+/* Prints the names of COMMAND's options in N_LINE lines: two lines for the headings with most
+ * options, one for the others. */
 static void print_option_names(struct attn_sink *out, const struct command *command, size_t n_line)
 {
     struct filled lines = {.out = out};
@@ -251,7 +253,7 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 static void print_command_briefly(struct attn_sink *out, const struct command *command)
 {
     const char *examples = command_examples(command);
-    size_t n_line = 4; /* these, and the last one */
+    size_t n_line = 4; /* the lines that are printed here */
 
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name,
           command_summary(command), command->name, command->usage);

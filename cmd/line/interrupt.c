@@ -2,9 +2,9 @@
  * interrupt.c - the process's signal handlers; they set flags and call nothing that is not safe in
  * a handler.
  *
- * A file that shrinks while it is mapped raises SIGBUS on whichever thread touches the missing
- * page. Jumping out of a worker thread would leave its pool hanging, so the handler puts a page of
- * zeros in the place and asks the session to stop; the run then unwinds like any other failure.
+ * If a mapped file gets shorter, the thread that reads a missing page gets SIGBUS. A jump out of a
+ * worker thread would block its pool, so the handler maps a page of zeros there and asks the
+ * session to stop. The run then ends like after any other failure.
  */
 #include "cmd/line/interrupt.h"
 
@@ -15,15 +15,15 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { REPEAT_SECONDS = 1 }; /* a signal this much later ends the process */
+enum { REPEAT_SECONDS = 1 }; /* a second signal ends the process only after this time */
 
 static volatile sig_atomic_t must_stop;
-static volatile sig_atomic_t caught;       /* the signal, or 0 */
-static volatile sig_atomic_t is_truncated; /* the watched weights lost pages */
+static volatile sig_atomic_t caught;       /* number of the signal, or 0 */
+static volatile sig_atomic_t is_truncated; /* a watched weights file became shorter */
 static const struct attn_tensor_files *volatile watched;
 static const struct attn_host *volatile watched_host;
 
-/* Signals come on any thread, and any looks. */
+/* A signal may arrive on any thread, and any thread may read the flag. */
 static void set(volatile sig_atomic_t *flag, int value)
 {
     __atomic_store_n(flag, value, __ATOMIC_RELAXED);
@@ -34,11 +34,11 @@ static int get(const volatile sig_atomic_t *flag)
     return __atomic_load_n(flag, __ATOMIC_RELAXED);
 }
 
-/* `timeout` and others send their signal twice, to the process and to its group. The second must
- * not end the process before temporary files are removed. */
+/* `timeout` and similar programs send their signal twice, to the process and to its group. The
+ * second one must not end the process before temporary files are removed. */
 static void on_interrupt(int number)
 {
-    static double first; /* seconds of the clock */
+    static double first; /* clock of the first signal, in seconds */
     const double now = attn_clock_seconds();
 
     if (get(&caught) == 0) {
@@ -47,7 +47,7 @@ static void on_interrupt(int number)
         set(&must_stop, 1);
     } else if (now - first > REPEAT_SECONDS) {
         signal(number, SIG_DFL);
-        raise(number); /* once this returns */
+        raise(number); /* takes effect when this handler returns */
         if (getpid() == 1)
             _exit(128 + number);
     }
@@ -62,7 +62,7 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
     char *page = (char *)info->si_addr - (uintptr_t)info->si_addr % page_size;
 
     (void)context;
-    /* While weights are being opened there is no session to stop, and nothing has been written. */
+    /* weights are just being opened: there is no session to stop, and nothing was written */
     if (!weights && !host && info->si_code == BUS_ADRERR) {
         const ssize_t ignored = write(STDERR_FILENO, message, sizeof message - 1);
 
@@ -73,7 +73,8 @@ static void on_bus_error(int number, siginfo_t *info, void *context)
           (host && attn_host_owns_address(host, info->si_addr))) ||
         mmap(page, page_size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
             MAP_FAILED) {
-        signal(number, SIG_DFL); /* not ours: the access is repeated and ends the process */
+        /* not caused by weights: the access is repeated, and then ends the process */
+        signal(number, SIG_DFL);
         return;
     }
     set(&is_truncated, 1);
@@ -92,7 +93,7 @@ void interrupt_prepare(void)
 
 void interrupt_catch(void)
 {
-    /* The last three come from ulimit -t and batch schedulers: the time is nearly over. */
+    /* the last three are sent by ulimit -t and by batch schedulers shortly before the time limit */
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGXCPU, SIGUSR1, SIGUSR2};
     struct sigaction action = {.sa_handler = on_interrupt};
 
@@ -130,7 +131,7 @@ void interrupt_end(void)
         return;
     signal(number, SIG_DFL);
     raise(number);
-    _exit(128 + number); /* process 1 of a container outlives the signal */
+    _exit(128 + number); /* in a container, process 1 survives the signal */
 }
 
 void interrupt_watch_weights(const struct attn_tensor_files *weights)

@@ -1,5 +1,5 @@
-/* interrupt.h - signals: a run that is interrupted ends tidily (temporary files vanish with their
- * writers), and a model that is truncated while it is mapped is an error, not a crash. */
+/* interrupt.h - handles signals: an interrupted run removes its temporary files, and a model file
+ * that is truncated while it is mapped is an error instead of a crash. */
 #ifndef CMD_INTERRUPT_H
 #define CMD_INTERRUPT_H
 
@@ -11,42 +11,44 @@
 struct attn_host;
 struct attn_tensor_files;
 
-/* The message about a mapped file that lost its end. */
+/* The message for a mapped file that became shorter. */
 #define INTERRUPT_TRUNCATED "the model's file was truncated while it was in use"
 
-/* At the start of the process: lets a write to a closed pipe, or beyond ulimit -f, fail instead of
- * ending the process; and lets weights that are truncated while they are opened end it with
- * EXIT_MODEL and a line. From then on see interrupt_watch_weights. */
+/* Call at the start of the process. From then on, a write to a closed pipe or beyond ulimit -f
+ * fails instead of ending the process. If weights are truncated while they are being opened, a
+ * message is printed and the process ends with EXIT_MODEL. For truncation later, see
+ * interrupt_watch_weights. */
 void interrupt_prepare(void);
 
-/* Catches SIGINT, SIGTERM, SIGHUP, and what batch schedulers send before they kill, SIGXCPU,
- * SIGUSR1 and SIGUSR2, unless they are ignored (nohup): the first one sets the flag and lets the
- * command unwind, another one a second or two later ends the process. Call this when there is
- * something to tidy up; until then, for instance while a text is awaited, signals simply end the
- * process. */
+/* Catches SIGINT, SIGTERM and SIGHUP, and SIGXCPU, SIGUSR1 and SIGUSR2, which batch schedulers send
+ * before they kill a process. Signals that are ignored (nohup) remain ignored. The first signal
+ * sets the flag, so that the command stops and frees everything; another one at least a second
+ * later ends the process. Call this when there is something to clean up. Before, for example while
+ * a text is awaited, signals end the process at once. */
 void interrupt_catch(void);
 
-/* Not 0 when the work should stop: a caught signal, or a truncated model. For session options. */
+/* Returns the flag for session options. It is not 0 if the work must stop, because of a signal or a
+ * truncated model. */
 const volatile sig_atomic_t *interrupt_flag(void);
 
-/* Whether a signal was caught: the command should unwind without a word. */
+/* Returns true if a signal was caught. The command must then end without a message. */
 bool interrupt_is_pending(void);
 
-/* Fails with ATTN_CANCELED if a signal was caught; nothing is reported. */
+/* Fails with ATTN_CANCELED if a signal was caught. It is not reported to the user. */
 enum attn_status interrupt_check(struct attn_error *err);
 
-/* Ends the process by the signal that was caught, so that its parent sees which; else returns. */
+/* If a signal was caught, ends the process by that signal, so that its parent sees which it was. */
 void interrupt_end(void);
 
-/* From now on a page of mapped WEIGHTS that is no longer in its file reads as zeros and sets the
- * flag. NULL ends this; call that before they are closed. */
+/* From now on, if the mapped file of WEIGHTS becomes shorter, its missing pages read as zeros and
+ * the flag is set. NULL ends this; that is necessary before the weights are closed. */
 void interrupt_watch_weights(const struct attn_tensor_files *weights);
 
-/* The same for the weights of MODEL, or of all models of HOST. */
+/* The same for the weights of MODEL, and for those of all models of HOST. */
 void interrupt_watch_model(const struct attn_model *model);
 void interrupt_watch_host(const struct attn_host *host);
 
-/* Whether a watched file was truncated: the results are then worthless. */
+/* Returns true if a watched file was truncated. The results are then invalid. */
 bool interrupt_is_model_truncated(void);
 
 #endif

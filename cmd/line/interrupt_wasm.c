@@ -1,4 +1,5 @@
-/* interrupt_wasm.c - see interrupt.h. A WebAssembly module gets no signals and maps no files. */
+/* interrupt_wasm.c - see interrupt.h. A WebAssembly module receives no signals and maps no
+ * files. */
 #include "cmd/line/interrupt.h"
 
 static const volatile sig_atomic_t never;

@@ -1,5 +1,5 @@
-/* options.c - reads a command line against a command's options. A mistake is refused with what was
- * expected, and for a name that does not exist with the one that was probably meant. */
+/* options.c - parses a command line by the options of a command. The message of a mistake says what
+ * was expected; for an unknown name the hint suggests a similar one. */
 #include "cmd/line/options.h"
 
 #include "cmd/line/field_names.h"
@@ -23,7 +23,8 @@ static const struct option help_rows[] = {
 
 static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
 
-/* The name of the option that sets PARAM: "merge-words". Kept. */
+/* Returns the name of the option that sets PARAM, such as "merge-words". It is valid until the
+ * process ends. */
 static const char *name_of_param(const struct attn_param *param)
 {
     enum { MOST = 64, SIZE = 32 };
@@ -64,7 +65,7 @@ static enum option_kind kind_of_param(const struct attn_param *param)
     }
 }
 
-/* Copies row I of LIST; returns whether there is one. */
+/* Sets *row to option I of LIST. Returns false if there are not so many. */
 static bool find_param(const struct attn_param_list *list, size_t i, struct option *row)
 {
     const struct attn_param *param = list->items;
@@ -94,7 +95,7 @@ static bool find_param(const struct attn_param_list *list, size_t i, struct opti
     return false;
 }
 
-/* Copies row I of GROUP; returns whether there is one. */
+/* Sets *row to option I of GROUP. Returns false if there are not so many. */
 static bool find_row(const struct option_group *group, size_t i, struct option *row)
 {
     if (group->params)
@@ -106,7 +107,7 @@ static bool find_row(const struct option_group *group, size_t i, struct option *
     return i < group->n;
 }
 
-/* The number of smaller groups of GROUP in COMMAND, or 1. */
+/* Returns the number of subgroups of GROUP in COMMAND; 1 if it has none. */
 static size_t count_subs(const struct command *command, const struct option_group *group)
 {
     const size_t n = group->is_of_question ? command->question->n_part : group->n_part;
@@ -114,8 +115,8 @@ static size_t count_subs(const struct command *command, const struct option_grou
     return n > 0 ? n : 1;
 }
 
-/* The smaller group I of PART of COMMAND, or its own group if it has none. *offset is that of its
- * struct. */
+/* Returns subgroup I of PART of COMMAND, or the part's group if that has none. Sets *offset to the
+ * offset of its struct. */
 static struct option_group find_sub(const struct command *command, const struct option_part *part,
                                     size_t i, size_t *offset)
 {
@@ -185,13 +186,13 @@ size_t options_count(const struct command *command)
     return walk.n;
 }
 
-/* Where the value of OPTION goes. */
+/* Returns the address where the value of OPTION is stored. */
 static void *place_of(const struct call *call, const struct option *option)
 {
     return (char *)call->args + option->offset;
 }
 
-/* Whether OPTION sets the parameter NAME [size], "merge_words". */
+/* Returns true if OPTION sets the parameter NAME [size], such as "merge_words". */
 static bool is_param(const struct option *option, const char *name, size_t size)
 {
     const char *own = option->param ? option->param->name : option->name;
@@ -204,7 +205,7 @@ static bool is_param(const struct option *option, const char *name, size_t size)
     return true;
 }
 
-/* Whether VALUE is not the default of OPTION. */
+/* Returns true if VALUE is not the default of OPTION. */
 static bool is_changed(const struct option *option, const char *value)
 {
     const struct attn_param *param = option->param;
@@ -214,7 +215,8 @@ static bool is_changed(const struct option *option, const char *value)
     return option->kind != OPTION_KIND_CHOICE || word_find(option->argument, value) > 0;
 }
 
-/* Whether VALUE, "resample:7" or "0.0", is WANTED, "resample" or "0", unless that is NULL. */
+/* Returns true if VALUE, such as "resample:7" or "0.0", is WANTED, such as "resample" or "0". If
+ * WANTED is NULL, any value is. */
 static bool has_value(const char *value, const char *wanted)
 {
     const size_t size = strcspn(value, ":");
@@ -251,7 +253,8 @@ const char *option_text(const struct call *call, const char *name)
 
 void option_help(const struct option *option, char *text, size_t size)
 {
-    if (option->param || option->kind == OPTION_KIND_NAMED) /* these texts are the library's */
+    /* this help comes from the library and names fields */
+    if (option->param || option->kind == OPTION_KIND_NAMED)
         field_names_show(option->help, text, size);
     else
         snprintf(text, size, "%s", option->help);
@@ -262,7 +265,7 @@ static bool takes_value(const struct option *option)
     return option->kind != OPTION_KIND_FLAG && option->kind != OPTION_KIND_HELP;
 }
 
-/* Walks to the option of that NAME [size]; returns whether there is one. */
+/* Moves WALK to the option NAME [size]. Returns false if there is none. */
 static bool find_name(struct option_walk *walk, const char *name, size_t size)
 {
     while (option_next(walk)) {
@@ -289,7 +292,8 @@ static bool find_letter(struct option_walk *walk, char letter)
 
 enum { HINT_SIZE = 128 };
 
-/* Writes which other commands have the option --NAME [size]; false when none has it. */
+/* Writes to HINT which other commands have the option --NAME [size]. Returns false if none has
+ * it. */
 static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 {
     size_t used = 0, n = 0;
@@ -310,7 +314,7 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
     return n > 0;
 }
 
-/* VALUE is that of the option, or NULL. */
+/* Refuses the unknown option TYPED [size]. VALUE is the value after its '=', or NULL. */
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
                                        size_t size, const char *value, struct attn_error *err)
 {
@@ -411,7 +415,7 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
-/* Refuses VALUE for an option that has one. */
+/* Refuses VALUE for an option that already has a value. */
 static enum attn_status check_once(struct call *call, const struct option *option,
                                    const char *value, struct attn_error *err)
 {
@@ -426,8 +430,8 @@ static enum attn_status check_once(struct call *call, const struct option *optio
     return ATTN_OK;
 }
 
-/* Whether PARAM is read after the whole command line, in the order of the help: it may set fields
- * that others set, too, such as a seed. */
+/* Returns true if PARAM must be parsed after the rest of the command line, in the order of the
+ * help. It may set a field, such as a seed, that another option also sets. */
 static bool is_late(const struct attn_param *param)
 {
     return param->read || param->type == ATTN_PARAM_SEEDED || param->type == ATTN_PARAM_METHOD;
@@ -447,7 +451,7 @@ static enum attn_status set_late(const struct call *call, struct attn_error *err
             continue;
         takes_help = (option->param->traits & ATTN_PARAM_TAKES_HELP) != 0;
         if (takes_help && help_is_asked(value))
-            continue; /* the command shows the values */
+            continue; /* the command prints the list of values */
         snprintf(label, sizeof label, "--%s", option->name);
         status = attn_param_set(option->param, place_of(call, option), label, value, err);
         if (status == ATTN_INVALID && takes_help)
@@ -457,7 +461,7 @@ static enum attn_status set_late(const struct call *call, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Notes that the option of WALK is given, with the text VALUE. */
+/* Records that the option of WALK is given, with the text VALUE. */
 static enum attn_status note_given(struct call *call, const struct option_walk *walk,
                                    const char *value, struct attn_error *err)
 {
@@ -474,7 +478,8 @@ static enum attn_status note_given(struct call *call, const struct option_walk *
     return ATTN_OK;
 }
 
-/* Stores VALUE for the option of WALK. LABEL is "--load" as typed, or the name of a variable. */
+/* Stores VALUE for the option of WALK. LABEL is the option as typed, such as "--load", or the name
+ * of an environment variable. */
 static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
                               const char *value, struct attn_error *err)
 {
@@ -517,7 +522,7 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     return ATTN_OK;
 }
 
-/* Whether ARGUMENT is a long option of COMMAND, "--limit" or "--limit=1". */
+/* Returns true if ARGUMENT is a long option of COMMAND, such as "--limit" or "--limit=1". */
 static bool is_option(const struct command *command, const char *argument)
 {
     struct option_walk walk = {.command = command};
@@ -526,8 +531,8 @@ static bool is_option(const struct command *command, const char *argument)
            find_name(&walk, argument + 2, strcspn(argument + 2, "="));
 }
 
-/* Walks to the flag that OPTION's name meant in older versions, if the next argument is no word of
- * OPTION. */
+/* In older versions OPTION's name may have been a flag (command.h, `older`). If the next argument
+ * is not a value of OPTION, sets *flag to that flag and returns true. */
 static bool find_older(const struct call *call, const struct option *option,
                        struct option_walk *flag)
 {
@@ -541,8 +546,8 @@ static bool find_older(const struct call *call, const struct option *option,
            find_name(flag, older + size + 1, strlen(older + size + 1));
 }
 
-/* VALUE is the one attached to the option, or NULL: then it is the next argument. An option there
- * is no value: the value was forgotten. */
+/* Reads an option. VALUE is attached to it ("--limit=1"); if it is NULL, the value is the next
+ * argument. If that is an option, the value was forgotten. */
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
@@ -552,7 +557,8 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
     if (takes_value(option) && !value) {
         const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
         char hint[HINT_SIZE];
-        int n = 0; /* bytes of NEXT that are shown: the first that can be printed */
+        /* number of bytes of NEXT that the message can show: the printable ones at its start */
+        int n = 0;
 
         if (find_older(call, option, &flag))
             return store(call, &flag, label, "", err);
@@ -587,7 +593,7 @@ static enum attn_status take_long(struct call *call, const char *argument, struc
     return take_option(call, &walk, label, equals ? equals + 1 : NULL, err);
 }
 
-/* "-t4", "-t" "4", "-qv", "-qt4". */
+/* Reads short options: "-t4", "-t" "4", "-qv", "-qt4". */
 static enum attn_status take_letters(struct call *call, const char *letters, struct attn_error *err)
 {
     for (size_t i = 0; letters[i]; i++) {
@@ -632,7 +638,7 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
         else
             ATTN_TRY(take_letters(call, argument + 1, err));
     }
-    /* Variables stand for options that were not given. */
+    /* options that were not given take their values from environment variables */
     for (struct option_walk walk = {.command = call->command};
          call->help == CALL_HELP_NONE && option_next(&walk);) {
         const char *variable = walk.option.environment;
@@ -654,7 +660,7 @@ void options_release(struct call *call)
         } else if (walk.option.kind == OPTION_KIND_NAMED) {
             struct named_list *list = place_of(call, &walk.option);
 
-            free(list->items); /* of several options */
+            free(list->items); /* shared by several options */
             *list = (struct named_list){0};
         }
     }

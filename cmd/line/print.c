@@ -106,7 +106,7 @@ size_t terminal_room(size_t wish)
     return wish > 0 ? wish : isatty(STDOUT_FILENO) ? terminal_width() : 0;
 }
 
-/* The value of VARIABLE, or OTHERWISE when it is not set or empty. */
+/* Returns the value of the environment variable VARIABLE; OTHERWISE if it is unset or empty. */
 static const char *value_of(const char *variable, const char *otherwise)
 {
     const char *value = getenv(variable);
@@ -114,7 +114,7 @@ static const char *value_of(const char *variable, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-/* Whether TERM has no colours. */
+/* Returns true if TERM is that of a terminal without colours. */
 static bool is_without_colors(const char *terminal)
 {
     return strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
@@ -135,7 +135,8 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
     return ATTN_DEPTH_256;
 }
 
-/* The theme of COLORFGBG, "15;0" or "0;default;15": black and dark colours are 0 to 6 and 8. */
+/* Returns the theme of COLORFGBG, such as "15;0" or "0;default;15". The background colours 0 to 6
+ * and 8 are dark. */
 static enum attn_theme colorfgbg_theme(void)
 {
     const char *last = strrchr(value_of("COLORFGBG", ""), ';');

@@ -1,4 +1,4 @@
-/* progress.c - see progress.h. There is one terminal, so there is one line. */
+/* progress.c - see progress.h. There is one terminal, so the state is global. */
 #include "cmd/line/progress.h"
 
 #include "tool.h"
@@ -13,13 +13,13 @@
 
 enum { LINE_SIZE = 512, USUAL_WIDTH = 80, MINUTE = 60, HOUR = 3600 };
 
-static const double first_after = 1, again_after = 0.2, noted_after = 3; /* seconds */
+static const double first_after = 1, again_after = 0.2, noted_after = 3; /* in seconds */
 
 static struct {
     bool is_wanted;        /* there is a terminal to draw on */
-    bool is_told;          /* notes are not wanted, or how long all takes was noted */
+    bool is_told;          /* notes are not wanted, or the total time was already noted */
     bool is_drawn;         /* a line is on the screen */
-    double begun, redrawn; /* seconds of the clock; redrawn 0: never */
+    double begun, redrawn; /* clock in seconds; redrawn is 0 if nothing was drawn */
 } state;
 
 void progress_begin(bool is_quiet)
@@ -71,7 +71,7 @@ void progress_draw(const char *format, ...)
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);
-    /* One column is left free: a full line would wrap, and could not be taken away. */
+    /* one column is left free: a full line would wrap and could not be erased */
     fprintf(stderr, "\r\033[K%.*s", (int)attn_text_fit(line, strlen(line), width - 1), line);
     fflush(stderr);
     state.is_drawn = true;

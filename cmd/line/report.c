@@ -1,6 +1,6 @@
-/* report.c - errors, hints and notes on standard error. Messages of the library are already one
- * escaped line. Ours may quote typed text, so the whole line is escaped after it is formatted,
- * which leaves our words unchanged. */
+/* report.c - prints errors, hints and notes on standard error. Messages of the library are already
+ * escaped and have one line. Messages of the program may quote typed text, so the whole formatted
+ * line is escaped; that does not change the words of the program. */
 #include "cmd/line/report.h"
 
 #include "cmd/line/command.h"
@@ -21,7 +21,7 @@ enum { LINE_SIZE = 1024 };
 static void print_error(const char *message, const char *hint)
 {
     if (interrupt_is_pending())
-        return; /* the process ends by the signal */
+        return; /* the signal will end the process */
     progress_clear();
     fprintf(stderr, "attn-cli: error: %s\n", message);
     if (hint && hint[0])
@@ -37,7 +37,7 @@ int report(const struct command *command, const struct attn_error *err)
     };
     char line[LINE_SIZE], hint[LINE_SIZE];
 
-    /* The weights' file lost its end while it was mapped. */
+    /* the file of weights became shorter while it was mapped */
     if (err->status == ATTN_CANCELED && interrupt_is_model_truncated()) {
         print_error(INTERRUPT_TRUNCATED, NULL);
         return EXIT_MODEL;
@@ -48,16 +48,16 @@ int report(const struct command *command, const struct attn_error *err)
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
-/* Cuts the middle out of a TEXT that is too long for a line: typed text lies there, between the
- * subject and the expected form. */
+/* Cuts the middle out of TEXT if it is too long for a line. The middle is text that the user typed;
+ * the subject stands before it and the expected form after it. */
 static void shorten(char *text)
 {
-    enum { MOST = 400, KEPT = 190 }; /* bytes in all; at each end */
+    enum { MOST = 400, KEPT = 190 }; /* bytes in all, and at each end */
     static const char gap[] = "...";
     size_t size = strlen(text), head = KEPT, tail = size - KEPT;
     if (size <= MOST)
         return;
-    while (head > 0 && (text[head] & 0xc0) == 0x80) /* within a character of UTF-8 */
+    while (head > 0 && (text[head] & 0xc0) == 0x80) /* inside a UTF-8 character */
         head--;
     while (tail < size && (text[tail] & 0xc0) == 0x80)
         tail++;
@@ -136,7 +136,7 @@ void note_message(void *user, enum attn_note code, const char *message)
     static bool has_time;
 
     (void)user;
-    if (code == ATTN_NOTE_TIME && has_time) /* of other windows of the same text */
+    if (code == ATTN_NOTE_TIME && has_time) /* was noted for another window of the same text */
         return;
     has_time = has_time || code == ATTN_NOTE_TIME;
     note("%s", message);

@@ -7,34 +7,36 @@
 
 struct command;
 
-/* Prints ERR, a failure of COMMAND or NULL, and its hint unless COMMAND lacks the options in it.
- * Returns the exit code of its stage; EXIT_INTERNAL when memory ran out, EXIT_MODEL when a file of
- * weights was truncated during the run. */
+/* Prints ERR and its hint. COMMAND, which may be NULL, is the command that failed; the hint is left
+ * out if it names options that COMMAND doesn't have. Returns the exit code of ERR's stage, but
+ * EXIT_INTERNAL if memory ran out, and EXIT_MODEL if a file of weights was truncated during the
+ * run. */
 int report(const struct command *command, const struct attn_error *err);
 
-/* A failure that the tool found: stores the message, escaped as a whole, STAGE and HINT, or NULL,
- * in ERR. Returns its status. */
+/* Sets ERR to a failure that the program found, with a message, which is escaped as a whole, STAGE
+ * and HINT, which may be NULL. Returns its status. */
 enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
                          const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* The same for options and their values. */
+/* The same for the stage of options and their values. */
 enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
     ATTN_PRINTF(3, 4);
 
-/* Sets the stage of a failure: for calls of the library that are no part of a request, whose own
- * stages do not fit. Returns STATUS. */
+/* Sets the stage of a failure, for functions of the library that don't set it because they are not
+ * part of a request. Returns STATUS. */
 enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status,
                           struct attn_error *err);
 
-/* Sets POINTER to N zeroed elements, to be freed: ATTN_TRY(ALLOCATE(list->items, n, err)). */
+/* Allocates N zeroed elements and sets POINTER to them; free them with free().
+ * ATTN_TRY(ALLOCATE(list->items, n, err)). */
 #define ALLOCATE(pointer, n, err)                                                                  \
     (((pointer) = calloc((n), sizeof *(pointer))) ? ATTN_OK                                        \
                                                   : (attn_error_no_memory(err), ATTN_NO_MEMORY))
 
-/* "attn-cli: note: ..."; for things worth knowing that are no failure. */
+/* Prints "attn-cli: note: ...", about something that is not a failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
-/* The same for notes of the library; USER is unused. */
+/* An attn_note_fn that does the same for notes of the library. USER is not used. */
 void note_message(void *user, enum attn_note code, const char *message);
 
 #endif

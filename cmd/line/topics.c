@@ -1,4 +1,5 @@
-/* topics.c - the texts of the topics. Their options come from the tables of the commands. */
+/* topics.c - the texts of the topics. Their lists of options come from the tables of the
+ * commands. */
 #include "cmd/line/topics.h"
 
 #include "cmd/line/field_names.h"
@@ -10,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A format that has an option. */
+/* Sets *row to row I, which is the I-th format that has an option. Returns false after the last. */
 static bool make_format(size_t i, struct topic_row *row)
 {
     for (size_t k = 0; k < attn_n_format(); k++) {
@@ -226,8 +227,8 @@ const char *topic_of_heading(const char *heading)
     return NULL;
 }
 
-/* Whether COMMAND has LIKE, an option of that name and help, below HEADING; or any, if LIKE is
- * NULL. */
+/* Returns true if COMMAND has an option under HEADING with the name and help of LIKE. LIKE may be
+ * NULL: any option. */
 static bool has_option(const struct command *command, const char *heading,
                        const struct option *like)
 {
@@ -242,8 +243,8 @@ static bool has_option(const struct command *command, const char *heading,
     return false;
 }
 
-/* Appends the commands of this heading that have OPTION, " (run, batch)", or that lack it,
- * " (not batch)", whichever are fewer; nothing if all have it. */
+/* Appends which commands with this heading have OPTION, " (run, batch)", or which of them lack it,
+ * " (not batch)", whichever list is shorter. Appends nothing if all have it. */
 static void append_commands(const char *heading, const struct option *option, char *text,
                             size_t size)
 {
@@ -314,8 +315,8 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
 
 /* --- Chapters --------------------------------------------------------------------------------- */
 
-/* Chapters of the manual without a command or a topic of their name: the file if it has another
- * name, and the arguments of attn-cli that show more; or NULL. */
+/* Chapters of the manual that are neither a command nor a topic. `file` is set if it differs from
+ * the name; `see` are the arguments of attn-cli that show more, or NULL. */
 static const struct {
     const char *name, *file, *see;
 } chapters[] = {

@@ -1,4 +1,4 @@
-/* topics.h - what several commands have in common, explained once. */
+/* topics.h - help topics, which explain what several commands have in common. */
 #ifndef CMD_TOPICS_H
 #define CMD_TOPICS_H
 
@@ -11,57 +11,59 @@
 
 enum { TOPIC_NAME_SIZE = 64, TOPIC_HINT_SIZE = 160 };
 
-/* A line of a topic's table. */
+/* A row in the table of a topic. */
 struct topic_row {
-    char name[TOPIC_NAME_SIZE]; /* the explained name */
+    char name[TOPIC_NAME_SIZE]; /* the name that is explained */
     const char *text;           /* any length */
 };
 
-/* What several commands have in common, explained once: attn-cli help TOPIC, and a section of the
- * manual page. To add one: write its row in topics.c. */
+/* A topic explains what several commands have in common. It is printed by attn-cli help TOPIC, and
+ * is a section of the manual page. To add one, write its row in topics.c. */
 struct topic {
     const char *name;             /* the argument of `help` */
     const char *summary;          /* one line for the list of topics */
-    const char *text;             /* paragraphs, lines broken at 80 columns */
-    const char *const (*rows)[2]; /* [n_row] after the text, each a name and a text; or NULL */
+    const char *text;             /* paragraphs, with lines of at most 80 columns */
+    const char *const (*rows)[2]; /* [n_row] rows after the text, each a name and a text; or NULL */
     size_t n_row;
-    bool (*make_row)(size_t i, struct topic_row *row); /* instead of `rows`: sets row I; false after
-                                                          the last; or NULL */
-    size_t column;                                     /* in which the text of a row begins */
-    const char *heading;  /* the options below this heading of any command follow; or NULL */
-    const char *examples; /* lines to paste */
+    /* instead of `rows`: sets row I; returns false after the last; or NULL */
+    bool (*make_row)(size_t i, struct topic_row *row);
+    size_t column; /* column where the texts of rows begin */
+    /* the options under this heading in any command are listed, too; or NULL */
+    const char *heading;
+    const char *examples; /* command lines to paste */
 };
 
-/* A walk over the options of a topic: each name and help once. Begin with {0}. */
+/* An iterator over the options of a topic. Options with the same name and help come once.
+ * Initialize with {0}. */
 struct topic_walk {
     size_t command;
     struct option_walk options;
     struct option
-        option; /* this one; its help ends with the commands that have it, if not all do */
+        option; /* this one; its help ends with the commands that have it, unless all do */
     char help[1024];
 };
 
-/* All of them, in the order of the help. */
+/* All topics, in the order of the help. */
 extern const struct topic topics[];
 extern const size_t n_topic;
 
-/* Sets row I of TOPIC; false after the last. */
+/* Sets *row to row I of TOPIC. Returns false after the last. */
 bool topic_row(const struct topic *topic, size_t i, struct topic_row *row);
 
-/* The topic NAME, or NULL. */
+/* Returns the topic NAME; NULL if there is none. */
 const struct topic *topic_find(const char *name);
 
-/* The name of the topic that has the options below HEADING, or NULL. */
+/* Returns the name of the topic with the options under HEADING; NULL if there is none. */
 const char *topic_of_heading(const char *heading);
 
-/* Writes into HINT which topic or chapter of the manual NAME, "gguf", is about, and the command
- * that shows more. Returns whether there is one. */
+/* If NAME, such as "gguf", is the name of a topic or of a chapter of the manual, writes to HINT
+ * what it is about and which command shows more. Returns false if it is not. */
 bool topic_hint(const char *name, char hint[TOPIC_HINT_SIZE]);
 
-/* Moves to the first or next option of TOPIC. Returns whether there is one. */
+/* Moves to the first or next option of TOPIC. Returns false after the last. */
 bool topic_option_next(const struct topic *topic, struct topic_walk *walk);
 
-/* Prints TOPIC as the help has it. */
+/* Prints TOPIC as in the help. */
 void topic_print(struct attn_sink *out, const struct topic *topic);
 
 #endif
