@@ -95,7 +95,7 @@ static bool fits(struct attn_head_map *heads, size_t width)
     bool is_fit;
 
     sheet->n_together = dims->n_kv_head < dims->n_head ? dims->n_head / dims->n_kv_head : 0;
-    /* aligned with the letters */
+    /* aligns labels with the letters in the cells */
     sheet->label_indent = width > 2 && map->line.depth != ATTN_DEPTH_NONE;
     while (dims->n_layer > SCREEN_LINES * n_beside &&
            attn_sheet_fit(sheet, map->width, width, width, n_beside + 1))
