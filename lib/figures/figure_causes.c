@@ -35,7 +35,8 @@ enum {
     N_SPOT = 7,
 };
 
-#define HEAD_HEIGHT 0.56 /* from the stream that a layer reads up to a line's end, in bands */
+/* How far a head's lines end above the stream that its layer reads, as a part of a band. */
+#define HEAD_HEIGHT 0.56
 #define MLP_HEIGHT 0.76
 #define OPACITY 0.85 /* opacity of lines */
 

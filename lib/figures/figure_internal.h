@@ -42,7 +42,7 @@ static inline double attn_figure_unit(const struct attn_picture_options *options
 
 /* The place of the picture in a figure, and where the legend goes. */
 struct attn_figure_layout {
-    /* of the picture: its right end, its top, its height; 0: not known yet */
+    /* right end, top and height of the picture; 0: not known yet */
     double right, top, height;
     bool lies; /* the legend is horizontal, below the picture */
 };

@@ -12,8 +12,8 @@
 
 enum {
     WHOLE = 336,  /* approximate longer side of a map that is alone */
-    FEW = 168,    /* of one of a few maps */
-    MANY = 96,    /* of one of many maps */
+    FEW = 168,    /* the same if there are a few maps */
+    MANY = 96,    /* the same if there are many maps */
     SOME = 4,     /* maximum maps side by side that count as a few */
     BETWEEN = 10, /* gap between maps */
     ACROSS = 720, /* approximate width of all maps of one head */

@@ -149,7 +149,7 @@ static bool place_near(struct raster *raster, size_t i, int depth)
         if (owner == FREE || owner == BLOCKED)
             continue;
         other = &raster->labels[owner - 1];
-        /* an unplaced owner is being moved at the moment */
+        /* an owner without a place is just being moved */
         if (!other->is_placed || raster->n_tried == MOST_TRIED)
             continue;
         raster->n_tried++;
