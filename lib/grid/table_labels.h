@@ -39,7 +39,7 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
 /* Returns COLUMN, or SIZE_MAX if the column is empty. */
 size_t attn_table_filled(const struct attn_table *table, size_t column);
 
-/* Whether COLUMN, which may be SIZE_MAX, has ROLE. */
+/* Returns true if COLUMN, which may be SIZE_MAX, has ROLE. */
 bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role);
 
 /* Sets the error that FIGURE ("a map") cannot show a table with groups. */

@@ -20,7 +20,7 @@ struct row_columns {
     struct attn_location last; /* last place of the residual stream */
     /* totals are drawn beside the parts, because they are answers and not changes */
     bool has_totals;
-    unsigned traits;                       /* of the view */
+    unsigned traits;                       /* traits of the view */
     bool is_stream;                        /* rows are places in the residual stream */
     const struct attn_token_texts *tokens; /* [N_TOKENS] tokens of both runs, or NULL */
 };
