@@ -493,7 +493,7 @@ static void push_all(struct attn_buffer *out, const struct attn_table_drawing *d
     attn_buffer_append_char(out, '\n');
 }
 
-/* --- What is said, and what is there without a script ---------------------------------------- */
+/* --- The markup, with a figure and a table for browsers without scripts ---------------------- */
 
 static void append_markup(struct attn_buffer *out, const char *text, size_t n)
 {
