@@ -90,7 +90,7 @@ static void keep_cells(struct attn_explainer *explainer, const struct attn_trace
     }
 }
 
-/* Whether the tensor AT belongs to the attention of ROW. */
+/* Returns true if the tensor AT belongs to the attention of ROW. */
 static bool is_of_row(const struct attn_location *row, const struct attn_location *at)
 {
     return at->layer == row->layer && at->stack == row->stack;
