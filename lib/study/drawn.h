@@ -36,8 +36,8 @@ struct attn_drawn {
 void attn_experiment_draw(const struct attn_experiment *experiment, const void *args,
                           struct attn_drawn *drawn);
 
-/* Writes the view's `asked` into the picture's `words`, like printf. Returns false if it was
- * cut. */
+/* Formats the text `asked` of the view, like printf, in the memory `words` of the picture. Returns
+ * false if it was cut. */
 ATTN_PRINTF(2, 3)
 bool attn_drawn_ask(struct attn_drawn *drawn, const char *format, ...);
 

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_CLUSTERS = 10000 /* of a group */ };
+enum { MOST_CLUSTERS = 10000 /* maximum clusters in a group */ };
 
 size_t attn_fold_cluster_find(const struct attn_fold_group *group, uint64_t hash, const char *text,
                               size_t size)

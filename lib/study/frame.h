@@ -172,8 +172,8 @@ void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size
 enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
                                      struct attn_error *err);
 
-/* Resolves ARGS in the frame's run (predict/answer_internal.h). The metric that ANSWER has in the
- * end becomes a fact about the table. */
+/* Resolves ARGS in the frame's run (predict/answer_internal.h) into ANSWER, and stores its metric
+ * as a fact about the table. */
 enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         const struct attn_answer_args *args,
                                         struct attn_answer *answer, struct attn_error *err);

@@ -36,7 +36,7 @@ struct column {
     const char *name;                 /* borrowed */
     struct attn_buffer values;        /* owns; texts, each null-terminated */
     size_t n, width;                  /* number of values, and characters of the longest text */
-    bool has[ATTN_VALUE_BOOLEAN + 1]; /* which types occur */
+    bool has[ATTN_VALUE_BOOLEAN + 1]; /* has[TYPE]: some value has TYPE */
 };
 
 /* The sum over the items that have one value of the label `mean_by`. */

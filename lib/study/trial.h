@@ -62,7 +62,7 @@ enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
-/* --- Many ------------------------------------------------------------------------------------- */
+/* --- Many runs -------------------------------------------------------------------------------- */
 
 /* The unchanged run, and the tensors with which changed runs begin. */
 struct attn_trials {
