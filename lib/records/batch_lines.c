@@ -38,7 +38,7 @@ struct attn_batch_lines {
     struct attn_batch_lines_options options;
     int descriptor;
     bool is_file;           /* the input is seekable */
-    struct stat info;       /* of a file when it was opened */
+    struct stat info;       /* status of the file when it was opened */
     uint64_t first;         /* offset of the shard's first line */
     uint64_t limit;         /* lines that begin at or after this offset are not in the shard */
     uint64_t offset;        /* offset of buffer[at] in the input */

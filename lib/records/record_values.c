@@ -98,14 +98,14 @@ static enum attn_status count(const struct attn_record_value *list, enum attn_js
     return ATTN_OK;
 }
 
-/* Whether TOKEN is a string without NUL. */
+/* Returns true if TOKEN is a string without NUL. */
 static bool is_plain(const struct attn_json_token *token)
 {
     return token->type == ATTN_JSON_STRING && !attn_json_has_nul(token) &&
            !memchr(token->text, '\0', token->size);
 }
 
-/* Whether TOKEN is written as an integer, without fraction and exponent. */
+/* Returns true if TOKEN is written as an integer, without fraction and exponent. */
 static bool is_whole(const struct attn_json_token *token)
 {
     return token->type == ATTN_JSON_NUMBER && is_integer(token->text, token->size);
@@ -356,7 +356,7 @@ static enum attn_status put_rows(const struct setting *setting, const char *name
     return ATTN_OK;
 }
 
-/* Whether another key has set the source, for which the record fails. */
+/* Returns true if another key has already set the source. The record then fails. */
 static bool is_second_source(const struct setting *setting)
 {
     const struct attn_input *input = setting->at;
