@@ -22,7 +22,7 @@ struct batch_slot {
     struct attn_record_store store;
     struct attn_label_store labels;
     uint64_t begin, end;      /* where its line begins and ends in the input */
-    uint32_t crc;             /* of the line */
+    uint32_t crc;             /* CRC of the line */
     uint64_t n_line_before;   /* number of lines before the shard, if they were counted */
     bool is_text;             /* the line does not begin like a JSON object */
     struct attn_sha256 input; /* digest of all lines up to this one */

@@ -49,7 +49,7 @@ struct attn_records_form {
     enum attn_record_field table;           /* field of csv: MEASURES, PREDICTIONS or SURPRISAL */
     const struct attn_tokenizer *tokenizer; /* for the words of SURPRISAL; borrowed */
     bool has_labels;                        /* jsonl has an object of labels */
-    bool has_all_labels;                    /* that object has all labels of a record */
+    bool has_all_labels;                    /* the object has all labels of a record */
     const char *const *labels; /* [n_label] columns of csv and edges after the id; borrowed */
     size_t n_label;
     int precision;                 /* decimals, 0..17; -1: shortest exact text */
