@@ -45,7 +45,7 @@ struct attn_study_args; /* study/study.h */
     X(HEAD, 0, "head")     /* z of one head */                                                     \
     X(ATTN, 1, "attn")     /* attn_out of a layer */                                               \
     X(MLP, 2, "mlp")       /* mlp_out of a layer */                                                \
-    X(LAYER, 3, "layer")   /* both: the stream passes the layer unchanged */                       \
+    X(LAYER, 3, "layer")   /* attn_out and mlp_out: the stream skips the layer */                  \
     X(NEURON, 4, "neuron") /* one component of mlp_post of one layer */
 
 enum attn_ablate_by {

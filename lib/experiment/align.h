@@ -60,7 +60,7 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_align_args {
-    size_t size; /* of this struct */
+    size_t size; /* size of this struct */
     /* items; NULL: aligns the input and the source of the request */
     const struct attn_study_args *study;
     bool has_score; /* scores against the gold links of each item */

@@ -28,9 +28,9 @@
 #include "base/table.h"
 
 struct attn_archive_args {
-    size_t size;      /* of this struct */
+    size_t size;      /* size of this struct */
     double tolerance; /* absolute */
-    double relative;  /* of the numbers of the second file */
+    double relative;  /* relative to the numbers of the second file */
 };
 
 #define ATTN_ARCHIVE_ARGS_DEFAULT                                                                  \

@@ -117,7 +117,7 @@ enum attn_baseline {
 };
 
 struct attn_attribute_args {
-    size_t size; /* of this struct */
+    size_t size; /* size of this struct */
     /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:
      * any metric but kl */
     struct attn_answer_args answer;

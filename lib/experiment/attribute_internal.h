@@ -23,7 +23,7 @@ struct attn_found_cell {
 /* Orders cells by the magnitude of their value, descending; then by layer, head, query and key. */
 int attn_found_cell_compare(const void *a, const void *b);
 
-/* Whether METHOD attributes to cells of patterns. */
+/* Returns true if METHOD attributes the answer to cells of patterns. */
 static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
 {
     return method == ATTN_ATTRIBUTE_ATTN_X_GRAD || method == ATTN_ATTRIBUTE_CAUSES;

@@ -34,7 +34,7 @@
 struct attn_study_args; /* study/study.h */
 
 struct attn_collect_args {
-    size_t size; /* of this struct */
+    size_t size; /* size of this struct */
     /* items; required. Groups, pairs and resamples are not supported */
     const struct attn_study_args *study;
     /* position for items without `at` and `queries`: a number, a word (its last token), or the name

@@ -61,7 +61,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability"),
     [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@"), /* of a target and a foil */
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@"), /* with target and foil */
     [RIGHT] = ATTN_COLUMN_RIGHT,
 };
 
@@ -337,7 +337,7 @@ static bool has_one_position(const struct attn_drawn *drawn)
     return true;
 }
 
-/* Whether the first row of TABLE has no probability: a score has none. */
+/* Returns true if the first row of TABLE has no probability, because the model gives scores. */
 static bool lacks_probability(const struct attn_table *table)
 {
     const size_t prob = attn_table_find(table, columns[PROB].name);

@@ -127,7 +127,7 @@ struct attn_patch_sum {
     size_t n_feed;           /* number of runs, complete or from a later layer on */
     /* The following fields are for estimates. */
     size_t n_part;
-    /* of the largest estimates, and of parts drawn from the rest */
+    /* checks of the largest estimates, and of parts drawn from the rest */
     struct attn_estimate_check top, random;
     double random_most; /* the largest |effect| of a drawn part; NaN: no part was drawn */
     double least;       /* the smallest |effect| of a part in the top; NaN: no part was patched */

@@ -7,8 +7,8 @@
 #include "experiment/patch.h"
 #include "study/frame.h"
 
-/* Whether and why a part is patched: untried; tried, in exact patching; as a check of a large
- * estimate, or of a randomly drawn part. */
+/* Why a part is patched: not at all; in exact patching; to check one of the largest estimates; or
+ * to check a randomly drawn part. */
 enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_PART_RANDOM };
 
 /* What a row is about: a head, a position, a place or a neuron of a layer. */
@@ -18,7 +18,7 @@ struct attn_patch_part {
     size_t row;  /* position or place; unused if the part is a whole head or neuron */
     enum attn_part_trial trial;
     bool has_effect; /* it was patched, and its rows exist */
-    double right;    /* of the patched run (attn_answer_right) */
+    double right;    /* attn_answer_right of the patched run */
     double estimate, value, effect;
 };
 

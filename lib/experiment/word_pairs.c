@@ -33,7 +33,7 @@ struct attn_word_pairs {
     size_t n_head;
     unsigned char *from; /* [n] owns; flags of the tokens of `from` */
     size_t n_from;
-    double *sums;       /* [n_layer * n_head, words] owns; of the heads */
+    double *sums;       /* [n_layer * n_head, words] owns; sums of each head */
     struct head *heads; /* [n_layer * n_head] owns */
 };
 
