@@ -20,7 +20,7 @@ struct attn_document_block {
     const char *name;            /* JSON: the member's name */
     struct attn_buffer words;    /* owned; the text of WORDS, or the JSON of the value */
     struct attn_text_table grid; /* owns */
-    struct attn_cell cell;       /* of VALUE */
+    struct attn_cell cell;       /* the value of VALUE */
     const struct attn_table *table;
     struct attn_document_view view;
 };
