@@ -39,7 +39,7 @@ enum attn_figure {
         ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)
 };
 
-/* Whether cells show their numbers. */
+/* When cells show their numbers. */
 enum attn_cell_text {
     ATTN_CELL_TEXT_AUTO = 0,
     ATTN_CELL_TEXT_ALWAYS = 1,
