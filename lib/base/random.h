@@ -26,7 +26,7 @@ struct attn_random {
     uint32_t words[ATTN_RANDOM_N_WORD];
     int n_used;      /* number of words that were used since they were generated */
     bool has_normal; /* `normal` holds the second number of a pair */
-    double normal;   /* that number, before scaling by mean and standard deviation */
+    double normal;   /* the second number, before scaling by mean and standard deviation */
 };
 
 /* As torch.manual_seed: uses the low 32 bits of SEED. Discards a stored normal number. */
