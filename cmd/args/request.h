@@ -42,7 +42,7 @@ struct request_args {
 
 /* --compare and --explain, each of which sets a bool. */
 extern const struct option_group comparison_options, explain_options;
-extern const struct option_group comparison_order_options; /* of a struct tables_args */
+extern const struct option_group comparison_order_options; /* fills a struct tables_args */
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
