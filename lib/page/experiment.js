@@ -1,23 +1,24 @@
-// experiment.js - the table of an experiment as a map and a table that are linked. Everything is
-// drawn from one object, which page_internal.h describes:
+// experiment.js - shows the table of an experiment as a map and as a table, which are linked. Both
+// are drawn from one object, which page_internal.h describes:
 //
 //     attnExperiment.show(container, data);
 //
 // Again with other data it draws that instead: what the reader chose stays where it still means
-// something, and no listener of the first time is left. A row that is chosen is told to the container
-// as an event, 'attn-choose', whose detail is {stack, layer, head, position, key, other} as far as the
-// row has them; other is {stack, layer, head} of a pair;
-// attnExperiment.mark(container, place) marks a head that was chosen elsewhere: { stack, layer, head }.
+// something, and no listener of the first time is left. A row that is chosen is told to the
+// container as an event, 'attn-choose', whose detail is {stack, layer, head, position, key, other}
+// as far as the row has them; other is {stack, layer, head} of a pair;
+// attnExperiment.mark(container, place) marks a head that was chosen elsewhere: { stack, layer,
+// head }.
 'use strict';
 const attnExperiment = (() => {
-// Roles of columns that a cell's name contains.
+// Roles of the columns whose values a cell's name contains.
 const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
 
 const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, written, rampBox, opaque, save, csvField, everyNth } = attnPage;
 const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
-const shown = new WeakMap(); // of each container: its view
+const shown = new WeakMap(); // the view of each container
 let nView = 0;
 
 // --- Numbers ------------------------------------------------------------------------------------
@@ -36,9 +37,11 @@ class View {
     this.isAlone = container.classList.contains('alone');
     this.columns = data.columns;
     this.at = new Map(data.columns.map((column, i) => [column.name, i]));
-    this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse()); // the first of each role
+    // index of the first column of each role
+    this.of = new Map(data.columns.map((column, i) => [column.role, i]).reverse());
     this.ramps = attnPage.rampsOf(data.colormaps);
-    this.printed = [...this.columns.keys()].filter(i => ['real', 'boolean'].includes(this.columns[i].type)); // texts_of_rows
+    // columns with a text in texts_of_rows
+    this.printed = [...this.columns.keys()].filter(i => ['real', 'boolean'].includes(this.columns[i].type));
     this.readGroups();
     this.drawn = this.columns.filter((column, i) => i >= data.n_label && !column.role &&
       ['integer', 'real', 'boolean'].includes(column.type) && data.rows.some(row => row[i] !== null))
@@ -57,13 +60,14 @@ class View {
 
   valueOf(row, role) { return this.data.rows[row]?.[this.of.get(role)] ?? null; }
 
-  // The stack of the layer in the column ROLE, which is in the column before; undefined for the only one.
+  // Returns the stack of the layer in the column ROLE. The stack is in the column before; undefined
+  // if there is only one stack.
   stackOf(row, role = 'layer') {
     const at = this.of.get(role) - 1;
     return this.data.columns[at]?.role === 'stack' ? this.data.rows[row][at] ?? undefined : undefined;
   }
 
-  // The head in the columns ROLES, a layer and a head, with its stack.
+  // Returns the head that the columns ROLES, a layer and a head, name, with its stack.
   headOf(row, roles = ['layer', 'head']) {
     const [layer, head] = roles.map(role => this.valueOf(row, role) ?? undefined);
     return { stack: this.stackOf(row, roles[0]), layer, head };
@@ -75,7 +79,7 @@ class View {
 
   // --- What is where
 
-  // The values of the columns that name a group, in the order in which they come.
+  // Finds the groups: the values of the columns that name a group, in order of appearance.
   readGroups() {
     const { rows, n_label } = this.data, names = new Map();
     this.groupOf = rows.map(row => {
@@ -84,14 +88,14 @@ class View {
       return names.get(name);
     });
     this.groups = [...names.keys()];
-    // where a row is a group, the groups are what is compared
+    // if each row is a group of its own, the groups are what is compared, and shown together
     if (this.data.map.kind !== 'grid' || this.groups.length > rows.length / 2) {
       this.groups = [''];
       this.groupOf = rows.map(() => 0);
     }
   }
 
-  // The rows of the table in each cell of the group that is shown.
+  // Finds the rows of the table that belong to each cell of the shown group.
   readCells() {
     const { map } = this.data;
     this.cells = new Map();
@@ -111,7 +115,7 @@ class View {
 
   rowsAt(r, c) { return this.cells.get(r * this.nColumn + c) || []; }
 
-  // The row of a cell that has the number that is drawn.
+  // Returns the row of a cell whose drawn number is not missing; otherwise its first row, or -1.
   rowAt(r, c) {
     const rows = this.rowsAt(r, c);
     return rows.find(row => this.value(row, this.state.value) !== null) ?? rows[0] ?? -1;
@@ -130,7 +134,7 @@ class View {
 
   column(name) { return this.columns[this.at.get(name)]; }
 
-  // The text of column I in ROW, as the tool prints it.
+  // Returns the text of column I in ROW, as the tool prints it.
   textOf(row, i) {
     const value = this.data.rows[row][i], { number } = this.columns[i];
     return (number ? written(number, value) : this.data.texts_of_rows[row][this.printed.indexOf(i)] ?? value) ?? '\u2013';
@@ -142,7 +146,7 @@ class View {
     return { position: axis.positions ? String(axis.positions[i]) : '', text: axis.texts?.[i] ?? '' };
   }
 
-  // "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
+  // Returns the name of a cell: "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
   cellName(r, c) {
     const { rows, columns, is_pairs } = this.data.map;
     return [rows?.names[r], columns.names[c]].filter(Boolean).join(is_pairs ? ' and ' : ', ');
@@ -184,7 +188,7 @@ class View {
     this.makeTable();
     container.replaceChildren(this.bar, el('div', { class: 'x-body' + (data.map.cell ? ' is-wide' : '') }, this.figure, this.rows), this.tip,
       this.said, this.dialog);
-    if (this.container.id === 'experiment') // the page's own: beside the viewer
+    if (this.container.id === 'experiment') // the experiment of the page, next to the viewer
       document.body.classList.toggle('beside', !this.isAlone && (this.parts.length > 0 ||
         this.isNarrow() && data.map.kind === 'grid' && !data.map.cell));
     this.listen(window, 'resize', () => this.draw());
@@ -219,7 +223,8 @@ class View {
     this.listen(this.show, 'change', () => this.set({ value: this.show.value }));
     this.group = el('select', { class: 'x-group' }, ...this.groups.map((name, i) => option(i, name)));
     this.listen(this.group, 'change', () => this.set({ group: Number(this.group.value) }));
-    const shared = this.isAlone ? null : document.getElementById('find'); // the page has one search box
+    // the page has one search box
+    const shared = this.isAlone ? null : document.getElementById('find');
     this.find = shared ?? el('input', { type: 'search', class: 'x-find', placeholder: 'Find token, head',
       'aria-label': 'Find rows by a token, a head or a name' });
     this.find.value = this.state.find;
@@ -263,8 +268,8 @@ class View {
     this.figure.append(this.legend);
   }
 
-  // Parts of a figure that are rows of the table, "row-3", say their numbers and are chosen. Above them
-  // lie wider ones, which are easier to meet.
+  // Makes the parts of a figure that belong to rows of the table ("row-3") show their numbers and
+  // select their row. Above each lies a wider invisible part, which is easier to hit.
   makeParts(svg) {
     const near = document.createElementNS(svg.namespaceURI, 'g');
     svg.querySelector('.x-near')?.remove();
@@ -283,7 +288,7 @@ class View {
     svg.append(near);
   }
 
-  // Fades all parts but that of ROW.
+  // Fades all parts except for that of ROW.
   light(row) {
     const found = this.parts.find(part => part.id === 'row-' + row);
     for (const part of this.parts) part.style.opacity = found && part !== found ? 0.2 : '';
@@ -348,7 +353,8 @@ class View {
     this.announce(row, isPressed);
   }
 
-  // Lets the page show what ROW is about, which is chosen, a part of the figure that is pressed, or only under the pointer.
+  // Makes the page show the head and position of ROW. The row was chosen, or its part of the figure
+  // was pressed (IS_PRESSED) or is under the pointer.
   announce(row, isPressed) {
     const place = role => typeof this.valueOf(row, role) === 'number' ? this.valueOf(row, role) : undefined;
     this.container.dispatchEvent(new CustomEvent('attn-choose', { bubbles: true, detail: { isPressed,
@@ -356,7 +362,7 @@ class View {
       position: place('position') ?? place('query'), key: place('key') } }));
   }
 
-  // A head that was chosen elsewhere.
+  // Marks a head that was chosen elsewhere on the page.
   mark(place) {
     const is = row => isSameHead(this.headOf(row), place);
     if (!this.of.has('head') || this.data.map.is_pairs || this.parts.length > 0 || (this.state.row >= 0 && is(this.state.row))) return;
@@ -390,7 +396,7 @@ class View {
     return rows.length === 0 ? this.hideTip() : this.tell(rows, this.cellName(r, c), x, y);
   }
 
-  // Says the numbers of ROWS, which are called NAME, beside a point.
+  // Shows the numbers of ROWS next to a point. NAME is the name of the cell.
   tell(rows, name, x, y) {
     const key = rows + ',' + this.state.value;
     if (this.tipKey !== key || this.tip.hidden) {
@@ -471,7 +477,8 @@ class View {
     this.height = this.top + this.nRow * this.h + 2;
     this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';
     this.map.style.maxHeight = attnPage.isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
-    this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' '); // where they are, for scripts
+    // the place of the cells, for scripts that test the page
+    this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' ');
     this.size.style.width = this.width + 'px';
     this.size.style.height = this.height + 'px';
   }
@@ -486,7 +493,7 @@ class View {
     this.active.textContent = at ? this.cellName(...at) + ' ' + this.shownText(this.state.row) : '';
   }
 
-  // What can be seen of the map; all of it on paper.
+  // Paints the visible part of the map; when printing, all of it.
   paint() {
     const { map, canvas, frame } = this, ratio = devicePixelRatio || 1;
     const width = attnPage.isPrinting ? this.width : Math.min(map.clientWidth, this.width);
@@ -541,7 +548,7 @@ class View {
       }
   }
 
-  // Tokens, or numbers where all of them fit.
+  // Writes tokens into the cells, or numbers if all of them fit.
   paintTexts(context) {
     const { seen, w, h } = this, { cell } = this.data.map, { values } = this.data.look;
     if (values === 'never' || w < 22 || h < 14) return;
@@ -639,7 +646,7 @@ class View {
     context.fillText(rows.title ?? '', this.left - 8, this.top - 11);
   }
 
-  // The cell under the pointer.
+  // Returns the cell under the pointer.
   cellAt(event) {
     const box = this.frame.getBoundingClientRect();
     const x = event.clientX - box.left + this.dx, y = event.clientY - box.top + this.dy;
@@ -664,7 +671,7 @@ class View {
     this.showTip(...at, event.clientX, event.clientY);
   }
 
-  // Scrolls so that the row can be seen, in the map and in the table.
+  // Scrolls the map and the table so that the row is visible.
   reveal(row) {
     const at = this.cellOf(row);
     if (at && this.data.map.kind === 'grid') {
@@ -679,7 +686,7 @@ class View {
   }
 
   move(down, across) {
-    if (this.data.map.kind === 'figure') { // the next row of the table
+    if (this.data.map.kind === 'figure') { // move to the next row of the table
       this.choose(this.order[clamp(this.order.indexOf(this.state.row) + down + across, 0, this.order.length - 1)] ?? -1);
       return;
     }
@@ -701,7 +708,7 @@ class View {
     this.spans = texts.map(text => el('bdi', { class: 'token' }, text));
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     this.spans.forEach((span, c) => {
-      if (c > 0 && gaps[c]) box.append(' '); // it is no part of the coloured word
+      if (c > 0 && gaps[c]) box.append(' '); // the gap is not part of the coloured word
       else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
       box.append(span);
       this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
@@ -775,7 +782,7 @@ class View {
     });
   }
 
-  // By size, down, up, and as the rows came.
+  // Switches to the next order: by magnitude, descending, ascending, and as in the table.
   sortBy(name) {
     const isText = this.column(name).type === 'text';
     const ways = isText ? ['up', 'down'] : ['size', 'up', 'down'];
@@ -847,7 +854,7 @@ class View {
     return undefined;
   }
 
-  // Begins at the answer: what is read after the last layer at the last position.
+  // Selects the answer first: the cell of the last layer and the last position.
   begin() {
     const end = [this.nRow - 1, this.nColumn - 1], row = this.rowAt(...end);
     if (row < 0) return;
@@ -864,7 +871,7 @@ class View {
 
   fileName(ending) { return [this.data.model ?? 'attention', this.data.kind, this.state.value].join('-') + '.' + ending; }
 
-  // Whole numbers of JavaScript read back as the same; what is missing is empty.
+  // JavaScript writes numbers so that they read back as the same. Missing values are empty.
   csv() {
     const field = value => csvField(value === null ? '' : String(typeof value === 'boolean' ? Number(value) : value));
     return [this.columns.map(c => c.name), ...this.order.map(row => this.data.rows[row])]
@@ -977,16 +984,18 @@ const redraw = container => shown.get(container)?.draw();
 return { show, mark, redraw };
 })();
 
-// The page's own experiment. Below it may be the viewer, which follows the hash of the address.
+// The experiment of the page itself. The viewer may be below it, which follows the hash of the
+// address.
 (() => {
   const block = document.getElementById('experiment-data'), place = document.getElementById('experiment');
   if (!block || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  // Lets the viewer show a head, a query or a key, and compare two heads, as far as they are said.
+  // Makes the viewer show the given head, query and key, and if OTHER is given, compare two heads.
   function follow({ position, key, other, ...chosen }) {
     const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
-    const name = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head; // cross:1.0
+    // "cross:1.0"
+    const name = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head;
     if (chosen.layer !== undefined && chosen.head !== undefined) parts.set('h', name(chosen));
     if (other.head !== undefined) parts.set('t', name(chosen) + ',' + name(other));
     if (position !== undefined) parts.set('q', position);

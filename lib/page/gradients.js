@@ -1,6 +1,6 @@
-// gradients.js - gradients of the weights on a page that has some: how fast the metric changes with
-// each weight (pattern_grad), and the weight times that (pattern_x_grad). It is a part of the
-// viewer, which gives it what it needs, and to which it gives shares of the largest of all heads.
+// gradients.js - gradients of the weights, on a page that has them: how fast the metric changes
+// with each weight (pattern_grad), and that gradient times the weight (pattern_x_grad). It is a
+// part of the viewer. Numbers are returned as shares of the largest number of all heads.
 'use strict';
 globalThis.attnGradients = async viewer => {
 const { run, thumbs, state } = viewer;
@@ -8,7 +8,8 @@ const { heads } = run;
 const mostOf = new Map(run.gradients.map(g => [g.site, g.most || 1]));
 const rules = Object.fromEntries(run.gradients.map(g => [g.site, g.number]));
 
-// Numbers of N_BYTE planes: their float32s' first bytes, their second ones, and so on.
+// Returns the float32 numbers that are stored as N_BYTE planes: the first bytes of all numbers,
+// then their second bytes, and so on.
 function numbersOf(bytes, nByte) {
   const n = bytes.length / nByte, bits = new Uint32Array(n);
   for (let plane = 0; plane < nByte; plane++)
@@ -19,16 +20,16 @@ function numbersOf(bytes, nByte) {
 const read = async (id, nByte, unit) =>
   numbersOf(await viewer.inflate(viewer.blockOf(id)), nByte).map(x => x / unit);
 
-// Between words the gradient is the mean of the cells; what weights times gradients are adds up.
+// Between words, gradients are averaged over the cells, and gradients times weights are summed.
 const joined = { pattern_grad: (sum, nRow, n) => sum / n, pattern_x_grad: sum => sum };
 
-// The matrix of a head.
+// Returns the matrix of a head.
 async function matrix(h, site) {
   const values = await read(heads[h].id + '-' + site, 2 * run.bytes, mostOf.get(site));
   return viewer.areMerged() ? viewer.betweenWords(values, h, joined[site]) : values;
 }
 
-// Thumbnails, and as a measure of each head its largest cell.
+// Reads the thumbnails. The measure of a head is its largest cell.
 for (const { site } of run.gradients) {
   const all = await read('thumbs-' + site, 4, mostOf.get(site));
   let at = 0;
@@ -39,10 +40,10 @@ for (const { site } of run.gradients) {
   });
 }
 
-// The largest of what is shown; undefined where that is the weights.
+// Returns the largest number of the shown gradients; undefined if weights are shown.
 const unit = () => mostOf.get(state.w);
 
-// How a share is written; undefined likewise.
+// Returns the rule by which a share is written; undefined if weights are shown.
 const rule = () => rules[state.w];
 
 return { matrix, unit, rule, note: '; numbers in cells: % of the largest of all heads' };

@@ -1,32 +1,35 @@
-// live.js - a page that answers: another text, heads that are switched off, keys that are not looked
-// at. A worker (live_worker.js) runs the tool itself with the options that a shell would give it, and
-// the viewer (viewer.js) shows the run that comes back. Nothing is asked of a network.
+// live.js - a page that runs the model again, with another text, with heads switched off, or with
+// keys knocked out. A worker (live_worker.js) runs the tool itself with the options that a shell
+// would pass, and the viewer (viewer.js) shows the resulting run. The page never uses a network.
 'use strict';
 (() => {
 const viewer = globalThis.attnViewer, { $, state, predictedAt } = viewer, { el, save, written } = attnPage;
 const live = JSON.parse($('live').textContent);
 for (const option of live.options) if (/^(merge-words|hide-first|renormalize)$/.test(option[0])) option[1] = '';
-const words = JSON.parse($('live-language')?.textContent ?? '{}'); // of another language, by those of this one
+// translations into the page's language, keyed by the English texts
+const words = JSON.parse($('live-language')?.textContent ?? '{}');
 const t = (text, ...values) => (words[text] ?? text).replaceAll('{}', () => values.shift());
 const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 
 // --- What is asked for --------------------------------------------------------------------------
 
-// Options that are changed on the page, and those of the run that stay.
+// Options that are changed on the page, and options of the run that are kept.
 const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'steer', 'attention', 'mask'];
-const INTERVENTIONS = ['ablate-pattern', 'patch', 'rescale']; // that the page does not change
+// kept, since the page cannot change them
+const INTERVENTIONS = ['ablate-pattern', 'patch', 'rescale'];
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
-const MOST_EXPECTED = 7; // rows of the table of the next words
+const MOST_EXPECTED = 7; // rows of the table of next words
 const isOf = names => option => names.includes(option[0]);
 const valuesIn = (options, name) => options.filter(isOf([name])).map(option => option[1]);
 const kept = live.options.filter(option => !isOf(CHANGED)(option));
-const read = live.reading.filter(option => !isOf(['image', 'label'])(option)); // how a text is read
+// options that say how a text is read
+const read = live.reading.filter(option => !isOf(['image', 'label'])(option));
 const given = name => valuesIn(live.options, name);
 
-// The heads that ITEM of a list means, "0.3", "1.*" or "L2H1", by their names. Any other item is its own
-// name, and the tool reads it.
+// Returns the names of the heads that ITEM of a list stands for, such as "0.3", "1.*" or "L2H1".
+// Any other item is returned as it is, for the tool to parse.
 function headsOf(item) {
   const match = /^L?(\d+)[.H](\d+|\*)$/.exec(item);
   const found = viewer.run.heads.map(head => head.at).filter(name => match &&
@@ -34,13 +37,13 @@ function headsOf(item) {
   return found.length > 0 ? found : [item];
 }
 
-// What is changed of a text: heads that are off, 'zero' or 'mean' by their names, knockouts, steerings of a
-// story, and options of the attention.
+// The changes of a run: `off` maps names of heads to 'zero' or 'mean'; knockouts; steerings of a
+// story; options of the attention.
 function noChanges() {
   return { off: {}, knockouts: [], steerings: [], attention: '', mask: '' };
 }
 
-// The changes of options; VALUES_OF gives all values of one by its name.
+// Returns the changes that options make. VALUES_OF returns all values of an option, given its name.
 function changesOf(valuesOf) {
   const changes = { ...noChanges(), knockouts: valuesOf('knockout'), steerings: valuesOf('steer'),
     attention: valuesOf('attention')[0] ?? '', mask: valuesOf('mask')[0] ?? '' };
@@ -49,20 +52,21 @@ function changesOf(valuesOf) {
   return changes;
 }
 
-// The text, the second one of its pair (null: there is none), or the path of a picture (null: a text is
-// read) and the texts that it is compared with; and what is changed.
+// The current input and changes. The input is a text with the second text of its pair (null: none),
+// or the path of a picture (null: the input is a text) with the labels that it is compared with.
 const [imageName = null] = valuesIn(live.reading, 'image');
 const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, image: imageName && 'picture-0.npy',
   labels: valuesIn(live.reading, 'label'), ...changesOf(given) };
 const first = structuredClone(asked);
 const isPicture = asked.image !== null, hasLabels = asked.labels.length > 0;
-const keyOf = ({ text, pair, image, labels }) => JSON.stringify([text, pair, image, labels]); // of what is read
+// identifies the input
+const keyOf = ({ text, pair, image, labels }) => JSON.stringify([text, pair, image, labels]);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 const isChanged = ({ off, knockouts, steerings, attention, mask }) =>
   Object.keys(off).length + knockouts.length + steerings.length > 0 || attention !== '' || mask !== '';
 
-// The options that say what is changed.
+// Returns the options for the changes.
 function optionsOf({ off, knockouts, steerings, attention, mask }) {
   const heads = how => Object.keys(off).filter(name => off[name] === how).join();
   return [...heads('zero') ? [['ablate', heads('zero')]] : [],
@@ -71,11 +75,11 @@ function optionsOf({ off, knockouts, steerings, attention, mask }) {
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
 
-// What is read, as options: of a picture, called NAME, all of it.
+// Returns the options for the input; NAME is the name of the picture.
 const inputOf = ({ pair, image, labels }, name) => [...read, ...pair === null ? [] : [['pair', pair]],
   ...image === null ? [] : [['image', name], ...labels.filter(text => text !== '').map(text => ['label', text])]];
 
-// The command line of COMMAND with OPTIONS on WHAT is asked for. The model is the page's own.
+// Returns the arguments of COMMAND with OPTIONS on the input WHAT, with the model of the page.
 const argsOf = (command, options, what) => [command, '-m', live.model,
   ...options.map(([name, value]) => value === '' ? '--' + name : '--' + name + '=' + value),
   ...inputOf(what, what.image).map(([name, value]) => '--' + name + '=' + value),
@@ -83,7 +87,7 @@ const argsOf = (command, options, what) => [command, '-m', live.model,
 
 const quote = text => /^[\w%+,./:=@*-]+$/.test(text) ? text : "'" + text.replaceAll("'", "'\\''") + "'";
 
-// What a shell is told to get the same numbers.
+// Returns the shell command that prints the same numbers.
 function commandOf(command, options, what) {
   const { text, image } = what, input = inputOf(what, pictures.get(image)?.name).flatMap(([name, value]) => ['--' + name, value]);
   const model = live.given === null ? [] : ['-m', live.given];
@@ -94,11 +98,11 @@ function commandOf(command, options, what) {
 
 // --- The engine ---------------------------------------------------------------------------------
 
-const PATIENCE = 400; // ms after which work that nobody waits for any more is given up
+const PATIENCE = 400; // ms after which work is stopped that nobody waits for
 
 class Superseded extends Error {}
 
-// One worker and what waits for it. Of work that is to be shown the last alone counts.
+// A worker and its queue of jobs. Of jobs whose results are to be shown, only the last one is kept.
 class Engine {
   constructor(files) {
     this.files = files;
@@ -125,7 +129,7 @@ class Engine {
     this.waiting = [];
   }
 
-  // Runs a command line. What is to be shown replaces what was to be shown before.
+  // Queues a command line. If IS_SHOWN, it replaces earlier jobs whose results are to be shown.
   ask(args, { wanted, isShown = false } = {}) {
     return new Promise((resolve, reject) => {
       const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.includes(path)))
@@ -136,7 +140,7 @@ class Engine {
     });
   }
 
-  // Nobody waits any more for what was to be shown so far.
+  // Rejects the jobs whose results were to be shown.
   forgetShown() {
     for (const job of this.waiting.filter(job => job.isShown)) job.reject(new Superseded());
     this.waiting = this.waiting.filter(job => !job.isShown);
@@ -165,7 +169,7 @@ class Engine {
   }
 }
 
-// What the tool says of a mistake, without its name.
+// Returns the tool's error message, without notes, hints and the tool's name.
 const messageOf = err => err.split('\n').filter(line => line !== '' && !/^(attn-cli: note|hint): /.test(line))
   .map(line => line.replace(/^attn-cli: (error: )?/, '')).join(' ');
 
@@ -178,7 +182,7 @@ function startEngine(files) {
   engine.onProblem = problem => say(problem, true);
 }
 
-// Asks the engine; rejects where there is none.
+// Runs a command line in the engine. Rejects if there is no engine.
 async function ask(args, how) {
   if (!engine) throw new Error(NO_MODEL);
   return engine.ask(args, how);
@@ -188,12 +192,13 @@ const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).te
 
 // --- Another run --------------------------------------------------------------------------------
 
-let nFollowed = 0, nShown = 0, timer = 0; // asked for, and shown or told of
+// The numbers of the last request, and of the last one that was shown or whose error was reported.
+let nFollowed = 0, nShown = 0, timer = 0;
 let shownKey = keyOf(asked);
 let plain = null; // {key, found, isDone}: the run without changes
 
-// Runs the model on WHAT is asked for, with predictions after all positions where the first page has
-// them: where they cost little.
+// Runs the model on WHAT. If the first page has predictions, asks for them after all positions,
+// since they cost little.
 function runPage(what) {
   const options = [...kept, ...optionsOf(what), ...viewer.run.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
   return engine.ask(argsOf('run', options, what), { wanted: 'page', isShown: true });
@@ -208,16 +213,17 @@ function plainRun(what) {
   return plain.found;
 }
 
-let typedOver = null; // ids of the text that was shown when typing began; null: nothing is typed
+let typedOver = null; // ids of the text that was shown when typing began; null: not typing
 
-// The last position that a knockout names by its number; -1 if it names words.
+// Returns the last position that a knockout names by number; -1 if it names words.
 const lastNumber = knockout => Math.max(-1, ...knockout.split('@')[0].split(/[>,]/).map(item => {
   const [, from, to] = /^(\d+)(?:-(\d+))?(?:\+\d+)?$/.exec(item.trim()) ?? [];
   return Number(to ?? from ?? -1);
 }));
 
-// Removes the knockouts by number from CHANGES, and from what is asked for, if typing has put other
-// tokens there: the text has the ids IDS now. Returns what to say of it.
+// Typing may have moved tokens, so that positions in knockouts are wrong. Removes such knockouts
+// from CHANGES and from what is asked for; IDS are the ids of the new text. Returns a message about
+// it, or ''.
 function dropMoved(changes, ids) {
   const isMoved = knockout => !isSame(...[typedOver, ids].map(list => list.slice(0, lastNumber(knockout) + 1)));
   const moved = typedOver ? changes.knockouts.filter(isMoved) : [];
@@ -227,8 +233,8 @@ function dropMoved(changes, ids) {
   return `, without knockout ${moved.join(', ')}: other tokens stand there now`;
 }
 
-// Shows what is asked for now, and the VIEW of it, if given: what an address holds, whose positions are
-// those of the new text. Nothing is shown if something else is asked for before it is there.
+// Runs and shows what is asked for. VIEW, if given, is a hash whose positions are those of the new
+// text. If something else is asked for in the meantime, nothing is shown.
 async function follow(view) {
   const number = ++nFollowed, changes = structuredClone(asked), key = keyOf(changes);
   stopTimer();
@@ -287,7 +293,7 @@ function change(changes, view) {
 
 // --- Controls -----------------------------------------------------------------------------------
 
-// A button whose failures are told.
+// Returns a button that reports errors of ACTION.
 function button(id, text, action, more) {
   const node = el('button', { id, ...more }, text);
   node.addEventListener('click', async () => {
@@ -300,7 +306,7 @@ function button(id, text, action, more) {
   return node;
 }
 
-// What went wrong, unless something else was asked for meanwhile.
+// Reports an error, unless its request was superseded.
 function tellOf(problem) {
   if (!(problem instanceof Superseded)) say(problem.message, true);
 }
@@ -317,8 +323,8 @@ function toggleHead(name) {
   change({ off });
 }
 
-// Keeps QUERIES from looking at KEYS, positions, in this head, its layer or everywhere; or lets them
-// look again.
+// Keeps QUERIES from looking at KEYS, or lets them look again. Both are ranges of positions. It
+// applies to this head, its layer or all heads, as selected on the page.
 function toggleKnockout(queries, keys) {
   const where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
   const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
@@ -352,10 +358,10 @@ function showTexts(run) {
 
 // --- The next words -----------------------------------------------------------------------------
 
-// Of the run that is shown, and of that without changes; each with what was changed. `logits` are
-// those of all tokens, where they were asked for.
+// The shown run and the run without changes, and the changes between them. `logits` holds the
+// logits of all tokens, if they were requested.
 let expected = { after: viewer.run, before: null, changes: structuredClone(asked), logits: new Map() };
-let expectedDrawn = ''; // which of it is on the page
+let expectedDrawn = ''; // what the table on the page shows
 
 function showExpected(after, before, changes) {
   expected = { after, before, changes, logits: new Map() };
@@ -363,7 +369,7 @@ function showExpected(after, before, changes) {
   return drawExpected();
 }
 
-// The logits after POSITION, one a token id, as the tool prints them.
+// Returns the logits after POSITION, one per token id, as the tool prints them.
 function logitsAt(changes, position) {
   const key = JSON.stringify([changes, position]);
   const options = [...kept.filter(([name]) => !/^(layers|heads|sites)$/.test(name)), ...optionsOf(changes),
@@ -378,7 +384,7 @@ function logitsAt(changes, position) {
   return expected.logits.get(key);
 }
 
-// Probabilities at a TEMPERATURE of the tokens that LIST has: the softmax of the logits divided by it.
+// Returns LIST with the probabilities at TEMPERATURE: the softmax of all logits divided by it.
 async function warm(list, changes, position, temperature) {
   const logits = await logitsAt(changes, position), most = Math.max(...logits);
   let sum = 0;
@@ -402,7 +408,7 @@ async function drawExpected() {
   if (wanted === expectedDrawn) $('live-expected').replaceChildren(...after.length > 0 ? [expectedTable(position, after, before)] : []);
 }
 
-// A row for each token of either list, the most probable first.
+// Returns a row for each token of either list, the most probable first.
 function rowsOf(after, before, n) {
   const rows = new Map(after.map(p => [p.id, { ...p, after: p.probability }]));
   for (const p of before) rows.set(p.id, { ...p, ...rows.get(p.id), before: p.probability });
@@ -410,19 +416,19 @@ function rowsOf(after, before, n) {
   return [...rows.values()].sort((a, b) => largest(b) - largest(a)).slice(0, n);
 }
 
-// Where the next word is: at an encoder's mask, else at the end.
+// Returns the position of the next word: that of an encoder's mask, or the last one.
 function positionOfNext({ tokens }) {
   const mask = tokens.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
   return mask >= 0 ? mask : tokens.length - 1;
 }
 
-// The next words of the run that is shown, and whether there are those before its changes.
+// Returns the next words of the shown run, and whether those of the run without changes are known.
 function expectedHere(n) {
   const { after, before } = expected, position = positionOfNext(after), list = predictedAt(before, position);
   return { rows: rowsOf(predictedAt(after, position), list, n), hasBefore: list.length > 0 };
 }
 
-// What a list lacks is below its last.
+// A token that is missing from a list is less probable than the last one in the list.
 function expectedTable(position, after, before) {
   const cell = (p, list) => el('td', { class: 'number' },
     (p === undefined ? '< ' : '') + written(viewer.run.numbers.probability, p ?? list.at(-1).probability));
@@ -444,7 +450,7 @@ function expectedTable(position, after, before) {
 
 // --- More controls ------------------------------------------------------------------------------
 
-// A change as a button that takes it back.
+// Returns a button for a change, which removes the change.
 const chip = (text, label, action) => {
   const node = el('button', { class: 'chip', 'aria-label': label }, text, ' \u00d7');
   node.addEventListener('click', action);
@@ -471,7 +477,7 @@ function writeControls() {
   fitTexts();
 }
 
-// The text boxes are as high as their texts.
+// Makes the text boxes as high as their texts.
 function fitTexts() {
   for (const box of [$('live-text'), $('live-pair')]) {
     box.style.height = 'auto';
@@ -479,7 +485,7 @@ function fitTexts() {
   }
 }
 
-// The box of what is asked for by NAME, followed as it is typed into.
+// Returns the text box for the input NAME. What is typed is run after a short pause.
 function textBox(name, attributes) {
   const box = el('textarea', { id: 'live-' + name, rows: 1, spellcheck: 'false', autocomplete: 'off', ...attributes });
   box.value = asked[name] ?? '';
@@ -500,7 +506,7 @@ async function setPair(pair, box) {
 
 let takesPairs = asked.pair !== null;
 
-// Asks the tokenizer whether it puts two texts together; a model that does not reads one.
+// Asks the tokenizer whether the model reads pairs of texts.
 async function findPairs() {
   const { code } = await engine.ask(argsOf('tokenize', [], { ...first, text: 'a', pair: 'b' }));
   takesPairs = code === 0;
@@ -554,10 +560,11 @@ function makeControls() {
 
 // --- A picture ----------------------------------------------------------------------------------
 
-const pictures = new Map(); // by their paths: {name, bytes, note, isKept}: a .npy file, and what to say of it
+// {name, bytes, note, isKept} by path: a .npy file, and a note to show.
+const pictures = new Map();
 let nPicture = 0;
 
-// RGB [height, width, 3] as numpy keeps it.
+// Returns RGB [height, width, 3] as a .npy file.
 function npyOf(rgb, height, width) {
   const text = `{'descr': '|u1', 'fortran_order': False, 'shape': (${height}, ${width}, 3), }`;
   const head = new TextEncoder().encode('?NUMPY???\0' + text.padEnd(117) + '\n'), out = new Uint8Array(128 + rgb.length);
@@ -568,7 +575,7 @@ function npyOf(rgb, height, width) {
   return out;
 }
 
-// The picture that the page was made with, and the files that its story reads.
+// Reads the picture of the page, and the files that its story needs.
 async function readFiles() {
   if (isPicture) pictures.set(first.image, { name: imageName, bytes: npyOf(await viewer.inflate($('live-picture').textContent), live.height, live.width), note: '' });
   for (const [i, [name, height, width]] of live.extras.entries()) {
@@ -577,8 +584,9 @@ async function readFiles() {
   }
 }
 
-// The pixels of a file as the tool reads them: turned as a camera says, no colours changed, without
-// alpha. A canvas multiplies by it, so the colours of what is transparent are not quite what they were.
+// Returns the pixels of a file as the tool reads them: rotated as the camera recorded, colours
+// unchanged, without alpha. A canvas multiplies by alpha, so the colours of transparent pixels are
+// slightly different.
 async function decode(file) {
   const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image', colorSpaceConversion: 'none',
     premultiplyAlpha: 'none' });
@@ -597,7 +605,7 @@ async function decode(file) {
   return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts have other colours than in a shell' : '' };
 }
 
-// Shows a file that a person chose, in place of the picture.
+// Shows a file that the user chose instead of the picture.
 async function takePicture(file) {
   if (!file) return;
   const number = ++nPicture, path = `picture-${number}.npy`;
@@ -608,7 +616,7 @@ async function takePicture(file) {
     say(`'${file.name}' is no picture that this browser reads, expected PNG, JPEG or WebP`, true);
     return;
   }
-  if (number !== nPicture) return; // another one was chosen meanwhile
+  if (number !== nPicture) return; // another one was chosen in the meantime
   pictures.set(path, made);
   for (const other of [...pictures.keys()]) if (other !== path && other !== first.image && !pictures.get(other).isKept) pictures.delete(other);
   await change({ image: path });
@@ -624,7 +632,8 @@ function choosePicture() {
     el('p', {}, el('label', {}, 'A PNG, JPEG or WebP file ', input)));
 }
 
-// PNG is the picture as it was resized and cropped, base64; a run of other keys than patches has none.
+// Shows the picture as the model saw it: PNG is the resized and cropped picture in base64. A run
+// whose keys are not patches has none.
 function showSeen(png) {
   if (png) $('live-seen').src = 'data:image/png;base64,' + png.trim();
 }
@@ -644,7 +653,8 @@ function makePicture() {
   el('div', { class: 'live-row', id: 'live-labels', ...hasLabels ? {} : { hidden: '' } }));
 }
 
-// A box a label; as many as there are, so that the one that is typed into stays.
+// Updates the picture and a text box for each label. Existing boxes are reused, so that the one
+// with the focus stays.
 function writePicture() {
   if (!isPicture) return;
   const place = $('live-labels'), { labels } = asked;
@@ -703,7 +713,7 @@ function listenToDrags() {
   });
 }
 
-// The cells that a drag would take.
+// Draws a box around the cells that a drag selects.
 function drawBox(from, to) {
   const box = $('live-box') ?? el('div', { id: 'live-box', 'aria-hidden': 'true' });
   const { frame, left, top, width, height } = viewer.boxOf(from, to);
@@ -745,7 +755,7 @@ function copyCommand() {
   if (navigator.clipboard) navigator.clipboard.writeText(command).catch(() => {});
 }
 
-// What the address holds beside the view.
+// Returns the parts of the hash in addition to those of the view.
 function hashParts() {
   const here = stage?.isOpen() ? ['stage=1'] : [];
   if (isSame(asked, first)) return here;
@@ -755,8 +765,9 @@ function hashParts() {
   return [...here, ...(parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value))];
 }
 
-// What an address asks for. Without a text it is that of the page, without changes too all that the page began with. No
-// address holds a picture.
+// Returns the input and changes that the hash of the address asks for. Without a text, the text of
+// the page; without changes as well, the changes that the page began with. An address cannot
+// contain a picture.
 function readHash() {
   const parts = [];
   try {
@@ -775,16 +786,16 @@ function readHash() {
 
 // --- Questions ----------------------------------------------------------------------------------
 
-// The options of --explain for the head that is looked at.
+// Returns the options of --explain for the current head.
 const explainOptions = () => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
   ...optionsOf(asked), ['heads', headHere()], ['explain', '']];
 
-// The arithmetic of a row as --explain prints it.
+// Shows the arithmetic of a row as text, like --explain.
 const explainAsText = () => showAnswer(t('The arithmetic of one row'), 'run', [...explainOptions(), ['queries', String(state.q)]]);
 
 let isExplained = false, nExplained = 0;
 
-// The arithmetic of all rows of the head that is looked at, as a page of --explain shows it.
+// Shows the arithmetic of all rows of the current head, like a page of --explain.
 async function explain() {
   const number = ++nExplained, what = structuredClone(asked);
   say(t('computing') + ' \u2026');
@@ -803,7 +814,7 @@ function toggleArithmetic() {
   return attnNeurons.hide();
 }
 
-// What the tool prints, as it prints it, in a dialog.
+// Shows the output of the tool, unchanged, in a dialog.
 async function showAnswer(title, command, options) {
   say(t('computing') + ' \u2026');
   const { code, out, err, ms } = await ask(argsOf(command, options, asked));
@@ -813,7 +824,8 @@ async function showAnswer(title, command, options) {
     el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked))));
 }
 
-// What is asked of a text: the command, what it finds, and whether it needs a target.
+// The questions that can be asked about the input: the command, what it finds, and whether it needs
+// a target.
 const QUESTIONS = isPicture ? [
   ['ablate', 'Which heads matter for the label? (ablate)', true],
   ['lens', 'Which label does each layer expect? (lens)', false],
@@ -845,11 +857,13 @@ function makeQuestions() {
     const h = viewer.headAt(layer + '.' + head);
     viewer.set({ ...h === undefined ? {} : { h }, ...position === undefined ? {} : { q: position },
       ...key === undefined ? {} : { k: key } });
-    if (isPressed && key !== undefined) toggle(`${position}>${key}@${layer}.${head}`); // a line of a picture of causes
+    // a line in a picture of causes
+    if (isPressed && key !== undefined) toggle(`${position}>${key}@${layer}.${head}`);
   });
 }
 
-// The most probable next word, or the one at an encoder's mask, as the target, unless a person has named another.
+// Suggests as target the most probable next word, or the one at an encoder's mask, unless the user
+// has typed another.
 function suggestTargets() {
   const words = predictedAt(expected.after, positionOfNext(expected.after)).filter(p => p.token !== null).map(p => p.token);
   $('live-words').replaceChildren(...words.map(value => el('option', { value })));
@@ -874,7 +888,7 @@ async function askQuestion() {
   return attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
 }
 
-// An answer about another text than that which is shown goes away.
+// Removes an answer that is about another text than the shown one.
 function dropAnswer() {
   $('live-asked').textContent = '';
   $('live-experiment').replaceChildren();
@@ -885,7 +899,7 @@ function dropAnswer() {
 const SAVED = [['npz', 'out.npz', 'all tensors of --sites, for numpy.load'], ['json', 'out.json', 'the same as JSON'],
   ['tidy', 'out.csv', 'the patterns as one long CSV'], ['svg', 'out.svg', 'the patterns as a figure']];
 
-// Files that the tool writes, saved.
+// Shows a dialog to save files that the tool writes.
 function chooseOutputs() {
   const row = ([format, path, text]) => el('p', {}, button('live-save-' + format, path.replace('out.', '').toUpperCase(),
     () => saveOutput(format, path)), ' ' + text);
@@ -903,9 +917,11 @@ async function saveOutput(format, path) {
 // --- Another language ---------------------------------------------------------------------------
 
 const NAMED = ['title', 'aria-label', 'placeholder'];
-const told = new WeakMap(); // what was written into a node: it is not translated again
+// translations that were written into a node, which are not translated again
+const told = new WeakMap();
 
-// Writes what NODE says in the language of the page. Tokens are in <bdi>, and stay.
+// Translates the texts in NODE into the language of the page. Tokens are in <bdi> and not
+// translated.
 function translate(node) {
   if (node.nodeType === Node.TEXT_NODE) {
     const [, before, text, after] = /^(\s*)(.*?)(\s*)$/s.exec(node.data), found = words[text];
@@ -914,7 +930,7 @@ function translate(node) {
     node.data = before + found + after;
     return;
   }
-  if (node.nodeName === 'SCRIPT') return; // blocks of data are long
+  if (node.nodeName === 'SCRIPT') return; // data blocks are long
   for (const name of NAMED) {
     const found = words[node.getAttribute?.(name)];
     if (found !== undefined && !told.get(node)?.includes(found)) {
@@ -925,7 +941,7 @@ function translate(node) {
   for (const child of node.childNodes) translate(child);
 }
 
-// Controls are translated as they appear.
+// Translates controls when they appear.
 function translateAll() {
   if (!$('live-language')) return;
   document.documentElement.lang = words['lang'] ?? '';
@@ -937,19 +953,20 @@ function translateAll() {
 
 // --- The stage ----------------------------------------------------------------------------------
 
-let stage = null; // stage.js; a picture has none
+let stage = null; // stage.js; null for a picture
 const N_MORE = 10; // tokens that "Go on" writes
 const PAUSE = 120; // ms between them
 
 const wantsStage = () => stage !== null && (location.hash.length < 2 || location.hash.slice(1).split('&').includes('stage=1'));
 
-// Writes TOKEN at the end of the text, or in the place of an encoder's mask.
+// Writes TOKEN at the end of the text, or instead of an encoder's mask.
 const write = token => change({ text: viewer.run.predictions.is_in_place ? asked.text.replace(/\[MASK\]|<mask>/, token.trim())
   : asked.text + token });
 
 let isGoingOn = false;
 
-// Writes the most probable next tokens one by one, as the tool generates them; a second press stops it.
+// Writes the most probable next tokens one by one, as generated by the tool. A second press stops
+// it.
 async function goOn() {
   if (isGoingOn) {
     isGoingOn = false;
@@ -965,18 +982,18 @@ async function goOn() {
     const text = asked.text + token;
     if (!isGoingOn || token === null) break;
     await write(token);
-    if (asked.text !== text) break; // something else is asked for
+    if (asked.text !== text) break; // something else was asked for
     await new Promise(done => { setTimeout(done, PAUSE); });
   }
   isGoingOn = false;
 }
 
-let measured = { key: '', rows: null }; // of which text, and the measures of its heads by their names
+let measured = { key: '', rows: null }; // the text, and the measures of its heads by name
 
 const measuresHere = () => measured.key === shownKey ? measured.rows : null;
 
-// Asks for the measures of all heads without changes, once for a text: a page has none of induction. Without
-// an answer heads have the kinds that the page knows.
+// Computes the measures of all heads without changes, once per text, because a page has no measure
+// of induction. Until then, heads have the kinds that can be found from the page.
 async function measure() {
   const key = shownKey;
   if (!engine || !stage?.isOpen() || measured.key === key || keyOf(asked) !== key) return;
@@ -987,8 +1004,8 @@ async function measure() {
   stage.draw();
 }
 
-// What stage and workbench both have, and where it is in each: a node, its place on the stage, and what
-// stands before it in the workbench.
+// Records a node that the stage and the workbench share, its slot on the stage, and a mark of its
+// place in the workbench.
 function lend(node, slot) {
   const home = document.createComment(slot);
   node.before(home);
@@ -1008,7 +1025,7 @@ function makeStage() {
 
 const ownView = ([name]) => !['text', 'pair', 'label', 'stage', ...CHANGED].includes(name);
 
-// The question that a step of a story asks, and its answer.
+// Asks the question of a step in a story.
 async function askOf({ ask: command, target, foil }) {
   $('live-questions').open = Boolean(command);
   $('live-stage')?.classList.toggle('asking', Boolean(command));
@@ -1020,7 +1037,7 @@ async function askOf({ ask: command, target, foil }) {
   return askQuestion();
 }
 
-// The same of what is asked on the page now.
+// Returns the question that is answered on the page now, in the same form.
 function askedNow() {
   if ($('live-experiment').childElementCount === 0) return {};
   const command = $('live-question').value, [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
@@ -1051,7 +1068,7 @@ function chooseFiles() {
     el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
 }
 
-// Takes files that a person chose, in place of the model.
+// Uses the files that the user chose as the model.
 async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
   const gguf = wanted.find(file => file.name.endsWith('.gguf'));
@@ -1090,12 +1107,12 @@ function listen() {
     if (!isSame(found, asked)) change(found, location.hash);
   });
   listenToDrags();
-  // what is printed is laid out for the paper before the viewer draws it
+  // lay out the page for paper before the viewer draws it
   for (const [event, isIt] of [['beforeprint', true], ['afterprint', false]])
     addEventListener(event, () => document.documentElement.classList.toggle('on-paper', isIt), true);
 }
 
-// A command line of the tool, for tests and for whoever opens the console.
+// Runs a command line of the tool, for tests and for the console.
 globalThis.attnLive = {
   ask: (args, wanted) => engine.ask(args, { wanted }),
   follow: text => change({ text }),
@@ -1122,10 +1139,10 @@ viewer.isReady.then(async () => {
   if (!isPicture) makeStage();
   translateAll();
   if (wantsStage()) stage.open(true);
-  if (!isSame(asked, first)) follow(view); // a difference can be looked at now
+  if (!isSame(asked, first)) follow(view); // there are now differences to show
   else if (givenStory) story.tell(0).catch(tellOf);
   else writeControls();
-  if (isPicture) viewer.set({}); // it has less room now
+  if (isPicture) viewer.set({}); // it has less space now
   if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others
   if (engine && !takesPairs && !isPicture) findPairs().catch(() => {});
   onDrawn();

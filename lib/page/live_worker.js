@@ -1,15 +1,16 @@
-// live_worker.js - the worker of a live page, after wasi.js: runs the tool as often as it is asked.
+// live_worker.js - the worker of a live page, loaded after wasi.js. It runs the tool once per message:
 //
 //   {module, files}         once: the module, and the model's files, [path, bytes]. Bytes are base64
 //                           of raw deflate, or a File that a person chose
 //   {id, args, wanted, more}
 //                           a command line. `wanted`: 'page' for what a page written to page.html
 //                           holds, 'file' for the one file that is written, else undefined. `more`:
-//                           files beside those of the model, bytes by their paths
+//                           files in addition to those of the model, bytes by their paths
 //
-// It answers {isReady} or {problem}, and {id, code, out, err, ms, page or file}.
+// It replies with {isReady} or {problem}, and with {id, code, out, err, ms, page or file}.
 
-// The bytes of base64, which are many here: Uint8Array.from(text, function) takes ten times as long.
+// Decodes base64. There are many bytes, and Uint8Array.from(text, function) would take ten times as
+// long.
 function fromBase64(text) {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
   const packed = atob(text), bytes = new Uint8Array(packed.length);
@@ -17,7 +18,7 @@ function fromBase64(text) {
   return bytes;
 }
 
-// The bytes of base64 of raw deflate.
+// Decodes base64 of raw deflate.
 async function unpack(text) {
   const stream = new Blob([fromBase64(text.trim())]).stream().pipeThrough(new DecompressionStream('deflate-raw'));
   return new Uint8Array(await new Response(stream).arrayBuffer());
@@ -26,14 +27,15 @@ async function unpack(text) {
 const bytesOf = async packed => typeof packed === 'string' ? unpack(packed)
   : new Uint8Array(await packed.arrayBuffer());
 
-// What the page TEXT holds: its run, its experiment, and its blocks by their names. Nothing in them
-// has a '<'.
+// Returns the content of the page TEXT: its run, its experiment, and its blocks by name. Blocks do
+// not contain '<'.
 function readPage(text) {
   const blocks = {};
   for (const [, id, content] of text.matchAll(/<script type="[^"]*" id="([^"]*)">([^<]*)<\/script>/g))
     blocks[id] = content;
   const { run = 'null', 'experiment-data': experiment = 'null', ...rest } = blocks;
-  const figure = /<section id="static">\s*(<svg.*?<\/svg>)/s.exec(text)?.[1]; // of an experiment that has no map
+  // for an experiment without a map
+  const figure = /<section id="static">\s*(<svg.*?<\/svg>)/s.exec(text)?.[1];
   return { run: JSON.parse(run), experiment: JSON.parse(experiment), figure, blocks: rest };
 }
 
@@ -66,7 +68,7 @@ onmessage = async ({ data }) => {
     } else {
       postMessage(answer(data));
     }
-  } catch (problem) { // out of memory, say
+  } catch (problem) { // for example, out of memory
     postMessage({ id: data.id, problem: String(problem.message ?? problem) });
   }
 };

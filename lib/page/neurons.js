@@ -1,6 +1,6 @@
-// neurons.js - what a row of a pattern is made of, on a page that has the vectors: q, each key's k,
-// their product by component, score, weight and v. It follows the head and the query of the viewer. A live
-// page brings the vectors of one head at a time (attnNeurons).
+// neurons.js - shows how a row of a pattern is computed, on a page with vectors: q, each key's k,
+// their product by component, score, weight and v. It follows the head and the query of the viewer.
+// A live page loads the vectors of one head at a time (attnNeurons).
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
@@ -13,9 +13,9 @@ let drawn = '', wanted = '';
 
 // --- The vectors --------------------------------------------------------------------------------
 
-const kept = new Map(); // blocks that were decoded, those asked for last at the end
+const kept = new Map(); // decoded blocks, the least recently used first
 
-// The rows of a block as arrays of numbers.
+// Returns the rows of a block as arrays of numbers.
 async function rowsOf(id, n) {
   let rows = kept.get(id);
   if (!rows) {
@@ -29,7 +29,7 @@ async function rowsOf(id, n) {
   return rows;
 }
 
-// All numbers of one row of HEAD: its query, and of each key that it may look at.
+// Returns all numbers of one row of HEAD: its query, and those of each visible key.
 async function arithmetic(head, row) {
   const group = Math.floor(head.head * about.n_kv_head / about.n_head);
   const at = (head.stack ? head.stack + '-' : '') + 'L' + head.layer + 'H';
@@ -51,7 +51,8 @@ async function arithmetic(head, row) {
   return { q: q[row], keys, z, factor: factorOf(keys) };
 }
 
-// What q.k is multiplied with to become the score; undefined where more than that is done to it.
+// Returns the factor between q.k and the score; undefined if the score is more than a multiple of
+// q.k.
 function factorOf(keys) {
   const some = keys.filter(key => Math.abs(key.fit) > 1e-2);
   if (some.length === 0) return undefined;
@@ -71,7 +72,8 @@ function label(position, isSource) {
   return names ? [position + ' ', el('bdi', {}, names[position])] : [String(position)];
 }
 
-// A vector as cells; MOST has the last colour. KIND says with which others a component is marked.
+// Draws a vector as cells; MOST is the number with the last colour. KIND names the vectors in which
+// the same component is marked.
 function strip(vector, most, kind, say) {
   const canvas = el('canvas', { width: vector.length, height: 1, 'aria-hidden': 'true' });
   const context = canvas.getContext('2d'), image = context.createImageData(vector.length, 1);
@@ -154,11 +156,11 @@ function follow(k) {
   dispatchEvent(new HashChangeEvent('hashchange'));
 }
 
-let isOn = isThere, onMissing = null; // a live page: asks for the vectors of the head that is looked at
+let isOn = isThere, onMissing = null; // on a live page: loads the vectors of the current head
 
 async function draw() {
   const h = Number($('head').value), { stack, layer, head: n } = globalThis.attnViewer?.run.heads[h] ?? run.heads[h] ?? {};
-  if (isThere) run = globalThis.attnViewer?.run ?? run; // its rows are those of the stack that is shown
+  if (isThere) run = globalThis.attnViewer?.run ?? run; // its rows are those of the shown stack
   const head = run.heads.find(one => one.stack === stack && one.layer === layer && one.head === n);
   if (!isOn) return;
   if (!head) {
@@ -173,15 +175,17 @@ async function draw() {
   section.hidden = isMerged || row < 0 || row >= head.rows; // words have no vectors
   if (section.hidden) return;
   const found = await arithmetic(head, row);
-  if (key !== wanted) return; // another row was chosen meanwhile
+  if (key !== wanted) return; // another row was chosen in the meantime
   drawn = key;
   name.replaceChildren(head.name + ', query ', ...label(q, false), ': q, k and v');
   said.textContent = '';
   fill(head, q, found, k);
-  section.dataset.row = [head.layer + '.' + head.head, q].join(); // which is drawn, for scripts
+  // the drawn row, for scripts that test the page
+  section.dataset.row = [head.layer + '.' + head.head, q].join();
 }
 
-// For a live page: shows the vectors of the run MADE, whose blocks TEXT_OF gives; or nothing.
+// For a live page: `show` shows the vectors of the run MADE, whose data blocks BLOCK_OF returns;
+// `hide` hides them.
 globalThis.attnNeurons = {
   section,
   show(made, blockOf, missing) {
@@ -199,7 +203,7 @@ globalThis.attnNeurons = {
 
 section.hidden = !isThere;
 $('app').after(section);
-// the viewer writes the address after it has drawn
+// the viewer sets the address after it has drawn
 new MutationObserver(() => setTimeout(draw)).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 addEventListener('hashchange', () => setTimeout(draw));
 prefersDark.addEventListener('change', () => draw());

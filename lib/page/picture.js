@@ -1,14 +1,15 @@
-// picture.js - heads over the picture that a model saw, on a page that has it: the patch under the
-// pointer chooses the query, and the map of every head follows. What comes before the patches, [CLS]
-// and registers, are buttons beside it. It is a part of the viewer, which gives it what it needs.
+// picture.js - draws heads over the picture that a model read, on a page with a picture. The patch
+// under the pointer is the query, and the maps of all heads follow it. Positions before the
+// patches, [CLS] and registers, are buttons next to the picture. It is a part of the viewer.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
 const { state, run } = viewer, { el, svgEl, rgbOf, inkOn, rampBox } = attnPage;
 const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
-const MOST_BYTES = 1 << 27; // of weights that are kept of all heads together
+const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
 const { heads } = run;
-const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol)); // of colours: ten times an even weight
+// smallest end of the colour range: ten times an even weight
+const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol));
 const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
 const nothingOf = kind => run.nothing[kind][viewer.isDark() ? 'dark' : 'light'][0];
@@ -19,7 +20,7 @@ const isShown = () => state.v === 'grid' || state.v === 'tokens';
 
 const grounds = {};
 
-// The darkest and the lightest grey that it has: it is pale, or dim on dark ground.
+// The darkest and the lightest grey of the picture in grey: pale in light mode, dim in dark mode.
 const greys = () => viewer.isDark() ? [8, 130] : [120, 255];
 
 function ground() {
@@ -36,7 +37,7 @@ function ground() {
   return grounds[from] = canvas;
 }
 
-// The same with other sides, of which the last few are kept.
+// The same in other sizes, of which the last few are kept.
 const sized = new Map();
 function groundOf(w, h) {
   const key = [greys()[0], w, h].join();
@@ -54,8 +55,8 @@ function groundOf(w, h) {
 
 const veilsOf = new Map();
 
-// Of each step of a ramp its colour, and how much of the picture it hides, as figures have them: no
-// weight hides nothing, and a ramp that begins with white looks on white as it is.
+// Returns for each step of a ramp its colour and how much of the picture it hides, as in figures: a
+// weight of 0 hides nothing, and a ramp that begins with white is used as it is.
 function veils(isSigned) {
   const key = [viewer.rampName(), viewer.isDark(), isSigned].join();
   if (veilsOf.has(key)) return veilsOf.get(key);
@@ -76,7 +77,7 @@ function veils(isSigned) {
 
 const kindOf = w => w === Infinity ? 'not_finite' : 'masked';
 
-// Which colour a weight has on a picture whose ground has this grey; as "#rrggbb".
+// Returns the colour of a weight over a picture of this grey, as "#rrggbb".
 function colourOn(grey, w, stepOf, isSigned) {
   if (!isFinite(w)) return nothingOf(kindOf(w));
   const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
@@ -87,7 +88,7 @@ function colourOn(grey, w, stepOf, isSigned) {
 const cells = el('canvas', { width: nCol, height: nRow }), cellContext = cells.getContext('2d');
 const cellImage = cellContext.createImageData(nCol, nRow);
 
-// The picture and WEIGHTS, by position, on it.
+// Paints the picture, and WEIGHTS, indexed by position, over it.
 function paintMap(context, w, h, weights, stepOf, isSigned) {
   const veil = veils(isSigned), { data } = cellImage;
   for (let i = 0; i < nCell; i++) {
@@ -108,7 +109,7 @@ function paintMap(context, w, h, weights, stepOf, isSigned) {
   context.drawImage(cells, 0, 0, w, h);
 }
 
-// A frame around patch P.
+// Paints a frame around patch P.
 function paintMark(context, w, h, p, isLarge) {
   if (p < nFront || p >= nFront + nCell) return;
   const i = p - nFront, side = [w / nCol, h / nRow];
@@ -121,7 +122,7 @@ function paintMark(context, w, h, p, isLarge) {
 
 // --- Weights ------------------------------------------------------------------------------------
 
-const levels = run.sets.map(() => []); // of each set and head, once all are read
+const levels = run.sets.map(() => []); // by set and head, when all are read
 let isFollowing = false;
 
 async function readLevels() {
@@ -141,7 +142,8 @@ function weightAt(bytes, i, n) {
   return level === 0 ? NaN : ((level - 1) / top) ** 2;
 }
 
-// What head H gives from the chosen queries to each position, or to the chosen keys.
+// Returns the weights of head H from the chosen queries to each position, or from each position to
+// the chosen keys.
 function lineOf(h, set) {
   if (set === 'difference') {
     const [own, other] = [lineOf(h, 0), lineOf(h, 1)];
@@ -164,7 +166,7 @@ function lineOf(h, set) {
   return out;
 }
 
-// The sum of what is left of a row.
+// Returns the sum of a row without the first key, if that is left out.
 function restOf(bytes, row, cols, n) {
   let sum = 0;
   for (let j = state.first ? 0 : 1; j < cols; j++) sum += weightAt(bytes, row * cols + j, n) || 0;
@@ -174,7 +176,8 @@ function restOf(bytes, row, cols, n) {
 const largestOf = weights => weights.subarray(nFront).reduce((most, w) =>
   isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
 
-let lines = { key: '', of: [], largest: 0 }; // of all heads, for what is looked at
+// the weights of all heads for the current queries or keys
+let lines = { key: '', of: [], largest: 0 };
 
 function linesOf(set) {
   const key = [set, state.dir, state.first, state.r, viewer.lookedFrom()].join();
@@ -186,10 +189,10 @@ function linesOf(set) {
 
 const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'difference' : 0;
 
-// The largest weight on a patch of all heads, or before they are read of this map.
+// Returns the largest weight on a patch over all heads; of this map until all heads are read.
 const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : largestOf(weights);
 
-// The numbers of the first and the last colour of a map.
+// Returns the numbers of the first and the last colour of a map.
 function rangeOf(weights, set) {
   const isSigned = set === 'difference';
   if (state.e === 'fixed') return [run.low, run.high];
@@ -215,7 +218,7 @@ function drawThumb(h, size, canvas) {
   return true;
 }
 
-// What the maps of all heads depend on, beside what those of matrices do.
+// Identifies what the maps of all heads depend on, in addition to what matrices depend on.
 const key = () => [isFollowing, state.dir, viewer.lookedFrom()].join();
 
 // --- One head -----------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ function make() {
   $('stage').dataset.made = 'picture';
 }
 
-// As large as there is room, patches of whole pixels.
+// Makes the picture as large as possible, with patches of whole pixels.
 function fit() {
   const room = $('stage').clientWidth - 2, tall = innerHeight * (innerWidth > 900 ? 0.66 : 0.6);
   const px = Math.max(1, Math.floor(Math.min(room / nCol, tall * width / height / nCol)));
@@ -292,7 +295,7 @@ function drawChips(weights, stepOf, isSigned, from) {
   });
 }
 
-// The heads of LIST over the picture; null while they are read.
+// Draws the heads of LIST over the picture; returns null while they are being read.
 function draw(list) {
   const set = setOf(state.w), m = viewer.matrixOf(list, set);
   if (!m) return null;
@@ -315,7 +318,8 @@ function draw(list) {
 // --- Legend, keys, files ------------------------------------------------------------------------
 
 
-// The colours on the lightest and on the darkest part of the picture, and what they stand for.
+// Returns a legend: the colours over the lightest and over the darkest part of the picture, with
+// their numbers.
 function ramp() {
   const { range: [, high], isSigned } = painted;
   const colours = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys();
@@ -326,14 +330,14 @@ function ramp() {
   return rampBox('ramp', colours, viewer.ticksOf(isSigned, high));
 }
 
-// What the scale goes up to, in words, where it is not what the viewer says.
+// Describes the end of the colour range; undefined if the viewer's description fits.
 function span() {
   if (!isShown()) return state.e === 'patches' ? ', to the largest of this matrix' : undefined;
   return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',
     row: ', to the largest of this map' }[state.e];
 }
 
-// Moves the patch that is looked from, or at; above the first row are [CLS] and registers.
+// Moves the current query or key by patches. Above the first row are [CLS] and registers.
 function move(down, across) {
   const p = state.dir === 'from' ? state.q : Math.max(0, state.k);
   const i = p - nFront, column = Math.max(0, i) % nCol, row = Math.floor(i / nCol);
@@ -347,7 +351,7 @@ function move(down, across) {
 const svgText = (x, y, text, more) => svgEl('text', { x, y, 'font-size': 12, 'font-family': 'monospace',
   fill: viewer.isDark() ? '#e5e8eb' : '#1c2126', 'xml:space': 'preserve', ...more }, text);
 
-// The picture as it is seen, and of all heads each.
+// Returns an SVG of the picture as shown, or of the maps of all heads.
 function kept() {
   if (state.v !== 'grid') {
     const w = parseInt(canvas.style.width, 10), h = parseInt(canvas.style.height, 10);
@@ -369,7 +373,7 @@ function kept() {
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 
-// Arrows move the patch where the picture is, and the head where all heads are.
+// The arrow keys move the patch if the picture has the focus, and the head in the grid of heads.
 function onKey(event) {
   const isIn = selector => event.target.closest && event.target.closest(selector);
   if (!Object.hasOwn(ARROWS, event.key) || event.ctrlKey || event.metaKey || event.altKey || event.shiftKey) return;
@@ -380,7 +384,7 @@ function onKey(event) {
   event.stopPropagation();
 }
 
-// Says what is another word here, once.
+// Renames the controls that have other names for pictures. Called once.
 function open() {
   if (run.span === 'patches') $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
   $('view-tokens').textContent = 'Picture';
@@ -396,7 +400,7 @@ if (canFollow) readLevels().then(viewer.draw);
 return { open, drawThumb, key, draw, ramp, span, kept };
 };
 
-// The picture of a run, whose blocks TEXT_OF gives by their names.
+// Loads the picture of a run; TEXT_OF returns its data blocks by name.
 attnPicture.load = textOf => new Promise(resolve => {
   const image = new Image();
   image.addEventListener('load', () => resolve(image));

@@ -1,10 +1,11 @@
-// shared.js - what all scripts of a page use: nodes, colours, numbers, legends and files. Labels, ticks and
-// the rules of numbers come from the library, in the objects of the page (page_internal.h).
+// shared.js - functions that all scripts of a page use: for nodes, colours, numbers, legends and
+// files. Labels, ticks and the rules for writing numbers come from the library, in the objects of
+// the page (page_internal.h).
 'use strict';
 const attnPage = (() => {
 const root = document.documentElement, prefersDark = matchMedia('(prefers-color-scheme: dark)');
 
-// A node with attributes and children; strings become text.
+// Sets attributes of a node and appends children; strings become text.
 function fill(node, attributes, children) {
   for (const [name, value] of Object.entries(attributes || {})) node.setAttribute(name, value);
   node.append(...children);
@@ -33,7 +34,7 @@ const rampsOf = colormaps => Object.fromEntries(Object.entries(colormaps).map(([
 const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
 const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
 
-// Black or white, whichever has the larger contrast with a colour: it is 4.58:1 or more.
+// Returns black or white, whichever has more contrast with a colour: at least 4.58:1.
 function inkOn(colour) {
   const [r, g, b] = rgbOf(colour).map(x => {
     const c = x / 255;
@@ -42,7 +43,7 @@ function inkOn(colour) {
   return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? '#000000' : '#ffffff';
 }
 
-// Which colour of a ramp, 0 to 255, a value between two others has on a CURVE.
+// Returns a function that maps a value between LOW and HIGH on CURVE to a step of a ramp, 0 to 255.
 function stepper(curve, [low, high], least = 0) {
   const end = Math.max(Math.abs(low), Math.abs(high));
   const bend = x => {
@@ -64,7 +65,8 @@ function hatchPattern(context, colour) {
   return context.createPattern(tile, 'repeat');
 }
 
-// A cell without a value for a legend; LOOK has its ground and its hatch.
+// Returns a legend entry for a cell without a value; its arguments are the colours of background
+// and hatching.
 function swatch([ground, colour]) {
   const canvas = el('canvas', { width: 16, height: 16 }), context = canvas.getContext('2d');
   for (const fill of [ground, hatchPattern(context, colour)]) {
@@ -76,7 +78,7 @@ function swatch([ground, colour]) {
 
 // --- Numbers ---
 
-// The text of a number by a RULE of the library (struct attn_page_rule).
+// Writes a number by a rule of the library (struct attn_page_rule).
 function written({ factor = 1, figures, least = 0, digits, below = [], zero, unit = '', none = '\u2013', infinite = none, is_bare }, x) {
   if (!Number.isFinite(x)) return x === Infinity ? infinite : none;
   const size = Math.abs(x * factor), text = !figures ? size.toFixed(digits[below.filter(end => size >= end).length])
@@ -85,12 +87,12 @@ function written({ factor = 1, figures, least = 0, digits, below = [], zero, uni
   return (x < 0 ? '\u2212' : '') + (is_bare ? text.replace(/^0\./, '.') : text) + unit;
 }
 
-// How often a label is written, for cells of PX and labels of ROOM pixels.
+// Returns N if every Nth label is written, for cells of PX and labels that need ROOM pixels.
 const everyNth = (px, room) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].find(n => n * px >= room) ?? 5000;
 
 // --- Legends ---
 
-// A ramp of COLOURS [n * 4], in rows of 256, with TICKS, [place, text].
+// Returns a legend with the ramp COLOURS [n * 4], in rows of 256, and TICKS, [place, text].
 function rampBox(kind, colours, ticks) {
   const height = colours.length / 1024, canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
   canvas.getContext('2d').putImageData(new ImageData(colours, 256, height), 0, 0);

@@ -1,22 +1,23 @@
-// stage.js - the first view of a live page: the sentence in large words, arcs from the word under the pointer to
-// where the chosen head looks, the next words as bars, and a strip of heads. A press on a head switches it off.
-// Weights, measures and probabilities are those of the run that the viewer shows (viewer.js, live.js).
+// stage.js - the first view of a live page: the sentence in large words, arcs from the word under
+// the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
+// heads. A press on a head switches it off. Weights, measures and probabilities are those of the
+// run that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
-// Kinds of heads by where they look most, in the order and the hues of attn-cli's map of heads
-// (lib/analysis/head_kind.h): five of Okabe and Ito.
+// The kinds of heads, by where they look most. Order and hues are those of attn-cli's map of heads
+// (lib/analysis/head_kind.h): five hues of Okabe and Ito.
 const KINDS = [['previous', 'p', '#0072b2'], ['first', '1', '#e69f00'], ['self', 's', '#009e73'], ['induction', 'i', '#d55e00'],
   ['far', 'f', '#56b4e9']];
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
-const LEAST_LINE = 24; // px of words in one line
-const WIDEST = 18; // px of an arc of weight 1
-const NUMBER = 24; // px below a large word, for its weight
+const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
+const WIDEST = 18; // px width of an arc of weight 1
+const NUMBER = 24; // px below a large word for its weight
 const LEAST = 0.02; // smaller weights have no arc
-const MOST_WORDS = 6; // of the next ones
+const MOST_WORDS = 6; // maximum number of next words
 
-// What the manual's glossary says of the words on the stage.
+// Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
   token: 'A tokenizer cuts a text into tokens: words, parts of words, marks. Each has a number, its id. Its place in the text is its position, from 0.',
   head: 'A model is a stack of layers. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
@@ -29,19 +30,20 @@ const nameOf = h => viewer.run.heads[h].at;
 const isOff = h => Boolean(asked.off[nameOf(h)]);
 const textAt = p => viewer.nameAt(p, false);
 
-// The kind of a head and its measure, the largest of all. Without a second row of induction there is none of it.
+// Returns the kind of a head, that with the largest measure, and the measure. A head is only of
+// kind induction with at least two rows of induction.
 function kindOf(measures) {
   const value = name => name === 'induction' && !(measures.n_induction >= 2 && measures.induction >= 0.3) ? -1 : measures[name] ?? -1;
   const kind = KINDS.reduce((best, one) => value(one[0]) > value(best[0]) ? one : best);
   return { kind, strength: Math.max(0, value(kind[0])) };
 }
 
-// TEMPLATE in the language of the page, with NODES in the place of its {}.
+// Returns TEMPLATE in the language of the page, with NODES in place of its {}.
 const phrase = (template, ...nodes) => t(template, ...nodes.map(() => '{}')).split('{}').flatMap((text, i) => i === 0 ? [text] : [nodes[i - 1] ?? '', text]);
 
 // --- Terms --------------------------------------------------------------------------------------
 
-// TEXT, explained by the glossary under the pointer and the focus.
+// Returns a node with TEXT that shows its explanation when it has the pointer or the focus.
 function term(name, text) {
   const node = el('button', { class: 'term', type: 'button', 'aria-describedby': 'stage-tip' }, t(text));
   const show = () => {
@@ -60,27 +62,29 @@ function term(name, text) {
 
 // --- The sentence -------------------------------------------------------------------------------
 
-let words = []; // nodes, by their positions
-let wordsOf = ''; // what they are of
+let words = []; // nodes, by position
+let wordsOf = ''; // the texts that they show
 let over = {}; // what the pointer is on: a position q or a head h
 let number = 0, grown = '';
 
 const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h ?? state.h });
 
-// Calls ACTION where the pointer or the focus comes and goes, with WHAT it is on.
+// Sets what the pointer is on while it is on NODE, and redraws the arcs.
 function follow(node, what) {
   const enter = event => { if (event.pointerType !== 'touch') { over = what; drawArcs(); } };
   node.addEventListener('pointerenter', enter);
   node.addEventListener('pointerleave', () => { over = {}; drawArcs(); });
 }
 
-// One of NODES has the tab stop; the arrow keys move it, STEP [down, across] gives the next by its number.
+// Gives one of NODES_OF() the tab stop. Arrow keys move it; STEP_TO returns the index of the next
+// node for a step [down, across].
 function rove(place, nodesOf, stepTo) {
   place.addEventListener('keydown', event => {
     const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];
     const nodes = nodesOf(), at = nodes.indexOf(document.activeElement);
     if (event.ctrlKey || event.metaKey || event.altKey || at < 0) return;
-    if (step || event.key === 'Enter' || event.key === ' ') event.stopPropagation(); // it is no key of the workbench
+    // not a key for the workbench
+    if (step || event.key === 'Enter' || event.key === ' ') event.stopPropagation();
     if (!step) return;
     event.preventDefault();
     nodes[stepTo(at, step)]?.focus();
@@ -95,7 +99,7 @@ function makeWord(p) {
   return node;
 }
 
-// Words are made anew where their texts changed. Tokens of one word stay together.
+// Makes the nodes of words anew if their texts have changed. Tokens of one word stay together.
 function drawWords() {
   const { run } = viewer, key = run.tokens.map((_, p) => textAt(p)).join('\0');
   if (key === wordsOf) return false;
@@ -110,35 +114,37 @@ function drawWords() {
   return true;
 }
 
-// The largest words for which the sentence fits its place: in one line, if they are large enough.
+// Chooses the largest size in which the sentence fits its place; on one line, if the words are then
+// large enough.
 function fitWords() {
   const place = $('stage-sentence'), isFit = size => {
     place.style.fontSize = size + 'px';
     return place.scrollHeight <= place.clientHeight && place.scrollWidth <= place.clientWidth;
   };
-  $('stage-arcs').style.height = 0; // those of larger words count as overflow
+  $('stage-arcs').style.height = 0; // arcs of larger words would count as overflow
   const isLine = size => isFit(size) && words[0]?.offsetTop === words.at(-1)?.offsetTop;
   if (!SIZES.some(size => size >= LEAST_LINE && isLine(size))) SIZES.find(isFit);
 }
 
-// Where a word is, in the place of the sentence; the line is that of its top.
+// Returns the place of a word in the sentence: the middle, the top and the bottom of its box.
 function boxOf(node, frame) {
   const { left, right, top, bottom } = node.firstChild.getBoundingClientRect();
   return { x: (left + right) / 2 - frame.left, top: top - frame.top, bottom: bottom - frame.top + (bottom - top > NUMBER ? NUMBER : 0) };
 }
 
-// A path from one word to another, over the line of both, or between their lines.
+// Returns a path from one word to another: above both if they are on the same line, otherwise
+// between their lines.
 function pathBetween(from, to, room) {
   if (from === to) return `M${from.x - 13} ${from.top}c-18 -36 44 -36 26 0`;
   if (Math.abs(from.top - to.top) < 4) {
-    const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // of a cubic curve
+    const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // for a cubic curve
     return `M${from.x} ${from.top}C${from.x} ${from.top - high} ${to.x} ${to.top - high} ${to.x} ${to.top}`;
   }
   const [y0, y1] = from.top > to.top ? [from.top, to.bottom] : [from.bottom, to.top], middle = (y0 + y1) / 2;
   return `M${from.x} ${y0}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${y1}`;
 }
 
-// Scrolls the sentence, where it is longer than its place, to the word that looks, and the key that is marked.
+// If the sentence is longer than its place, scrolls it to the query and to the marked key.
 function bringIntoView(...boxes) {
   const place = $('stage-sentence'), shown = boxes.filter(Boolean);
   const top = Math.min(...shown.map(box => box.top)) - NUMBER, bottom = Math.max(...shown.map(box => box.bottom)) + NUMBER;
@@ -146,14 +152,15 @@ function bringIntoView(...boxes) {
   if (top < place.scrollTop) place.scrollTop = top;
 }
 
-// The row of weights that is looked at: an arc and a number for each key.
+// Draws the current row of weights: an arc and a number for each key.
 async function drawArcs() {
   const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h];
   const weights = await viewer.decode(h, 0);
   if (mine !== number || run !== viewer.run || weights.length !== head.rows * head.cols) return;
   const row = weights.subarray(q * head.cols, (q + 1) * head.cols), place = $('stage-arcs'), line = $('stage-words');
   const frame = line.getBoundingClientRect(), boxes = words.map(node => boxOf(node, frame)), key = [wordsOf, h, q].join();
-  const pick = q === state.q && h === state.h ? state.k : -1; // the cell that a step of a story marks
+  // the cell that a step of a story marks
+  const pick = q === state.q && h === state.h ? state.k : -1;
   const room = Math.max(20, parseFloat(getComputedStyle(line).paddingTop) - 8);
   place.setAttribute('class', (key === grown || still.matches ? 'still' : '') + (isOff(h) ? ' off' : ''));
   if (key !== grown && over.q === undefined) bringIntoView(boxes[q], boxes[pick]);
@@ -172,7 +179,7 @@ async function drawArcs() {
   sayRow(q, h, row);
 }
 
-// What the row is, in words: the three keys of the largest weights.
+// Describes the row in words: the three keys with the largest weights.
 function sayRow(q, h, row) {
   const keys = [...row.keys()].filter(k => row[k] >= LEAST).sort((a, b) => row[b] - row[a] || a - b).slice(0, 3);
   const list = keys.flatMap((k, i) => [i ? ', ' : '', el('bdi', {}, textAt(k)), ' ' + viewer.number(row[k])]);
@@ -182,7 +189,7 @@ function sayRow(q, h, row) {
 
 // --- The next words -----------------------------------------------------------------------------
 
-const bars = new Map(); // rows by token id, so that their bars move
+const bars = new Map(); // rows by token id, so that bars can be animated
 
 function makeBar(p) {
   const node = el('button', { class: 'stage-bar', type: 'button' }, el('bdi', {}, (p.label ?? p.token).trim()),
@@ -193,16 +200,18 @@ function makeBar(p) {
   return node;
 }
 
-// Rows of the next words. Bars move from what they showed before.
+// Draws the next words. Bars move from their last values.
 function drawNext() {
   const { rows, hasBefore } = expectedHere(MOST_WORDS), list = $('stage-bars');
-  const longest = Math.max(...rows.map(p => Math.max(p.before ?? 0, p.after ?? 0))); // the others are shares of it
+  // the longest bar has full length
+  const longest = Math.max(...rows.map(p => Math.max(p.before ?? 0, p.after ?? 0)));
   for (const id of [...bars.keys()]) if (!rows.some(p => p.id === id)) bars.delete(id);
   for (const p of rows) if (!bars.has(p.id)) bars.set(p.id, makeBar(p));
-  const at = [...list.children].findIndex(row => row.contains(document.activeElement)); // keys go on there
+  // to restore the focus
+  const at = [...list.children].findIndex(row => row.contains(document.activeElement));
   list.replaceChildren(...rows.map(p => el('li', {}, bars.get(p.id))));
   if (at >= 0) (list.children[at] ?? list.lastChild)?.firstChild.focus();
-  list.getBoundingClientRect(); // so that bars in new rows begin where they were
+  list.getBoundingClientRect(); // so that bars in new rows start at their old values
   for (const p of rows) {
     const [word, meter, value] = bars.get(p.id).children, percent = x => written(viewer.run.numbers.chance, x);
     meter.firstChild.style.width = 100 * (hasBefore ? p.before ?? 0 : 0) / longest + '%';
@@ -218,7 +227,7 @@ function drawNext() {
 
 let cells = [], stripOf = '';
 
-// Another head has no cell that a story marks.
+// Selects a head. A cell that a story marks belongs to another head, so the mark is removed.
 const choose = h => { if (state.h !== h) viewer.set({ h, k: -1 }); };
 
 function makeCell(head, h) {
@@ -259,7 +268,7 @@ function drawStrip() {
   });
 }
 
-// The next cell in a direction, among layers of any size.
+// Returns the next head in a direction; layers may have different numbers of heads.
 function stepHead(at, [down, across]) {
   const { heads } = viewer.run;
   if (!down) return at + across;
@@ -280,7 +289,7 @@ function draw() {
   $('stage-on').hidden = Boolean(viewer.run.predictions?.is_in_place);
 }
 
-// Shows the stage in place of the workbench, or the workbench again. What both have moves there and back.
+// Shows the stage instead of the workbench, or the workbench again. Nodes that both use are moved.
 function open(isIt) {
   isOpen = isIt;
   document.documentElement.classList.toggle('on-stage', isIt);
@@ -320,7 +329,8 @@ function make() {
   $('views').parentNode.prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
   rove($('stage-words'), () => words, (at, [down, across]) => at + down + across);
   rove($('stage-strip'), () => cells, stepHead);
-  // of the keys of the workbench, i goes to the sentence and x switches the head off; the others change what is not seen
+  // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
+  // here, since the others change things that are not visible
   document.documentElement.addEventListener('keydown', event => isOpen && !/^[ix]$/.test(event.key) && event.stopPropagation());
   new ResizeObserver(layOut).observe($('stage-sentence'));
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, layOut);

@@ -1,6 +1,6 @@
-// story.js - the story of a live page: steps with a paragraph, a text, changes and a view, and perhaps a question.
-// A teacher makes one here: "Add this view as a step" takes what is shown, "Save" writes the file that --story reads
-// (live_story.c checks it).
+// story.js - the story of a live page: steps with a paragraph, a text, changes, a view, and
+// optionally a question. A teacher can write one on the page: "Add this view as a step" records
+// what is shown, and "Save" writes the file that --story reads (live_story.c checks it).
 'use strict';
 globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, pathOf, imageOf, viewParts }) => {
 const { $ } = viewer, { el } = attnPage;
@@ -10,8 +10,8 @@ let story = { title: '', steps: [] }, step = 0;
 
 // --- Telling ------------------------------------------------------------------------------------
 
-// Shows step NUMBER: its text, its changes, its view, and what it asks. What it does not name stays as it is in a
-// text, and begins anew in changes.
+// Shows step NUMBER: its text, changes, view and question. If a step has no text, the current text
+// stays; changes that it doesn't have are undone.
 async function tell(number) {
   const told = story.steps[number];
   step = number;
@@ -22,7 +22,7 @@ async function tell(number) {
   if (story.steps[step] === told) await ask(told);
 }
 
-// The words of the step; the answer to its question is shown when it is asked for.
+// Shows the words of the step. The answer to its question is shown on request.
 function write() {
   const told = story.steps[step] ?? {};
   $('live-story').hidden = story.steps.length === 0;
@@ -44,12 +44,12 @@ function reveal() {
   const isShown = $('live-revealed').textContent !== '';
   $('live-revealed').textContent = isShown ? '' : story.steps[step].answer;
   $('live-reveal').setAttribute('aria-expanded', String(!isShown));
-  $('live-told').scrollTop = $('live-told').scrollHeight; // on a telephone there is less room
+  $('live-told').scrollTop = $('live-told').scrollHeight; // on a phone there is less space
 }
 
 // --- Making -------------------------------------------------------------------------------------
 
-// What is shown as a step, with the words of the dialog.
+// Returns what is shown as a step, with the texts of the dialog.
 function stepNow() {
   const made = {}, options = optionsOf(asked), valuesOf = name => options.filter(option => option[0] === name).map(option => option[1]);
   for (const name of WORDS) {
@@ -79,7 +79,7 @@ function remove(number) {
   list();
 }
 
-// The steps in the dialog; each can be shown or removed.
+// Lists the steps in the dialog. Each can be shown or removed.
 function list() {
   const nameOf = ({ title, text, paragraph }) => title ?? text ?? paragraph ?? '';
   $('story-steps').replaceChildren(...story.steps.map((one, i) => el('li', i === step ? { 'aria-current': 'step' } : {},
@@ -90,7 +90,7 @@ function list() {
 
 const save = () => attnPage.save(new Blob([JSON.stringify(story, null, 2) + '\n'], { type: 'application/json' }), 'story.json');
 
-// Reads a story that was saved, and tells it.
+// Reads a saved story and shows its first step.
 async function open(file) {
   if (!file) return undefined;
   let found;

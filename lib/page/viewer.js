@@ -1,6 +1,5 @@
-// viewer.js - the page of --html. All that is shown follows from `run`, which the file holds, and
-// from `state`, which the hash of its address holds. Nothing is asked of a network, and text comes
-// onto the page only as text.
+// viewer.js - the page of --html. It shows `run`, which is in the file, as `state` says, which is
+// in the hash of the address. It uses no network, and inserts texts only as text, never as markup.
 'use strict';
 (() => {
 const $ = id => document.getElementById(id);
@@ -9,7 +8,7 @@ const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkO
   csvField, everyNth } = attnPage;
 const on = (node, event, action) => node.addEventListener(event, action);
 
-// Gives lengths of the style of a node in pixels.
+// Sets style lengths of a node in pixels.
 const inPixels = (node, lengths) => {
   for (const [name, length] of Object.entries(lengths)) node.style[name] = length + 'px';
 };
@@ -17,20 +16,20 @@ const inPixels = (node, lengths) => {
 // --- The run ---
 
 let run, blockOf, heads, groups, columns, byName, isComparison, sites, MEASURES;
-let nTaken = 0; // runs that were shown: what was decoded of another one is of no use
-let plain; // the run as it came
-let words = null, areMerged = false, isEncoder; // whose rows are shown: words, tokens of the source
-let usualQuery, maxKey, maxPosition; // positions; the query that is looked at first
+let nTaken = 0; // number of shown runs: data decoded for an earlier run are discarded
+let plain; // the run as given
+let words = null, areMerged = false, isEncoder; // of the rows: words, of the encoder
+let usualQuery, maxKey, maxPosition; // positions; the query that is selected first
 const rowOfQuery = new Map();
 const MAX_LINES = 128, MAX_TABLE = 64, MAX_KEPT = 24, MAX_SHAPED = 6;
 
 const queryAt = row => run.queries ? run.queries[row] : row;
 
-// Matrices of a head that have signs, and all that may be shown.
+// The matrices of a head that have signs, and all matrices that can be shown.
 const signedSets = () => isComparison ? ['difference'] : sites;
 const shownSets = () => isComparison ? ['chosen', 'exact', 'difference', 'both'] : ['chosen', ...sites];
 
-// Makes MADE the run that is shown. TEXT_OF gives its blocks of data by their names.
+// Makes MADE the shown run. TEXT_OF returns its data blocks by name.
 function takeRun(made, textOf) {
   run = made;
   blockOf = textOf;
@@ -46,7 +45,8 @@ function takeRun(made, textOf) {
   nTaken++;
 }
 
-// Makes rows and columns words or tokens, and while a head of an encoder is shown those of the source.
+// Sets the texts of rows and columns: of words or tokens, and, while a head of an encoder is shown,
+// of the source.
 function arrange() {
   Object.assign(run, plain, areMerged && words.texts);
   if (isEncoder) {
@@ -65,12 +65,13 @@ takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
 
 const headName = h => heads[h].name;
 
-// The run has texts as they are, and printable ones beside them where these differ.
+// The run has texts as they are and, where these differ, printable texts.
 const heading = () => run.heading ?? run.title;
 const tokensOf = isSource => isSource ? run.source_tokens : run.tokens;
 const textsOf = isSource => (isSource ? run.source_texts : run.texts) || tokensOf(isSource);
 
-// Texts of a position: as it stands in a text, by itself, and in a map; '' where there are no tokens.
+// These return the text of a position: as in a running text; alone; short, for maps. '' if there
+// are no tokens.
 const labelsOf = isSource => (isSource ? run.source_labels : run.labels) || textsOf(isSource);
 const tokenAt = (position, isSource) => labelsOf(isSource)?.[position] ?? '';
 const nameAt = (position, isSource) => ((isSource ? run.source_names : run.names) || labelsOf(isSource))?.[position] ?? '';
@@ -80,24 +81,25 @@ const isolated = (position, isSource) => '\u2068' + shortText(position, isSource
 
 // --- Words ---
 
-// What a page of words needs: the first and the last token of each, and what the run is in words. Null where
-// the library has none.
+// Returns the data for a page of words: the first and the last token of each word, and the members
+// of the run that differ for words. Null if the library has not found words.
 function findWords() {
   const { merged } = run;
   if (!merged) return null;
   const groups = (firsts, tokens) => firsts?.map((from, w) => [from, (firsts[w + 1] ?? tokens.length) - 1]);
   const own = groups(merged.firsts, run.tokens), source = groups(merged.source_firsts, run.source_tokens);
-  const positionOf = p => own.findIndex(([, to]) => to === p); // what is expected after a word
+  // the word after which p is predicted
+  const positionOf = p => own.findIndex(([, to]) => to === p);
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]), texts: { ...merged,
     predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
       positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
 }
 
-// The words of the rows and the columns of a head.
+// Returns the words of the rows and of the columns of a head.
 const wordsOfHead = ({ is_encoder, is_source }) =>
   [is_encoder ? words.source : words.own, is_encoder || is_source ? words.source : words.own];
 
-// Makes rows and columns words, or tokens again.
+// Switches between words and tokens.
 function mergeWords(isOn) {
   isOn = Boolean(isOn && words);
   if (isOn === areMerged) return;
@@ -111,7 +113,7 @@ function mergeWords(isOn) {
   $('stage').dataset.made = '';
 }
 
-// Values between words: columns of the tokens of a word are added up, their rows averaged.
+// Returns values between words: the columns of a word's tokens are summed, and their rows averaged.
 function betweenWords(values, h, joined = (sum, nRow) => sum / nRow) {
   const nColumn = words.sizes[h][1], [rows, columns] = wordsOfHead(heads[h]);
   const out = new Float32Array(rows.length * columns.length).fill(NaN);
@@ -135,7 +137,7 @@ const setWords = isOn => {
 
 // --- Weights ---
 
-// The bytes of a block: base64 of raw deflate.
+// Decodes a block: base64 of raw deflate.
 async function inflate(text) {
   const packed = atob(text.trim()), bytes = new Uint8Array(packed.length);
   for (let i = 0; i < packed.length; i++) bytes[i] = packed.charCodeAt(i);
@@ -143,8 +145,8 @@ async function inflate(text) {
   return new Uint8Array(await new Response(stream).arrayBuffer());
 }
 
-// Weights of levels: 0 is masked and becomes NaN, 1 is 0, the highest is 1. What is not finite is
-// infinity here: no level says it, but the head does.
+// Returns weights from levels: level 0 is masked (NaN), 1 is 0, the highest is 1. Values that are
+// not finite have no level; the page marks them as infinity.
 function weightsOf(bytes, n, planes, first = 0) {
   const weights = new Float32Array(n), top = planes === 2 ? 65534 : 254;
   for (let i = 0; i < n; i++) {
@@ -154,7 +156,7 @@ function weightsOf(bytes, n, planes, first = 0) {
   return weights;
 }
 
-// A map that forgets what was not asked for longest.
+// A map that keeps the N most recently used entries.
 class Kept {
   constructor(n) { this.n = n; this.map = new Map(); }
   get(key) {
@@ -190,7 +192,8 @@ async function decode(h, set) {
   return areMerged ? betweenWords(weights, h) : weights;
 }
 
-// What is left when the first key is left out and, if IS_DIVIDED, the rest divided by its sum.
+// Leaves out the first key, if so selected, and if IS_DIVIDED, divides the rest of each row by its
+// sum.
 function shape(weights, rows, cols, isDivided = state.r) {
   if (state.first && !isDivided) return weights;
   const out = Float32Array.from(weights);
@@ -218,7 +221,8 @@ async function makeOne(h, set) {
   return shape(values, heads[h].rows, heads[h].cols, !isSigned && state.r);
 }
 
-// The mean or the largest of several heads; a masked cell counts as 0 where another head has it.
+// Returns the mean or the maximum of several heads. A cell that is masked in only some heads counts
+// as 0 in these.
 async function makeCombined(list, set) {
   let sum, n = 0;
   for (const h of list) {
@@ -235,7 +239,8 @@ async function makeCombined(list, set) {
   return sum;
 }
 
-// The matrix of a set of heads, or null while it is being decoded: the page is drawn again then.
+// Returns the matrix of one or more heads; null while it is being decoded, after which the page is
+// drawn again.
 function matrixOf(list, set) {
   const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first, state.r, areMerged].join(':');
   const found = shapedOnes.get(key);
@@ -247,7 +252,7 @@ function matrixOf(list, set) {
       waited.delete(key);
       if (began !== nTaken) return draw();
       const { rows, cols, is_source } = heads[list[0]];
-      if (weights.length !== rows * cols) return draw(); // words became tokens meanwhile
+      if (weights.length !== rows * cols) return draw(); // words became tokens in the meantime
       shapedOnes.set(key, { key, weights, rows, cols, isSource: is_source,
         isDifference: isNaN(set) });
       return draw();
@@ -258,10 +263,10 @@ function matrixOf(list, set) {
 
 // --- Thumbnails ---
 
-const thumbs = []; // of each head and set: planes of weights, and their size
+const thumbs = []; // by head and set: planes of weights, and their size
 
-// BYTES hold, of each head, the planes of its sets, and their difference; where there are OTHERS
-// these hold the second set, and DIFFERENCES [heads] is given.
+// Reads the thumbnails. BYTES has the planes of each head's sets, and of their difference. If
+// OTHERS is given, it has the second set, and DIFFERENCES [heads] the differences.
 function readThumbs(bytes, others, differences) {
   const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
   thumbs.length = 0;
@@ -304,7 +309,7 @@ const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'
 const rampName = () => state.map || (isDark() ? 'viridis' : 'blues');
 const nothingOf = kind => run.nothing[kind][isDark() ? 'dark' : 'light'];
 
-// What a cell is: a value, or one of three kinds of nothing.
+// Returns the kind of a cell: a value, or one of three kinds without a value.
 function kindOf(m, row, column) {
   const w = m.weights[row * m.cols + column];
   if (isFinite(w)) return 'value';
@@ -314,7 +319,7 @@ function kindOf(m, row, column) {
 
 const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'diverging-dark' : 'diverging'];
 
-// The numbers of the first and the last colour: of all matrices, of one, or of a row.
+// Returns the numbers of the first and the last colour: for all matrices, for one, or for a row.
 function rangeOf(m, row) {
   const signed = Boolean(m.isDifference);
   if (state.e === 'fixed') return [run.low, run.high];
@@ -371,7 +376,7 @@ function paintCells(m, r0, r1, c0, c1, canvas) {
 
 // --- Numbers ---
 
-// Gradients are shares of the largest of all heads, which is their unit; weights have none.
+// Gradients are shown as shares of the largest one of all heads, their unit. Weights have no unit.
 const unit = () => gradients?.unit();
 
 const number = w => written(gradients?.rule() ?? run.numbers.weight, w);
@@ -383,28 +388,28 @@ const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
-  s: run.scale, e: run.span, // scale, and of what it is: all, a matrix, a row
-  map: run.colormap || '', // colours; '' follows the theme
-  first: run.hides_first ? 0 : 1, // whether the first key is shown
-  r: run.renormalizes ? 1 : 0, // whether rows are divided by what is left
-  min: 0, // smaller weights look like 0
-  d: run.theme || '', // dark, light, or as the system says
+  s: run.scale, e: run.span, // scale, and its range: unit, matrix or row
+  map: run.colormap || '', // colour map; '' follows the theme
+  first: run.hides_first ? 0 : 1, // the first key is shown
+  r: run.renormalizes ? 1 : 0, // rows are divided by their sum
+  min: 0, // smaller weights are drawn as 0
+  d: run.theme || '', // dark, light, or '' for the system's theme
   c: '', // how ticked heads are combined
   t: [], // ticked heads
   p: [], // pinned tokens
-  dir: 'from', // tokens: from a query, or to a key
-  n: 3, // lines: the strongest of each query
-  w: 'chosen', // comparison: what is shown
-  z: clamp(run.cell, 0, 64), // pixels of a cell; 0: as fits
-  m: '', o: 0, // measure, and whether it orders the heads
-  a: 0, // whether the matrix is shown as a table
-  words: 0, // whether the tokens of a word are one row and column
+  dir: 'from', // tokens: weights from a query, or to a key
+  n: 3, // lines: number of strongest keys per query
+  w: 'chosen', // comparison: which matrices are shown
+  z: clamp(run.cell, 0, 64), // pixels of a cell; 0: chosen to fit
+  m: '', o: 0, // measure; heads are sorted by it
+  a: 0, // the matrix is shown as a table
+  words: 0, // rows and columns are words
 };
 const state = structuredClone(defaults);
-let hover = null; // what the pointer is on: {q, k} by positions, or {h}
-let elsewhere; // query, pinned tokens and what is sought of the other stack
+let hover = null; // under the pointer: {q, k} by positions, or {h}
+let elsewhere; // query, pinned tokens and search of the other stack
 
-// Makes rows those of the stack of a head, where there are two.
+// Makes the rows those of head H's stack, if there are two stacks.
 function turnTo(h) {
   if (heads[h].is_encoder === isEncoder) return;
   const { q, p } = state, there = elsewhere;
@@ -427,7 +432,7 @@ const readWord = words => text => words.includes(text) ? text : undefined;
 const readHead = text => byName.get(text);
 const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Number(text) : undefined;
 
-// How each part of the hash is read; what is not understood is undefined and left out.
+// How each part of the hash is parsed. Invalid parts are undefined and ignored.
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   s: readWord(Object.keys(run.scales)), map: readWord(rampNames),
@@ -443,7 +448,7 @@ const readers = {
 
 function readHash(hash) {
   const parts = hash.replace(/^#/, '').split('&');
-  mergeWords(parts.includes('words=1')); // what positions mean depends on it
+  mergeWords(parts.includes('words=1')); // the meaning of positions depends on it
   Object.assign(state, structuredClone(defaults));
   turnTo(state.h);
   [elsewhere, state.q] = [null, usualQuery];
@@ -457,11 +462,11 @@ function readHash(hash) {
     turnTo(state.h);
   }
   if (!words) state.words = 0;
-  if (run.hides_first) state.first = 0; // it is not in the file
+  if (run.hides_first) state.first = 0; // its weights are not in the file
   if (heads.length === 1 && state.v === 'grid') state.v = 'matrix';
 }
 
-let moreOfHash = () => []; // parts that others add
+let moreOfHash = () => []; // further parts from other scripts
 
 function writeHash() {
   const parts = [];
@@ -482,7 +487,7 @@ function writeHash() {
   }
 }
 
-// Changes the state and draws what follows from it.
+// Changes the state, draws, and writes the hash.
 function set(changes) {
   Object.assign(state, changes);
   draw();
@@ -491,10 +496,10 @@ function set(changes) {
 
 // --- What is looked at ---
 
-// Whether a head has the rows and columns of the chosen one.
+// Returns true if head H has the same rows and columns as the selected head.
 const isLike = h => ['rows', 'cols', 'is_source', 'is_encoder'].every(key => heads[h][key] === heads[state.h][key]);
 
-// The heads that are shown as one matrix: those ticked where they are combined, else one.
+// Returns the heads that are shown as one matrix: the ticked heads if they are combined, else one.
 function shownHeads() {
   const like = state.t.filter(isLike);
   if (state.c && like.length > 0) return like;
@@ -509,14 +514,14 @@ function shownName(list) {
   return (state.c === 'max' ? 'maximum of ' : 'mean of ') + list.length + ' heads';
 }
 
-// The cell under the pointer, or else the one that the state says.
+// Returns the cell under the pointer, or else the selected cell.
 function cell() {
   return hover?.q === undefined ? { q: state.q, k: state.k } : hover;
 }
 
 const rowOf = (m, row) => m.weights.subarray(row * m.cols, (row + 1) * m.cols);
 
-// Places of weights, the strongest first, without those that are masked.
+// Returns the indices of weights, strongest first, without masked ones.
 function order(weights) {
   const found = [];
   weights.forEach((w, i) => { if (isFinite(w)) found.push(i); });
@@ -525,11 +530,11 @@ function order(weights) {
 
 const ranked = (m, row) => order(rowOf(m, row));
 
-// The three strongest weights, each after its name.
+// Returns the names and numbers of the three strongest weights.
 const best = (weights, nameAt) => order(weights).slice(0, 3).flatMap((i, at) =>
   [at ? ', ' : ' ', ...nameAt(i), ' ', el('b', at ? {} : { id: 'value' }, number(weights[i]))]);
 
-// The cells that carry more weight than a threshold and are among the N strongest of their row.
+// Returns the cells that are among the N strongest of their row and above a threshold.
 function strongest(m, n) {
   const found = [];
   for (let row = 0; row < m.rows; row++)
@@ -574,7 +579,7 @@ function sayCell(m) {
 // --- All heads ---
 
 let thumbNodes = [], thumbsDrawn = '';
-const roomIn = node => attnPage.isPrinting ? 700 : node.clientWidth; // 700 on paper
+const roomIn = node => attnPage.isPrinting ? 700 : node.clientWidth; // 700 when printing
 
 function makeThumbs() {
   thumbNodes = heads.map((head, h) => {
@@ -597,7 +602,7 @@ function thumbSize() {
   return clamp(floor(room / across) - 4, 8, state.v === 'grid' ? 128 : 40);
 }
 
-// What is drawn of a head whichever is looked at.
+// Draws the parts of a thumbnail that do not depend on the selected head.
 function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
   if (!over?.drawThumb(h, size, canvas)) {
@@ -610,9 +615,9 @@ function drawThumb(h, size, set) {
   canvas.style.opacity = state.m ? dimmed(head[state.m]) : 1;
 }
 
-// How strongly a head is drawn: by its share of the largest measure of all.
+// Returns the opacity of a head: its share of the largest measure of all heads.
 function dimmed(value) {
-  if (state.m === 'difference') return 1; // the colours say it
+  if (state.m === 'difference') return 1; // the colours show it
   const largest = max(...heads.map(h => h[state.m] || 0));
   return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * min(1, value / largest);
 }
@@ -676,7 +681,7 @@ function tick(h) {
   set({ t: t.sort((a, b) => a - b) });
 }
 
-// The next head in a direction, in the grid or in the order of a measure.
+// Returns the next head in a direction, in the grid or in the order of a measure.
 function moveHead(down, across) {
   if (state.o && state.m) {
     const order = orderedHeads();
@@ -703,7 +708,7 @@ function textWidth(text) {
 
 const labelSize = px => clamp(px - 1, 8, 12);
 
-// Room of the labels of N positions, and how often one is written.
+// Returns the space for the labels of N positions, and how often a label is written.
 function measureLabels(n, positionOf, isSource, px) {
   if (px < 9) {
     return { every: everyNth(px, 26), width: textWidth(String(positionOf(n - 1))) + 8, hasText: false };
@@ -771,12 +776,13 @@ class Matrix {
     this.draw();
   }
 
-  // Which rows and columns can be seen.
+  // Returns which rows and columns are visible.
   window() {
-    const { px, m, node } = this, more = attnPage.isPrinting * 1e5; // all on paper
+    const { px, m, node } = this, more = attnPage.isPrinting * 1e5; // all when printing
     const width = min(node.clientWidth + more, this.x0 + max(m.cols * px, 110) + 1);
     const height = min(node.clientHeight + more, this.y0 + max(m.rows * px, 80) + 1);
-    this.scrolled = { x: node.scrollLeft, y: node.scrollTop }; // asked once: it lays the page out
+    // read once, because it causes a layout
+    this.scrolled = { x: node.scrollLeft, y: node.scrollTop };
     const c0 = floor(this.scrolled.x / px), r0 = floor(this.scrolled.y / px);
     return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
       c1: clamp(c0 + ceil((width - this.x0) / px) + 1, 1, m.cols),
@@ -813,7 +819,7 @@ class Matrix {
     context.drawImage(this.cells, this.x(c0), this.y(r0), (c1 - c0) * this.px, (r1 - r0) * this.px);
   }
 
-  // Lines between cells that have a weight; hatches over those that are masked.
+  // Draws lines between cells with a weight, and hatches masked cells.
   drawRules(context, seen) {
     const { m, px } = this;
     const rule = paint('--rule'), hatches = {};
@@ -897,7 +903,8 @@ class Matrix {
         node.classList.add('up');
         inPixels(node, { left: this.x(c), top: this.y0 - 3, width: this.labelHeight - 4, height: px });
       } else {
-        const width = top.hasText ? 0 : textWidth(String(c)) + 2; // the last ones stay inside
+        // the last labels must not stick out
+        const width = top.hasText ? 0 : textWidth(String(c)) + 2;
         inPixels(node, { left: min(this.x(c) + (top.hasText ? 3 : -3), seen.width - width), top: this.y0 - 16 });
       }
       above.push(node);
@@ -906,7 +913,7 @@ class Matrix {
     this.keys.replaceChildren(...above);
   }
 
-  // The cell under the pointer.
+  // Returns the cell under the pointer.
   at(event) {
     const box = this.frame.getBoundingClientRect();
     const c = floor((event.clientX - box.left - this.x0 + this.node.scrollLeft) / this.px);
@@ -915,7 +922,7 @@ class Matrix {
     return { q: queryAt(r), k: c };
   }
 
-  // Where two cells and all between them lie in the frame.
+  // Returns the box around two cells and all cells between them, relative to the frame.
   box(from, to) {
     const rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k], { px } = this;
     const left = this.x(min(...keys)), top = this.y(min(...rows));
@@ -928,7 +935,7 @@ class Matrix {
     drawCursor();
   }
 
-  // Scrolls so that the cell can be seen.
+  // Scrolls so that the cell is visible.
   reveal() {
     const row = rowOfQuery.get(state.q), column = max(0, state.k), { px, node } = this;
     const width = node.clientWidth - this.x0 - px, height = node.clientHeight - this.y0 - px;
@@ -960,12 +967,13 @@ function drawMatrix(list) {
   if (matrices.length !== sets.length) makeMatrices(sets.length);
   const isSmall = state.v === 'grid' && !isBoth;
   matrices.forEach((matrix, i) => matrix.show(found[i], isSmall));
-  const px = min(...matrices.map(matrix => matrix.px)); // cells of one size
+  const px = min(...matrices.map(matrix => matrix.px)); // all matrices have cells of the same size
   matrices.forEach((matrix, i) => matrix.px !== px && matrix.show(found[i], isSmall, px));
   return found[isBoth ? 1 : 0];
 }
 
-// A real table: of the matrix up to 64 queries and keys, else of the row of the cursor.
+// Makes an HTML table of the matrix, if it has up to 64 queries and keys; otherwise of the current
+// row.
 function tableOf(m) {
   const isWhole = m.rows <= MAX_TABLE && m.cols <= MAX_TABLE;
   const head = el('tr', {}, el('td', {}));
@@ -988,12 +996,12 @@ function tableOf(m) {
 
 // --- The text ---
 
-// Whether a line may end between two tokens: a word and its blank stay together, and so do the pieces
-// of a word, but in scripts without blanks.
+// Returns true if a line may break between two tokens. A word and its blank stay together, and so
+// do the pieces of a word, except in scripts without blanks.
 const mayBreak = (before, text) => /^\s/.test(text) || /[\u2e80-\uffef]/.test(before.slice(-1) + text[0]) ||
   !(/[\p{L}\p{N}\p{M}]$/u.test(before) && /^[\p{L}\p{N}\p{M}]/u.test(text));
 
-let spans = []; // of positions, and of rows of the source
+let spans = []; // by position, and by row of the source
 
 function makeText(n, isSource, role) {
   const box = el('div', { class: 'text', tabindex: '0', role: 'group', 'aria-label': role });
@@ -1013,7 +1021,7 @@ function makeText(n, isSource, role) {
   return { box, spans: made };
 }
 
-// What the pointer means on a token: a query where weights go out from it, else a key.
+// Returns what the pointer selects on a token: a query if weights from it are shown, else a key.
 function tokenHover(p, isSource) {
   if (isSource || state.dir === 'to') return isSource || !isCross() ? { token: p, isSource } : null;
   return { token: p, isSource };
@@ -1029,7 +1037,8 @@ function pin(p, isSource) {
   set(state.dir === 'from' && rowOfQuery.has(p) ? { p: list, q: p } : { p: list });
 }
 
-// The tokens whose weights are shown: pinned, under the pointer, or that of the cell.
+// Returns the tokens whose weights are shown: the pinned ones, or the one under the pointer, or
+// that of the selected cell.
 function lookedFrom() {
   if (state.p.length > 0) return state.p;
   if (hover?.token !== undefined && (!isCross() || hover.isSource === (state.dir === 'to')))
@@ -1037,7 +1046,7 @@ function lookedFrom() {
   return [state.dir === 'from' ? state.q : max(0, state.k)];
 }
 
-// Sums over the chosen tokens: weights that go from them, by key, or to them, by query.
+// Sums over the chosen tokens: weights from them, by key, or weights to them, by query.
 function tokenWeights(m) {
   const isFrom = state.dir === 'from', n = isFrom ? m.cols : m.rows;
   const sums = new Float32Array(n).fill(NaN);
@@ -1064,7 +1073,8 @@ function colourText(m) {
   }));
   for (let i = 0; i < sums.length; i++) {
     const span = target[positionOf(i)], colour = colourOf(line, 0, i);
-    if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') { // faint, so that what is seen stands out
+    // faint, so that visible tokens stand out
+    if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') {
       span.classList.add('masked');
       continue;
     }
@@ -1087,7 +1097,7 @@ function sayToken(m, sums) {
     ...best(sums, i => isFrom ? named('', i, m.isSource) : named('', queryAt(i))));
 }
 
-const FEW_LETTERS = 600; // of a text that has room to be large
+const FEW_LETTERS = 600; // letters of a text that may be shown large
 
 function drawTokens(list) {
   const m = matrixOf(list, setOf(state.w));
@@ -1139,7 +1149,7 @@ function sayLine() {
   return m ? sayCell(m) : undefined;
 }
 
-// Lines of the token under the pointer stay, others fade.
+// Keeps the lines of the token under the pointer, and fades the others.
 function drawLineStrength(svg) {
   const at = hover?.q !== undefined ? hover : state.p.length ? { q: state.p[0], k: -1 } : null;
   for (const path of svg.querySelectorAll('path')) {
@@ -1156,7 +1166,7 @@ function drawLineStrength(svg) {
   }
 }
 
-// Beside each key, for several heads: the weight of each from the query that is chosen.
+// For several heads, draws next to each key its weight from the selected query in each head.
 const STRIP = 9;
 let stripMatrices = [];
 
@@ -1184,7 +1194,7 @@ function lineSvg(list, found, width) {
   for (const [x, anchor, text] of [[x0 - 8, 'end', 'query: attends'], [x1 + 8 + strips, 'start', 'key: attended to']])
     svg.append(svgText(x, 14, text, { 'text-anchor': anchor, fill: paint('--soft'), 'font-family': 'system-ui, sans-serif' }));
   found.forEach((one, at) => {
-    const shift = 3 * (at - (found.length - 1) / 2); // heads that agree stay apart
+    const shift = 3 * (at - (found.length - 1) / 2); // heads that agree are drawn side by side
     const hue = found.length > 1 ? HUES[at % HUES.length] : paint('--accent');
     for (const { row, key, w } of strongest(one, state.n)) {
       const y0 = 30 + row * height + shift, y1 = 30 + key * height + shift, size = sqrt(min(1, abs(w)));
@@ -1237,9 +1247,10 @@ function drawLines() {
 
 // --- Legend and details ---
 
-const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels, of the tables of a query
+const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 
-// The library's ticks [place, number, text] of the scale, for colours up to SIZE: [place, text].
+// Returns the ticks [place, text] of the scale for colours up to SIZE, made from the library's
+// ticks [place, number, text].
 function ticksOf(isSigned, size) {
   const { fixed, signed, ticks } = run.scales[state.s], isFixed = state.e === 'fixed';
   const factor = (isFixed ? 1 : size) * (unit() || 1);
@@ -1283,7 +1294,7 @@ function strongestTable(m, q) {
   return el('table', { id: 'strongest' }, el('caption', {}, 'strongest keys of ', ...named('query', q)), body);
 }
 
-// Labels of a whole text have a heading.
+// If labels of a whole text are predicted, they have a heading.
 const predictedAt = (run, q) => (run?.predictions?.top ?? []).filter(p => run.predictions.heading || p.position === q);
 const expectedAt = q => el('caption', {}, ...run.predictions.heading ? [run.predictions.heading]
   : named(run.predictions.words, q));
@@ -1302,7 +1313,7 @@ function drawDetail(m) {
   return $('detail').replaceChildren(strongestTable(m, q), ...predictionTable(q));
 }
 
-// Where heads are few and the matrix is tall, the tables stand below the heads.
+// If there are few heads and the matrix is tall, moves the tables below the heads.
 function placeDetail() {
   const ends = id => $(id).getBoundingClientRect().bottom, detail = $('detail');
   const isBelow = state.v === 'grid' && state.w !== 'both' && innerWidth > 900 && !attnPage.isPrinting &&
@@ -1318,13 +1329,13 @@ const seekNothing = () => ({ own: new Set(), source: new Set(), list: [], at: -1
 let sought = seekNothing();
 const isSought = (p, isSource) => (isSource ? sought.source : sought.own).has(p);
 
-// The head that a text names: L2H5, cross 2.5.
+// Returns the head that a text such as "L2H5" or "cross 2.5" names.
 function namedHead(text) {
   const found = /^\D*(\d+)\D+(\d+)\s*$/.exec(text);
   return byName.get(text.trim().replace(' ', ':')) ?? (found ? byName.get(found[1] + '.' + found[2]) : undefined);
 }
 
-// Tokens that hold a text, each at its position; the text and then the source.
+// Searches for tokens that contain a text: first in the text, then in the source.
 function seek(text) {
   const h = namedHead(text), list = [], lower = text.toLowerCase();
   if (h !== undefined) {
@@ -1342,7 +1353,7 @@ function seek(text) {
   return list.length ? seekNext() : draw();
 }
 
-// Goes to the next one: as query where it has a row, and as key where it has a column.
+// Goes to the next match: as query if it has a row, and as key if it has a column.
 function seekNext() {
   if (sought.list.length === 0) return;
   sought.at = (sought.at + 1) % sought.list.length;
@@ -1358,7 +1369,7 @@ function seekNext() {
 
 // --- Drawing ---
 
-let shown = null; // the matrix that is on the page
+let shown = null; // the matrix on the page
 
 function button(id, text, action) {
   const node = el('button', { id }, text);
@@ -1393,7 +1404,7 @@ function zoom(by) {
   if (next) set({ z: next });
 }
 
-// The head's part of the page.
+// Draws the part of the page for the selected head.
 function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
   const view = isOver() ? '' : state.v;
@@ -1416,7 +1427,7 @@ function drawOne() {
   document.documentElement.dataset.ready = state.v;
 }
 
-// Only what follows the pointer.
+// Draws only the parts that follow the pointer.
 function drawCursor() {
   for (const matrix of matrices) matrix.draw();
   if (shown) {
@@ -1465,7 +1476,8 @@ function keptTitle(name) {
     svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
 
-// Cells as one path for each colour, neighbours of a row in one piece; large ones as an image.
+// Returns SVG for cells: one path per colour, where runs in a row are one piece; an image for large
+// matrices.
 function keptCells(m, x, y, px) {
   if (m.rows > 128 || m.cols > 128) {
     const canvas = el('canvas');
@@ -1557,7 +1569,7 @@ function keepSvg() {
   if (svg) save(svgBlob(svg), fileName('svg'));
 }
 
-// The SVG twice as large, as pixels.
+// Saves the SVG as PNG, twice as large.
 function keepPng() {
   const svg = kept();
   if (!svg) return;
@@ -1578,11 +1590,12 @@ const csvLabel = (p, isSource) => {
   const texts = textsOf(isSource);
   return csvField(texts?.[p] ? p + '|' + texts[p] : String(p));
 };
-const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : ''; // numpy reads both
+// numpy can read both
+const csvWeight = w => w === Infinity ? 'nan' : w === w ? number(w).replace('\u2212', '-') : '';
 
 const valueName = () => unit() ? state.w : run.quantity;
 
-// What is shown, as a table: measures of all heads, the matrix, sums of tokens, or lines.
+// Returns what is shown as a table: measures of all heads, the matrix, sums of tokens, or lines.
 function csvRows() {
   if (state.v === 'grid')
     return [[run.grouping, 'head', ...MEASURES],
@@ -1732,9 +1745,9 @@ function onKey(event) {
 
 // --- Start ---
 
-let gradients; // gradients.js, where the page has some
+let gradients; // gradients.js, if the page has gradients
 
-// Heads over a picture (picture.js), where one was run; and whether they are shown.
+// Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
   stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
@@ -1742,7 +1755,7 @@ const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw,
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
-// Ids of controls, and the parts of the state that they set.
+// Ids of controls, and the members of `state` that they set.
 const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['span', 'e'], ['colormap', 'map'], ['first', 'first'],
   ['renormalize', 'r'], ['which', 'w'], ['measure', 'm'], ['sort', 'o']];
 
@@ -1755,7 +1768,7 @@ function fillControls() {
     $('span').append(el('option', { value: 'fixed' }, run.extent));
 }
 
-// What depends on the run that is shown.
+// Fills the controls that depend on the shown run.
 function fillHeads() {
   $('head').replaceChildren(...heads.map((_, h) => el('option', { value: h }, headName(h))));
   const names = isComparison ? [...run.set_names, 'difference', 'side by side'] : ['pattern', ...sites];
@@ -1799,7 +1812,7 @@ function listen() {
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => draw());
 }
 
-// A comparison begins with what differs most.
+// A comparison begins with the head that differs most.
 function openComparison() {
   const most = max(...heads.map(h => h.difference));
   Object.assign(defaults, { w: 'difference', h: heads.findIndex(h => h.difference === most) });
@@ -1808,7 +1821,8 @@ function openComparison() {
 
 // --- Another run ---
 
-// The differences of two sets of a head, as a thumbnail has them: of pooled cells the farthest from 0.
+// Returns the differences of two sets of a head as in its thumbnail: of pooled cells, the one
+// farthest from 0.
 function poolDifferences(head, own, other) {
   const k = head.pooled, cols = ceil(head.cols / k), all = difference(own, other);
   const pooled = new Float32Array(ceil(head.rows / k) * cols).fill(NaN);
@@ -1819,11 +1833,11 @@ function poolDifferences(head, own, other) {
   return pooled;
 }
 
-let nWanted = 0; // runs that were to be shown
+let nWanted = 0; // number of runs that were requested
 
-// Shows the run MADE in place of this one, and beside it the run OTHER where that is given: each has a
-// function for its blocks. What is looked at stays. Nothing changes before all of it is there, and
-// nothing if another run is to be shown by then.
+// Shows the run MADE instead of the current one, compared with the run OTHER if given. TEXT_OF and
+// OTHER_TEXT_OF return their data blocks. The state is kept. The page changes only when everything
+// is decoded, and only if no other run was requested in the meantime.
 async function show(made, textOf, other, otherTextOf) {
   const number = ++nWanted;
   const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
@@ -1884,7 +1898,7 @@ async function start() {
   draw();
 }
 
-// What live.js and stage.js use.
+// Functions for live.js and stage.js.
 globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, predictedAt, expectedAt, cell,
   isReady: start(),

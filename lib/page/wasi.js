@@ -1,17 +1,17 @@
-// wasi.js - what a WebAssembly module of WASI, preview 1, asks of its host: arguments, an environment,
-// standard streams, a clock, and files, which are in memory.
+// wasi.js - the host of a WebAssembly module of WASI, preview 1. It provides arguments, an
+// environment, standard streams, a clock, and files in memory.
 //
 //   const module = await wasiCompile(bytes);
 //   const call = wasiCall(module, ['attn-cli', 'run', '--json', '-', text], { files });
 //   call.code, call.out, call.err, call.files
 //
-// Each call is an instance of its own, with memory of its own: nothing of one call stays for the next.
+// Each call makes a new instance with its own memory, so that calls do not affect each other.
 'use strict';
 
 const wasiErrors = { OK: 0, BADF: 8, EXIST: 20, INVAL: 28, ISDIR: 31, NOENT: 44, NOSYS: 52, NOTDIR: 54 };
 const WASI_DIRECTORY = 3, WASI_FILE = 4, WASI_UNKNOWN = 0; // types of files
-const WASI_CREATE = 1, WASI_IS_DIRECTORY = 2, WASI_EXCLUSIVE = 4, WASI_TRUNCATE = 8; // how to open
-const WASI_ROOT = 3; // the descriptor of the folder that holds everything
+const WASI_CREATE = 1, WASI_IS_DIRECTORY = 2, WASI_EXCLUSIVE = 4, WASI_TRUNCATE = 8; // open flags
+const WASI_ROOT = 3; // descriptor of the root folder
 
 class WasiExit {
   constructor(code) {
@@ -19,7 +19,7 @@ class WasiExit {
   }
 }
 
-// Bytes that grow; those of a file that was handed in are borrowed until it is written.
+// Bytes that can grow. The bytes of a given file are borrowed until they are written.
 class WasiBytes {
   constructor(bytes, isBorrowed) {
     this.bytes = bytes;
@@ -52,7 +52,7 @@ class WasiBytes {
   }
 }
 
-// The path without empty parts and dots: 'a/b'. All begin at the root.
+// Returns the path without empty parts and dots: 'a/b'. All paths begin at the root.
 function wasiPath(path) {
   const parts = [];
   for (const part of path.split('/')) {
@@ -62,7 +62,7 @@ function wasiPath(path) {
   return parts.join('/');
 }
 
-// The functions that a module imports, for one call. FILES: a Map from paths to WasiBytes.
+// The functions that a module imports, for one call. FILES is a Map from paths to WasiBytes.
 class WasiHost {
   constructor(args, environment, files) {
     const encoder = new TextEncoder();
@@ -104,7 +104,8 @@ class WasiHost {
     return wasiPath((folder && folder.path ? folder.path + '/' : '') + path);
   }
 
-  // Calls USE with each of the N parts of memory that lie in a list at POINTER, until it is false.
+  // Calls USE with each of the N pieces of memory that the list at POINTER describes, until USE
+  // returns false.
   eachPart(pointer, n, use) {
     const view = this.view;
     for (let i = 0; i < n; i++) {
@@ -123,7 +124,7 @@ class WasiHost {
     return wasiErrors.OK;
   }
 
-  // What stands for the inode of PATH: the same while the call lasts.
+  // Returns a number for PATH, used as its inode. It is the same during the whole call.
   numberOf(path) {
     this.numbers ??= new Map();
     if (!this.numbers.has(path)) this.numbers.set(path, this.numbers.size + 1);
@@ -201,7 +202,7 @@ class WasiHost {
   fd_fdstat_get(descriptor, pointer) {
     const file = this.open.get(descriptor);
     if (!file) return wasiErrors.BADF;
-    this.bytesAt(pointer, 24).fill(0xff); // may do everything
+    this.bytesAt(pointer, 24).fill(0xff); // all rights
     this.view.setUint8(pointer, file.type);
     this.view.setUint16(pointer + 2, 0, true);
     return wasiErrors.OK;
@@ -285,7 +286,8 @@ class WasiHost {
     return error;
   }
 
-  // Rows of 24 bytes and a name, from number COOKIE on; the last may be cut.
+  // Writes directory entries of 24 bytes and a name each, beginning with number COOKIE. The last
+  // one may be cut.
   fd_readdir(descriptor, place, size, cookie, pointer) {
     const folder = this.open.get(descriptor).path;
     const prefix = folder === '' ? '' : folder + '/';
@@ -371,11 +373,12 @@ class WasiHost {
 
 // --- Multiply-adds that may round once: f32x4.relaxed_madd is fd 85 02, f64x2.relaxed_madd fd 87 02 ---
 
-// A module of one function that has one. An engine without them refuses it.
+// A module with one function that uses a relaxed instruction. An engine without these instructions
+// rejects it.
 const wasiRelaxedProbe = new Uint8Array([0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0,
   10, 19, 1, 17, 0, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0x41, 0, 0xfd, 15, 0xfd, 0x85, 2, 11]);
 
-// Where they are in the section of code.
+// Returns the places of relaxed instructions in the code section.
 function wasiRelaxedPlaces(bytes) {
   const places = [];
   for (let at = 8, size, id; at < bytes.length; at += size) {
@@ -389,22 +392,24 @@ function wasiRelaxedPlaces(bytes) {
   return places;
 }
 
-// The module in BYTES for an engine that lacks them. Each becomes v128.bitselect, whose number is
-// written as long, and takes and gives as much. It is never used: the module asks what 1 + e gives,
-// squared, and where the answer is wrong it computes in other ways, more slowly, with the same bits.
+// Returns the module in BYTES for an engine without relaxed instructions. Each one is replaced by
+// v128.bitselect, which has an opcode of the same length and the same operands. It is never used:
+// the module tests the result of a relaxed (1 + e)^2, and if that is wrong, computes in other ways,
+// more slowly, with the same bits.
 function wasiWithoutRelaxed(bytes) {
   const copy = bytes.slice();
   for (const place of wasiRelaxedPlaces(bytes)) copy.set([0xfd, 0xd2, 0], place);
   return copy;
 }
 
-// Compiles the module in BYTES, a promise of a WebAssembly.Module.
+// Compiles the module in BYTES. Returns a promise of a WebAssembly.Module.
 function wasiCompile(bytes) {
   return WebAssembly.compile(WebAssembly.validate(wasiRelaxedProbe) ? bytes : wasiWithoutRelaxed(bytes));
 }
 
-// Runs the WebAssembly.Module MODULE with ARGS, the program's name first. FILES: an object from paths
-// to their bytes; those that are there in the end are call.files, a Map from paths to bytes.
+// Runs the WebAssembly.Module MODULE with ARGS, of which the first is the program's name. FILES is
+// an object from paths to bytes. call.files is a Map from paths to the bytes of the files at the
+// end.
 function wasiCall(module, args, { files = {}, environment = {} } = {}) {
   const held = new Map(Object.entries(files).map(([path, bytes]) => [wasiPath(path), new WasiBytes(bytes, true)]));
   const host = new WasiHost(args, environment, held), imports = {};
