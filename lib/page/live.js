@@ -129,7 +129,7 @@ class Engine {
     this.waiting = [];
   }
 
-  // Queues a command line. If IS_SHOWN, it replaces earlier jobs whose results are to be shown.
+  // Queues a command line. IS_SHOWN: its result is to be shown, so forgetShown may drop it.
   ask(args, { wanted, isShown = false } = {}) {
     return new Promise((resolve, reject) => {
       const more = Object.fromEntries([...pictures].filter(([path]) => args.some(arg => arg.includes(path)))
