@@ -407,7 +407,7 @@ static struct attn_quote name_of(const struct attn_item *item)
 /* Sends a note about the first duplicate id if ids matter: among items of the same side of pairs,
  * or if labels are listed. Only the hashes of the first N_ID ids are compared, so that memory is
  * bounded. */
-static void look_for_twice(struct attn_study *study, const struct attn_item *item)
+static void note_repeated_id(struct attn_study *study, const struct attn_item *item)
 {
     const bool is_paired = study->args->paired;
     const int side = attn_fold_side(study->fold, item);
@@ -519,15 +519,15 @@ static enum attn_status add_answer(struct attn_study *study, const struct attn_f
 }
 
 /* Adds an item of an earlier run (attn_each_fn). */
-static enum attn_status take_again(void *user, const struct attn_item *item,
-                                   const struct attn_kept_item *kept, struct attn_error *err)
+static enum attn_status add_kept_item(void *user, const struct attn_item *item,
+                                      const struct attn_kept_item *kept, struct attn_error *err)
 {
     struct attn_study *study = user;
     const double *beside = kept->beside;
     struct attn_study_answer answer = {0};
     struct attn_fold_entry entry = {.item = item, .table = kept->table};
 
-    look_for_twice(study, item);
+    note_repeated_id(study, item);
     take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
     if (!kept->table || kept->n_beside < N_BESIDE)
@@ -559,7 +559,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
         return ATTN_OK;
     ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
                             err));
-    ATTN_TRY(attn_each_resume(study->each, take_again, study, &study->sum.n_failed, err));
+    ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, &study->sum.n_failed, err));
     return check_failures(study, err);
 }
 
@@ -671,7 +671,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
         attn_note(forward_note, study, ATTN_NOTE_LABELS, "labels: %s",
                   attn_item_list_labels(*item, names, sizeof names));
     }
-    look_for_twice(study, *item);
+    note_repeated_id(study, *item);
     return ATTN_OK;
 }
 
