@@ -217,7 +217,7 @@ struct places {
 
 /* An attn_catalog_other_fn that notes another model of the same name. A built-in model also comes
  * with the program as a file; that is not noted. */
-static void say_other(void *user, const struct attn_catalog_found *other)
+static void note_other_place(void *user, const struct attn_catalog_found *other)
 {
     struct places *places = user;
     const char *taken = places->taken->source.directory, *own = places->catalog->own;
@@ -235,7 +235,7 @@ static void say_other(void *user, const struct attn_catalog_found *other)
 }
 
 /* Notes which snapshot, file or directory a name stands for. */
-static void say_taken(const struct attn_catalog_found *found)
+static void note_chosen_place(const struct attn_catalog_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
 
@@ -267,9 +267,9 @@ static enum attn_status find_in(const struct model_catalog *catalog, const char 
         snprintf(err->hint, sizeof err->hint, "did you mean '%s'?", attn_typo_meant(&meant.typo));
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL, status, err));
     if (found->source.directory && !(running && running->is_quiet))
-        attn_catalog_visit_others(&catalog->catalog, found, say_other, &places);
+        attn_catalog_visit_others(&catalog->catalog, found, note_other_place, &places);
     if (running && running->is_verbose)
-        say_taken(found);
+        note_chosen_place(found);
     return ATTN_OK;
 }
 
