@@ -19,7 +19,7 @@ enum {
     TOKEN_COLUMN = 1,  /* index of the left-aligned column of tokens */
 };
 
-/* --- What is kept ----------------------------------------------------------------------------- */
+/* --- The shown rows and columns --------------------------------------------------------------- */
 
 struct attn_text_limits attn_text_limits(bool is_full)
 {

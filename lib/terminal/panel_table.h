@@ -23,7 +23,7 @@
 #include "terminal/heatmap_internal.h"
 #include "writers/writer.h"
 
-/* --- What is kept ----------------------------------------------------------------------------- */
+/* --- The shown rows and columns --------------------------------------------------------------- */
 
 /* A window on N rows or columns: n_shown of them are shown, the first `half` and the rest from the
  * end. */
