@@ -57,7 +57,7 @@ static void find_subtitle(struct attn_figure_pen *pen)
             attn_buffer_append_format(&pen->subtitle, "%s; ", views[i].text);
 }
 
-/* --- What the file says -------------------------------------------------------------------- */
+/* --- Notes in the file --------------------------------------------------------------------- */
 
 /* Returns true if VALUE is a path. Paths are not written, as they may contain the name of a
  * user. */

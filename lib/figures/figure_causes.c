@@ -72,7 +72,7 @@ static double y_of(const struct causes_layout *layout, double i)
     return layout->bottom - i * layout->band;
 }
 
-/* --- What is drawn ------------------------------------------------------------------------- */
+/* --- Reading the table --------------------------------------------------------------------- */
 
 static int by_size(const void *a, const void *b)
 {

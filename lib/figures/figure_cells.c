@@ -430,7 +430,7 @@ double attn_figure_side(struct attn_figure_pen *pen, double usual)
     const double to_points = pen->content->is_in_points ? 1 : 72 / dpi;
     double side = usual;
 
-    if (asked > 0) { /* cells have whole units */
+    if (asked > 0) { /* the side of a cell is a whole number of units */
         side = ceil(asked * to_points / attn_figure_unit(pen->options));
         pen->shapes->points = asked * to_points / side;
     } else if (pen->room > 0) {

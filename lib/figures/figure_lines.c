@@ -35,7 +35,7 @@ struct lines_layout {
     size_t n;
 };
 
-/* --- What is linked ------------------------------------------------------------------------ */
+/* --- The links ----------------------------------------------------------------------------- */
 
 /* Inserts LINK into LINKS [*n], the strongest links of its query in descending order of
  * strength. */

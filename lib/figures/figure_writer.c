@@ -21,7 +21,7 @@ struct figure_writer {
     bool has_noted_size;
 };
 
-/* --- What is drawn ------------------------------------------------------------------------- */
+/* --- The content of a figure --------------------------------------------------------------- */
 
 /* Checks the single figure of all matrices. */
 static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
