@@ -32,7 +32,7 @@ void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const c
                            ellipsis);
 }
 
-/* --- Of a run --------------------------------------------------------------------------------- */
+/* --- The grid of a run ------------------------------------------------------------------------ */
 
 struct attn_grid attn_grid_of_run(const struct attn_writer *run,
                                   const struct attn_token_texts tokens[2],
