@@ -133,7 +133,7 @@ void attn_page_heads_release(struct attn_page_heads *heads)
     attn_free(heads->first_of_layer);
 }
 
-/* --- What is kept of them -------------------------------------------------------------------- */
+/* --- Collecting rows ------------------------------------------------------------------------- */
 
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
                                          const struct attn_trace_event *event,

@@ -426,7 +426,7 @@ EMBEDDED(story_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)
     void attn_page_append_element(struct attn_buffer *out, const char *tag,
                                   struct attn_page_file file);
 
-/* --- What makes it live (page_live.c) -------------------------------------------------------- */
+/* --- The parts of a live page (page_live.c) -------------------------------------------------- */
 
 /* Writes the blocks of a live page: "live-module", "live-file-0", ..., "live", "live-steps", and
  * the script "live-worker". */
