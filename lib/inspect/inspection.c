@@ -78,7 +78,7 @@ static enum attn_status append_amounts(struct filling *to, const uint64_t *amoun
     return attn_table_append(to->table, row, n + has_total, to->err);
 }
 
-/* --- Of the model ----------------------------------------------------------------------------- */
+/* --- Tables of the model ---------------------------------------------------------------------- */
 
 enum { MAX_FIELDS = 60 };
 
@@ -279,7 +279,7 @@ static enum attn_status find_parameters(struct filling *to)
     return append_amounts(to, amounts, N(amounts), true);
 }
 
-/* --- Of the tokenizer ------------------------------------------------------------------------- */
+/* --- Tables of the tokenizer ------------------------------------------------------------------ */
 
 static const struct attn_column tokenizer_columns[] = {{TEXT("kind")},
                                                        {COUNT("n_vocab")},
@@ -332,7 +332,7 @@ static enum attn_status find_prompts(struct filling *to)
     return ATTN_OK;
 }
 
-/* --- Of the files ----------------------------------------------------------------------------- */
+/* --- Tables of the files ---------------------------------------------------------------------- */
 
 /* Returns the name of a file of weights, without its folder. */
 static const char *shard_name(const struct attn_tensor_files *weights, int shard)
@@ -522,7 +522,7 @@ static enum attn_status find_non_finite(struct filling *to)
     return ATTN_OK;
 }
 
-/* --- Of a run --------------------------------------------------------------------------------- */
+/* --- Tables of a run -------------------------------------------------------------------------- */
 
 static const struct attn_column run_columns[] = {
     {COUNT("n_token")}, {COUNT("n_source")}, {COUNT("n_pair")}};
