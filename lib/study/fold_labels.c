@@ -69,7 +69,7 @@ enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error
     return read_cluster(fold, err);
 }
 
-/* --- Of an item ------------------------------------------------------------------------------- */
+/* --- Labels of an item ------------------------------------------------------------------------ */
 
 static enum attn_status check_label(const struct attn_item *item, const char *name,
                                     struct attn_error *err)
@@ -171,7 +171,7 @@ struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
     return copies;
 }
 
-/* --- Of groups -------------------------------------------------------------------------------- */
+/* --- Labels of groups ------------------------------------------------------------------------- */
 
 enum attn_value_type attn_fold_label_type(const struct attn_fold *fold, size_t i)
 {
