@@ -243,7 +243,7 @@ static enum attn_status set_picture(const struct setting *setting, struct attn_e
     return is_plain(&setting->value->token) ? set_text(setting, false, setting->at, err) : ATTN_OK;
 }
 
-/* --- What items have several of --------------------------------------------------------------- */
+/* --- Lists of an item ------------------------------------------------------------------------- */
 
 static enum attn_status set_place(const struct setting *setting, struct attn_error *err)
 {
