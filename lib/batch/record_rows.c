@@ -299,7 +299,7 @@ const struct attn_record_format attn_record_format_state = {
     .write = write_state,
 };
 
-/* --- For the owner ---------------------------------------------------------------------------- */
+/* --- Calls of the owner ----------------------------------------------------------------------- */
 
 enum attn_status attn_record_rows_set_labels(struct attn_record_rows *rows,
                                              struct attn_records *records,
