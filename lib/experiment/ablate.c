@@ -486,7 +486,7 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
 {
     const struct plan *plan = ablation->frame.plan;
     const struct attn_request *request = &ablation->frame.request;
-    const bool has_own_places = /* the references' edits are located as in this item */
+    const bool has_own_places = /* positions in the references' edits depend on the item */
         request->reading.places && attn_edits_name_positions(&request->edits);
     struct found *found =
         ablation->frame.run->source.n == 0 && !has_own_places ? plan->found : NULL;

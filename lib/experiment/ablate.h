@@ -80,7 +80,8 @@ struct attn_ablate_args {
     const struct attn_input *references; /* [n_reference] texts or ids */
     size_t n_reference;
     uint64_t seed;      /* seed for drawing the reference and the controls */
-    bool is_cumulative; /* each row replaces one part more, in the order of their changes alone */
+    bool is_cumulative; /* each row replaces one more part, in the order of the changes that each
+                           causes alone */
     size_t n_control;   /* number of random choices; 0: no controls */
     /* [n_set] sets that replace the single heads; for HEADS, without is_cumulative. */
     const struct attn_ablate_set *sets;

@@ -233,7 +233,7 @@ const struct attn_question attn_question_align = {
     .experiment = &experiment,
 };
 
-/* --- What is asked ---------------------------------------------------------------------------- */
+/* --- The arguments ---------------------------------------------------------------------------- */
 
 /* Reads "match" or "softmax:0.01" into RULE. */
 static bool read_rule(const char *text, struct attn_link_rule *rule)

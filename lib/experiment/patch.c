@@ -405,7 +405,7 @@ static void list_tokens(const struct attn_run *run, char *out, size_t size)
 static enum attn_status check_lengths(const struct attn_frame *frame, struct attn_error *err)
 {
     const struct attn_image_grid *of_clean = &frame->run->text.grid,
-                                 *of_corrupted = &frame->other->text.grid; /* zero for texts */
+                                 *of_corrupted = &frame->other->text.grid; /* 0 x 0 for texts */
     const size_t n_source = frame->run->source.n;
     char clean[320], corrupted[320];
 
