@@ -218,7 +218,7 @@ static void put_settings(struct attn_text_table *lines, const struct attn_table 
         if (cell.type == ATTN_VALUE_MISSING)
             attn_text_table_string(lines,
                                    column->type == ATTN_VALUE_INTEGER ? "unlimited" : "none");
-        else if (cell.type == ATTN_VALUE_REAL) /* whatever the number of digits in JSON and CSV */
+        else if (cell.type == ATTN_VALUE_REAL) /* ignores the number of digits in JSON and CSV */
             attn_text_table_cell(lines, number, attn_format_float((float)cell.real, number));
         else
             put_cell(lines, column, &cell, ATTN_NUMBER_QUANTITY, 0);
