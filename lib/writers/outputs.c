@@ -61,7 +61,7 @@ enum attn_status attn_output_write(const struct attn_output *item, attn_output_f
     return status;
 }
 
-/* --- What does not go together ------------------------------------------------------------- */
+/* --- Checks of combinations ---------------------------------------------------------------- */
 
 static enum attn_status check_sinks(const struct attn_output *items, size_t n,
                                     struct attn_error *err)
@@ -443,7 +443,7 @@ bool attn_outputs_is_abandoned(const struct attn_outputs *outputs)
     return outputs->is_abandoned;
 }
 
-/* --- From opening to the end --------------------------------------------------------------- */
+/* --- Opening, writing, finishing ----------------------------------------------------------- */
 
 static enum attn_status open_all(struct attn_outputs *outputs, const struct attn_output *items,
                                  size_t n, const struct attn_writer_options *options,
