@@ -344,7 +344,7 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     return attn_attention_args_open(&batch->args->attention, err);
 }
 
-/* --- On its way ------------------------------------------------------------------------------ */
+/* --- Progress -------------------------------------------------------------------------------- */
 
 static void on_progress(void *user, const struct attn_batch_progress *progress)
 {

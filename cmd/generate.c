@@ -64,7 +64,7 @@ const struct command command_generate = {
     .work = generate,
 };
 
-/* --- What is printed on the way --------------------------------------------------------------- */
+/* --- Printing while generating ---------------------------------------------------------------- */
 
 /* Prints tokens as they are generated. */
 struct stream {
