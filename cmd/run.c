@@ -123,12 +123,12 @@ const struct command command_run = {
 /* Returns true if gradients of the metric are wanted. The metric is then not printed. */
 static bool is_differentiating(const struct run_args *args)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     if (args->prompt.asked.selection.sites) /* an invalid list is refused later */
         attn_sites_parse(args->prompt.asked.selection.sites, &sites, NULL);
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
+        if (attn_sites_have(sites, site) && attn_site_is_of_metric((enum attn_site)site))
             return true;
     return args->prompt.asked.selection.has_gradients;
 }
@@ -304,7 +304,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_check(served, err));
     if (args->prompt.asked.selection.has_gradients &&
         !args->prompt.asked.selection.sites) /* draw both, as if they were given */
-        served->picture.sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+        served->picture.sites = ATTN_SITES(ATTN_SITE_PATTERN);
     if (served->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->request.is_compared)

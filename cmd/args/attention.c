@@ -20,7 +20,7 @@ static void describe(const struct attn_attention *attention, char *text, size_t 
     size_t n = 0;
 
     attn_fixed_text_append(text, size, &n, "%s", attn_attention_kind_summary(attention->kind));
-    if (attn_attention_sites(attention) == attn_attention_sites(&full))
+    if (attn_sites_are_equal(attn_attention_sites(attention), attn_attention_sites(&full)))
         return;
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
         enum attn_gives gives = attn_attention_gives(attention, sites[i]);

@@ -150,8 +150,7 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
         return ATTN_NO_MEMORY;
     m->metric = metric;
     m->settings = *settings;
-    m->settings.has_sinks =
-        (attn_selection_dims(selection)->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
+    m->settings.has_sinks = attn_sites_have(attn_selection_dims(selection)->sites, ATTN_SITE_SINK);
     m->selection = selection;
     m->pool = pool;
     m->n_layer = dims->n_layer;

@@ -30,8 +30,8 @@ struct attend {
     struct attn_gemm_engine gemm;
     struct attn_engines engines;
     struct attn_random random;
-    attn_site_set watched;       /* the watched matrix sites */
-    bool has_z;                  /* z is watched */
+    struct attn_site_set watched; /* the watched matrix sites */
+    bool has_z;                   /* z is watched */
     enum attn_site checked_site; /* the site whose rows n_not_finite counts; ATTN_N_SITE: no site */
     size_t n_kv_at_once;         /* number of key/value heads that are processed together */
     int n_worker;
@@ -60,9 +60,10 @@ struct attn_dims attn_attend_dims(const struct attn_attend_args *args)
         .n_position = args->n_query,
         .n_source = args->n_key,
         .is_cross = &is_cross,
-        .sites = args->v ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0,
     };
 
+    if (args->v)
+        attn_sites_add(&dims.sites, ATTN_SITE_Z);
     attn_attention_set_dims(&args->attention, &dims);
     return dims;
 }
@@ -134,12 +135,13 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
      * them. */
     if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
         own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
-        (own->d_value != dims.d_value && (dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z)) != 0))
+        (own->d_value != dims.d_value && attn_sites_have(dims.sites, ATTN_SITE_Z)))
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for %zu heads, %zu queries and %zu keys, or "
                               "for other widths, expected the %zu, %zu and %zu of the arrays",
                               own->n_head, own->n_position, own->n_source, n_head, n_query, n_key);
-    if ((attn_selection_sites(args->trace->selection) & ~dims.sites) != 0)
+    if (!attn_sites_are_empty(
+            attn_sites_without(attn_selection_sites(args->trace->selection), dims.sites)))
         return attn_error_set(err, ATTN_INVALID, "'%s' attention lacks a site that is watched",
                               attn_attention_kind_name(kind));
     return ATTN_OK;

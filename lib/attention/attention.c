@@ -3,6 +3,7 @@
 
 #include "attention/keys.h"
 #include "base/given.h"
+#include "trace/site_set.h"
 
 #include <math.h>
 #include <string.h>
@@ -186,23 +187,22 @@ enum attn_gives attn_attention_gives(const struct attn_attention *attention, enu
     return gives;
 }
 
-attn_site_set attn_attention_sites(const struct attn_attention *attention)
+struct attn_site_set attn_attention_sites(const struct attn_attention *attention)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         if (attn_attention_gives(attention, (enum attn_site)site) != ATTN_GIVES_NOT)
-            sites |= ATTN_SITE_BIT(site);
+            attn_sites_add(&sites, site);
     return sites;
 }
 
 void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims)
 {
-    const attn_site_set matrices =
-        ATTN_SITE_BIT(ATTN_SITE_QK) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) |
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) |
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
-    attn_site_set given = 0;
+    const struct attn_site_set matrices =
+        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                   ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK);
+    struct attn_site_set given = {0};
     bool has_sinks = false;
 
     if (!attention || !dims)
@@ -214,14 +214,15 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
         /* Skipped: attn_attention_check reports it. */
         if ((unsigned)one->kind >= ATTN_N_ATTENTION_KIND)
             continue;
-        given |= attn_attention_sites(one);
+        attn_sites_extend(&given, attn_attention_sites(one));
         has_sinks = has_sinks || one->sinks;
         if (one->kind == ATTN_ATTENTION_LOWRANK && one->count > dims->n_rank)
             dims->n_rank = one->count;
     }
-    dims->sites = (dims->sites & ~matrices) | (given & matrices);
+    dims->sites = attn_sites_join(attn_sites_without(dims->sites, matrices),
+                                  attn_sites_common(given, matrices));
     if (!has_sinks)
-        dims->sites &= ~ATTN_SITE_BIT(ATTN_SITE_SINK);
+        dims->sites = attn_sites_without(dims->sites, ATTN_SITES(ATTN_SITE_SINK));
 }
 
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,

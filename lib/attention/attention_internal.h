@@ -30,8 +30,8 @@ enum attn_gives {
 /* How ATTENTION computes SITE, a matrix site or z. ATTN_GIVES_NOT for all other sites. */
 enum attn_gives attn_attention_gives(const struct attn_attention *attention, enum attn_site site);
 
-/* Returns the set of matrix sites (ATTN_SITE_BIT) that ATTENTION has, with z. */
-attn_site_set attn_attention_sites(const struct attn_attention *attention);
+/* Returns the set of matrix sites that ATTENTION has, with z. */
+struct attn_site_set attn_attention_sites(const struct attn_attention *attention);
 
 /* Returns the number of pairs of a query and a key that are computed in one head, that is, that
  * kind and mask keep, for N_QUERY rows. With a causal mask the last row is at the last key. The

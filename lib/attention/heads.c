@@ -64,12 +64,12 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
 
 /* Returns the number of matrices to store: the watched sites and, if cells are listed, the lists.
  */
-static size_t n_matrix(const struct attn_attention *attention, attn_site_set watched)
+static size_t n_matrix(const struct attn_attention *attention, struct attn_site_set watched)
 {
     size_t n = 0;
 
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++)
-        n += (watched & ATTN_SITE_BIT(ATTN_SITE_QK + i)) != 0;
+        n += attn_sites_have(watched, ATTN_SITE_QK + i);
     return n == 0 ? 0 : n + attn_attention_is_listed(attention);
 }
 
@@ -88,7 +88,7 @@ size_t attn_heads_state_size(const struct attn_attention *attention,
 
 /* Adds the memory that the engine of ATTENTION needs, without watched matrices, to NEEDS. */
 static void include_engine(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                           const struct attn_attention *attention, attn_site_set watched)
+                           const struct attn_attention *attention, struct attn_site_set watched)
 {
     const struct attn_head_shape *shape = &sizes->shape;
     const struct attn_linear_attention linear = attn_linear_attention_make(attention, shape, NULL);
@@ -101,7 +101,7 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
     case ATTN_ENGINE_LINEAR:
         make_at_least(&needs->n_scratch, attn_linear_attention_scratch(&linear));
         make_at_least(&needs->n_divisor, attn_size_mul(sizes->n_head, sizes->n_query));
-        if (watched != 0)
+        if (!attn_sites_are_empty(watched))
             make_at_least(&needs->n_feature,
                           attn_size_mul(sizes->n_kv_head, attn_kv_keys_size(shape)));
         break;
@@ -113,7 +113,7 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
         break;
     case ATTN_ENGINE_BLOCKWISE:
         make_at_least(&needs->n_scratch, attn_blockwise_scratch(shape));
-        if (watched != 0)
+        if (!attn_sites_are_empty(watched))
             make_at_least(&needs->n_scratch, dense);
         break;
     default:
@@ -124,7 +124,7 @@ static void include_engine(struct attn_heads_needs *needs, const struct attn_hea
 }
 
 void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                              const struct attn_attention *attention, attn_site_set watched,
+                              const struct attn_attention *attention, struct attn_site_set watched,
                               size_t n_watched_head)
 {
     const size_t n_query = sizes->n_query, ld = row_size(attention, sizes->n_key);
@@ -167,13 +167,13 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
     }
 }
 
-attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
+struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
 {
-    attn_site_set watched = 0;
+    struct attn_site_set watched = {0};
 
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
         if (attn_selection_wants_block(selection, (enum attn_site)site, layer))
-            watched |= ATTN_SITE_BIT(site);
+            attn_sites_add(&watched, site);
     return watched;
 }
 
@@ -442,7 +442,7 @@ static size_t place_matrices(struct wave *wave)
         place += size;
     }
     for (int i = 0; i < ATTN_N_MATRIX_SITE; i++) {
-        const bool is_watched = (heads->watched & ATTN_SITE_BIT(ATTN_SITE_QK + i)) != 0;
+        const bool is_watched = attn_sites_have(heads->watched, ATTN_SITE_QK + i);
 
         wave->sites[i] = is_watched ? place : NULL;
         place += is_watched ? size : 0;

@@ -79,7 +79,7 @@ struct attn_heads_needs {
     size_t n_scratch, n_watched, n_cells, n_dropout, n_divisor, n_feature, n_map;
 };
 void attn_heads_needs_include(struct attn_heads_needs *needs, const struct attn_heads_sizes *sizes,
-                              const struct attn_attention *attention, attn_site_set watched,
+                              const struct attn_attention *attention, struct attn_site_set watched,
                               size_t n_watched_head);
 void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
                      const struct attn_heads_sizes *sizes, const struct attn_heads_needs *needs);
@@ -88,7 +88,7 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 enum { ATTN_SHARED_WORK = 200000 };
 
 /* Returns the matrix sites that SELECTION selects in LAYER. A NULL selection selects nothing. */
-attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer);
+struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer);
 
 /* Returns the floats of the state of linear attention for one key/value head; 0 for other kinds. */
 size_t attn_heads_state_size(const struct attn_attention *attention,
@@ -116,10 +116,10 @@ struct attn_heads {
     const volatile sig_atomic_t *cancel; /* NULL: cannot be canceled */
     /* The watched heads and rows; NULL: nothing is watched. */
     const struct attn_selection *selection;
-    attn_site_set watched;    /* the watched matrix sites */
-    size_t first_head;        /* the heads are first_head to first_head+n_head-1 */
-    size_t n_head, n_kv_head; /* arrays below are indexed from first_head on */
-    const float *q;           /* row r of head h at q + h * q_step + r * shape->ldq */
+    struct attn_site_set watched; /* the watched matrix sites */
+    size_t first_head;            /* the heads are first_head to first_head+n_head-1 */
+    size_t n_head, n_kv_head;     /* arrays below are indexed from first_head on */
+    const float *q;               /* row r of head h at q + h * q_step + r * shape->ldq */
     size_t q_step;
     const float *given; /* [n_head, n_row, n_key] scores that replace the products; or NULL */
     struct attn_kv *kv; /* [n_kv_head] */

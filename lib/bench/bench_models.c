@@ -8,6 +8,7 @@
 #include "inspect/cost.h"
 #include "kernels/panels.h"
 #include "model/model_internal.h"
+#include "trace/site_set.h"
 
 #include <stdio.h>
 
@@ -58,7 +59,7 @@ static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, str
         attn_bench_session_options(bench, n, is_watched ? &fed->trace : NULL);
 
     ATTN_TRY(attn_selection_create(&dims, &fed->selection, err));
-    ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_selection_set_sites(fed->selection, ATTN_SITES(ATTN_SITE_PATTERN), err));
     ATTN_TRY(ATTN_ALLOC(fed->ids, n, err));
     for (size_t i = 0; i < n; i++)
         fed->ids[i] = attn_bench_id(bench, i);

@@ -243,7 +243,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
     narrow(&inputs, (size_t)event->at.head);
     dims = attn_attend_dims(&inputs);
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
         status = attn_selection_add_queries(selection, event->row0, event->n_row, err);
     if (status == ATTN_OK)
@@ -326,15 +326,16 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
                                 struct attn_error *err)
 {
     const struct attn_dims dims = attn_attend_dims(inputs);
-    const attn_site_set z = ATTN_SITE_BIT(ATTN_SITE_Z),
-                        weights = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                                  ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+    const struct attn_site_set z = ATTN_SITES(ATTN_SITE_Z),
+                               weights = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_LOWRANK);
     struct attn_selection *selection;
     enum attn_status status;
     double begun;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_sites(selection, dims.sites & z ? z : dims.sites & weights, err);
+    status = attn_selection_set_sites(
+        selection, attn_sites_meet(dims.sites, z) ? z : attn_sites_common(dims.sites, weights),
+        err);
     begun = attn_clock_seconds();
     if (status == ATTN_OK)
         status = attend(inputs, selection, ignore, NULL, err);
@@ -455,13 +456,14 @@ static bool is_other(const struct comparing *comparing)
 
 static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
 {
-    const attn_site_set known = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const struct attn_site_set known = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
     size_t n_head = 0;
 
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
                               comparing->settings.n_recalled, ATTN_MOST_RECALLED);
-    if ((attn_selection_sites(comparing->run->selection) & ~known) != 0)
+    if (!attn_sites_are_empty(
+            attn_sites_without(attn_selection_sites(comparing->run->selection), known)))
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
     for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
@@ -565,10 +567,9 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
 {
     struct pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
     const struct attn_trace trace = {comparing->run->selection, on_rows, &pass};
-    const attn_site_set sites =
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY)) |
-        ATTN_SITE_BIT(attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY)) |
-        ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const struct attn_site_set sites = ATTN_SITES(
+        attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY),
+        attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY), ATTN_SITE_V, ATTN_SITE_Z);
 
     ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
     ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
@@ -596,10 +597,10 @@ static enum attn_status compare_arrays(struct comparing *comparing,
 {
     struct attn_attend_args inputs = layer_inputs(comparing, 0, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
-    const attn_site_set z = dims.sites & ATTN_SITE_BIT(ATTN_SITE_Z);
+    const struct attn_site_set z = attn_sites_common(dims.sites, ATTN_SITES(ATTN_SITE_Z));
 
     ATTN_TRY(attn_selection_create(&dims, &comparing->kept, err));
-    if (z != 0) {
+    if (!attn_sites_are_empty(z)) {
         ATTN_TRY(attn_selection_set_sites(comparing->kept, z, err));
         ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
         inputs.trace = attn_capture_trace(comparing->capture);
@@ -705,7 +706,7 @@ static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_re
     }
     ATTN_TRY(attn_selection_copy(run->selection, &patterns, err));
     labels.selection = patterns;
-    status = attn_selection_set_sites(patterns, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+    status = attn_selection_set_sites(patterns, ATTN_SITES(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
         status = compare_into(run, n_recalled, &labels, comparison, err);
     attn_selection_free(patterns);

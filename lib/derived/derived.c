@@ -54,24 +54,23 @@ static enum attn_status check_kind(const struct attn_model *model,
     ATTN_TRY(check_attention(model, layers, kind->site, err));
     if (kind->check)
         ATTN_TRY(kind->check(model, err));
-    if ((attn_config_dims(attn_model_config(model), 1).sites &
-         ATTN_SITE_BIT(ATTN_SITE_RESID_POST)) == 0)
+    if (!attn_sites_have(attn_config_dims(attn_model_config(model), 1).sites, ATTN_SITE_RESID_POST))
         return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
                               attn_site_name(kind->site),
                               attn_quote_string(attn_model_name(model)).text);
     return ATTN_OK;
 }
 
-attn_site_set attn_derived_sites(const struct attn_model *model,
-                                 const struct attn_attention *layers)
+struct attn_site_set attn_derived_sites(const struct attn_model *model,
+                                        const struct attn_attention *layers)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < N_KIND; i++) {
         struct attn_error why_not = {0};
 
         if (check_kind(model, layers, kinds[i], &why_not) == ATTN_OK)
-            sites |= ATTN_SITE_BIT(kinds[i]->site);
+            attn_sites_add(&sites, kinds[i]->site);
     }
     return sites;
 }
@@ -82,29 +81,29 @@ enum attn_status attn_derived_check(const struct attn_model *model,
 {
     struct attn_error unknown = {0};
     enum attn_status status = ATTN_OK;
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     if (!list || attn_sites_parse(list, &sites, &unknown) != ATTN_OK)
         return ATTN_OK; /* who reads the list reports what is no site */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
-        if ((sites & ATTN_SITE_BIT(kinds[i]->site)) != 0)
+        if (attn_sites_have(sites, kinds[i]->site))
             status = check_kind(model, layers, kinds[i], err);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
 bool attn_derived_is_wanted(const struct attn_selection *selection)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < N_KIND; i++)
-        sites |= ATTN_SITE_BIT(kinds[i]->site);
-    return (attn_selection_sites(selection) & sites) != 0;
+        attn_sites_add(&sites, kinds[i]->site);
+    return attn_sites_meet(attn_selection_sites(selection), sites);
 }
 
 /* --- Layers computed again ------------------------------------------------------------------- */
 
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
-                                        attn_site_set sites, int layer,
+                                        struct attn_site_set sites, int layer,
                                         struct attn_selection **selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
@@ -280,9 +279,10 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
     const struct attn_selection *asked = derivation->asked_by->selection;
     const int last = last_to_need_earlier(derivation);
     struct attn_selection **watched = &derivation->watched;
-    const attn_site_set matrices =
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK + 1) - ATTN_SITE_BIT(ATTN_SITE_QK);
-    attn_site_set sites;
+    const struct attn_site_set matrices =
+        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                   ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK);
+    struct attn_site_set sites;
     char layers[32];
 
     snprintf(layers, sizeof layers, "0-%d", last);
@@ -293,9 +293,10 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
                                   &derivation->contacts, err));
     ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), "all", watched, err));
     sites = attn_selection_sites(*watched);
-    if ((sites & matrices) == 0) /* writers need each head whole */
+    if (!attn_sites_meet(sites, matrices)) /* writers need each head whole */
         attn_selection_take_rows(*watched);
-    ATTN_TRY(attn_selection_set_sites(*watched, sites | ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_selection_set_sites(*watched,
+                                      attn_sites_join(sites, ATTN_SITES(ATTN_SITE_PATTERN)), err));
     return attn_selection_set_heads(*watched, "all", err);
 }
 

@@ -22,8 +22,8 @@
 #include "input/sequence.h"
 
 /* The derived sites of a run of MODEL with the attention of LAYERS [n_layer], as bits. */
-attn_site_set attn_derived_sites(const struct attn_model *model,
-                                 const struct attn_attention *layers);
+struct attn_site_set attn_derived_sites(const struct attn_model *model,
+                                        const struct attn_attention *layers);
 
 /* Whether such a run has the sites that LIST, or NULL, names. MODEL: NULL for arrays.
  * ATTN_INVALID, with the reason. */

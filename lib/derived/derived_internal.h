@@ -36,7 +36,7 @@ extern const struct attn_derived_kind attn_derived_contacts;
 
 /* A selection of SITES of LAYER alone, of all heads and queries. The caller frees it. */
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
-                                        attn_site_set sites, int layer,
+                                        struct attn_site_set sites, int layer,
                                         struct attn_selection **selection, struct attn_error *err);
 
 /* A session that computes LAYER again, for TRACE, which wants nothing after it. EDITS [n_edit]

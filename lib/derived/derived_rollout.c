@@ -129,7 +129,7 @@ static enum attn_status roll_layer(struct rollout *rollout, int layer, struct at
 /* The same, with the session for it. */
 static enum attn_status go_through(struct rollout *rollout, int layer, struct attn_error *err)
 {
-    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN);
     struct attn_trace trace = {NULL, on_pattern, rollout};
     const struct attn_again again = {.trace = &trace, .layer = layer};
     struct attn_selection *selection;

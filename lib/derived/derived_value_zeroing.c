@@ -81,7 +81,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
     const struct attn_derivation *derivation = zeroing->derivation;
-    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(zeroing->output);
+    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_V, zeroing->output);
     struct attn_again again = {.layer = zeroing->layer};
 
     ATTN_TRY(attn_derivation_select(derivation, sites, zeroing->layer, &zeroing->selection, err));
@@ -161,7 +161,7 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
     const struct attn_again again = {&trace, zeroing->layer, zeroing->edits,
                                      attn_selection_dims(zeroing->selection)->n_kv_head};
 
-    ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITE_BIT(zeroing->output), err));
+    ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITES(zeroing->output), err));
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
     if (has_steps) /* so that there is something to go back to */
         ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,

@@ -172,7 +172,7 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
 static enum attn_status choose(const struct attn_derivation *derivation, int layer,
                                struct attn_selection **selection, struct attn_error *err)
 {
-    const attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_V, ATTN_SITE_PATTERN);
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
 

@@ -30,35 +30,37 @@ struct attn_gradient {
     struct attn_selection *of_encoder;    /* owns; or NULL: no gradient in the encoder is wanted */
 };
 
-static const attn_site_set relevances =
-    ATTN_SITE_BIT(ATTN_SITE_RELEVANCE) | ATTN_SITE_BIT(ATTN_SITE_RELEVANCE_NORM);
+static struct attn_site_set relevances(void)
+{
+    return ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM);
+}
 
 /* --- what is asked for ------------------------------------------------------------------------ */
 
-attn_site_set attn_gradient_sites(void)
+struct attn_site_set attn_gradient_sites(void)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (attn_site_is_of_metric((enum attn_site)i))
-            sites |= ATTN_SITE_BIT(i);
+            attn_sites_add(&sites, i);
     return sites;
 }
 
 bool attn_gradient_is_wanted(const struct attn_selection *selection)
 {
-    return (attn_selection_sites(selection) & attn_gradient_sites()) != 0;
+    return attn_sites_meet(attn_selection_sites(selection), attn_gradient_sites());
 }
 
 enum attn_status attn_gradient_check(const struct attn_model *model,
-                                     const struct attn_attention *layers, attn_site_set sites,
-                                     struct attn_error *err)
+                                     const struct attn_attention *layers,
+                                     struct attn_site_set sites, struct attn_error *err)
 {
-    if (sites & ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING))
+    if (attn_sites_have(sites, ATTN_SITE_VALUE_ZEROING))
         return attn_error_set(err, ATTN_INVALID,
                               "'value_zeroing' computes other layers than the run's, and there are "
                               "no gradients beside it");
-    if ((sites & relevances) != 0 && attn_config_has_cross(&model->config))
+    if (attn_sites_meet(sites, relevances()) && attn_config_has_cross(&model->config))
         return attn_error_set(
             err, ATTN_INVALID,
             "relevance is passed on in one sequence, and layers of '%s' attend to another",
@@ -66,10 +68,11 @@ enum attn_status attn_gradient_check(const struct attn_model *model,
     return attn_backward_check(model, layers, ATTN_BACKWARD_PLAIN, err);
 }
 
-attn_site_set attn_gradient_sites_of(attn_site_set sites)
+struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
 {
-    return (attn_gradient_sites() & ~attn_sites_gradients_of(~(attn_site_set)0)) |
-           attn_sites_gradients_of(sites);
+    return attn_sites_join(
+        attn_sites_without(attn_gradient_sites(), attn_sites_gradients_of(attn_sites_all())),
+        attn_sites_gradients_of(sites));
 }
 
 /* --- traces ----------------------------------------------------------------------------------- */
@@ -109,18 +112,21 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
     const struct attn_selection *asked = gradient->asked_by->selection;
     static const enum attn_site kinds[] = {ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM};
     const struct attn_selection *encoder = attn_selection_encoder(asked);
-    attn_site_set sites = attn_selection_sites(asked) & attn_gradient_sites();
+    struct attn_site_set sites =
+        attn_sites_common(attn_selection_sites(asked), attn_gradient_sites());
 
-    if (encoder && (attn_selection_sites(encoder) & attn_gradient_sites()) != 0) {
+    if (encoder && attn_gradient_is_wanted(encoder)) {
         ATTN_TRY(attn_selection_copy_stack(asked, true, &gradient->of_encoder, err));
         ATTN_TRY(attn_selection_set_sites(
-            gradient->of_encoder, attn_selection_sites(encoder) & attn_gradient_sites(), err));
+            gradient->of_encoder,
+            attn_sites_common(attn_selection_sites(encoder), attn_gradient_sites()), err));
     }
-    if ((sites & relevances) == 0) {
+    if (!attn_sites_meet(sites, relevances())) {
         ATTN_TRY(attn_selection_copy(asked, &gradient->wanted, err));
         return attn_selection_set_sites(gradient->wanted, sites, err);
     }
-    sites = (sites & ~relevances) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_X_GRAD);
+    sites = attn_sites_without(sites, relevances());
+    attn_sites_add(&sites, ATTN_SITE_PATTERN_X_GRAD);
     for (size_t i = 0; i < 2; i++)
         if (attn_selection_has_site(asked, kinds[i]))
             ATTN_TRY(attn_relevance_create(asked, kinds[i], gradient->pool,
@@ -137,15 +143,16 @@ static enum attn_status choose_watched(struct attn_gradient *gradient, struct at
     const struct attn_config *config = &gradient->of.model->config;
     struct attn_dims dims = *attn_selection_dims(asked);
     const size_t n = dims.n_position > dims.n_source ? dims.n_position : dims.n_source;
-    attn_site_set sites;
+    struct attn_site_set sites;
 
     ATTN_TRY(
         attn_selection_see_stream(asked, attn_gradient_sites(), "all", &gradient->watched, err));
     if (n > MOST_KEPT || attn_kept_layers_size(config, n) > KEPT_BYTES)
         return ATTN_OK;
     ATTN_TRY(attn_kept_layers_create(config, n, gradient->pool, &gradient->kept, err));
-    sites = attn_selection_sites(gradient->watched) |
-            attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection);
+    sites =
+        attn_sites_join(attn_selection_sites(gradient->watched),
+                        attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection));
     attn_selection_free(gradient->watched);
     gradient->watched = NULL;
     dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */

@@ -19,16 +19,16 @@
 #include "predict/answer_internal.h"
 
 /* All sites that need a backward pass: gradients, pattern_x_grad, relevance. */
-attn_site_set attn_gradient_sites(void);
+struct attn_site_set attn_gradient_sites(void);
 
 /* Those that a run has beside SITES. */
-attn_site_set attn_gradient_sites_of(attn_site_set sites);
+struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites);
 
 /* Whether a run of MODEL with the attention of LAYERS, which emits SITES, can have gradients:
  * ATTN_INVALID, with the reason, if not. */
 enum attn_status attn_gradient_check(const struct attn_model *model,
-                                     const struct attn_attention *layers, attn_site_set sites,
-                                     struct attn_error *err);
+                                     const struct attn_attention *layers,
+                                     struct attn_site_set sites, struct attn_error *err);
 
 /* Whether SELECTION holds any. */
 bool attn_gradient_is_wanted(const struct attn_selection *selection);

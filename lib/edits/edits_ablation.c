@@ -214,10 +214,10 @@ static void average(struct mean *mean)
 static enum attn_status select_tensors(const struct means *means, struct attn_selection *selection,
                                        struct attn_error *err)
 {
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < means->n; i++)
-        sites |= ATTN_SITE_BIT(means->items[i].edit->at.site);
+        attn_sites_add(&sites, means->items[i].edit->at.site);
     ATTN_TRY(attn_selection_set_sites(selection, sites, err));
     for (size_t i = 0; i < means->n; i++) {
         const struct attn_edit *edit = means->items[i].edit;

@@ -126,7 +126,7 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
         place->at.site = (enum attn_site)i;
         if (strlen(known) == size && memcmp(known, name, size) == 0)
             return attn_site_is_in_layer(place->at.site) == is_in_layer &&
-                   (attn_sites_derived() & ATTN_SITE_BIT(i)) == 0;
+                   !attn_sites_have(attn_sites_derived(), i);
     }
     return false;
 }
@@ -227,7 +227,7 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
         attn_site_layout(place->at.site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
 
     if (!attn_site_is_in_layer(place->at.site) ||
-        (attn_sites_derived() & ATTN_SITE_BIT(place->at.site)))
+        attn_sites_have(attn_sites_derived(), place->at.site))
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' is of no tensor of a layer that can be edited",
                               place->field, name.text);

@@ -43,6 +43,7 @@ static enum attn_status run(const struct attn_model *model, int layer, int head,
     struct attn_dims dims = attn_config_dims(attn_model_config(model), tokens->n);
     struct attn_selection *selection = NULL;
     struct attn_session *session = NULL;
+    struct attn_site_set sites;
     struct attn_trace trace = {.on_event = print_rows, .user = text};
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     options.n_max = tokens->n;
@@ -50,7 +51,9 @@ static enum attn_status run(const struct attn_model *model, int layer, int head,
 
     enum attn_status status = attn_selection_create(&dims, &selection, err);
     if (status == ATTN_OK)
-        status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err);
+        status = attn_sites_parse("pattern", &sites, err);
+    if (status == ATTN_OK)
+        status = attn_selection_set_sites(selection, sites, err);
     if (status == ATTN_OK)
         status = attn_selection_add_head(
             selection, &(struct attn_location){.layer = layer, .head = head}, err);

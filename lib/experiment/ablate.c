@@ -432,10 +432,10 @@ static enum attn_status watch(struct ablation *ablation, const struct attn_run *
     struct attn_trace trace = {NULL, take_rows, ablation};
     struct attn_selection *selection;
     enum attn_status status;
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < ablation->n_material; i++)
-        sites |= ATTN_SITE_BIT(ablation->material[i].site);
+        attn_sites_add(&sites, ablation->material[i].site);
     ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
     trace.selection = selection;
     status = attn_selection_set_sites(selection, sites, err);

@@ -418,10 +418,9 @@ static enum attn_status select_kept(struct align *align, const struct attn_dims 
 {
     const struct attn_config *config = align->frame.config;
     const bool is_hidden = align->kind == HIDDEN;
-    const attn_site_set vectors =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-        ATTN_SITE_BIT(config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
-                                                          : ATTN_SITE_RESID_POST);
+    const struct attn_site_set vectors = ATTN_SITES(
+        ATTN_SITE_RESID_PRE, config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
+                                                                 : ATTN_SITE_RESID_POST);
     char layers[48];
 
     snprintf(layers, sizeof layers, "%d-%d",
@@ -431,7 +430,7 @@ static enum attn_status select_kept(struct align *align, const struct attn_dims 
     align->kept = NULL;
     ATTN_TRY(attn_selection_create(dims, &align->kept, err));
     ATTN_TRY(attn_selection_set_sites(align->kept,
-                                      is_hidden ? vectors : ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+                                      is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN), err));
     ATTN_TRY(attn_selection_set_layers(align->kept, layers, err));
     if (!align->args->heads)
         return ATTN_OK;

@@ -222,12 +222,11 @@ const struct attn_question attn_question_attribute = {
 /* --- The run ---------------------------------------------------------------------------------- */
 
 /* Returns the sites from which z is computed: the values and the weights. */
-static attn_site_set pattern_sites(const struct logit_split *split)
+static struct attn_site_set pattern_sites(const struct logit_split *split)
 {
     const bool is_dropped = split->frame.run->attention.layers[0].dropout > 0;
 
-    return ATTN_SITE_BIT(ATTN_SITE_V) |
-           ATTN_SITE_BIT(is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
+    return ATTN_SITES(ATTN_SITE_V, is_dropped ? ATTN_SITE_PATTERN_DROPPED : ATTN_SITE_PATTERN);
 }
 
 /* Runs the model, records the rows of each part that the answer reads, and reads the model's
@@ -237,16 +236,16 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     struct attn_frame *frame = &split->frame;
     const struct attn_answer *answer = &split->answer;
     const bool by_token = split->args->by_token;
-    const attn_site_set sites =
-        ATTN_SITE_BIT(ATTN_SITE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-        ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT) |
-        ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
-        ATTN_SITE_BIT(ATTN_SITE_LN_FINAL) | (by_token ? pattern_sites(split) : 0);
+    const struct attn_site_set sites =
+        ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT,
+                   ATTN_SITE_MLP_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
+    const struct attn_site_set patterns =
+        by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
     struct attn_trial trial = attn_trial_of(frame->run);
 
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_frame_select(frame, sites, err));
+    ATTN_TRY(attn_frame_select(frame, attn_sites_join(sites, patterns), err));
     ATTN_TRY(attn_selection_add_queries(frame->selection, split->first, split->n, err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
@@ -268,14 +267,14 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 }
 
 /* Returns true if the run has an edit of one of SITES in LAYER. */
-static bool has_edit(const struct logit_split *split, attn_site_set sites, int layer)
+static bool has_edit(const struct logit_split *split, struct attn_site_set sites, int layer)
 {
     const struct attn_edit_list *edits = &split->frame.run->edits;
     bool is_edited = false;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
         is_edited =
-            is_edited || ((sites & ATTN_SITE_BIT(site)) != 0 &&
+            is_edited || (attn_sites_have(sites, site) &&
                           attn_edits_touch(edits->items, edits->n, (enum attn_site)site, layer));
     return is_edited;
 }
@@ -302,17 +301,16 @@ static bool begins_late(const struct logit_split *split)
 /* Returns an error for edits after which the logit is not the sum of the parts. */
 static enum attn_status check_edits(const struct logit_split *split, struct attn_error *err)
 {
-    const attn_site_set later =
-        ATTN_SITE_BIT(ATTN_SITE_LN_FINAL) | ATTN_SITE_BIT(ATTN_SITE_POOLED) |
-        ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) |
-        ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    const struct attn_site_set later =
+        ATTN_SITES(ATTN_SITE_LN_FINAL, ATTN_SITE_POOLED, ATTN_SITE_IMAGE_EMBED,
+                   ATTN_SITE_TEXT_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_LOGITS);
     const struct attn_edit_list *edits = &split->frame.run->edits;
     const bool by_token = split->args->by_token;
 
     for (size_t i = 0; i < edits->n; i++) {
         const enum attn_site site = edits->items[i].at.site;
 
-        if ((later & ATTN_SITE_BIT(site)) != 0)
+        if (attn_sites_have(later, site))
             return attn_error_set(
                 err, ATTN_INVALID,
                 "'%s' is edited, and a logit is the sum of what is written before "
@@ -411,7 +409,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "logits of this model are not split: a map is before its output matrix");
     if (split->args->by_token &&
-        (pattern_sites(split) & ~attn_selection_dims(frame->run->selection)->sites) != 0) {
+        !attn_sites_are_empty(attn_sites_without(
+            pattern_sites(split), attn_selection_dims(frame->run->selection)->sites))) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`by token` needs a pattern, and this attention has none");
     }
@@ -520,7 +519,7 @@ static enum attn_status find_gradient(struct logit_split *split, struct attn_err
     struct attn_derivative *derivative = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_derivative_select(run, ATTN_SITE_BIT(site), &wanted, err));
+    ATTN_TRY(attn_derivative_select(run, ATTN_SITES(site), &wanted, err));
     status = attn_selection_add_queries(wanted, split->first, split->n, err);
     if (status == ATTN_OK)
         status = attn_capture_create(wanted, &found, err);
@@ -641,9 +640,8 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
 static enum attn_status append_edit(struct logit_split *split, int layer, double written,
                                     struct attn_error *err)
 {
-    const attn_site_set sites =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_ATTN_OUT);
+    const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
+                                                  ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT);
     const size_t d = split->n * split->frame.config->d_model;
     const float *before = layer > 0            ? kept(split, ATTN_SITE_RESID_POST, layer - 1)
                           : begins_late(split) ? kept(split, ATTN_SITE_RESID_PRE, 0)

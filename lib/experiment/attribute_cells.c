@@ -223,11 +223,11 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 /* Records the outputs of MLPs in the forward pass, if the model has MLPs. */
 static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err)
 {
-    const attn_site_set site = ATTN_SITE_BIT(ATTN_SITE_MLP_OUT);
+    const struct attn_site_set site = ATTN_SITES(ATTN_SITE_MLP_OUT);
     const struct attn_config *config = a->frame.config;
     const size_t n = a->frame.run->text.n;
 
-    a->has_mlps = (attn_config_dims(config, n).sites & site) != 0;
+    a->has_mlps = attn_sites_meet(attn_config_dims(config, n).sites, site);
     if (!a->has_mlps)
         return ATTN_OK;
     a->mlps = attn_frame_alloc(&a->frame, config->n_layer * n, config->d_model * sizeof *a->mlps);
@@ -240,7 +240,7 @@ static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD);
+    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_GRAD);
     struct attribution *a = state;
     struct attn_derivative_options options = {.trace = &a->trace};
 
@@ -253,7 +253,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (is_of_causes(a))
         ATTN_TRY(attn_error_at(watch_mlps(a, err), ATTN_STAGE_MODEL, err));
     if (a->has_mlps) {
-        sites |= ATTN_SITE_BIT(ATTN_SITE_MLP_OUT_GRAD);
+        attn_sites_add(&sites, ATTN_SITE_MLP_OUT_GRAD);
         options.watched = &a->watched;
     }
     ATTN_TRY(attn_error_at(attn_derivative_select(a->frame.run, sites, &a->wanted, err),

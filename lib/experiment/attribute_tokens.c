@@ -132,12 +132,12 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     const enum attn_site wanted = is_relevance(a) ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
     struct attn_frame *frame = &a->frame;
 
-    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(wanted), &a->wanted, err));
+    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITES(wanted), &a->wanted, err));
     a->trace = (struct attn_trace){a->wanted, on_gradient, a};
     if (!is_relevance(a))
         return ATTN_OK;
-    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITE_BIT(relevance_site(a)), &frame->selection,
-                                    err));
+    ATTN_TRY(
+        attn_derivative_select(frame->run, ATTN_SITES(relevance_site(a)), &frame->selection, err));
     ATTN_TRY(attn_selection_set_layers(frame->selection, "-1", err));
     attn_answer_weigh_rows(&a->answer, a->weights);
     for (size_t i = 0; i < a->n_text; i++)
@@ -628,8 +628,9 @@ static enum attn_status check_metric(struct attribution *a, struct attn_error *e
         (!run->text.tokens.bytes || (run->source.n > 0 && !run->source.tokens.bytes)))
         return attn_error_set(err, ATTN_INVALID,
                               "words need the text of tokens, and these tokens have none");
-    ATTN_TRY(attn_gradient_check(run->model, run->attention.layers,
-                                 is_relevance(a) ? ATTN_SITE_BIT(relevance_site(a)) : 0, err));
+    ATTN_TRY(attn_gradient_check(
+        run->model, run->attention.layers,
+        is_relevance(a) ? ATTN_SITES(relevance_site(a)) : (struct attn_site_set){0}, err));
     if (!run->model->encoder && run->source.n > 0 && a->frame.config->d_source != a->d)
         return attn_error_set(err, ATTN_INVALID,
                               "rows of the source have %zu numbers, and embeddings %zu",

@@ -75,7 +75,7 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
 {
     const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
     size_t n = 0;
 
     if (!list != !array)
@@ -87,7 +87,7 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
     for (int site = 0; site < ATTN_N_SITE; site++) {
         const enum attn_site_layout layout = attn_site_layout((enum attn_site)site);
 
-        if ((sites & ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(sites, site))
             continue;
         n++;
         if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&

@@ -45,13 +45,13 @@ struct attn_derivative {
     float *gradient; /* [T + S, De] if X includes the source */
 };
 
-enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
+enum attn_status attn_derivative_select(const struct attn_run *run, struct attn_site_set sites,
                                         struct attn_selection **selection, struct attn_error *err)
 {
     struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_selection *made;
 
-    dims.sites |= sites;
+    attn_sites_extend(&dims.sites, sites);
     dims.encoder = NULL;
     ATTN_TRY(attn_selection_create(&dims, &made, err));
     ATTN_RETURN_MADE(attn_selection_set_sites(made, sites, err), selection, made,
@@ -102,15 +102,16 @@ static enum attn_status listen(struct attn_derivative *made,
     const struct attn_config *config = attn_model_config(run->model);
     const size_t n = run->source.n > run->text.n ? run->source.n : run->text.n;
     struct attn_dims dims = attn_config_dims(config, run->text.n);
-    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
 
     if (options->kept_bytes > 0 && attn_kept_layers_size(config, n) <= options->kept_bytes) {
         ATTN_TRY(attn_kept_layers_create(config, n, made->pool, &made->kept, err));
-        sites |= attn_selection_sites(attn_kept_layers_trace(made->kept)->selection);
+        attn_sites_extend(&sites,
+                          attn_selection_sites(attn_kept_layers_trace(made->kept)->selection));
     }
     made->watched = options->watched;
     if (made->watched)
-        sites |= attn_selection_sites(made->watched->selection);
+        attn_sites_extend(&sites, attn_selection_sites(made->watched->selection));
     dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));

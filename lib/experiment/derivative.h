@@ -20,7 +20,7 @@ struct attn_derivative;
 
 /* Selects SITES, gradients among them, at all layers, heads and positions of RUN. The caller owns
  * *selection. */
-enum attn_status attn_derivative_select(const struct attn_run *run, attn_site_set sites,
+enum attn_status attn_derivative_select(const struct attn_run *run, struct attn_site_set sites,
                                         struct attn_selection **selection, struct attn_error *err);
 
 /* Checks that the model of RUN has an embedding for each id of its text. Errors have the stage of

@@ -70,7 +70,8 @@ struct lens {
     const struct attn_lens_args *args;
     /* values are means over the queries, for many texts or items; otherwise each query has rows */
     bool is_mean;
-    attn_site_set sites; /* in addition to resid_pre of all layers and resid_post of the last */
+    struct attn_site_set
+        sites; /* in addition to resid_pre of all layers and resid_post of the last */
     struct attn_answer answer;
     size_t n_query, top;
     bool is_whole;   /* the model is a classifier that reads all rows at once */
@@ -188,11 +189,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
     const bool is_sum = config->norm_place == ATTN_NORM_SUM;
     const bool has_queries =
         request->selection.queries || (lens->frame.item && lens->frame.item->queries);
-    const attn_site_set allowed =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-        (is_sum ? ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
-                      ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)
-                : ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST));
+    const struct attn_site_set allowed =
+        is_sum ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                            ATTN_SITE_NORMALIZED_RESID_POST)
+               : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
 
     lens->args = lens->frame.args;
     lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
@@ -216,7 +216,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (request->selection.sites &&
         attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
-    if ((lens->sites & ~allowed) != 0)
+    if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
         return attn_error_set(err, ATTN_INVALID,
                               is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
                                        "normalized_resid_post of this model, not '%s'"
@@ -273,10 +273,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &lens->frame;
     const struct attn_config *config = frame->config;
     const struct attn_trial trial = attn_trial_of(frame->run);
-    const attn_site_set stream =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-        ATTN_SITE_BIT(attn_site_of_output(attn_selection_dims(frame->run->selection))) |
-        lens->sites;
+    const struct attn_site_set stream = attn_sites_join(
+        lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
+                                attn_site_of_output(attn_selection_dims(frame->run->selection))));
     const size_t n_vocab = config->n_vocab;
 
     lens->n_query = attn_selection_n_query(frame->run->selection);
@@ -286,8 +285,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                            attn_quote_string(frame->request.selection.queries).text, lens->n_query);
     }
     ATTN_TRY(find_answer(lens, err));
-    ATTN_TRY(attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITE_BIT(ATTN_SITE_Z) : stream,
-                               err));
+    ATTN_TRY(
+        attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream, err));
     if (!lens->is_whole)
         ATTN_TRY(
             attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
@@ -554,7 +553,7 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
             const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0};
             const float *rows = attn_capture_block(lens->frame.capture, sites[i], layer);
             const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
-                                 (lens->sites & ATTN_SITE_BIT(sites[i])) != 0 ||
+                                 attn_sites_have(lens->sites, sites[i]) ||
                                  (sites[i] == output && layer + 1 == n_layer);
 
             if (rows && is_read)

@@ -405,15 +405,15 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 static enum attn_status choose(struct summing *s, struct attn_error *err)
 {
     /* With the source's queries or keys no gradient is used, but the trace must select one. */
-    const attn_site_set gradient = s->is_swapped
-                                       ? ATTN_SITE_BIT(ATTN_SITE_RESID_POST_GRAD)
-                                       : attn_sites_gradients_of(ATTN_SITE_BIT(s->options.site));
+    const struct attn_site_set gradient =
+        s->is_swapped ? ATTN_SITES(ATTN_SITE_RESID_POST_GRAD)
+                      : attn_sites_gradients_of(ATTN_SITES(s->options.site));
     struct attn_dims dims = s->dims;
-    attn_site_set watched = 0;
+    struct attn_site_set watched = {0};
 
     for (size_t i = 0; i < s->n_store; i++)
-        watched |= ATTN_SITE_BIT(s->stores[i].site);
-    dims.sites |= gradient;
+        attn_sites_add(&watched, s->stores[i].site);
+    attn_sites_extend(&dims.sites, gradient);
     ATTN_TRY(attn_selection_create(&s->dims, &s->watched, err));
     ATTN_TRY(attn_selection_set_sites(s->watched, watched, err));
     ATTN_TRY(attn_selection_create(&dims, &s->wanted, err));

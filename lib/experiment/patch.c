@@ -537,7 +537,7 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
                                    .base_total = frame->trials.base.total,
                                    .replies = &patch->source_reply};
 
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITE_BIT(patch->site), err));
+    ATTN_TRY(attn_frame_select(frame, ATTN_SITES(patch->site), err));
     for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
         if (patch->parts[i].trial != ATTN_PART_UNTRIED)
             ATTN_TRY(attn_selection_add_block(frame->selection, patch->parts[i].layer,

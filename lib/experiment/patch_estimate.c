@@ -23,7 +23,7 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
     const struct attn_run *run = patch->frame.run;
 
     ATTN_TRY(attn_backward_check(run->model, run->attention.layers, ATTN_BACKWARD_PLAIN, err));
-    if ((attn_selection_dims(run->selection)->sites & ATTN_SITE_BIT(patch->site)) == 0)
+    if (!attn_sites_have(attn_selection_dims(run->selection)->sites, patch->site))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
                               attn_quote_string(attn_model_name(run->model)).text,
                               attn_site_name(patch->site));

@@ -158,7 +158,7 @@ static struct chosen_row find_row(const struct attn_selection *selection)
             chosen.at = at;
             chosen.n_head++;
         }
-    if (encoder && attn_selection_sites(encoder) != 0 && chosen.n_head > 0)
+    if (encoder && !attn_sites_are_empty(attn_selection_sites(encoder)) && chosen.n_head > 0)
         for (size_t layer = 0; layer < attn_selection_dims(encoder)->n_layer; layer++)
             chosen.n_head += attn_selection_n_head(encoder, (int)layer);
     for (size_t query = 0; query < dims->n_position; query++)
@@ -225,11 +225,12 @@ static enum attn_status select_row(struct attn_explainer *explainer,
     struct attn_dims seen = *attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
     const struct attn_selection *stack = find_stack(of_run);
-    attn_site_set wanted = attn_selection_sites(of_run);
+    struct attn_site_set wanted = attn_selection_sites(of_run);
     struct attn_selection *part;
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        wanted |= ATTN_SITE_BIT(sites[i]) & attn_selection_dims(stack)->sites;
+        if (attn_sites_have(attn_selection_dims(stack)->sites, sites[i]))
+            attn_sites_add(&wanted, sites[i]);
     seen.lacking = NULL; /* allows scores with and without rotation, whichever the model has */
     ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};

@@ -51,14 +51,14 @@ static enum attn_status check_attention(const struct attn_model *model,
 
     for (size_t layer = 0; layer < model->config.n_layer; layer++) {
         const struct attn_attention attention = find_attention(model, options, layer);
-        const attn_site_set given = attn_attention_sites(&attention);
+        const struct attn_site_set given = attn_attention_sites(&attention);
         const bool is_cross = model->config.is_cross[layer];
 
         ATTN_TRY(attn_attention_check(&attention, is_cross, err));
         ATTN_TRY(attn_attention_check_keys(&attention,
                                            is_cross ? options->n_source : options->n_max, err));
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && trace; site++)
-            if ((given & ATTN_SITE_BIT(site)) == 0 &&
+            if (!attn_sites_have(given, site) &&
                 attn_selection_wants_block(trace->selection, (enum attn_site)site, (int)layer))
                 return attn_error_set(err, ATTN_INVALID, "'%s' attention of layer %zu has no '%s'",
                                       attn_attention_kind_name(attention.kind), layer,
@@ -94,7 +94,7 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
                                     const struct attn_dims *dims, struct attn_error *err)
 {
     const struct attn_dims *wanted;
-    attn_site_set sites;
+    struct attn_site_set sites;
 
     if (!attn_trace_is_given(trace, err))
         return ATTN_INVALID;
@@ -108,11 +108,12 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
         wanted->d_projected != dims->d_projected || wanted->is_pooled != dims->is_pooled ||
         wanted->d_pooled != dims->d_pooled || wanted->n_front != dims->n_front ||
         wanted->n_rank < dims->n_rank || wanted->n_source > dims->n_source ||
-        (sites & ~dims->sites & ~attn_sites_derived()) != 0)
+        !attn_sites_are_empty(
+            attn_sites_without(sites, attn_sites_join(dims->sites, attn_sites_derived()))))
         return attn_error_set(err, ATTN_INVALID,
                               "the selection was made for another model than '%s'",
                               attn_quote_string(model->name).text);
-    if ((sites & attn_sites_derived()) != 0)
+    if (attn_sites_meet(sites, attn_sites_derived()))
         return attn_error_set(err, ATTN_INVALID,
                               "derived sites are selected, and only a run has them, not a session");
     return ATTN_OK;
@@ -199,13 +200,14 @@ static enum attn_status check_options(const struct attn_model *model,
 static bool needs_projection(const struct attn_forward *f)
 {
     const bool is_read = f->model->config.pooling == ATTN_POOLING_PROJECTED;
-    attn_site_set sites = f->trace ? attn_selection_sites(f->trace->selection) : 0;
+    struct attn_site_set sites =
+        f->trace ? attn_selection_sites(f->trace->selection) : (struct attn_site_set){0};
 
     if (f->has_logits)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
-    return (sites & (ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) |
-                     ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED))) != 0 ||
-           (is_read && (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0);
+        attn_sites_add(&sites, ATTN_SITE_LOGITS);
+    return attn_sites_meet(sites, ATTN_SITES(ATTN_SITE_TEXT_EMBED, ATTN_SITE_IMAGE_EMBED,
+                                             ATTN_SITE_SENTENCE_EMBED)) ||
+           (is_read && attn_sites_have(sites, ATTN_SITE_LOGITS));
 }
 
 /* Returns the forward pass of SESSION, without buffers and the gemm engine. */

@@ -42,13 +42,13 @@ static struct attn_head_shape turned_shape(const struct attn_head_shape *shape)
 
 /* --- Memory ----------------------------------------------------------------------------------- */
 
-attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer)
+struct attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer)
 {
-    attn_site_set watched = 0;
+    struct attn_site_set watched = {0};
 
     for (size_t i = 0; i < N_WATCHED_SITE; i++)
         if (attn_selection_wants_block(selection, watched_sites[i], layer))
-            watched |= ATTN_SITE_BIT(watched_sites[i]);
+            attn_sites_add(&watched, watched_sites[i]);
     return watched;
 }
 
@@ -636,10 +636,10 @@ static float *find_matrix(const struct wave *wave, size_t site, size_t index)
     const struct attn_heads_back *heads = wave->heads;
     size_t before = 0; /* number of matrices of earlier sites */
 
-    if (!wave->is_watched || !(heads->watched & ATTN_SITE_BIT(watched_sites[site])))
+    if (!wave->is_watched || !attn_sites_have(heads->watched, watched_sites[site]))
         return NULL;
     for (size_t i = 0; i < site; i++)
-        before += (heads->watched & ATTN_SITE_BIT(watched_sites[i])) != 0;
+        before += attn_sites_have(heads->watched, watched_sites[i]);
     return heads->memory->watched + (before * wave->n_head + index) * wave->n_row * heads->n_key;
 }
 
@@ -732,7 +732,7 @@ static void emit_wave(const struct wave *wave)
 static void run_wave(struct wave *wave)
 {
     const struct attn_heads_back *heads = wave->heads;
-    const size_t n_matrix = wave->n_head * (size_t)__builtin_popcountll((uint64_t)heads->watched);
+    const size_t n_matrix = wave->n_head * attn_sites_count(heads->watched);
     size_t *n_blank = &heads->memory->n_blank;
 
     if (wave->n_head == 0 || heads->is_stopped(heads->context))
@@ -751,7 +751,7 @@ static void run_wave(struct wave *wave)
 static void run_watched(const struct attn_heads_back *heads, const struct attn_layer_feed *feed,
                         const int *list, size_t n_head)
 {
-    const size_t n_matrix = (size_t)__builtin_popcountll((uint64_t)heads->watched), n = heads->n;
+    const size_t n_matrix = attn_sites_count(heads->watched), n = heads->n;
     const size_t n_thread = (size_t)attn_pool_n_thread(heads->pool);
     /* Number of rows that fit. */
     const size_t n_fit = heads->memory->n_watched / n_matrix / heads->n_key;
@@ -773,7 +773,7 @@ static void run_watched(const struct attn_heads_back *heads, const struct attn_l
 
 static bool is_watched(const struct attn_heads_back *heads, int head)
 {
-    return heads->watched != 0 &&
+    return !attn_sites_are_empty(heads->watched) &&
            attn_selection_has_block_head(heads->selection, heads->layer, head);
 }
 

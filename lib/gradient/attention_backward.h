@@ -101,7 +101,7 @@ struct attn_heads_back {
 
     /* The watched matrices: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
      * pattern itself as in the forward pass. Events come head by head. */
-    attn_site_set watched;
+    struct attn_site_set watched;
     const struct attn_heads_swap *swap;     /* or NULL */
     const struct attn_selection *selection; /* the heads whose matrices are watched */
     const int32_t *key_mask;                /* [n_key] 0 masks a key; NULL: no key is masked */
@@ -111,7 +111,7 @@ struct attn_heads_back {
 };
 
 /* Returns the sites for `watched`: those that SELECTION selects in LAYER. */
-attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer);
+struct attn_site_set attn_heads_back_watched(const struct attn_selection *selection, int layer);
 
 void attn_heads_back_run(struct attn_heads_back *heads);
 

@@ -122,21 +122,22 @@ static enum attn_status select_recomputed(struct attn_backward *b, const struct 
                                           size_t n_goal, struct attn_error *err)
 {
     const struct attn_config *config = &b->model->config;
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     b->last_computed = config->d_mlp == 0      ? ATTN_SITE_Z
                        : config->has_gated_mlp ? ATTN_SITE_MLP_PRE_LINEAR
                                                : ATTN_SITE_MLP_PRE;
     if (config->d_mlp > 0)
-        sites = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE);
+        sites = ATTN_SITES(ATTN_SITE_MLP_PRE);
     if (attn_config_reads_raw_qk(config))
-        sites |= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
+        attn_sites_extend(&sites, ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K));
     if (config->norm_place == ATTN_NORM_SUM || config->n_expert > 0)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_MID);
+        attn_sites_add(&sites, ATTN_SITE_RESID_MID);
     if (n_goal == 0) /* the pass is for attn_backward_feed */
-        sites |= ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
-                 ATTN_SITE_BIT(final_site(b, dims));
-    sites = (sites | ATTN_SITE_BIT(b->last_computed)) & dims->sites;
+        attn_sites_extend(
+            &sites, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST, final_site(b, dims)));
+    attn_sites_add(&sites, b->last_computed);
+    sites = attn_sites_common(sites, dims->sites);
     ATTN_TRY(attn_selection_create(dims, &b->computed, err));
     return attn_selection_set_sites(b->computed, sites, err);
 }
@@ -155,9 +156,10 @@ static size_t n_watched_matrix(const struct attn_backward *b)
     size_t most = 0;
 
     for (int layer = 0; layer < (int)b->f->dims.n_layer; layer++) {
-        const attn_site_set watched = attn_heads_back_watched(selection, layer);
-        const size_t n = (size_t)__builtin_popcountll((uint64_t)watched) *
-                         (watched != 0 ? attn_selection_n_head(selection, layer) : 0);
+        const struct attn_site_set watched = attn_heads_back_watched(selection, layer);
+        const size_t n =
+            attn_sites_count(watched) *
+            (!attn_sites_are_empty(watched) ? attn_selection_n_head(selection, layer) : 0);
 
         most = n > most ? n : most;
     }
@@ -329,7 +331,7 @@ static int last_layer(const struct attn_backward *b)
 {
     const struct attn_selection *selection = b->asked_by->selection;
     const int n_layer = (int)b->f->dims.n_layer;
-    const attn_site_set derived = attn_sites_derived();
+    const struct attn_site_set derived = attn_sites_derived();
 
     if (b->swaps || attn_selection_wants_block(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER))
         return 0;
@@ -337,7 +339,7 @@ static int last_layer(const struct attn_backward *b)
         if (b->needs_source && b->model->config.is_cross[layer])
             return layer;
         for (int site = 0; site < ATTN_N_SITE; site++)
-            if ((derived & ATTN_SITE_BIT(site)) != 0 && attn_site_is_in_layer(site) &&
+            if (attn_sites_have(derived, site) && attn_site_is_in_layer(site) &&
                 attn_selection_wants_block(selection, site, layer))
                 return layer;
     }

@@ -69,7 +69,8 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
                      attn_selection_wants_block(selection, ATTN_SITE_EMBED_GRAD, ATTN_NO_LAYER);
 
     if (last == ATTN_SITE_Z_GRAD)
-        is_wanted = is_wanted || b->swaps || attn_heads_back_watched(selection, b->layer) != 0;
+        is_wanted = is_wanted || b->swaps ||
+                    !attn_sites_are_empty(attn_heads_back_watched(selection, b->layer));
     /* In the order of the forward pass. */
     for (int site = ATTN_SITE_RESID_PRE_GRAD; site < (int)last; site++)
         is_wanted = is_wanted || wants(b, (enum attn_site)site);

@@ -19,28 +19,28 @@ struct attn_kept_layers {
     float *rows; /* [n_layer][n_layer_float] owns */
 };
 
-static attn_site_set kept_sites(const struct attn_config *config)
+static struct attn_site_set kept_sites(const struct attn_config *config)
 {
-    const attn_site_set raw = ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K);
-    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const struct attn_site_set raw = ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K);
+    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_V, ATTN_SITE_Z);
 
     if (config->positions == ATTN_POSITIONS_ROTARY)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
+        attn_sites_extend(&sites, ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K));
     if (config->positions != ATTN_POSITIONS_ROTARY || attn_config_reads_raw_qk(config))
-        sites |= raw;
-    return sites | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
-           ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR);
+        attn_sites_extend(&sites, raw);
+    return attn_sites_join(
+        sites, ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR));
 }
 
 /* Computes the widths and offsets of the sites. Returns the floats per row of a layer. */
-static size_t lay_out(const struct attn_dims *dims, attn_site_set sites, size_t width[ATTN_N_SITE],
-                      size_t begin[ATTN_N_SITE])
+static size_t lay_out(const struct attn_dims *dims, struct attn_site_set sites,
+                      size_t width[ATTN_N_SITE], size_t begin[ATTN_N_SITE])
 {
     size_t n = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        const bool is_kept = (sites & dims->sites & ATTN_SITE_BIT(i)) != 0;
+        const bool is_kept = attn_sites_have(attn_sites_common(sites, dims->sites), i);
 
         begin[i] = n;
         width[i] = is_kept ? attn_site_n_head(site, dims) * attn_site_width(site, dims) : 0;
@@ -75,7 +75,7 @@ static enum attn_status build(struct attn_kept_layers *kept, const struct attn_c
                               struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(config, kept->n);
-    const attn_site_set sites = kept_sites(config) & dims.sites;
+    const struct attn_site_set sites = attn_sites_common(kept_sites(config), dims.sites);
 
     dims.n_source = attn_config_has_cross(config) ? kept->n : 0;
     /* Factors of scores may be stored in rot_q and rot_k even in layers without rotation. */

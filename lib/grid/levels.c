@@ -114,16 +114,18 @@ static size_t pooled(size_t n, size_t limit)
     return n == 0 ? 1 : (n - 1) / limit + 1;
 }
 
-attn_site_set attn_levels_sites(const struct attn_writer *writer)
+struct attn_site_set attn_levels_sites(const struct attn_writer *writer)
 {
-    const attn_site_set selected = attn_selection_sites(writer->labels.selection);
-    const attn_site_set named = writer->options.picture->sites & selected;
-    const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN) & selected;
-    const attn_site_set lowrank = ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) & selected;
+    const struct attn_site_set selected = attn_selection_sites(writer->labels.selection);
+    const struct attn_site_set named = attn_sites_common(writer->options.picture->sites, selected);
 
-    if (named) /* the named sites and their gradients */
-        return named | (attn_sites_gradients_of(named) & selected);
-    return pattern ? pattern : lowrank ? lowrank : selected;
+    if (!attn_sites_are_empty(named)) /* the named sites and their gradients */
+        return attn_sites_join(named, attn_sites_common(attn_sites_gradients_of(named), selected));
+    if (attn_sites_have(selected, ATTN_SITE_PATTERN))
+        return ATTN_SITES(ATTN_SITE_PATTERN);
+    return attn_sites_have(selected, ATTN_SITE_PATTERN_LOWRANK)
+               ? ATTN_SITES(ATTN_SITE_PATTERN_LOWRANK)
+               : selected;
 }
 
 /* Lists the matrices. Called twice: while levels->items is NULL, it only counts them. */
@@ -135,7 +137,7 @@ static void add_matrices(struct attn_levels *levels)
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
         const struct attn_extent extent = attn_writer_extent(writer, &at.at);
         const bool has_heads = attn_site_has_heads(at.at.site);
-        const bool is_kept = (levels->sites & ATTN_SITE_BIT(at.at.site)) != 0;
+        const bool is_kept = attn_sites_have(levels->sites, at.at.site);
         int head = has_heads ? -1 : ATTN_ALL_HEADS;
 
         levels->first_of_slot[attn_writer_slot(writer, &at.at)] = is_kept ? levels->n : SIZE_MAX;
@@ -166,7 +168,7 @@ static enum attn_status list_matrices(struct attn_levels *levels, struct attn_er
     return ATTN_OK;
 }
 
-enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
+enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err)
 {
     struct attn_levels *made;

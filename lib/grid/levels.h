@@ -40,7 +40,7 @@ struct attn_level_matrix {
 /* Matrices of a run, in the order of the events: layer, site, head. */
 struct attn_levels {
     struct attn_writer *writer; /* borrowed */
-    attn_site_set sites;
+    struct attn_site_set sites;
     struct attn_level_matrix *items; /* [n] owns */
     size_t n;
     /* [n_slot] owns; index of a site's first matrix; SIZE_MAX: not selected */
@@ -52,10 +52,10 @@ struct attn_levels {
 
 /* Returns the sites to draw: those named in the picture options with their selected gradients; by
  * default patterns, or without patterns all selected sites. */
-attn_site_set attn_levels_sites(const struct attn_writer *writer);
+struct attn_site_set attn_levels_sites(const struct attn_writer *writer);
 
-/* Lists the selected matrices of SITES, a set of ATTN_SITE_BIT. The caller frees *LEVELS. */
-enum attn_status attn_levels_create(struct attn_writer *writer, attn_site_set sites,
+/* Lists the selected matrices of SITES. The caller frees *LEVELS. */
+enum attn_status attn_levels_create(struct attn_writer *writer, struct attn_site_set sites,
                                     struct attn_levels **levels, struct attn_error *err);
 
 /* Pools matrices to at most MOST_ROWS x MOST_COLUMNS cells, each at least 1. Call before the first

@@ -131,14 +131,16 @@ static enum attn_status select_tensors(const struct attn_dims *dims, const struc
                                        const struct keeping *keeping,
                                        struct attn_selection **chosen, struct attn_error *err)
 {
-    attn_site_set sites = keeping->rows ? ATTN_SITE_BIT(keeping->site) : 0;
+    struct attn_site_set sites =
+        keeping->rows ? ATTN_SITES(keeping->site) : (struct attn_site_set){0};
 
     ATTN_TRY(attn_selection_create(dims, chosen, err));
     if (trace)
-        sites |= attn_selection_sites(trace->selection) &
-                 dims->sites; /* the other sites are derived, not computed by the encoder */
+        /* the other sites are derived, not computed by the encoder */
+        attn_sites_extend(&sites,
+                          attn_sites_common(attn_selection_sites(trace->selection), dims->sites));
     attn_selection_clear_sites(*chosen);
-    return sites == 0 ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
+    return attn_sites_are_empty(sites) ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
 }
 
 struct attn_sequence attn_encoder_input(const struct attn_sequence *source)

@@ -385,7 +385,7 @@ static enum attn_status embed_pixels(const struct attn_sequence *sequence,
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.trace = &trace;
     options.cancel = sequence->cancel;
-    status = attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_EMBED), err);
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK)
         status = attn_session_create(model, &options, &session, err);
     if (status == ATTN_OK)

@@ -259,7 +259,7 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
         const enum attn_site site = (enum attn_site)i;
         const size_t n = attn_site_is_in_layer(site) ? dims->n_layer : 1;
 
-        if ((dims->sites & ATTN_SITE_BIT(i)) == 0)
+        if (!attn_sites_have(dims->sites, i))
             continue;
         for (size_t layer = 0; layer < n; layer++) {
             size_t shape[3];

@@ -581,7 +581,7 @@ static enum attn_status find_sites(struct filling *to, const struct attn_selecti
         const int rank = attn_selection_block_shape(all, site, 0, shape);
         bool is_same = true;
 
-        if ((dims->sites & ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(dims->sites, site))
             continue;
         for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
             attn_selection_block_shape(all, site, (int)layer, other);

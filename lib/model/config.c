@@ -152,9 +152,8 @@ bool attn_config_has_cross(const struct attn_config *config)
 /* --- sites and sizes -------------------------------------------------------------------------- */
 
 /* Returns the sites that the model lacks. */
-static attn_site_set find_lacking(const struct attn_config *config)
+static struct attn_site_set find_lacking(const struct attn_config *config)
 {
-#define BIT(id) ATTN_SITE_BIT(ATTN_SITE_##id)
     const bool is_joined =
         config->has_out_proj || config->n_head * config->d_value == config->d_model;
     const bool is_vocabulary = config->task == ATTN_TASK_VOCABULARY;
@@ -165,39 +164,44 @@ static attn_site_set find_lacking(const struct attn_config *config)
     const bool is_of_sound = config->is_encoder && config->stack.n_mel > 0;
     const struct {
         bool has;
-        attn_site_set sites;
+        struct attn_site_set sites;
     } rows[] = {
-        {config->is_sentence, BIT(SENTENCE_EMBED)},
-        {!config->is_sentence && is_projected && !is_image, BIT(TEXT_EMBED)},
-        {is_projected && is_image, BIT(IMAGE_EMBED)},
-        {config->d_out == config->d_model && is_joined, BIT(RESID_POST)},
-        {is_joined, BIT(ATTN_OUT)},
-        {config->positions == ATTN_POSITIONS_ROTARY, BIT(ROT_Q) | BIT(ROT_K)},
-        {config->d_mlp > 0, BIT(RESID_MID) | BIT(MLP_PRE) | BIT(MLP_POST) | BIT(MLP_OUT)},
-        {config->d_mlp > 0 && config->has_gated_mlp, BIT(MLP_PRE_LINEAR)},
-        {!config->has_parallel_residual, BIT(RESID_MID)},
+        {config->is_sentence, ATTN_SITES(ATTN_SITE_SENTENCE_EMBED)},
+        {!config->is_sentence && is_projected && !is_image, ATTN_SITES(ATTN_SITE_TEXT_EMBED)},
+        {is_projected && is_image, ATTN_SITES(ATTN_SITE_IMAGE_EMBED)},
+        {config->d_out == config->d_model && is_joined, ATTN_SITES(ATTN_SITE_RESID_POST)},
+        {is_joined, ATTN_SITES(ATTN_SITE_ATTN_OUT)},
+        {config->positions == ATTN_POSITIONS_ROTARY, ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K)},
+        {config->d_mlp > 0,
+         ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_POST, ATTN_SITE_MLP_OUT)},
+        {config->d_mlp > 0 && config->has_gated_mlp, ATTN_SITES(ATTN_SITE_MLP_PRE_LINEAR)},
+        {!config->has_parallel_residual, ATTN_SITES(ATTN_SITE_RESID_MID)},
         {config->norm_place == ATTN_NORM_SUM,
-         BIT(NORMALIZED_RESID_MID) | BIT(NORMALIZED_RESID_POST)},
-        {config->head_act_fn && is_vocabulary, BIT(MLM_HEAD)},
-        {has_pooled, BIT(POOLED)},
-        {config->has_final_norm, BIT(LN_FINAL)},
-        {config->output != ATTN_OUTPUT_NONE, BIT(LOGITS)},
-        {!is_of_sound, BIT(EMBED)},
-        {config->n_expert > 0, BIT(ROUTER_LOGITS) | BIT(EXPERT_WEIGHTS) | BIT(EXPERT_INDICES)},
-        {config->d_shared_expert > 0, BIT(SHARED_OUT)},
-        {config->has_sinks, BIT(SINK)},
+         ATTN_SITES(ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_NORMALIZED_RESID_POST)},
+        {config->head_act_fn && is_vocabulary, ATTN_SITES(ATTN_SITE_MLM_HEAD)},
+        {has_pooled, ATTN_SITES(ATTN_SITE_POOLED)},
+        {config->has_final_norm, ATTN_SITES(ATTN_SITE_LN_FINAL)},
+        {config->output != ATTN_OUTPUT_NONE, ATTN_SITES(ATTN_SITE_LOGITS)},
+        {!is_of_sound, ATTN_SITES(ATTN_SITE_EMBED)},
+        {config->n_expert > 0,
+         ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES)},
+        {config->d_shared_expert > 0, ATTN_SITES(ATTN_SITE_SHARED_OUT)},
+        {config->has_sinks, ATTN_SITES(ATTN_SITE_SINK)},
+        {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
     /* Trap: factors of scores are stored in ROT_Q and ROT_K, even if no layer has rotary positions.
      */
-    attn_site_set in_none = config->n_layer > 0 ? ~(BIT(ROT_Q) | BIT(ROT_K)) : 0;
-    attn_site_set lacking = BIT(PATTERN_DROPPED) | BIT(PATTERN_LOWRANK) | attn_sites_derived();
+    const struct attn_site_set turned = ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
+    struct attn_site_set in_none = {0};
+    struct attn_site_set lacking = attn_sites_derived();
 
-#undef BIT
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        lacking |= rows[i].has ? 0 : rows[i].sites;
-    for (size_t layer = 0; layer < config->n_layer; layer++)
-        in_none &= config->lacking ? config->lacking[layer] : 0;
-    return lacking | in_none;
+        if (!rows[i].has)
+            attn_sites_extend(&lacking, rows[i].sites);
+    for (size_t layer = 0; layer < config->n_layer && config->lacking; layer++)
+        in_none = layer == 0 ? attn_sites_without(config->lacking[0], turned)
+                             : attn_sites_common(in_none, config->lacking[layer]);
+    return attn_sites_join(lacking, in_none);
 }
 
 struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position)
@@ -228,7 +232,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .lacking = config->lacking,
         .n_expert = config->n_expert,
         .n_expert_used = config->n_expert_used,
-        .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~find_lacking(config),
+        .sites = attn_sites_without(attn_sites_all(), find_lacking(config)),
     };
 }
 
@@ -417,17 +421,17 @@ enum attn_status attn_config_allocate_layers(struct attn_config *config,
     return ATTN_OK;
 }
 
-void attn_config_lack(struct attn_config_layers *layers, size_t layer, attn_site_set sites)
+void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct attn_site_set sites)
 {
-    layers->lacking[layer] |= sites | attn_sites_gradients_of(sites);
+    attn_sites_extend(&layers->lacking[layer],
+                      attn_sites_join(sites, attn_sites_gradients_of(sites)));
 }
 
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers)
 {
-    const attn_site_set after_mid =
-        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) | ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
-        ATTN_SITE_BIT(ATTN_SITE_MLP_POST) | ATTN_SITE_BIT(ATTN_SITE_MLP_OUT) |
-        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST);
+    const struct attn_site_set after_mid =
+        ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_MLP_POST,
+                   ATTN_SITE_MLP_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_NORMALIZED_RESID_POST);
 
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         layers->is_cross[layer] = layer % 2 == 1;

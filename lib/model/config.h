@@ -106,7 +106,7 @@ struct attn_config {
     struct attn_stack_config stack; /* for a model with an encoder and a decoder */
     bool has_output_map;            /* a map from d_model to d_embed before the output matrix */
     /* [n_layer] sites that a layer lacks although other layers have them. */
-    const attn_site_set *lacking;
+    const struct attn_site_set *lacking;
     /* A mixture of experts instead of the MLP: for each token, a router chooses n_expert_used of
      * n_expert MLPs, whose weighted outputs are added. */
     size_t n_expert, n_expert_used; /* 0: no mixture */

@@ -3,6 +3,7 @@
 #include "model/config_internal.h"
 
 #include "base/escape.h"
+#include "trace/site_set.h"
 
 #include <math.h>
 #include <string.h>
@@ -353,7 +354,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
         return read_layer_types(json, windows.width, config, layers, err);
     for (size_t i = windows.first; i < config->n_layer && windows.width > 0; i++)
         if (is_of_unturned
-                ? layers->lacking[i] != 0
+                ? !attn_sites_are_empty(layers->lacking[i])
                 : windows.full_every == 0 || (i + !windows.is_centered) % windows.full_every != 0)
             attn_config_set_window(&layers->attention[i], windows.width);
     return ATTN_OK;

@@ -30,12 +30,12 @@ struct attn_config_layers {
     struct attn_rope *rope;           /* owns; [n_layer] */
     float *divisors; /* owns; divisors of rotary frequencies, or the frequencies themselves if the
                         file has them; or NULL */
-    struct attn_score_bias *bias; /* owns; the bias of scores that all layers share, or NULL */
-    uint16_t *buckets;            /* owns; the bucket of each distance, for that bias; or NULL */
-    attn_site_set *lacking;       /* owns; [n_layer] */
-    bool *is_dense;               /* owns; [n_layer] */
-    const char **labels;          /* owns; [n_vocab] labels of a classifier, or NULL */
-    char *label_text;             /* owns; the text that they point to */
+    struct attn_score_bias *bias;  /* owns; the bias of scores that all layers share, or NULL */
+    uint16_t *buckets;             /* owns; the bucket of each distance, for that bias; or NULL */
+    struct attn_site_set *lacking; /* owns; [n_layer] */
+    bool *is_dense;                /* owns; [n_layer] */
+    const char **labels;           /* owns; [n_vocab] labels of a classifier, or NULL */
+    char *label_text;              /* owns; the text that they point to */
 };
 
 /* Allocates the lists of CONFIG, whose n_layer must be set. Initially no layer reads a source, each
@@ -77,7 +77,7 @@ static inline bool attn_config_has_mlp(const struct attn_config *config, size_t 
 }
 
 /* Records that LAYER lacks SITES and their gradients. */
-void attn_config_lack(struct attn_config_layers *layers, size_t layer, attn_site_set sites);
+void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct attn_site_set sites);
 
 /* Makes each second layer of CONFIG attend to the source; the layers between have no MLP. */
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers);

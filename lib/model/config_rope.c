@@ -5,11 +5,15 @@
 #include "base/elementary.h"
 #include "base/escape.h"
 #include "base/memory.h"
+#include "trace/site_set.h"
 
 #include <math.h>
 #include <string.h>
 
-static const attn_site_set turned = ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K);
+static struct attn_site_set turned(void)
+{
+    return ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
+}
 static const double max_number = 1e30; /* limit that keeps all frequencies above 0 in float32 */
 
 /* Where the rotary positions of some layers are read from. */
@@ -319,7 +323,7 @@ enum attn_status attn_config_read_unturned(ATTN_CONFIG_ARGS)
         ATTN_TRY(read_numbers(json, root, "no_rope_layers", config->n_layer, turns, err));
     for (size_t layer = 0; layer < config->n_layer; layer++)
         if (turns[layer] == 0)
-            attn_config_lack(layers, layer, turned);
+            attn_config_lack(layers, layer, turned());
     return ATTN_OK;
 }
 
@@ -370,8 +374,8 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
         const bool is_window = layers->attention[layer].kind == ATTN_ATTENTION_WINDOW;
 
         if (form->unturned == ATTN_UNTURNED_FULL && !is_window && !is_null(root, "sliding_window"))
-            attn_config_lack(layers, layer, turned);
-        if ((layers->lacking[layer] & turned) == 0)
+            attn_config_lack(layers, layer, turned());
+        if (!attn_sites_meet(layers->lacking[layer], turned()))
             layers->rope[layer] = ropes[is_nested && is_window];
         layers->rope[layer].turns_neighbours = form->turns_neighbours;
     }

@@ -658,14 +658,15 @@ static enum attn_status open_page(struct attn_writer *writer, struct attn_error 
 {
     struct attn_page *w = (struct attn_page *)writer;
     const enum attn_figure figure = writer->options.picture->figure;
-    const attn_site_set sites = attn_selection_sites(writer->labels.selection);
+    const struct attn_site_set sites = attn_selection_sites(writer->labels.selection);
 
     if (writer->options.table) {
         ATTN_TRY(attn_page_experiment_init(&w->experiment, writer->options.table,
                                            writer->options.table_picture, writer->options.picture,
                                            err));
         w->has_experiment = true;
-    } else if (figure == ATTN_FIGURE_POINTS || sites == ATTN_SITE_BIT(ATTN_SITE_CONTACTS) ||
+    } else if (figure == ATTN_FIGURE_POINTS ||
+               attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_CONTACTS)) ||
                (figure == ATTN_FIGURE_PATCHES &&
                 (writer->options.picture->n_patch_row > 0 || !writer->labels.backdrop))) {
         if (is_comparison(w))

@@ -21,7 +21,7 @@ BINDING, PROGRAM, LAYOUT = "lib/python/attn/binding.py", "tests/install/layout.c
 BASE = {"void": None, "char": "c_char", "_Bool": "c_bool", "int": "c_int", "unsigned": "c_uint",
         "unsigned char": "c_ubyte", "float": "c_float", "double": "c_double", "size_t": "c_size_t",
         "uint8_t": "c_ubyte", "int32_t": "c_int32", "uint32_t": "c_uint32", "uint16_t": "c_uint16", "int64_t": "c_int64",
-        "uint64_t": "c_uint64", "sig_atomic_t": "c_int", "attn_site_set": "attn_site_set"}
+        "uint64_t": "c_uint64", "sig_atomic_t": "c_int"}
 
 
 def preprocess(text, *flags):
@@ -179,10 +179,6 @@ def binding(header):
              "                    c_int32, c_int64, c_size_t, c_ubyte, c_uint, c_uint16, c_uint32, c_uint64, c_void_p,",
              "                    sizeof)", "", f"ATTN_ABI = {header.abi}", ""]
     lines += [f"{name} = {value}" for name, value in header.constants.items()]
-    lines += ["", "", "class attn_site_set(Structure):",
-              '    """The two halves of an unsigned __int128, which ctypes lacks."""',
-              '    _fields_ = [("low", c_uint64), ("high", c_uint64)]', "",
-              "    def __contains__(self, site):", "        return bool((self.low | self.high << 64) >> site & 1)"]
     lines += [f"\n\nclass {name}(Structure):\n    pass" for name in header.structs]
     lines += ["", ""]
     for name, (result, arguments) in header.callbacks.items():

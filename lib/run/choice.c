@@ -15,7 +15,7 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
 {
     const bool has_pairs = attn_selection_dims(selection)->has_pairs;
     enum attn_status status = ATTN_OK;
-    attn_site_set all, sites;
+    struct attn_site_set all, sites;
     char *copy, *rest;
 
     ATTN_TRY(attn_sites_parse(list, &all, err));
@@ -59,7 +59,7 @@ static enum attn_status narrow(struct attn_selection *selection,
                                const struct attn_request_selection *given, struct attn_error *err)
 {
     attn_selection_drop_sites(selection);
-    if (attn_selection_sites(selection) != 0)
+    if (!attn_sites_are_empty(attn_selection_sites(selection)))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "layers '%s', heads '%s' and the chosen sites have nothing in common",

@@ -301,10 +301,11 @@ static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORE
 enum { N_MATRIX_SITE = sizeof(matrix_sites) / sizeof(matrix_sites[0]) };
 
 /* Returns the first of SITES that ATTENTION cannot compute; ATTN_N_SITE if it can compute all. */
-static enum attn_site find_lacking(const struct attn_attention *attention, attn_site_set sites)
+static enum attn_site find_lacking(const struct attn_attention *attention,
+                                   struct attn_site_set sites)
 {
     for (size_t i = 0; i < N_MATRIX_SITE; i++)
-        if ((sites & ATTN_SITE_BIT(matrix_sites[i])) &&
+        if (attn_sites_have(sites, matrix_sites[i]) &&
             attn_attention_gives(attention, matrix_sites[i]) == ATTN_GIVES_NOT)
             return matrix_sites[i];
     return ATTN_N_SITE;
@@ -314,7 +315,7 @@ static void note_left_out(const struct attn_attention *attention, struct attn_no
 {
     const char *kind = attn_attention_kind_name(attention->kind);
 
-    if (find_lacking(attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
+    if (find_lacking(attention, ATTN_SITES(ATTN_SITE_PATTERN)) == ATTN_N_SITE)
         return;
     if (attn_attention_gives(attention, ATTN_SITE_PATTERN_LOWRANK) != ATTN_GIVES_NOT)
         attn_note(notes.on_note, notes.user, ATTN_NOTE_NO_PATTERN,
@@ -345,7 +346,7 @@ static enum attn_status check_sites(const struct attn_attention *attention, char
 {
     for (char *rest = list, *item; (item = strsep(&rest, ","));) {
         enum attn_site lacking;
-        attn_site_set sites = 0;
+        struct attn_site_set sites = {0};
 
         if (strpbrk(item, "*?[") || attn_sites_parse(item, &sites, NULL) != ATTN_OK)
             continue; /* a glob selects only existing sites; unknown names are reported when the

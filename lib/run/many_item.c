@@ -74,18 +74,19 @@ static enum attn_status select_watched(const struct attn_many_task *task,
                                        struct attn_error *err)
 {
     const struct attn_many_options *options = &task->options;
-    attn_site_set sites = options->keeps_tensors ? attn_selection_sites(run->selection) : 0;
+    struct attn_site_set sites =
+        options->keeps_tensors ? attn_selection_sites(run->selection) : (struct attn_site_set){0};
     struct attn_selection *made = NULL;
     enum attn_status status;
 
     if (options->measures != 0 || options->n_edge > 0)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+        attn_sites_add(&sites, ATTN_SITE_PATTERN);
     if (options->has_surprisal && !is_masked(task))
-        sites |= ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+        attn_sites_add(&sites, ATTN_SITE_LOGITS);
     /* Makes the session keep every row, so that logits of any position can be computed. */
     if (options->has_logits)
-        sites |= ATTN_SITE_BIT(ATTN_SITE_EMBED);
-    if (sites == 0)
+        attn_sites_add(&sites, ATTN_SITE_EMBED);
+    if (attn_sites_are_empty(sites))
         return ATTN_OK;
     ATTN_TRY(
         attn_error_at(attn_selection_copy(run->selection, &made, err), ATTN_STAGE_OPTIONS, err));
@@ -616,12 +617,13 @@ static enum attn_status finish(const struct attn_many_task *task, struct attn_ma
 /* Adds logits to the watched sites: only their row, if nothing else is watched. */
 static enum attn_status watch_logits(const struct attn_many_item *item, struct attn_error *err)
 {
-    const attn_site_set sites = attn_selection_sites(item->watched);
-    const attn_site_set added = ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    const struct attn_site_set sites = attn_selection_sites(item->watched);
+    const struct attn_site_set added = ATTN_SITES(ATTN_SITE_LOGITS);
 
-    ATTN_TRY(attn_error_at(attn_selection_set_sites(item->watched, sites | added, err),
-                           ATTN_STAGE_OPTIONS, err));
-    if (sites != ATTN_SITE_BIT(ATTN_SITE_EMBED) || n_logit_row(item) > 1)
+    ATTN_TRY(
+        attn_error_at(attn_selection_set_sites(item->watched, attn_sites_join(sites, added), err),
+                      ATTN_STAGE_OPTIONS, err));
+    if (!attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_EMBED)) || n_logit_row(item) > 1)
         return ATTN_OK;
     return attn_error_at(attn_selection_add_queries(item->watched, item->position, 1, err),
                          ATTN_STAGE_OPTIONS, err);

@@ -38,7 +38,7 @@ static void hint_at_answer(const struct attn_config *config, struct attn_error *
 {
     const struct attn_dims dims = attn_config_dims(config, 0);
     const enum attn_site output = attn_site_of_output(&dims);
-    const bool has_output = (dims.sites & ATTN_SITE_BIT(output)) != 0;
+    const bool has_output = attn_sites_have(dims.sites, output);
 
     if (config->is_sentence)
         attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
@@ -179,19 +179,19 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 
 /* Returns the sites that SELECTION lists. A malformed list gives none; the error is reported when
  * the list is parsed. */
-static attn_site_set listed_sites(const struct attn_request_selection *selection)
+static struct attn_site_set listed_sites(const struct attn_request_selection *selection)
 {
     struct attn_error unknown = {0};
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
 
     if (selection->given)
         return attn_selection_sites(selection->given);
-    if (selection->sites && attn_sites_parse(selection->sites, &sites, &unknown) != ATTN_OK)
-        return 0;
+    if (selection->sites)
+        attn_sites_parse(selection->sites, &sites, &unknown); /* SITES stays empty if it fails */
     return sites;
 }
 
-static enum attn_status check_gradients(const struct attn_run *run, attn_site_set sites,
+static enum attn_status check_gradients(const struct attn_run *run, struct attn_site_set sites,
                                         struct attn_error *err)
 {
     if (!run->model)
@@ -201,7 +201,7 @@ static enum attn_status check_gradients(const struct attn_run *run, attn_site_se
         return attn_error_set(err, ATTN_INVALID,
                               "gradients are those of a metric: they need `target`, and `foil` "
                               "for the difference of two logits");
-    if (run->request.selection.has_gradients && (sites & ATTN_SITE_BIT(ATTN_SITE_CONTACTS)) != 0)
+    if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
         return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
     if (attn_edits_are_given(&run->request.edits))
         return attn_error_set(err, ATTN_INVALID,
@@ -213,9 +213,9 @@ static enum attn_status check_gradients(const struct attn_run *run, attn_site_se
 static enum attn_status find_gradients(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request_selection *selection = &run->request.selection;
-    const attn_site_set sites = listed_sites(selection);
+    const struct attn_site_set sites = listed_sites(selection);
 
-    run->asked.has_goal = selection->has_gradients || (sites & attn_gradient_sites()) != 0;
+    run->asked.has_goal = selection->has_gradients || attn_sites_meet(sites, attn_gradient_sites());
     return run->asked.has_goal
                ? attn_error_at(check_gradients(run, sites, err), ATTN_STAGE_OPTIONS, err)
                : ATTN_OK;
@@ -242,8 +242,9 @@ static enum attn_status use_given_selection(struct attn_run *run, const struct a
     run->selection = run->request.selection.given;
     if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
         own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
-        ((own->sites ^ dims->sites) & ~attn_sites_derived()) == 0 &&
-        (attn_selection_sites(run->selection) & ~dims->sites) == 0)
+        attn_sites_are_equal(attn_sites_without(own->sites, attn_sites_derived()),
+                             attn_sites_without(dims->sites, attn_sites_derived())) &&
+        attn_sites_are_empty(attn_sites_without(attn_selection_sites(run->selection), dims->sites)))
         return ATTN_OK;
     return attn_refuse(
         err, ATTN_STAGE_OPTIONS,
@@ -619,20 +620,22 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     dims = attn_config_dims(config, run->text.n);
     dims.n_source = run->source.n;
     attn_attention_set_dims(run->attention.layers, &dims);
-    dims.sites |= attn_derived_sites(run->model, run->attention.layers);
+    attn_sites_extend(&dims.sites, attn_derived_sites(run->model, run->attention.layers));
     if (run->model->encoder) {
         run->encoder_dims = attn_config_dims(&run->model->encoder->config, run->source.n);
         attn_attention_set_dims(run->model->encoder->config.attention, &run->encoder_dims);
-        run->encoder_dims.sites |=
-            attn_derived_sites(run->model->encoder, run->model->encoder->config.attention);
+        attn_sites_extend(
+            &run->encoder_dims.sites,
+            attn_derived_sites(run->model->encoder, run->model->encoder->config.attention));
         run->encoder_dims.is_of_decoder = true;
         dims.encoder = &run->encoder_dims;
     }
     ATTN_TRY(find_gradients(run, err));
     ATTN_TRY(check_span(run, err));
     if (run->asked.has_goal) {
-        dims.sites |= attn_gradient_sites_of(dims.sites);
-        run->encoder_dims.sites |= attn_gradient_sites_of(run->encoder_dims.sites);
+        attn_sites_extend(&dims.sites, attn_gradient_sites_of(dims.sites));
+        attn_sites_extend(&run->encoder_dims.sites,
+                          attn_gradient_sites_of(run->encoder_dims.sites));
     }
     ATTN_TRY(choose_tensors(run, &dims, 1, err));
     ATTN_TRY(find_masks(run, err));
@@ -1075,7 +1078,7 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
-    if (!selection || attn_selection_sites(selection) == 0)
+    if (!selection || attn_sites_are_empty(attn_selection_sites(selection)))
         watching = NULL;
     if (!watching && !run->source.is_later)
         return ATTN_OK;

@@ -437,7 +437,7 @@ void attn_frame_choose_nothing(struct attn_request *request)
     request->outputs.n = 0;
 }
 
-enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
+enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_set sites,
                                    struct attn_error *err)
 {
     ATTN_TRY(

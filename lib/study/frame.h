@@ -148,7 +148,7 @@ struct attn_frame {
 void attn_frame_choose_nothing(struct attn_request *request);
 
 /* Selects SITES of the run at all layers, heads and positions. */
-enum attn_status attn_frame_select(struct attn_frame *frame, attn_site_set sites,
+enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_set sites,
                                    struct attn_error *err);
 
 /* Allocates COUNT zeroed elements of SIZE bytes, which the frame frees at the end. After a failure

@@ -243,7 +243,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     struct attn_trial trial = attn_trial_of(run);
     struct attn_reading reading = {.replies = &trials->base};
     struct attn_session *session = NULL;
-    attn_site_set sites = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE);
+    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE);
     enum attn_status status;
 
     /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
@@ -255,7 +255,8 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     for (size_t layer = 0; layer < dims->n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
-    sites |= trials->has_z ? ATTN_SITE_BIT(ATTN_SITE_Z) : 0;
+    if (trials->has_z)
+        attn_sites_add(&sites, ATTN_SITE_Z);
     ATTN_TRY(ATTN_ALLOC(trials->logits, attn_answer_n_logit(answer), err));
     ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
     ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));

@@ -25,7 +25,7 @@ struct heatmap_writer {
 static enum attn_status plan_grids(struct heatmap_writer *w, struct attn_error *err)
 {
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (attn_levels_sites(&w->base) & ATTN_SITE_BIT(i) &&
+        if (attn_sites_have(attn_levels_sites(&w->base), i) &&
             attn_site_has_heads((enum attn_site)i))
             ATTN_TRY(attn_thumbnails_plan(&w->thumbnails[i], &w->map, w->levels, (enum attn_site)i,
                                           SIZE_MAX, err));

@@ -77,7 +77,7 @@ static bool has_sinks(const struct screen_writer *w)
 {
     const struct attn_dims *dims = attn_selection_dims(w->base.labels.selection);
 
-    return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_SINK)) != 0;
+    return attn_sites_have(dims->sites, ATTN_SITE_SINK);
 }
 
 /* Returns a head's mean weight on attention sinks, or that of all heads; 0 before measures are
@@ -291,13 +291,13 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     struct screen_writer *w = (struct screen_writer *)writer;
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
-    const attn_site_set sites = attn_levels_sites(writer);
+    const struct attn_site_set sites = attn_levels_sites(writer);
 
     ATTN_TRY(attn_heatmap_init(&w->map, writer, true, err));
     w->site =
-        sites & ATTN_SITE_BIT(ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
+        attn_sites_have(sites, ATTN_SITE_PATTERN) ? ATTN_SITE_PATTERN : ATTN_SITE_PATTERN_LOWRANK;
     w->table.map = &w->map;
-    ATTN_TRY(attn_levels_create(writer, ATTN_SITE_BIT(w->site), &w->levels, err));
+    ATTN_TRY(attn_levels_create(writer, ATTN_SITES(w->site), &w->levels, err));
     if (w->levels->n == 0)
         return attn_error_set(err, ATTN_INVALID,
                               "the first screen draws patterns, and none is selected");

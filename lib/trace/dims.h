@@ -4,10 +4,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
-/* A set of sites, a bit for each; it lies in memory as two uint64_t. */
-__extension__ typedef unsigned __int128 attn_site_set __attribute__((aligned(8)));
-#define ATTN_SITE_BIT(site) ((attn_site_set)1 << (site))
+/* A set of sites. It has the site S if bit S % 64 of words[S / 64] is 1. attn_sites_parse makes one
+ * from a list of names. */
+struct attn_site_set {
+    uint64_t words[2];
+};
 
 /* The sizes of one run that decide every shape. Which sites exist follows: see `sites`. */
 struct attn_dims {
@@ -24,11 +27,11 @@ struct attn_dims {
     bool has_pairs;       /* layers 2N and 2N + 1 are layer N of a decoder (model_stack.h) */
     bool is_of_decoder;   /* the encoder of a model with two stacks */
     const bool *is_cross; /* [n_layer]: attends to the source; NULL: none does. Borrowed */
-    attn_site_set sites;  /* bit ATTN_SITE_BIT(s): the model has site s */
-    size_t d_pooled;      /* width of pooled, which a classifier's output matrix reads */
-    const attn_site_set *lacking;    /* [n_layer]: sites that a layer does not have; NULL: each has
-                                        all of its model. Borrowed */
-    size_t n_expert, n_expert_used;  /* N, K; 0: no layer has experts */
+    struct attn_site_set sites; /* the sites that the model has */
+    size_t d_pooled;            /* width of pooled, which a classifier's output matrix reads */
+    const struct attn_site_set *lacking; /* [n_layer]: sites that a layer does not have; NULL: each
+                                     has all of its model. Borrowed */
+    size_t n_expert, n_expert_used;      /* N, K; 0: no layer has experts */
     const struct attn_dims *encoder; /* of a selection of two stacks (model_stack.h). Borrowed */
     const void *later[4];            /* NULL: room for fields of later versions */
 };

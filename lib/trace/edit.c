@@ -53,7 +53,7 @@ static enum attn_status check_place(const struct attn_edit *edit, const struct a
     const size_t n_col =
         attn_site_has_keys(edit->at.site) ? n_key : attn_site_width(edit->at.site, dims);
 
-    if ((dims->sites & ATTN_SITE_BIT(edit->at.site)) == 0)
+    if (!attn_sites_have(dims->sites, edit->at.site))
         return attn_error_set(err, ATTN_INVALID, "the model has no site '%s' to edit", name);
     ATTN_TRY(check_layer(edit, dims, err));
     if (edit->at.site == ATTN_SITE_SINK || edit->at.site == ATTN_SITE_EXPERT_INDICES)

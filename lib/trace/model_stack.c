@@ -6,17 +6,20 @@
 #include <string.h>
 
 /* The sites of a layer after its attention. */
-#define BOTH(id) (ATTN_SITE_BIT(ATTN_SITE_##id) | ATTN_SITE_BIT(ATTN_SITE_##id##_GRAD))
-static const attn_site_set after_attention =
-    BOTH(MLP_PRE) | BOTH(MLP_PRE_LINEAR) | BOTH(MLP_POST) | BOTH(MLP_OUT) | BOTH(RESID_POST) |
-    BOTH(NORMALIZED_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) |
-    ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES) |
-    ATTN_SITE_BIT(ATTN_SITE_SHARED_OUT);
+#define BOTH(id) ATTN_SITE_##id, ATTN_SITE_##id##_GRAD
+static const enum attn_site after_attention[] = {
+    BOTH(MLP_PRE),           BOTH(MLP_PRE_LINEAR),     BOTH(MLP_POST),
+    BOTH(MLP_OUT),           BOTH(RESID_POST),         BOTH(NORMALIZED_RESID_POST),
+    ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
+    ATTN_SITE_SHARED_OUT};
 #undef BOTH
 
 bool attn_site_is_after_attention(enum attn_site site)
 {
-    return (after_attention & ATTN_SITE_BIT(site)) != 0;
+    for (size_t i = 0; i < sizeof after_attention / sizeof *after_attention; i++)
+        if (after_attention[i] == site)
+            return true;
+    return false;
 }
 
 static const char *const stacks[] = {"", "encoder", "decoder", "cross"};

@@ -18,10 +18,11 @@
 
 struct attn_selection {
     struct attn_dims dims;
-    attn_site_set sites[ATTN_STACK_CROSS + 1]; /* by stack; those of an encoder are in its part */
-    struct attn_selection *encoder;            /* owns; the part of the encoder, or NULL */
-    size_t n_query;                            /* flags set in `queries` */
-    unsigned char *layers;                     /* [n_layer] */
+    struct attn_site_set
+        sites[ATTN_STACK_CROSS + 1]; /* by stack; those of an encoder are in its part */
+    struct attn_selection *encoder;  /* owns; the part of the encoder, or NULL */
+    size_t n_query;                  /* flags set in `queries` */
+    unsigned char *layers;           /* [n_layer] */
     unsigned char *after;   /* [n_layer] the same for what comes after attention in a layer; differs
                                from `layers` for pairs alone, where the MLP is the decoder's */
     unsigned char *heads;   /* [n_layer, n_head] */
@@ -30,6 +31,8 @@ struct attn_selection {
     bool has_chosen_queries; /* the same for queries */
     bool takes_rows;
 };
+
+static const struct attn_site_set none;
 
 /* The stack of the layers of SELECTION, beside the attention to a source. */
 static enum attn_model_stack own_stack(const struct attn_selection *selection)
@@ -40,17 +43,18 @@ static enum attn_model_stack own_stack(const struct attn_selection *selection)
 }
 
 /* The sites of all stacks but the encoder's part. */
-static attn_site_set all_sites(const struct attn_selection *selection)
+static struct attn_site_set all_sites(const struct attn_selection *selection)
 {
-    return selection->sites[own_stack(selection)] | selection->sites[ATTN_STACK_CROSS];
+    return attn_sites_join(selection->sites[own_stack(selection)],
+                           selection->sites[ATTN_STACK_CROSS]);
 }
 
 /* Selects the SITES that the stacks have, but not those of the encoder's part. */
-static void set_own_sites(struct attn_selection *selection, attn_site_set sites)
+static void set_own_sites(struct attn_selection *selection, struct attn_site_set sites)
 {
-    sites &= selection->dims.sites;
+    sites = attn_sites_common(sites, selection->dims.sites);
     selection->sites[own_stack(selection)] = sites;
-    selection->sites[ATTN_STACK_CROSS] = selection->dims.has_pairs ? sites : 0;
+    selection->sites[ATTN_STACK_CROSS] = selection->dims.has_pairs ? sites : none;
 }
 
 int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at)
@@ -103,8 +107,8 @@ static bool has_stack_site(const struct attn_selection *selection, enum attn_sit
 {
     int number;
 
-    return (selection->sites[attn_model_stack_of(&selection->dims, site, layer, &number)] &
-            ATTN_SITE_BIT(site)) != 0;
+    return attn_sites_have(
+        selection->sites[attn_model_stack_of(&selection->dims, site, layer, &number)], site);
 }
 
 /* Indices from `first` to below `end`, each `step` after the one before. */
@@ -121,7 +125,7 @@ struct axis {
 enum attn_status attn_selection_create(const struct attn_dims *dims,
                                        struct attn_selection **selection, struct attn_error *err)
 {
-    const attn_site_set wished = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z);
+    const struct attn_site_set wished = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
     struct attn_selection *s;
     size_t n_flag;
 
@@ -192,21 +196,21 @@ enum attn_status attn_selection_copy_heads(const struct attn_selection *selectio
     return ATTN_OK;
 }
 
-static enum attn_status add_stream(struct attn_selection *selection, attn_site_set made,
+static enum attn_status add_stream(struct attn_selection *selection, struct attn_site_set made,
                                    const char *layers, struct attn_error *err)
 {
-    const attn_site_set ends = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                               ATTN_SITE_BIT(ATTN_SITE_RESID_POST) |
-                               ATTN_SITE_BIT(attn_site_of_output(&selection->dims)) |
-                               ATTN_SITE_BIT(attn_site_of_layer_output(&selection->dims, 0));
+    const struct attn_site_set ends =
+        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST, attn_site_of_output(&selection->dims),
+                   attn_site_of_layer_output(&selection->dims, 0));
 
-    ATTN_TRY(attn_selection_set_sites(selection, (all_sites(selection) & ~made) | ends, err));
+    ATTN_TRY(attn_selection_set_sites(
+        selection, attn_sites_join(attn_sites_without(all_sites(selection), made), ends), err));
     ATTN_TRY(attn_selection_set_queries(selection, "all", err));
     return layers ? attn_selection_set_layers(selection, layers, err) : ATTN_OK;
 }
 
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
-                                           attn_site_set made, const char *layers,
+                                           struct attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err)
 {
     struct attn_selection *copy;
@@ -325,31 +329,31 @@ static size_t count(const unsigned char *flags, size_t n)
 }
 
 /* Reports that the model lacks SITES, naming the first. */
-static enum attn_status report_site(const struct attn_selection *selection, attn_site_set sites,
-                                    struct attn_error *err)
+static enum attn_status report_site(const struct attn_selection *selection,
+                                    struct attn_site_set sites, struct attn_error *err)
 {
     char known[400] = "";
     size_t size = 0;
     int first = 0;
 
-    while (first + 1 < ATTN_N_SITE && (sites & ATTN_SITE_BIT(first)) == 0)
+    while (first + 1 < ATTN_N_SITE && !attn_sites_have(sites, first))
         first++;
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (selection->dims.sites & ATTN_SITE_BIT(i))
+        if (attn_sites_have(selection->dims.sites, i))
             attn_fixed_text_append(known, sizeof known, &size, "%s%s", size > 0 ? ", " : "",
                                    attn_site_name((enum attn_site)i));
     return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %s",
                           attn_site_name((enum attn_site)first), known);
 }
 
-enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn_site_set sites,
-                                          struct attn_error *err)
+enum attn_status attn_selection_set_sites(struct attn_selection *selection,
+                                          struct attn_site_set sites, struct attn_error *err)
 {
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
     /* A glob may match sites that the model lacks, if it matches another; see attn_sites_parse. */
-    if ((sites &
-         (selection->dims.sites | (selection->encoder ? selection->encoder->dims.sites : 0))) == 0)
+    if (!attn_sites_meet(sites, selection->dims.sites) &&
+        !(selection->encoder && attn_sites_meet(sites, selection->encoder->dims.sites)))
         return report_site(selection, sites, err);
     for (struct attn_selection *part = selection; part; part = part->encoder)
         set_own_sites(part, sites);
@@ -359,42 +363,45 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection, attn
 void attn_selection_clear_sites(struct attn_selection *selection)
 {
     for (struct attn_selection *part = selection; part; part = part->encoder)
-        set_own_sites(part, 0);
+        set_own_sites(part, none);
 }
 
 void attn_selection_add_gradients(struct attn_selection *selection)
 {
     for (size_t i = 0; i <= ATTN_STACK_CROSS; i++)
-        selection->sites[i] |= attn_sites_gradients_of(selection->sites[i]) & selection->dims.sites;
+        attn_sites_extend(
+            &selection->sites[i],
+            attn_sites_common(attn_sites_gradients_of(selection->sites[i]), selection->dims.sites));
     if (selection->encoder)
         attn_selection_add_gradients(selection->encoder);
 }
 
 enum attn_status attn_selection_add_sites(struct attn_selection *selection,
-                                          enum attn_model_stack stack, attn_site_set sites,
+                                          enum attn_model_stack stack, struct attn_site_set sites,
                                           struct attn_error *err)
 {
     const bool is_all = stack == ATTN_STACK_ONLY;
-    const attn_site_set own = sites & selection->dims.sites;
+    const struct attn_site_set own = attn_sites_common(sites, selection->dims.sites);
     /* The input of cross-attention is resid_mid, or that normalized: it has no name of its own. */
-    const attn_site_set of_cross =
-        own & ~(ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_PRE_GRAD));
-    const attn_site_set its = selection->encoder ? sites & selection->encoder->dims.sites : 0;
+    const struct attn_site_set of_cross =
+        attn_sites_without(own, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_PRE_GRAD));
+    const struct attn_site_set its =
+        selection->encoder ? attn_sites_common(sites, selection->encoder->dims.sites) : none;
 
     if (!is_all && !selection->dims.has_pairs)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s:' names one of two stacks, and this model has one",
                               attn_model_stack_name(stack));
-    if (((is_all || stack == ATTN_STACK_DECODER ? own : 0) |
-         (stack == ATTN_STACK_CROSS ? of_cross : 0) |
-         (is_all || stack == ATTN_STACK_ENCODER ? its : 0)) == 0)
+    if ((!(is_all || stack == ATTN_STACK_DECODER) || attn_sites_are_empty(own)) &&
+        (stack != ATTN_STACK_CROSS || attn_sites_are_empty(of_cross)) &&
+        (!(is_all || stack == ATTN_STACK_ENCODER) || attn_sites_are_empty(its)))
         return report_site(selection, sites, err);
     if (is_all || stack == ATTN_STACK_DECODER)
-        selection->sites[own_stack(selection)] |= own;
+        attn_sites_extend(&selection->sites[own_stack(selection)], own);
     if (selection->dims.has_pairs && (is_all || stack == ATTN_STACK_CROSS))
-        selection->sites[ATTN_STACK_CROSS] |= of_cross;
+        attn_sites_extend(&selection->sites[ATTN_STACK_CROSS], of_cross);
     if (selection->encoder && (is_all || stack == ATTN_STACK_ENCODER))
-        selection->encoder->sites[own_stack(selection->encoder)] |= its;
+        attn_sites_extend(&selection->encoder->sites[own_stack(selection->encoder)], its);
     return ATTN_OK;
 }
 
@@ -730,14 +737,15 @@ bool attn_selection_takes_rows(const struct attn_selection *selection)
     return selection->takes_rows;
 }
 
-attn_site_set attn_selection_sites(const struct attn_selection *selection)
+struct attn_site_set attn_selection_sites(const struct attn_selection *selection)
 {
-    return all_sites(selection) | (selection->encoder ? all_sites(selection->encoder) : 0);
+    return selection->encoder ? attn_sites_join(all_sites(selection), all_sites(selection->encoder))
+                              : all_sites(selection);
 }
 
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site)
 {
-    return (attn_selection_sites(selection) & ATTN_SITE_BIT(site)) != 0;
+    return attn_sites_have(attn_selection_sites(selection), site);
 }
 
 size_t attn_selection_n_slot(const struct attn_selection *selection)
@@ -768,7 +776,7 @@ struct attn_selection *attn_selection_encoder_part(struct attn_selection *select
 
 bool attn_selection_is_of_encoder(const struct attn_selection *selection)
 {
-    return selection->encoder && all_sites(selection) == 0;
+    return selection->encoder && attn_sites_are_empty(all_sites(selection));
 }
 
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
@@ -876,15 +884,15 @@ bool attn_selection_wants(const struct attn_selection *selection, const struct a
 
 void attn_selection_drop_sites(struct attn_selection *selection)
 {
-    attn_site_set kept[ATTN_STACK_CROSS + 1] = {0};
+    struct attn_site_set kept[ATTN_STACK_CROSS + 1] = {0};
     int number;
 
     for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
         for (int layer = ATTN_NO_LAYER; layer < (int)selection->dims.n_layer; layer++)
             if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER) &&
                 attn_selection_wants_block(selection, site, layer))
-                kept[attn_model_stack_of(&selection->dims, site, layer, &number)] |=
-                    ATTN_SITE_BIT(site);
+                attn_sites_add(&kept[attn_model_stack_of(&selection->dims, site, layer, &number)],
+                               site);
     memcpy(selection->sites, kept, sizeof kept);
     if (selection->encoder)
         attn_selection_drop_sites(selection->encoder);

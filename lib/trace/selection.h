@@ -41,7 +41,8 @@ ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *sele
 /* Replaces the previous choice. ATTN_INVALID for a site that the model lacks leaves the selection
  * unchanged. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,
-                                                   attn_site_set sites, struct attn_error *err);
+                                                   struct attn_site_set sites,
+                                                   struct attn_error *err);
 /* NULL if SELECTION is NULL. */
 ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
 

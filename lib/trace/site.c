@@ -30,7 +30,7 @@ static const struct {
 #undef SITE_ROW
 };
 
-_Static_assert(ATTN_N_SITE <= 128, "a set of sites (attn_site_set) has a bit for each");
+_Static_assert(ATTN_N_SITE <= 128, "struct attn_site_set has a bit for each");
 
 const enum attn_site attn_site_order[ATTN_N_SITE] = {
 #define SITE_PLACE(id, ...) ATTN_SITE_##id,
@@ -140,23 +140,23 @@ enum attn_value_range attn_site_range(enum attn_site site)
     }
 }
 
-attn_site_set attn_sites_derived(void)
+struct attn_site_set attn_sites_derived(void)
 {
-    attn_site_set derived = 0;
+    struct attn_site_set derived = {0};
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (sites[i].scope != SCOPE_MODEL && sites[i].scope != SCOPE_LAYER)
-            derived |= ATTN_SITE_BIT(i);
+            attn_sites_add(&derived, i);
     return derived;
 }
 
-attn_site_set attn_sites_gradients_of(attn_site_set of)
+struct attn_site_set attn_sites_gradients_of(struct attn_site_set of)
 {
-    attn_site_set set = 0;
+    struct attn_site_set set = {0};
 
     for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
-        if ((of & ATTN_SITE_BIT(gradients[i].site)) != 0)
-            set |= ATTN_SITE_BIT(gradients[i].gradient);
+        if (attn_sites_have(of, gradients[i].site))
+            attn_sites_add(&set, gradients[i].gradient);
     return set;
 }
 
@@ -234,7 +234,7 @@ size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims)
 
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout)
 {
-    const bool is_turned = (dims->sites & ATTN_SITE_BIT(ATTN_SITE_ROT_Q)) != 0;
+    const bool is_turned = attn_sites_have(dims->sites, ATTN_SITE_ROT_Q);
 
     if (layout == ATTN_LAYOUT_QUERY)
         return is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
@@ -243,7 +243,7 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
 
 enum attn_site attn_site_of_output(const struct attn_dims *dims)
 {
-    return (dims->sites & ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST)) != 0
+    return attn_sites_have(dims->sites, ATTN_SITE_NORMALIZED_RESID_POST)
                ? ATTN_SITE_NORMALIZED_RESID_POST
                : ATTN_SITE_RESID_POST;
 }
@@ -260,7 +260,7 @@ enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer
 bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer)
 {
     return dims->lacking && layer >= 0 && (size_t)layer < dims->n_layer &&
-           (dims->lacking[layer] & ATTN_SITE_BIT(site)) != 0;
+           attn_sites_have(dims->lacking[layer], site);
 }
 
 size_t attn_site_n_key(const struct attn_dims *dims, int layer)
@@ -338,19 +338,19 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
     return (size_t)n;
 }
 
-/* The sites that one item of a list names; 0 for none. */
-static attn_site_set match_item(const char *item)
+/* The sites that one item of a list names; empty if none. */
+static struct attn_site_set match_item(const char *item)
 {
-    const attn_site_set computed = ~attn_sites_derived();
-    attn_site_set found = 0;
+    struct attn_site_set found = {0};
 
     for (int i = 0; i < ATTN_N_SITE; i++)
         if (fnmatch(item, sites[i].name, 0) == 0)
-            found |= ATTN_SITE_BIT(i);
+            attn_sites_add(&found, i);
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
         if (fnmatch(item, aliases[i].name, 0) == 0)
-            found |= ATTN_SITE_BIT(aliases[i].site);
-    return (found & computed) != 0 ? found & computed : found;
+            attn_sites_add(&found, aliases[i].site);
+    const struct attn_site_set computed = attn_sites_without(found, attn_sites_derived());
+    return attn_sites_are_empty(computed) ? found : computed;
 }
 
 /* Names that others have for a site. They are not accepted: the hint of an error names the site. */
@@ -406,17 +406,18 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
     return ATTN_INVALID;
 }
 
-enum attn_status attn_sites_parse(const char *list, attn_site_set *result, struct attn_error *err)
+enum attn_status attn_sites_parse(const char *list, struct attn_site_set *result,
+                                  struct attn_error *err)
 {
     if (!attn_is_given(list, "list", err) || !attn_is_given(result, "sites", err))
         return ATTN_INVALID;
-    attn_site_set found = 0;
+    struct attn_site_set found = {0};
     const char *item = list;
 
     for (;;) {
         size_t size, n_stack;
         char copy[64];
-        attn_site_set matched = 0;
+        struct attn_site_set matched = {0};
 
         attn_model_stack_find(item, &n_stack);
         item += n_stack;
@@ -426,9 +427,9 @@ enum attn_status attn_sites_parse(const char *list, attn_site_set *result, struc
             copy[size] = '\0';
             matched = match_item(copy);
         }
-        if (matched == 0)
+        if (attn_sites_are_empty(matched))
             return report_unknown(item, size, err);
-        found |= matched;
+        attn_sites_extend(&found, matched);
         if (item[size] == '\0')
             break;
         item += size + 1;

@@ -124,11 +124,11 @@ enum {
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 
-/* Reads a list like "pattern,resid_*,attention" into a set of bits: names, aliases (attention =
+/* Reads a list like "pattern,resid_*,attention" into a set: names, aliases (attention =
  * pattern, context = z), globs with * and ?, each perhaps after a stack, "cross:". Derived sites
  * have to be named: a glob that matches other sites skips them. ATTN_INVALID for an unknown name
  * (the message lists the known ones) or an empty list. */
-ATTN_API enum attn_status attn_sites_parse(const char *list, attn_site_set *sites,
+ATTN_API enum attn_status attn_sites_parse(const char *list, struct attn_site_set *sites,
                                            struct attn_error *err);
 
 #endif

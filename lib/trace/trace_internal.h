@@ -8,6 +8,7 @@
 #include "trace/model_stack.h"
 #include "trace/selection.h"
 #include "trace/site.h"
+#include "trace/site_set.h"
 #include "trace/trace.h"
 #include "trace/trace_extra.h"
 
@@ -30,11 +31,11 @@ bool attn_site_has_first_key(enum attn_site site);     /* the same without conta
 /* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
 enum attn_value_range attn_site_range(enum attn_site site);
 
-/* All derived sites, gradients among them, as bits. */
-attn_site_set attn_sites_derived(void);
+/* All derived sites, gradients among them. */
+struct attn_site_set attn_sites_derived(void);
 
 /* The gradients of those sites of OF that have one. */
-attn_site_set attn_sites_gradients_of(attn_site_set of);
+struct attn_site_set attn_sites_gradients_of(struct attn_site_set of);
 
 /* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
  * where a layer attends to the source: see attn_site_n_key). */
@@ -98,7 +99,7 @@ void attn_selection_take_rows(struct attn_selection *selection);
 
 /* Reads. LAYER must be in range. */
 bool attn_selection_takes_rows(const struct attn_selection *selection);
-attn_site_set attn_selection_sites(const struct attn_selection *selection);
+struct attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
 bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
@@ -151,7 +152,7 @@ enum attn_status attn_selection_choose_layers(struct attn_selection *selection, 
 
 /* Adds SITES to those of STACK, after attn_selection_clear_sites. */
 enum attn_status attn_selection_add_sites(struct attn_selection *selection,
-                                          enum attn_model_stack stack, attn_site_set sites,
+                                          enum attn_model_stack stack, struct attn_site_set sites,
                                           struct attn_error *err);
 void attn_selection_clear_sites(struct attn_selection *selection);
 
@@ -173,7 +174,7 @@ bool attn_selection_has_kv_head(const struct attn_selection *selection, int laye
  * and all rows of the stream at layers. LAYERS, unless NULL, replaces its layers. The caller frees
  * *seen. */
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
-                                           attn_site_set made, const char *layers,
+                                           struct attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err);
 
 /* --- Traces, and the cells of their events ---------------------------------------------------- */

@@ -63,9 +63,9 @@ struct attn_picture_options {
     size_t size; /* size of this struct */
 
     enum attn_figure figure;
-    /* Set of bits of the sites to draw, with their selected gradients; 0: the pattern if it is
+    /* The sites to draw, with their selected gradients; empty: the pattern if it is
      * selected, otherwise all sites. */
-    attn_site_set sites;
+    struct attn_site_set sites;
     size_t n_patch_row,
         n_patch_column; /* for ATTN_FIGURE_PATCHES: R x C; 0: over the picture of the run */
 

@@ -147,14 +147,15 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
 
 static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
 {
-    const attn_site_set patterns = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                                   ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | attn_sites_derived();
-    const attn_site_set gradients =
-        attn_sites_gradients_of(~(attn_site_set)0) | ATTN_SITE_BIT(ATTN_SITE_CONTACTS);
-    const attn_site_set sites = attn_selection_sites(labels->selection) & ~(patterns & ~gradients);
+    const struct attn_site_set patterns = attn_sites_join(
+        ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED), attn_sites_derived());
+    const struct attn_site_set gradients =
+        attn_sites_join(attn_sites_gradients_of(attn_sites_all()), ATTN_SITES(ATTN_SITE_CONTACTS));
+    const struct attn_site_set sites = attn_sites_without(attn_selection_sites(labels->selection),
+                                                          attn_sites_without(patterns, gradients));
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if (sites & ATTN_SITE_BIT(site)) {
+        if (attn_sites_have(sites, site)) {
             attn_error_set(err, ATTN_INVALID,
                            "`merge_words` joins rows and columns of patterns, and '%s' is chosen",
                            attn_site_name((enum attn_site)site));
@@ -215,7 +216,7 @@ static enum attn_status check_keys(const struct attn_labels *labels,
         const bool is_divided = attn_view_divides(picture, site) &&
                                 (has_keys || attn_site_layout(site) == ATTN_LAYOUT_RANK);
 
-        if ((attn_selection_sites(labels->selection) & ATTN_SITE_BIT(site)) != 0 &&
+        if (attn_sites_have(attn_selection_sites(labels->selection), site) &&
             (picture->hides_first ? has_keys : is_divided))
             return ATTN_OK;
     }

@@ -633,7 +633,8 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     const struct attn_selection *selection = w->labels.selection;
     const struct attn_selection *encoder = attn_selection_encoder(selection);
     const bool is_encoder = attn_selection_is_of_encoder(selection);
-    const bool is_joined = encoder && !is_encoder && attn_selection_sites(encoder) != 0 &&
+    const bool is_joined = encoder && !is_encoder &&
+                           !attn_sites_are_empty(attn_selection_sites(encoder)) &&
                            w->format->joins_stacks && !w->options.picture->is_difference;
 
     if (!encoder || w->format->holds_stacks || is_joined)
@@ -642,7 +643,7 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     if (is_encoder) {
         w->is_of_encoder = true;
         w->labels = attn_labels_of_stack(&w->labels);
-    } else if (attn_selection_sites(encoder) != 0 && w->format->is_picture &&
+    } else if (!attn_sites_are_empty(attn_selection_sites(encoder)) && w->format->is_picture &&
                strcmp(w->format->name, "screen") != 0) {
         attn_note(w->options.on_note, w->options.user, ATTN_NOTE_PAGE_OMITS,
                   "'%s' shows the decoder; select 'encoder:pattern' alone for the encoder",

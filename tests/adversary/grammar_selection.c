@@ -166,7 +166,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
                                    .d_value = 4,
                                    .n_vocab = 5,
                                    .n_position = known->n_query,
-                                   .sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1};
+                                   .sites = attn_sites_all()};
     char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
     struct attn_selection *selection = NULL;
     enum attn_status status;

@@ -37,7 +37,7 @@ static const char *const defects[] = {"an item that names no site", "an empty li
 enum { N_DEFECT = sizeof defects / sizeof *defects };
 
 struct known {
-    attn_site_set sites;
+    struct attn_site_set sites;
 };
 
 static bool matches(const char *glob, const char *name)
@@ -79,16 +79,15 @@ static void put_wrong(struct attn_case *c, int defect, struct attn_buffer *out)
 
 static void make(struct attn_case *c)
 {
-    const attn_site_set rare = /* the model has none */
-        ATTN_SITE_BIT(ATTN_SITE_PATTERN_DROPPED) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK) |
-        ATTN_SITE_BIT(ATTN_SITE_ROT_Q) | ATTN_SITE_BIT(ATTN_SITE_ROT_K) |
-        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) | ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_MID) |
-        ATTN_SITE_BIT(ATTN_SITE_NORMALIZED_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_MLM_HEAD) |
-        ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED);
+    const struct attn_site_set rare = /* the model has none */
+        ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK, ATTN_SITE_ROT_Q,
+                   ATTN_SITE_ROT_K, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_NORMALIZED_RESID_MID,
+                   ATTN_SITE_NORMALIZED_RESID_POST, ATTN_SITE_MLM_HEAD, ATTN_SITE_TEXT_EMBED,
+                   ATTN_SITE_IMAGE_EMBED);
     struct known *known = (struct known *)c->known.bytes;
     struct attn_buffer *out = attn_case_file(c, "list");
     const int defect = attn_case_defect(c, defects, N_DEFECT);
-    attn_site_set sites;
+    struct attn_site_set sites, computed;
     bool is_shown = true;
     const size_t n = 1 + attn_case_below(c, MAX_ITEM), at = attn_case_below(c, n);
 
@@ -102,16 +101,17 @@ static void make(struct attn_case *c)
         }
         choose_item(c, item);
         attn_buffer_append_string(out, item);
-        sites = 0;
+        sites = (struct attn_site_set){0};
         for (size_t k = 0; k < N_NAME; k++)
             if (matches(item, names[k].name))
-                sites |= ATTN_SITE_BIT(names[k].site);
-        if ((sites & ~attn_sites_derived()) != 0) /* a glob leaves them out */
-            sites &= ~attn_sites_derived();
-        known->sites |= sites;
-        is_shown = is_shown && (sites & ~rare) != 0;
+                attn_sites_add(&sites, names[k].site);
+        computed = attn_sites_without(sites, attn_sites_derived());
+        if (!attn_sites_are_empty(computed)) /* a glob leaves the derived ones out */
+            sites = computed;
+        attn_sites_extend(&known->sites, sites);
+        is_shown = is_shown && !attn_sites_are_empty(attn_sites_without(sites, rare));
         for (int site = 0; site < ATTN_N_SITE; site++) /* a run has them with a target alone */
-            if ((sites & ATTN_SITE_BIT(site)) != 0 && attn_site_is_of_metric((enum attn_site)site))
+            if (attn_sites_have(sites, site) && attn_site_is_of_metric((enum attn_site)site))
                 is_shown = false;
     }
     /* An item of which the model has nothing is a mistake in usage there. */
@@ -125,11 +125,11 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     const struct known *known = (const struct known *)c->known.bytes;
     const struct attn_buffer *bytes = attn_case_find(c, "list");
     char *list = attn_fuzz_string((const uint8_t *)bytes->data, bytes->size);
-    attn_site_set sites = 0;
+    struct attn_site_set sites = {0};
     const enum attn_status status = attn_sites_parse(list, &sites, err);
 
     if (c->meant == ATTN_MEANT_VALID)
-        FUZZ_CHECK(sites == known->sites);
+        FUZZ_CHECK(attn_sites_are_equal(sites, known->sites));
     free(list);
     return status;
 }

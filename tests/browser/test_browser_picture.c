@@ -74,7 +74,7 @@ static void make_page(void)
                              .d_mlp = 1,
                              .n_vocab = 1,
                              .n_position = N,
-                             .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                             .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
     char texts[N][16];
     const char *tokens[N];
     size_t sizes[N];

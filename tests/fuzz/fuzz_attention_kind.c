@@ -10,6 +10,7 @@
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "tests/fuzz/fuzz.h"
+#include "trace/site_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -74,7 +75,7 @@ static void check_kind(const struct attn_attention *attention)
         run.mask = (enum attn_mask)mask;
         status = attn_attention_check(&run, false, &err);
         attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_INVALID));
-        if (status == ATTN_OK && (attn_attention_sites(&run) & ATTN_SITE_BIT(ATTN_SITE_QK)))
+        if (status == ATTN_OK && attn_sites_have(attn_attention_sites(&run), ATTN_SITE_QK))
             check_rows(run);
     }
 }

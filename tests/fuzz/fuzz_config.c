@@ -7,6 +7,7 @@
 #include "forward/session.h"
 #include "model/family.h"
 #include "tests/fuzz/fuzz.h"
+#include "trace/site_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,7 +51,7 @@ static void check_sizes(const struct attn_config *config)
     for (size_t i = 0; i < config->n_layer && config->positions == ATTN_POSITIONS_ROTARY; i++)
         FUZZ_CHECK(config->rope[i].d_rotary >= 2 && config->rope[i].d_rotary <= config->d_head &&
                    config->rope[i].d_rotary % 2 == 0 && config->rope[i].theta > 1);
-    FUZZ_CHECK(dims.n_layer == config->n_layer && dims.sites != 0);
+    FUZZ_CHECK(dims.n_layer == config->n_layer && !attn_sites_are_empty(dims.sites));
 }
 
 static size_t n_token(const struct attn_config *config)

@@ -37,7 +37,7 @@ static struct attn_dims choose_dims(const uint8_t **data, size_t *size, const bo
         .n_source = 36,
         .n_rank = 37,
         .is_cross = is_cross,
-        .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~ATTN_SITE_BIT(attn_fuzz_byte(data, size) % 32),
+        .sites = attn_sites_without(attn_sites_all(), ATTN_SITES(attn_fuzz_byte(data, size) % 32)),
     };
 }
 
@@ -199,31 +199,32 @@ static void check_list(const struct attn_dims *dims, enum list list, char *spec)
 static void check_site_list(const struct attn_dims *dims, char *spec)
 {
     struct attn_selection *selection = create(dims);
-    const attn_site_set known = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
-    attn_site_set sites = 0, joined = 0;
+    struct attn_site_set sites = {0}, joined = {0}, own;
     struct attn_error err = {0}, set_err = {0};
     const enum attn_status status = attn_sites_parse(spec, &sites, &err);
     bool is_ok = true;
 
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_INVALID));
-    FUZZ_CHECK((status == ATTN_OK) == (sites != 0) && (sites & ~known) == 0);
+    FUZZ_CHECK((status == ATTN_OK) == !attn_sites_are_empty(sites) &&
+               attn_sites_are_empty(attn_sites_without(sites, attn_sites_all())));
+    own = attn_sites_common(sites, dims->sites);
     if (status == ATTN_OK) {
         const enum attn_status set_status = attn_selection_set_sites(selection, sites, &set_err);
 
         attn_fuzz_check_error(set_status, &set_err, FUZZ_BIT(ATTN_INVALID));
-        FUZZ_CHECK((set_status == ATTN_OK) == ((sites & dims->sites) != 0));
+        FUZZ_CHECK((set_status == ATTN_OK) == !attn_sites_are_empty(own));
         FUZZ_CHECK(set_status != ATTN_OK ||
-                   attn_selection_sites(selection) == (sites & dims->sites));
+                   attn_sites_are_equal(attn_selection_sites(selection), own));
     }
     check_counts(selection);
     for (char *rest = spec, *item; is_ok && (item = strsep(&rest, ",")) != NULL;) {
-        attn_site_set one = 0;
+        struct attn_site_set one = {0};
         struct attn_error one_err = {0};
 
         is_ok = attn_sites_parse(item, &one, &one_err) == ATTN_OK;
-        joined |= one;
+        attn_sites_extend(&joined, one);
     }
-    FUZZ_CHECK(is_ok == (status == ATTN_OK) && (!is_ok || joined == sites));
+    FUZZ_CHECK(is_ok == (status == ATTN_OK) && (!is_ok || attn_sites_are_equal(joined, sites)));
     attn_selection_free(selection);
 }
 

@@ -50,6 +50,8 @@ static const struct {
     {"    text", offsetof(struct attn_cell, text)},
     {"    list", offsetof(struct attn_cell, list)},
     {"    reals", offsetof(struct attn_cell, reals)},
+    {"attn_site_set", sizeof(struct attn_site_set)},
+    {"    words", offsetof(struct attn_site_set, words)},
     {"attn_dims", sizeof(struct attn_dims)},
     {"    n_layer", offsetof(struct attn_dims, n_layer)},
     {"    n_head", offsetof(struct attn_dims, n_head)},

@@ -29,24 +29,25 @@ void attn_made_up_run_init(struct attn_made_up_run *made, const struct attn_dims
     made->dims = *dims;
     made->is_causal = true;
     made->room = 3;
-    made->dims.sites = ATTN_SITE_BIT(ATTN_N_SITE) - 1;
+    made->dims.sites = attn_sites_all();
     /* The run has no rows of it. */
-    made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_CONTACTS);
+    made->dims.sites = attn_sites_without(made->dims.sites, ATTN_SITES(ATTN_SITE_CONTACTS));
     if (dims->n_rank == 0)
-        made->dims.sites &= ~ATTN_SITE_BIT(ATTN_SITE_PATTERN_LOWRANK);
+        made->dims.sites =
+            attn_sites_without(made->dims.sites, ATTN_SITES(ATTN_SITE_PATTERN_LOWRANK));
     if (dims->d_projected == 0) /* these have one row, and not one a position */
-        made->dims.sites &=
-            ~(ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED) | ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED) |
-              ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED) | ATTN_SITE_BIT(ATTN_SITE_TEXT_EMBED_GRAD) |
-              ATTN_SITE_BIT(ATTN_SITE_IMAGE_EMBED_GRAD) |
-              ATTN_SITE_BIT(ATTN_SITE_SENTENCE_EMBED_GRAD));
+        made->dims.sites = attn_sites_without(
+            made->dims.sites,
+            ATTN_SITES(ATTN_SITE_TEXT_EMBED, ATTN_SITE_IMAGE_EMBED, ATTN_SITE_SENTENCE_EMBED,
+                       ATTN_SITE_TEXT_EMBED_GRAD, ATTN_SITE_IMAGE_EMBED_GRAD,
+                       ATTN_SITE_SENTENCE_EMBED_GRAD));
     if (dims->d_pooled == 0)
-        made->dims.sites &=
-            ~(ATTN_SITE_BIT(ATTN_SITE_POOLED) | ATTN_SITE_BIT(ATTN_SITE_POOLED_GRAD));
+        made->dims.sites = attn_sites_without(made->dims.sites,
+                                              ATTN_SITES(ATTN_SITE_POOLED, ATTN_SITE_POOLED_GRAD));
     if (dims->n_expert == 0)
-        made->dims.sites &=
-            ~(ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) |
-              ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES));
+        made->dims.sites = attn_sites_without(
+            made->dims.sites, ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS,
+                                         ATTN_SITE_EXPERT_INDICES));
     ck_assert_uint_le(dims->n_position, ATTN_MADE_UP_MAX);
     ck_assert_msg(attn_selection_create(&made->dims, &made->selection, &err) == ATTN_OK, "%s",
                   err.message);
@@ -73,10 +74,10 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
                              const char *queries)
 {
     struct attn_error err = {0};
-    attn_site_set set;
+    struct attn_site_set set;
 
     if (attn_sites_parse(sites, &set, &err) == ATTN_OK && strcmp(sites, "*") == 0)
-        set |= attn_sites_derived();
+        attn_sites_extend(&set, attn_sites_derived());
     if (err.status == ATTN_OK && attn_selection_set_sites(made->selection, set, &err) == ATTN_OK &&
         attn_selection_set_heads(made->selection, heads, &err) == ATTN_OK)
         attn_selection_set_queries(made->selection, queries, &err);
@@ -353,7 +354,7 @@ size_t attn_made_up_run_n_tensor(const struct attn_made_up_run *made)
     size_t n = 0;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if ((made->dims.sites & ATTN_SITE_BIT(site)) != 0)
+        if (attn_sites_have(made->dims.sites, site))
             n += attn_site_is_in_layer((enum attn_site)site) ? made->dims.n_layer : 1;
     return n;
 }

@@ -138,7 +138,7 @@ void attn_recording_init_dims(struct attn_recording *recording, const struct att
         calloc((recording->dims.n_layer + 1) * ATTN_N_SITE, sizeof *recording->records);
     ck_assert(recording->records != NULL);
     for (int site = 0; site < ATTN_N_SITE; site++) {
-        if ((recording->dims.sites & ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(recording->dims.sites, site))
             continue;
         if (!attn_site_is_in_layer((enum attn_site)site)) {
             init_record(recording, (enum attn_site)site, ATTN_NO_LAYER);
@@ -307,7 +307,7 @@ struct attn_selection *attn_select_last(const struct attn_dims *dims, enum attn_
     struct attn_error err = {0};
 
     ck_assert(attn_selection_create(dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, ATTN_SITES(site), &err) == ATTN_OK);
     if (attn_site_is_in_layer(site))
         ck_assert(attn_selection_set_layers(selection, "-1", &err) == ATTN_OK);
     if (queries)

@@ -13,6 +13,7 @@
 #include "tests/support/recording.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
@@ -655,7 +656,7 @@ static void find_z(struct attn_attend_args args, struct attn_recording *recordin
     struct attn_error err = {0};
 
     attn_recording_init_dims(recording, &dims);
-    ck_assert(attn_selection_set_sites(recording->selection, ATTN_SITE_BIT(ATTN_SITE_Z), &err) ==
+    ck_assert(attn_selection_set_sites(recording->selection, ATTN_SITES(ATTN_SITE_Z), &err) ==
               ATTN_OK);
     args.trace = &recording->trace;
     ck_assert_msg(attn_attend(&args, &err) == ATTN_OK, "%s", err.message);
@@ -768,7 +769,7 @@ static size_t count_not_finite(const struct attn_attend_args *args, enum attn_si
     size_t n = 99;
 
     attn_recording_init_dims(&recording, &dims);
-    ck_assert(attn_selection_set_sites(recording.selection, ATTN_SITE_BIT(site), &err) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(recording.selection, ATTN_SITES(site), &err) == ATTN_OK);
     counted.trace = &recording.trace;
     counted.n_not_finite = &n;
     ck_assert_msg(attn_attend(&counted, &err) == ATTN_OK, "%s", err.message);

@@ -57,8 +57,8 @@ struct pass {
     size_t n;
     struct question question;
     enum attn_backward_rule rule;
-    attn_site_set sites;    /* 0: all gradients */
-    bool is_at_first;       /* the answer comes after the first position */
+    struct attn_site_set sites; /* empty: all gradients */
+    bool is_at_first;           /* the answer comes after the first position */
     bool skips_zeros;       /* and of the stream after the last layer only the goal's rows exist */
     const char *refused_in; /* the backward pass is, as too large there; NULL: it is not */
     int n_thread;
@@ -117,8 +117,7 @@ static void go_forward(struct pass *pass, const struct attn_attention *attention
 
     ck_assert(attn_selection_create(&dims, &pass->stream, NULL) == ATTN_OK);
     ck_assert(attn_selection_set_sites(pass->stream,
-                                       ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) |
-                                           ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
+                                       ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST),
                                        NULL) == ATTN_OK);
     ck_assert(attn_capture_create(pass->stream, &pass->resid, NULL) == ATTN_OK);
     feed(pass, attention, pool, attn_capture_trace(pass->resid));
@@ -128,11 +127,14 @@ static void want(struct pass *pass)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(pass->model), pass->n);
 
-    dims.sites |= attn_sites_gradients_of(dims.sites) | ATTN_SITE_BIT(ATTN_SITE_PATTERN_X_GRAD);
+    attn_sites_extend(&dims.sites, attn_sites_gradients_of(dims.sites));
+    attn_sites_add(&dims.sites, ATTN_SITE_PATTERN_X_GRAD);
     ck_assert(attn_selection_create(&dims, &pass->wanted, NULL) == ATTN_OK);
-    ck_assert(attn_selection_set_sites(
-                  pass->wanted, pass->sites != 0 ? pass->sites : dims.sites & attn_sites_derived(),
-                  NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(pass->wanted,
+                                       attn_sites_are_empty(pass->sites)
+                                           ? attn_sites_common(dims.sites, attn_sites_derived())
+                                           : pass->sites,
+                                       NULL) == ATTN_OK);
     ck_assert(attn_capture_create(pass->wanted, &pass->gradients, NULL) == ATTN_OK);
 }
 
@@ -651,34 +653,34 @@ static void check_same(const struct pass *a, const struct pass *b, const char *w
 
 static void check_bits(int i)
 {
-    static const struct {
+    const struct {
         const char *what;
         int n_thread;
         enum attn_isa isa;
         enum attn_gemm gemm;
         bool reads_once;
-        attn_site_set sites;
+        struct attn_site_set sites;
         bool skips_zeros;
         bool keeps;
         size_t n_run;
     } ways[] = {
-        {"2 threads", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, false, 0},
-        {"5 threads", 5, ATTN_ISA_BEST, ATTN_GEMM_JIT, false, 0, false, false, 0},
-        {"portable products", 1, ATTN_ISA_BEST, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
-        {"baseline", 1, ATTN_ISA_BASELINE, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
-        {"avx2", 2, ATTN_ISA_AVX2, ATTN_GEMM_PORTABLE, false, 0, false, false, 0},
-        {"read once", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, true, 0, false, false, 0},
-        {"one site", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD),
+        {"2 threads", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, {{0}}, false, false, 0},
+        {"5 threads", 5, ATTN_ISA_BEST, ATTN_GEMM_JIT, false, {{0}}, false, false, 0},
+        {"portable products", 1, ATTN_ISA_BEST, ATTN_GEMM_PORTABLE, false, {{0}}, false, false, 0},
+        {"baseline", 1, ATTN_ISA_BASELINE, ATTN_GEMM_PORTABLE, false, {{0}}, false, false, 0},
+        {"avx2", 2, ATTN_ISA_AVX2, ATTN_GEMM_PORTABLE, false, {{0}}, false, false, 0},
+        {"read once", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, true, {{0}}, false, false, 0},
+        {"one site", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITES(ATTN_SITE_EMBED_GRAD),
          false, false, 0},
-        {"one matrix", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_QK_GRAD),
+        {"one matrix", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITES(ATTN_SITE_QK_GRAD),
          false, false, 0},
-        {"z", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_Z_GRAD), false,
+        {"z", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITES(ATTN_SITE_Z_GRAD), false, false,
+         0},
+        {"values", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITES(ATTN_SITE_V_GRAD), false,
          false, 0},
-        {"values", 1, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, ATTN_SITE_BIT(ATTN_SITE_V_GRAD), false,
-         false, 0},
-        {"zeros skipped", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, true, false, 0},
-        {"kept", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, true, 0},
-        {"turned", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, 0, false, false, 50},
+        {"zeros skipped", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, {{0}}, true, false, 0},
+        {"kept", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, {{0}}, false, true, 0},
+        {"turned", 2, ATTN_ISA_BEST, ATTN_GEMM_AUTO, false, {{0}}, false, false, 50},
     };
     struct pass pass = open_pass(models[i]), other;
 
@@ -775,8 +777,8 @@ START_TEST(a_pattern_of_zeros_and_ones_has_scores_without_gradient)
         attention[layer].factor = 1e9;
     }
     make_up(&pass, N);
-    pass.sites = ATTN_SITE_BIT(ATTN_SITE_QK_GRAD) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES_GRAD) |
-                 ATTN_SITE_BIT(ATTN_SITE_PATTERN_GRAD) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    pass.sites = ATTN_SITES(ATTN_SITE_QK_GRAD, ATTN_SITE_ATTN_SCORES_GRAD, ATTN_SITE_PATTERN_GRAD,
+                            ATTN_SITE_PATTERN);
     run_with(&pass, attention);
     for (int layer = 0; layer < n_layer; layer++) {
         const float *qk = attn_kept(pass.gradients, ATTN_SITE_QK_GRAD, layer);
@@ -823,8 +825,8 @@ END_TEST
  * below steep scores, whatever is watched. */
 START_TEST(gradients_that_overflow_are_refused)
 {
-    static const attn_site_set sites[] = {0, ATTN_SITE_BIT(ATTN_SITE_QK_GRAD),
-                                          ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD)};
+    const struct attn_site_set sites[] = {
+        {{0}}, ATTN_SITES(ATTN_SITE_QK_GRAD), ATTN_SITES(ATTN_SITE_EMBED_GRAD)};
     struct attn_attention attention[MOST_LAYERS];
     struct pass pass = open_pass("models/fable");
 

@@ -197,7 +197,7 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
     REFUSED(attn_selection_add_block(NULL, 0, 0, &err), "selection");
     REFUSED(attn_selection_add_queries(NULL, 0, 1, &err), "selection");
-    REFUSED(attn_selection_set_sites(NULL, 1, &err), "selection");
+    REFUSED(attn_selection_set_sites(NULL, ATTN_SITES(ATTN_SITE_Z), &err), "selection");
     REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_heads(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_queries(selection, NULL, &err), "spec");
@@ -430,12 +430,12 @@ START_TEST(attentions_have_no_other_choices)
     for (int i = 0; i < 2; i++) {
         const int bad = i == 0 ? no_choice : below_choices;
         struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
-        struct attn_dims dims = {.n_layer = 1, .sites = ATTN_SITE_BIT(ATTN_SITE_Z)};
+        struct attn_dims dims = {.n_layer = 1, .sites = ATTN_SITES(ATTN_SITE_Z)};
         char kind[ATTN_ATTENTION_TEXT_SIZE];
 
         attention.kind = bad;
         attn_attention_set_dims(&attention, &dims);
-        ck_assert(dims.sites == ATTN_SITE_BIT(ATTN_SITE_Z));
+        ck_assert(attn_sites_are_equal(dims.sites, ATTN_SITES(ATTN_SITE_Z)));
         REFUSED(attn_attention_check(&attention, false, &err), "kind");
         ck_assert_uint_eq(attn_attention_text(&attention, kind), 0);
 #define BAD(field)                                                                                 \
@@ -974,7 +974,7 @@ START_TEST(selections_and_edges_have_no_other_places)
                                    .n_head = 2,
                                    .n_kv_head = 2,
                                    .n_position = 2,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
     struct attn_selection *selection;
     struct attn_edges *edges;
     size_t n, shape[3];

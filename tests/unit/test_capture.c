@@ -22,7 +22,7 @@ static struct attn_selection *select_sites(const struct attn_model *model, const
     const struct attn_dims dims = attn_config_dims(attn_model_config(model), N);
     struct attn_error err = {0};
     struct attn_selection *selection;
-    attn_site_set sites;
+    struct attn_site_set sites;
 
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_sites_parse(list, &sites, &err) == ATTN_OK);

@@ -92,9 +92,9 @@ static void record(const struct setup *s, const struct attn_attention *attention
     struct attn_error err = {0};
 
     attn_attention_set_dims(attention, &dims);
-    dims.sites &= ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) |
-                  ATTN_SITE_BIT(ATTN_SITE_V) | ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                  ATTN_SITE_BIT(ATTN_SITE_Z) | ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    dims.sites =
+        attn_sites_common(dims.sites, ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V,
+                                                 ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_LOGITS));
     attn_recording_init_dims(recording, &dims);
     options.attention = attention;
     ck_assert_msg(attn_recording_run(recording, s->model, &options, s->ids, s->run.text.n, &err) ==

@@ -271,13 +271,13 @@ START_TEST(random_rows_have_the_distances_of_the_definitions)
 END_TEST
 
 /* Two layers of two heads, three queries and keys. */
-static const struct attn_dims dims = {.n_layer = 2,
-                                      .n_head = 2,
-                                      .n_kv_head = 2,
-                                      .d_value = 2,
-                                      .n_position = 3,
-                                      .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) |
-                                               ATTN_SITE_BIT(ATTN_SITE_Z)};
+static const struct attn_dims dims = {
+    .n_layer = 2,
+    .n_head = 2,
+    .n_kv_head = 2,
+    .d_value = 2,
+    .n_position = 3,
+    .sites = {{UINT64_C(1) << ATTN_SITE_PATTERN | UINT64_C(1) << ATTN_SITE_Z}}};
 
 static struct attn_measurement *measure(const struct attn_selection *selection)
 {

@@ -15,7 +15,7 @@ static const struct attn_dims dims = {
     .n_head = 3,
     .n_kv_head = 3,
     .n_position = 40,
-    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+    .sites = {{UINT64_C(1) << ATTN_SITE_PATTERN}},
 };
 
 static struct attn_selection *select_heads(const char *heads, const char *queries)

@@ -9,6 +9,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
@@ -60,7 +61,7 @@ static void close_trial(struct trial *trial)
 
 static bool has_site(const struct trial *trial, int site)
 {
-    return (trial->plain.dims.sites & ATTN_SITE_BIT(site)) != 0;
+    return attn_sites_have(trial->plain.dims.sites, site);
 }
 
 static bool is_same(const struct trial *trial, enum attn_site site, int layer)

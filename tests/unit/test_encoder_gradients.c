@@ -182,24 +182,25 @@ static double feed(const struct pass *pass, const float *x, const struct attn_tr
 }
 
 /* A selection of SITES. */
-static struct attn_selection *select_sites(const struct pass *pass, attn_site_set sites)
+static struct attn_selection *select_sites(const struct pass *pass, struct attn_site_set sites)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(pass->model), pass->rows.n);
     struct attn_selection *selection;
 
-    dims.sites |= attn_sites_gradients_of(dims.sites);
+    attn_sites_extend(&dims.sites, attn_sites_gradients_of(dims.sites));
     ck_assert(attn_selection_create(&dims, &selection, NULL) == ATTN_OK);
-    ck_assert(attn_selection_set_sites(selection, sites & dims.sites, NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, attn_sites_common(sites, dims.sites), NULL) ==
+              ATTN_OK);
     return selection;
 }
 
 /* Fills pass->gradient. SITES: of gradients, with those of the embeddings. */
-static void run(struct pass *pass, attn_site_set sites)
+static void run(struct pass *pass, struct attn_site_set sites)
 {
     const struct attn_config *config = attn_model_config(pass->model);
     const struct attn_embedding_rows rows = rows_of(pass);
     struct listener listener = {.pass = pass};
-    attn_site_set fed = ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST);
+    struct attn_site_set fed = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
     const struct attn_backward_goal goal = {.first = pass->at,
                                             .n = 1,
                                             .reads_logits = pass->is_log,
@@ -215,10 +216,11 @@ static void run(struct pass *pass, attn_site_set sites)
     if (pass->keeps) {
         ck_assert(attn_kept_layers_create(config, rows.n, NULL, &kept, NULL) == ATTN_OK);
         listener.kept = attn_kept_layers_trace(kept);
-        fed |= attn_selection_sites(listener.kept->selection);
+        attn_sites_extend(&fed, attn_selection_sites(listener.kept->selection));
     }
     struct attn_selection *seen = select_sites(pass, fed);
-    struct attn_selection *wanted = select_sites(pass, sites | ATTN_SITE_BIT(ATTN_SITE_EMBED_GRAD));
+    struct attn_selection *wanted =
+        select_sites(pass, attn_sites_join(sites, ATTN_SITES(ATTN_SITE_EMBED_GRAD)));
     const struct attn_trace of_feed = {seen, on_feed, &listener};
     const struct attn_trace of_gradients = {wanted, on_gradient, &listener};
     const struct attn_backward_options options = {.n = rows.n,
@@ -260,7 +262,7 @@ static void check_differences(struct pass *pass, const char *name)
     double length = 0, h;
 
     attn_random_seed(&random, 5);
-    run(pass, 0);
+    run(pass, (struct attn_site_set){0});
     for (size_t i = 0; i < n; i++)
         length += fabs((double)pass->gradient[i]);
     ck_assert_double_gt(length, 1e-3);
@@ -342,14 +344,14 @@ START_TEST(bits_do_not_depend_on_how_they_are_computed)
         float *first = malloc(n_byte);
 
         pass.is_log = true;
-        run(&pass, 0);
+        run(&pass, (struct attn_site_set){0});
         memcpy(first, pass.gradient, n_byte);
         for (size_t way = 0; way < sizeof ways / sizeof *ways; way++) {
             pass.n_thread = ways[way].n_thread;
             pass.keeps = ways[way].keeps;
             pass.n_run = ways[way].n_run;
             pass.skips_zeros = ways[way].skips_zeros;
-            run(&pass, ways[way].wants_all ? ~(attn_site_set)0 & attn_sites_derived() : 0);
+            run(&pass, ways[way].wants_all ? attn_sites_derived() : (struct attn_site_set){0});
             ck_assert_msg(memcmp(first, pass.gradient, n_byte) == 0, "%s, %s", name,
                           ways[way].what);
         }

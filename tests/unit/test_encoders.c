@@ -10,6 +10,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <stdlib.h>
@@ -93,7 +94,7 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
             struct attn_trace trace = {.on_event = keep, .user = &kept};
             struct attn_error err = {0};
 
-            if ((dims.sites & ATTN_SITE_BIT(site)) == 0 ||
+            if (!attn_sites_have(dims.sites, site) ||
                 attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
                 continue;
             selection = attn_select_last(&dims, (enum attn_site)site, NULL);
@@ -240,7 +241,7 @@ START_TEST(chosen_queries_have_the_bits_of_all)
 
         record(&expected, model, &ATTN_SESSION_OPTIONS_DEFAULT);
         for (int site = 0; site < ATTN_N_SITE; site++)
-            if (dims.sites & ATTN_SITE_BIT(site))
+            if (attn_sites_have(dims.sites, site))
                 compare_queries(model, (enum attn_site)site, &expected);
         attn_recording_release(&expected);
         attn_model_free(model);

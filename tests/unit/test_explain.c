@@ -131,8 +131,7 @@ END_TEST
 
 START_TEST(the_sites_of_the_run_are_watched_too)
 {
-    const attn_site_set wanted =
-        ATTN_SITE_BIT(ATTN_SITE_RESID_POST) | ATTN_SITE_BIT(ATTN_SITE_PATTERN);
+    const struct attn_site_set wanted = ATTN_SITES(ATTN_SITE_RESID_POST, ATTN_SITE_PATTERN);
     struct attn_explainer *explainer;
     struct attn_error err = {0};
     const struct attn_selection *watched;

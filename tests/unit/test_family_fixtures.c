@@ -144,7 +144,7 @@ static size_t count_sites(const struct attn_dims *dims)
     size_t n = 0;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if ((dims->sites & ATTN_SITE_BIT(site)) != 0 && site != ATTN_SITE_QK)
+        if (attn_sites_have(dims->sites, site) && site != ATTN_SITE_QK)
             for (int layer = 0;
                  layer < (attn_site_is_in_layer((enum attn_site)site) ? (int)dims->n_layer : 1);
                  layer++)

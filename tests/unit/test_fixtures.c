@@ -182,7 +182,7 @@ static size_t count_sites(const struct attn_dims *dims)
     size_t n = 0;
 
     for (int site = 0; site < ATTN_N_SITE; site++)
-        if ((dims->sites & ATTN_SITE_BIT(site)) != 0)
+        if (attn_sites_have(dims->sites, site))
             n += attn_site_is_in_layer((enum attn_site)site) ? dims->n_layer : 1;
     return n;
 }

@@ -50,7 +50,7 @@ static struct attn_selection *select_layers(size_t n_layer, size_t n_head, size_
                                    .d_head = 2,
                                    .d_value = 2,
                                    .n_position = n,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
     struct attn_selection *selection;
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
@@ -440,7 +440,7 @@ START_TEST(a_first_screen_needs_a_pattern)
                                    .d_head = 2,
                                    .d_value = 2,
                                    .n_position = N,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_Z)};
+                                   .sites = ATTN_SITES(ATTN_SITE_Z)};
     struct attn_labels labels = {.tokens = tokens, .token_sizes = sizes};
     const struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_selection *selection;

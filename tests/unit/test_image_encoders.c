@@ -14,6 +14,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
@@ -134,7 +135,7 @@ START_TEST(each_site_alone_has_the_bits_of_all_together)
             const float *values;
             size_t shape[3];
 
-            if ((dims.sites & ATTN_SITE_BIT(site)) == 0 ||
+            if (!attn_sites_have(dims.sites, site) ||
                 attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR)
                 continue;
             selection = attn_select_last(&dims, (enum attn_site)site, "0,-1");

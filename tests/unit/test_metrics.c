@@ -205,7 +205,7 @@ static const struct attn_dims dims = {.n_layer = 1,
                                       .d_head = 4,
                                       .d_value = 4,
                                       .n_position = N,
-                                      .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                      .sites = {{UINT64_C(1) << ATTN_SITE_PATTERN}}};
 
 /* Every measure of M, dense and sparse. */
 static void check_all(const struct matrix *m, bool is_sparse)

@@ -174,7 +174,7 @@ static enum attn_status check_event(void *user, const struct attn_trace_event *e
 }
 
 /* Runs MODEL, watching SITES and nothing else. */
-static enum attn_status run_sites(const struct attn_model *model, attn_site_set sites,
+static enum attn_status run_sites(const struct attn_model *model, struct attn_site_set sites,
                                   struct told *told, struct attn_error *err)
 {
     struct attn_dims dims = attn_config_dims(attn_model_config(model), N_ID);
@@ -190,7 +190,7 @@ static enum attn_status run_sites(const struct attn_model *model, attn_site_set 
     trace.selection = selection;
     options.trace = &trace;
     options.n_max = N_ID;
-    options.has_logits = (sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) != 0;
+    options.has_logits = attn_sites_have(sites, ATTN_SITE_LOGITS);
     ck_assert_int_eq(attn_session_create(model, &options, &session, err), ATTN_OK);
     status = attn_session_feed(session, ids, N_ID, err);
     attn_session_free(session);
@@ -200,7 +200,7 @@ static enum attn_status run_sites(const struct attn_model *model, attn_site_set 
 
 /* The runs that a damaged model is tried with: one of all sites, then one of each. */
 struct runs {
-    attn_site_set all;
+    struct attn_site_set all;
     uint64_t hashes[ATTN_N_SITE]; /* what the undamaged model tells */
 };
 
@@ -212,9 +212,9 @@ static struct runs run_undamaged(const struct attn_model *model)
     for (int site = 0; site < ATTN_N_SITE; site++) {
         struct told told = {.where = "undamaged"};
 
-        if ((runs.all & ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(runs.all, site))
             continue;
-        ck_assert_msg(run_sites(model, ATTN_SITE_BIT(site), &told, &err) == ATTN_OK, "%s",
+        ck_assert_msg(run_sites(model, ATTN_SITES(site), &told, &err) == ATTN_OK, "%s",
                       err.message);
         runs.hashes[site] = told.hash;
     }
@@ -236,10 +236,10 @@ static void assert_found(const struct attn_model *model, const struct runs *runs
     for (int site = 0; site < ATTN_N_SITE; site++) {
         enum attn_status status;
 
-        if ((runs->all & ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(runs->all, site))
             continue;
         err = (struct attn_error){0};
-        status = run_sites(model, ATTN_SITE_BIT(site), &told, &err);
+        status = run_sites(model, ATTN_SITES(site), &told, &err);
         if (status == ATTN_OK)
             ck_assert_msg(told.hash == runs->hashes[site], "%s: gives another %s", where,
                           attn_site_name(site));
@@ -315,7 +315,7 @@ START_TEST(weights_too_large_for_float32_are_told_as_such)
         attn_tensor_files_find(attn_model_files(model), "transformer.h.1.mlp.c_fc.weight", &table));
     for (size_t i = 0; i < attn_tensor_n_element(&table.tensor); i++)
         memcpy((char *)(uintptr_t)table.tensor.data + i * sizeof huge, &huge, sizeof huge);
-    ck_assert_int_eq(run_sites(model, ATTN_SITE_BIT(ATTN_SITE_MLP_PRE), &told, &err), ATTN_FORMAT);
+    ck_assert_int_eq(run_sites(model, ATTN_SITES(ATTN_SITE_MLP_PRE), &told, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "layer 1 of 'm' computes values that are not finite, expected "
                                   "float32 numbers");
     attn_model_free(model);

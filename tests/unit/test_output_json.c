@@ -214,7 +214,7 @@ static void ck_assert_everything(void)
             char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
             int of = attn_site_is_in_layer(site) ? layer : ATTN_NO_LAYER;
 
-            if ((made.dims.sites & ATTN_SITE_BIT(site)) == 0)
+            if (!attn_sites_have(made.dims.sites, site))
                 continue;
             attn_site_archive_name(site, of, name);
             ck_assert_tensor(attn_node_find(tensors, name), site, of);

@@ -28,7 +28,7 @@ static struct attn_dims dims = {
     .d_head = 1,
     .d_value = 1,
     .n_position = N,
-    .sites = ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES) | ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+    .sites = {{UINT64_C(1) << ATTN_SITE_ATTN_SCORES | UINT64_C(1) << ATTN_SITE_PATTERN}},
 };
 
 static void fill(struct block *block, size_t row0)
@@ -79,7 +79,7 @@ static long resident_kib(void)
 }
 
 /* Writes the first N_QUERY rows of SITES to nowhere, and says what that took. */
-static void ck_assert_memory(const char *format, attn_site_set sites, const char *queries,
+static void ck_assert_memory(const char *format, struct attn_site_set sites, const char *queries,
                              size_t n_query, long limit_kib)
 {
     struct attn_selection *selection;
@@ -106,27 +106,26 @@ static void ck_assert_memory(const char *format, attn_site_set sites, const char
 #endif
 }
 
-static const attn_site_set pattern = ATTN_SITE_BIT(ATTN_SITE_PATTERN);
-static const attn_site_set both =
-    ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_ATTN_SCORES);
+#define PATTERN ATTN_SITES(ATTN_SITE_PATTERN)
+#define BOTH ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_ATTN_SCORES)
 
 START_TEST(tidy_takes_memory_by_position)
 {
-    ck_assert_memory("tidy", pattern, "all", N, 10 * 1024);
+    ck_assert_memory("tidy", PATTERN, "all", N, 10 * 1024);
 }
 END_TEST
 
 /* The pattern waits for the scores: as arrays both are 400 MB, and 0.5 MB of pairs. */
 START_TEST(what_waits_is_what_is_kept)
 {
-    ck_assert_memory("json", both, "0-999", 1000, 10 * 1024);
-    ck_assert_memory("npz", both, "0-999", 1000, 10 * 1024);
+    ck_assert_memory("json", BOTH, "0-999", 1000, 10 * 1024);
+    ck_assert_memory("npz", BOTH, "0-999", 1000, 10 * 1024);
 }
 END_TEST
 
 START_TEST(tables_keep_what_they_show)
 {
-    ck_assert_memory("text", both, "all", N, 10 * 1024);
+    ck_assert_memory("text", BOTH, "all", N, 10 * 1024);
 }
 END_TEST
 

@@ -101,7 +101,7 @@ START_TEST(holds_every_tensor_in_a_file_of_its_own)
         attn_written_to(&made, "npy", "d", n_row, 0);
         for (int site = 0; site < ATTN_N_SITE; site++)
             for (int layer = 0; layer < (int)small.n_layer; layer++)
-                if ((made.dims.sites & ATTN_SITE_BIT(site)) != 0)
+                if (attn_sites_have(made.dims.sites, site))
                     ck_assert_site(site, attn_site_is_in_layer(site) ? layer : ATTN_NO_LAYER);
         ck_assert_int_eq(access("d/ids.npy", R_OK), 0);
         ck_assert_int_eq(access("d/tokens.npy", R_OK), 0);

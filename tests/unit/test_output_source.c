@@ -25,7 +25,7 @@ static const struct attn_dims dims = {
     .n_position = 2,
     .n_source = 3,
     .is_cross = is_cross,
-    .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_V),
+    .sites = {{UINT64_C(1) << ATTN_SITE_PATTERN | UINT64_C(1) << ATTN_SITE_V}},
 };
 
 static const char *const tokens[] = {"a", "b"};
@@ -55,7 +55,7 @@ static char *text_of(const char *format, enum attn_site site, bool has_tokens)
     char *text;
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
-    ck_assert_int_eq(attn_selection_set_sites(selection, ATTN_SITE_BIT(site), &err), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_sites(selection, ATTN_SITES(site), &err), ATTN_OK);
     run.selection = selection;
     if (has_tokens) {
         run.source_tokens = source_tokens;

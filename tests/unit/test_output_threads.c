@@ -67,7 +67,7 @@ static enum attn_status write_patterns(const struct job *job, struct attn_sink *
                                    .n_head = (size_t)n_head,
                                    .n_kv_head = (size_t)n_head,
                                    .n_position = N,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
     struct attn_labels run = {.model = "made up"};
     struct attn_selection *selection = NULL;

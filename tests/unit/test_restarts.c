@@ -218,7 +218,7 @@ static void compare_from(const struct subject *subject, size_t i, int layer, enu
 
             if (site == ATTN_SITE_EMBED || (site == ATTN_SITE_SINK && first == ATTN_SITE_Z) ||
                 is_in_layer != (at < n_layer) ||
-                (attn_selection_sites(selection) & ATTN_SITE_BIT(site)) == 0 ||
+                !attn_sites_have(attn_selection_sites(selection), site) ||
                 attn_site_is_lacking(attn_selection_dims(selection), (enum attn_site)site, at))
                 continue;
             if (!is_same(subject, i, (enum attn_site)site, is_in_layer ? at : ATTN_NO_LAYER))
@@ -273,7 +273,7 @@ static void restart_packs(struct subject *subject)
     for (int layer = 0; layer < (int)subject->config->n_layer; layer++)
         for (int has_z = 0; has_z < 2; has_z++)
             restart_pack(subject, session, layer, has_z != 0);
-    if (attn_config_dims(subject->config, 1).sites & ATTN_SITE_BIT(ATTN_SITE_RESID_POST))
+    if (attn_sites_have(attn_config_dims(subject->config, 1).sites, ATTN_SITE_RESID_POST))
         restart_pack(subject, session, (int)subject->config->n_layer, false);
     attn_session_free(session);
     release(subject->whole, subject->n);
@@ -399,7 +399,7 @@ static void list_changes(const struct subject *subject, const struct attn_dims *
 
             if ((site > ATTN_SITE_RESID_POST && site < ATTN_SITE_ROUTER_LOGITS) ||
                 site == ATTN_SITE_EXPERT_INDICES || /* which nothing is made of */
-                (dims->sites & ATTN_SITE_BIT(site)) == 0 ||
+                !attn_sites_have(dims->sites, site) ||
                 attn_site_is_lacking(dims, (enum attn_site)site, layer) ||
                 (is_linear && is_matrix) ||
                 (subject->is_made_up && (site + layer + subject->config->n_kv_head) % 3 != 0))

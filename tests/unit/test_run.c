@@ -765,8 +765,8 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
         const char *name = attn_site_name((enum attn_site)site);
         char place[64];
 
-        if ((dims->sites & attn_selection_sites(attn_run_labels(run)->selection) &
-             ATTN_SITE_BIT(site)) == 0)
+        if (!attn_sites_have(dims->sites, site) ||
+            !attn_sites_have(attn_selection_sites(attn_run_labels(run)->selection), site))
             continue;
         snprintf(place, sizeof place, "%s%s%s", name, is_in_layer ? ":1" : "",
                  has_heads ? ".2" : "");

@@ -10,17 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_dims dims = {.n_layer = 12,
-                                      .n_head = 6,
-                                      .n_kv_head = 2,
-                                      .d_model = 30,
-                                      .d_head = 5,
-                                      .d_value = 4,
-                                      .d_mlp = 7,
-                                      .n_vocab = 100,
-                                      .n_position = 9,
-                                      .sites = (ATTN_SITE_BIT(ATTN_N_SITE) - 1) &
-                                               ~ATTN_SITE_BIT(ATTN_SITE_LOGITS)};
+static const struct attn_dims dims = {
+    .n_layer = 12,
+    .n_head = 6,
+    .n_kv_head = 2,
+    .d_model = 30,
+    .d_head = 5,
+    .d_value = 4,
+    .d_mlp = 7,
+    .n_vocab = 100,
+    .n_position = 9,
+    .sites = {{~(UINT64_C(1) << ATTN_SITE_LOGITS), (UINT64_C(1) << (ATTN_N_SITE - 64)) - 1}}};
 
 static struct attn_selection *make(void)
 {
@@ -145,7 +145,7 @@ START_TEST(kept_is_heads_and_layers)
     ck_assert(attn_selection_wants_block(s, ATTN_SITE_PATTERN, 5));
     ck_assert(!attn_selection_wants_block(s, ATTN_SITE_PATTERN, 6));
     ck_assert(!attn_selection_wants_block(s, ATTN_SITE_RESID_PRE, 6)); /* not among the sites */
-    ck_assert(attn_selection_set_sites(s, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE), NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_sites(s, ATTN_SITES(ATTN_SITE_RESID_PRE), NULL) == ATTN_OK);
     ck_assert(attn_selection_wants_block(s, ATTN_SITE_RESID_PRE, 6));
     ck_assert(!attn_selection_is_all_heads(s));
     attn_selection_free(s);
@@ -299,27 +299,27 @@ END_TEST
 
 START_TEST(site_lists_take_names_aliases_and_globs)
 {
+    const struct attn_site_set computed =
+        attn_sites_without(attn_sites_all(), attn_sites_derived());
     const struct {
         const char *list;
-        attn_site_set sites;
+        struct attn_site_set sites;
     } rows[] = {
-        {"pattern", ATTN_SITE_BIT(ATTN_SITE_PATTERN)},
-        {"attention,context", ATTN_SITE_BIT(ATTN_SITE_PATTERN) | ATTN_SITE_BIT(ATTN_SITE_Z)},
-        {"resid_*", ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_MID) |
-                        ATTN_SITE_BIT(ATTN_SITE_RESID_POST)},
-        {"?", ATTN_SITE_BIT(ATTN_SITE_Q) | ATTN_SITE_BIT(ATTN_SITE_K) | ATTN_SITE_BIT(ATTN_SITE_V) |
-                  ATTN_SITE_BIT(ATTN_SITE_Z)},
-        {"*", (ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~attn_sites_derived()},
-        {"*,rollout", ((ATTN_SITE_BIT(ATTN_N_SITE) - 1) & ~attn_sites_derived()) |
-                          ATTN_SITE_BIT(ATTN_SITE_ROLLOUT)},
-        {"value_*", ATTN_SITE_BIT(ATTN_SITE_VALUE_ZEROING)},
+        {"pattern", ATTN_SITES(ATTN_SITE_PATTERN)},
+        {"attention,context", ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z)},
+        {"resid_*", ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST)},
+        {"?", ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_V, ATTN_SITE_Z)},
+        {"*", computed},
+        {"*,rollout", attn_sites_join(computed, ATTN_SITES(ATTN_SITE_ROLLOUT))},
+        {"value_*", ATTN_SITES(ATTN_SITE_VALUE_ZEROING)},
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        attn_site_set sites = 0;
+        struct attn_site_set sites = {0};
 
         ck_assert(attn_sites_parse(rows[i].list, &sites, NULL) == ATTN_OK);
-        ck_assert_msg(sites == rows[i].sites, "%s gave %lx", rows[i].list, (unsigned long)sites);
+        ck_assert_msg(attn_sites_are_equal(sites, rows[i].sites), "%s gave %lx", rows[i].list,
+                      (unsigned long)sites.words[0]);
     }
 }
 END_TEST
@@ -330,11 +330,11 @@ START_TEST(unknown_sites_are_refused_with_the_list_of_known_ones)
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
         struct attn_error err = {0};
-        attn_site_set sites = 77;
+        struct attn_site_set sites = {{77}};
 
         ck_assert(attn_sites_parse(lists[i], &sites, &err) == ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "attn_scores, pattern, pattern_dropped"));
-        ck_assert(sites == 77);
+        ck_assert(sites.words[0] == 77 && sites.words[1] == 0);
     }
 }
 END_TEST
@@ -344,11 +344,11 @@ START_TEST(sites_the_model_lacks_are_dropped_from_globs_and_refused_alone)
     struct attn_selection *s = make();
     struct attn_error err = {0};
 
-    ck_assert(attn_selection_set_sites(s, ATTN_SITE_BIT(ATTN_SITE_LOGITS), &err) == ATTN_INVALID);
+    ck_assert(attn_selection_set_sites(s, ATTN_SITES(ATTN_SITE_LOGITS), &err) == ATTN_INVALID);
     ck_assert_ptr_nonnull(strstr(err.message, "logits"));
     ck_assert(attn_selection_has_site(s, ATTN_SITE_PATTERN));
-    ck_assert(attn_selection_set_sites(s, ATTN_SITE_BIT(ATTN_N_SITE) - 1, NULL) == ATTN_OK);
-    ck_assert(attn_selection_sites(s) == dims.sites);
+    ck_assert(attn_selection_set_sites(s, attn_sites_all(), NULL) == ATTN_OK);
+    ck_assert(attn_sites_are_equal(attn_selection_sites(s), dims.sites));
     attn_selection_free(s);
 }
 END_TEST

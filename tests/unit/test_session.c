@@ -283,7 +283,7 @@ static struct attn_selection *select_part(const struct attn_dims *dims, const st
 {
     struct attn_selection *selection;
     struct attn_error err = {0};
-    attn_site_set sites;
+    struct attn_site_set sites;
 
     ck_assert(attn_selection_create(dims, &selection, &err) == ATTN_OK);
     if (choice->sites != NULL)

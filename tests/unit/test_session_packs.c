@@ -12,6 +12,7 @@
 
 #include "attention/attention_extra.h"
 #include "base/random.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <stdlib.h>
@@ -402,8 +403,7 @@ START_TEST(a_selection_applies_to_each_sequence)
     open_pack(&pack, "tests/fixtures/gpt2-long", NULL, ATTN_COMPUTE_F32);
     dims = dims_of(&pack, MOST_ROWS);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_set_sites(selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), &err) ==
-              ATTN_OK);
+    ck_assert(attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), &err) == ATTN_OK);
     ck_assert(attn_selection_set_heads(selection, "1", &err) == ATTN_OK);
     ck_assert(attn_selection_set_queries(selection, "0,5", &err) == ATTN_OK);
     trace.selection = selection;

@@ -48,7 +48,7 @@ static bool uses_buffer(const struct attn_model *model, const char *heads)
     attn_recording_init_dims(&recording, &dims);
     ck_assert_int_eq(attn_selection_set_heads(recording.selection, heads, &err), ATTN_OK);
     ck_assert_int_eq(
-        attn_selection_set_sites(recording.selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), &err),
+        attn_selection_set_sites(recording.selection, ATTN_SITES(ATTN_SITE_PATTERN), &err),
         ATTN_OK);
     options.n_max = FEW;
     options.reads_once = true;

@@ -5,6 +5,7 @@
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -87,7 +88,7 @@ static enum attn_status ignore(void *user, const struct attn_trace_event *event,
     return ATTN_OK;
 }
 
-static void run_watched(struct trial *trial, attn_site_set sites, float *logits)
+static void run_watched(struct trial *trial, struct attn_site_set sites, float *logits)
 {
     struct attn_trace trace = {.on_event = ignore};
     struct attn_selection *selection;
@@ -104,7 +105,7 @@ static void run_watched(struct trial *trial, attn_site_set sites, float *logits)
 
 static bool has_site(const struct trial *trial, int site)
 {
-    return (trial->dims.sites & ATTN_SITE_BIT(site)) != 0;
+    return attn_sites_have(trial->dims.sites, site);
 }
 
 static void check_watching(const char *directory, enum attn_compute compute, int n_thread)
@@ -117,7 +118,7 @@ static void check_watching(const char *directory, enum attn_compute compute, int
     for (int site = 0; site < ATTN_N_SITE; site++) {
         if (!has_site(&trial, site))
             continue;
-        run_watched(&trial, ATTN_SITE_BIT(site), trial.found);
+        run_watched(&trial, ATTN_SITES(site), trial.found);
         ck_assert_msg(memcmp(trial.found, trial.plain, trial.n_logit * sizeof *trial.plain) == 0,
                       "'%s' with %d threads: logits differ when '%s' is watched", directory,
                       n_thread, attn_site_name((enum attn_site)site));

@@ -90,7 +90,7 @@ static void set_up(void)
                                    .n_position = N,
                                    .n_source = N_SOURCE,
                                    .is_cross = is_cross,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
     labels = (struct attn_labels){.selection = selection,

@@ -5,6 +5,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/site_set.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -59,13 +60,13 @@ static void expect_same(const char *directory, const char *old, const char *new,
     struct attn_parts parts = attn_parts_load(directory);
     struct attn_recording expected, actual;
     struct attn_error err = {0};
-    const attn_site_set logits = ATTN_SITE_BIT(ATTN_SITE_LOGITS);
+    const struct attn_site_set logits = ATTN_SITES(ATTN_SITE_LOGITS);
 
     ck_assert_int_eq(record(&parts, &expected, &err), ATTN_OK);
     ck_assert_int_gt(rename_all(&parts.weights, old, new), 0);
     ck_assert_msg(record(&parts, &actual, &err) == ATTN_OK, "%s", err.message);
-    ck_assert((expected.dims.sites & logits) != 0);
-    ck_assert(((actual.dims.sites & logits) != 0) == has_logits);
+    ck_assert(attn_sites_meet(expected.dims.sites, logits));
+    ck_assert(attn_sites_meet(actual.dims.sites, logits) == has_logits);
     for (int layer = 0; layer < (int)actual.dims.n_layer; layer++) {
         const struct attn_recorded *a = attn_recording_find(&actual, ATTN_SITE_RESID_POST, layer);
         const struct attn_recorded *e = attn_recording_find(&expected, ATTN_SITE_RESID_POST, layer);
@@ -94,11 +95,11 @@ START_TEST(a_model_without_head_has_no_logits)
 
     ck_assert_int_gt(rename_all(&parts.weights, "lm_head.weight", "unknown"), 0);
     ck_assert_msg(record(&parts, &actual, &err) == ATTN_OK, "%s", err.message);
-    ck_assert((actual.dims.sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) == 0);
+    ck_assert(!attn_sites_have(actual.dims.sites, ATTN_SITE_LOGITS));
     attn_recording_release(&actual);
     ck_assert_int_gt(rename_all(&parts.weights, "model.", ""), 0);
     ck_assert_msg(record(&parts, &actual, &err) == ATTN_OK, "%s", err.message);
-    ck_assert((actual.dims.sites & ATTN_SITE_BIT(ATTN_SITE_LOGITS)) == 0);
+    ck_assert(!attn_sites_have(actual.dims.sites, ATTN_SITE_LOGITS));
     attn_recording_release(&actual);
     attn_parts_release(&parts);
 }

@@ -12,6 +12,7 @@
 #include "attention/heads.h"
 #include "base/pool_internal.h"
 #include "base/thread.h"
+#include "trace/site_set.h"
 
 #include <assert.h>
 #include <stddef.h>
@@ -230,7 +231,7 @@ void attn_linear_attention_run_heads(const struct attn_heads *heads)
                                                           heads->engines->gemm->kernels)};
 
     attn_pool_run(heads->pool, heads->n_kv_head, run_kv_head, &pass);
-    if (heads->watched != 0)
+    if (!attn_sites_are_empty(heads->watched))
         attn_pool_run(heads->pool, heads->n_kv_head, map_keys, &pass);
 }
 

@@ -12,6 +12,7 @@
  */
 #include "base/escape.h"
 #include "model/families/llama_internal.h"
+#include "trace/site_set.h"
 
 #include <string.h>
 
@@ -112,12 +113,11 @@ static enum attn_status read_dense(const struct attn_json *json, const struct at
 
 static enum attn_status read_mixture(ATTN_CONFIG_ARGS)
 {
-    static const attn_site_set of_experts =
-        ATTN_SITE_BIT(ATTN_SITE_ROUTER_LOGITS) | ATTN_SITE_BIT(ATTN_SITE_EXPERT_WEIGHTS) |
-        ATTN_SITE_BIT(ATTN_SITE_EXPERT_INDICES) | ATTN_SITE_BIT(ATTN_SITE_SHARED_OUT);
-    static const attn_site_set of_mlp = ATTN_SITE_BIT(ATTN_SITE_MLP_PRE) |
-                                        ATTN_SITE_BIT(ATTN_SITE_MLP_PRE_LINEAR) |
-                                        ATTN_SITE_BIT(ATTN_SITE_MLP_POST);
+    const struct attn_site_set of_experts =
+        ATTN_SITES(ATTN_SITE_ROUTER_LOGITS, ATTN_SITE_EXPERT_WEIGHTS, ATTN_SITE_EXPERT_INDICES,
+                   ATTN_SITE_SHARED_OUT);
+    const struct attn_site_set of_mlp =
+        ATTN_SITES(ATTN_SITE_MLP_PRE, ATTN_SITE_MLP_PRE_LINEAR, ATTN_SITE_MLP_POST);
     /* Experts and MLPs have different widths. */
     const bool is_of_qwen = form->defaults.d_expert > 0;
 

@@ -618,14 +618,6 @@ ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
 
 
-class attn_site_set(Structure):
-    """The two halves of an unsigned __int128, which ctypes lacks."""
-    _fields_ = [("low", c_uint64), ("high", c_uint64)]
-
-    def __contains__(self, site):
-        return bool((self.low | self.high << 64) >> site & 1)
-
-
 class attn_error(Structure):
     pass
 
@@ -647,6 +639,10 @@ class attn_column(Structure):
 
 
 class attn_cell(Structure):
+    pass
+
+
+class attn_site_set(Structure):
     pass
 
 
@@ -1200,6 +1196,9 @@ attn_cell._fields_ = [
     ("text", c_char_p),
     ("list", POINTER(c_int64)),
     ("reals", POINTER(c_double)),
+]
+attn_site_set._fields_ = [
+    ("words", c_uint64 * 2),
 ]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),

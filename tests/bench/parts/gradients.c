@@ -75,7 +75,7 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
 
     ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
     ATTN_TRY(attn_selection_set_sites(
-        passes->watched, ATTN_SITE_BIT(ATTN_SITE_RESID_PRE) | ATTN_SITE_BIT(ATTN_SITE_RESID_POST),
+        passes->watched, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST),
         err));
     passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
     options.cache = ATTN_CACHE_ONE_LAYER;
@@ -97,9 +97,9 @@ static enum attn_status open_backward(struct passes *passes, struct attn_dims *d
                                                   .embeddings = passes->embeddings,
                                                   .gemm = bench->options->gemm,
                                                   .isa = bench->options->isa};
-    const attn_site_set gradients = attn_sites_gradients_of(dims->sites);
+    const struct attn_site_set gradients = attn_sites_gradients_of(dims->sites);
 
-    dims->sites |= gradients;
+    attn_sites_extend(&dims->sites, gradients);
     ATTN_TRY(attn_selection_create(dims, &passes->wanted, err));
     ATTN_TRY(attn_selection_set_sites(passes->wanted, gradients, err));
     passes->trace = (struct attn_trace){passes->wanted, attn_bench_ignore, NULL};

@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "model/model_internal.h"
+#include "trace/site_set.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -236,7 +237,7 @@ static struct attn_heads heads_of(struct layer *layer)
         .pool = layer->bench->options->pool,
         .n_worker = layer->bench->n_thread,
         .selection = layer->selection,
-        .watched = ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+        .watched = ATTN_SITES(ATTN_SITE_PATTERN),
         .n_head = config->n_head,
         .n_kv_head = config->n_kv_head,
         .q = layer->bench->random,
@@ -283,7 +284,7 @@ static void plan(struct layer *layer, struct attn_arena *arena)
                                            .n_worker = layer->bench->n_thread};
     struct attn_heads_needs needs = {0};
 
-    attn_heads_needs_include(&needs, &sizes, &layer->attention, ATTN_SITE_BIT(ATTN_SITE_PATTERN),
+    attn_heads_needs_include(&needs, &sizes, &layer->attention, ATTN_SITES(ATTN_SITE_PATTERN),
                              config->n_head);
     attn_heads_plan(&layer->memory, arena, &sizes, &needs);
     layer->kv = attn_kv_plan(arena, &layer->shape, config->n_kv_head, 0);
@@ -299,7 +300,7 @@ static enum attn_status prepare(struct layer *layer, struct attn_error *err)
                                    .d_head = config->d_head,
                                    .d_value = config->d_value,
                                    .n_position = layer->n,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
 
     ATTN_TRY(attn_selection_create(&dims, &layer->selection, err));
     layer->attention = ATTN_ATTENTION_DEFAULT;

@@ -9,6 +9,7 @@
 #include "forward/session_pack.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
+#include "trace/site_set.h"
 
 #include <stdio.h>
 
@@ -74,7 +75,7 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
         attn_bench_session_options(batch->bench, batch->n_at_once * batch->n_token, &batch->trace);
 
     ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
-    ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITE_BIT(ATTN_SITE_PATTERN), err));
+    ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITES(ATTN_SITE_PATTERN), err));
     batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = attn_bench_ignore};
     ATTN_TRY(ATTN_ALLOC(batch->sessions, n_thread, err));
     ATTN_TRY(ATTN_ALLOC(batch->statuses, n_thread, err));

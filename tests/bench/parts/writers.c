@@ -154,7 +154,7 @@ static enum attn_status measure_formats(struct files *files, struct attn_error *
                                    .n_head = n_head,
                                    .n_kv_head = n_head,
                                    .n_position = n_token,
-                                   .sites = ATTN_SITE_BIT(ATTN_SITE_PATTERN)};
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN)};
 
     ATTN_TRY(attn_selection_create(&dims, &files->selection, err));
     files->patterns = attn_alloc(n_token * n_token, n_head * sizeof *files->patterns, err);

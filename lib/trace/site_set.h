@@ -1,0 +1,101 @@
+/*
+ * site_set.h - sets of sites: what is done with a struct attn_site_set (dims.h).
+ *
+ *     struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
+ *     attn_sites_add(&sites, ATTN_SITE_V);
+ *     if (attn_sites_have(sites, ATTN_SITE_Z))
+ *         sites = attn_sites_without(sites, ATTN_SITES(ATTN_SITE_V));
+ */
+#ifndef ATTN_TRACE_SITE_SET_H
+#define ATTN_TRACE_SITE_SET_H
+
+#include "trace/dims.h"
+#include "trace/site.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The set of the sites that are listed, at least one. */
+#define ATTN_SITES(...)                                                                            \
+    attn_sites_of((const enum attn_site[]){__VA_ARGS__},                                           \
+                  sizeof((const enum attn_site[]){__VA_ARGS__}) / sizeof(enum attn_site))
+
+/* Sites of numbers out of range are ignored. */
+static inline void attn_sites_add(struct attn_site_set *set, enum attn_site site)
+{
+    if ((unsigned)site < ATTN_N_SITE)
+        set->words[site / 64] |= (uint64_t)1 << site % 64;
+}
+
+static inline bool attn_sites_have(struct attn_site_set set, enum attn_site site)
+{
+    return (unsigned)site < ATTN_N_SITE && (set.words[site / 64] >> site % 64 & 1) != 0;
+}
+
+static inline struct attn_site_set attn_sites_of(const enum attn_site *sites, size_t n)
+{
+    struct attn_site_set set = {0};
+
+    for (size_t i = 0; i < n; i++)
+        attn_sites_add(&set, sites[i]);
+    return set;
+}
+
+/* All sites of the library. */
+static inline struct attn_site_set attn_sites_all(void)
+{
+    struct attn_site_set set = {0};
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        attn_sites_add(&set, (enum attn_site)site);
+    return set;
+}
+
+/* The sites that A or B has, or both. */
+static inline struct attn_site_set attn_sites_join(struct attn_site_set a, struct attn_site_set b)
+{
+    return (struct attn_site_set){{a.words[0] | b.words[0], a.words[1] | b.words[1]}};
+}
+
+/* Adds the sites of OTHERS to SET. */
+static inline void attn_sites_extend(struct attn_site_set *set, struct attn_site_set others)
+{
+    *set = attn_sites_join(*set, others);
+}
+
+/* The sites that A and B both have. */
+static inline struct attn_site_set attn_sites_common(struct attn_site_set a, struct attn_site_set b)
+{
+    return (struct attn_site_set){{a.words[0] & b.words[0], a.words[1] & b.words[1]}};
+}
+
+/* The sites of A that B lacks. */
+static inline struct attn_site_set attn_sites_without(struct attn_site_set a,
+                                                      struct attn_site_set b)
+{
+    return (struct attn_site_set){{a.words[0] & ~b.words[0], a.words[1] & ~b.words[1]}};
+}
+
+/* Whether there is a site that A and B both have. */
+static inline bool attn_sites_meet(struct attn_site_set a, struct attn_site_set b)
+{
+    return (a.words[0] & b.words[0]) != 0 || (a.words[1] & b.words[1]) != 0;
+}
+
+static inline size_t attn_sites_count(struct attn_site_set set)
+{
+    return (size_t)(__builtin_popcountll(set.words[0]) + __builtin_popcountll(set.words[1]));
+}
+
+static inline bool attn_sites_are_empty(struct attn_site_set set)
+{
+    return (set.words[0] | set.words[1]) == 0;
+}
+
+static inline bool attn_sites_are_equal(struct attn_site_set a, struct attn_site_set b)
+{
+    return a.words[0] == b.words[0] && a.words[1] == b.words[1];
+}
+
+#endif
