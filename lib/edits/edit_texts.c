@@ -85,7 +85,8 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
 
 /* --- Files ------------------------------------------------------------------------------------ */
 
-/* The number of bytes of the path that VALUE begins with: FILE.npz, or FILE.npy*FACTOR. */
+/* Returns the number of bytes at the beginning of VALUE that are a path. VALUE is FILE.npz,
+ * FILE.npy or FILE.npy*FACTOR. */
 static size_t path_size(const char *value)
 {
     const bool is_path = attn_path_has_ending(value, ".npy") || attn_path_has_ending(value, ".npz");
@@ -94,7 +95,7 @@ static size_t path_size(const char *value)
     return star ? (size_t)(star - value) : strlen(value);
 }
 
-/* Appends PATH [size], unless it is empty. */
+/* Appends the path PATH [size] to texts->files, unless it is empty. */
 static enum attn_status append_file(struct attn_edit_texts *texts, const char *path, size_t size,
                                     struct attn_error *err)
 {
@@ -104,9 +105,10 @@ static enum attn_status append_file(struct attn_edit_texts *texts, const char *p
     return texts->files[texts->n_file++] ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* The same of TEXT, "z:2.5=clean.npz"; without a path it is refused when it is read. */
-static enum attn_status append_file_of(struct attn_edit_texts *texts, const char *text,
-                                       struct attn_error *err)
+/* Appends the path that the text of a patch or of a steering names: "z:2.5=clean.npz" gives
+ * clean.npz. A text without a path appends nothing; reading it fails later. */
+static enum attn_status append_file_of_text(struct attn_edit_texts *texts, const char *text,
+                                            struct attn_error *err)
 {
     const char *equals = strchr(text, '='), *path = equals ? equals + 1 : "";
 
@@ -124,9 +126,9 @@ enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
         if (others[i])
             ATTN_TRY(append_file(texts, others[i], strlen(others[i]), err));
     for (size_t i = 0; i < texts->n_patch; i++)
-        ATTN_TRY(append_file_of(texts, texts->patches[i], err));
+        ATTN_TRY(append_file_of_text(texts, texts->patches[i], err));
     for (size_t i = 0; i < texts->n_steer; i++)
-        ATTN_TRY(append_file_of(texts, texts->steers[i], err));
+        ATTN_TRY(append_file_of_text(texts, texts->steers[i], err));
     return ATTN_OK;
 }
 

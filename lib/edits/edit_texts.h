@@ -12,7 +12,7 @@
 
 #include "edits/intervention.h"
 
-/* Texts are borrowed. NULL: not given. */
+/* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
     const char *ablate, *ablate_pattern, *ablate_mean; /* heads (edits/request_edits.h) */
     const char *const *knockouts;                      /* [n_knockout] as attn_knockout_parse */
@@ -21,7 +21,7 @@ struct attn_edit_texts {
     const char *const *rescales;                       /* [n_rescale] as attn_rescale_parse */
     size_t n_knockout, n_patch, n_steer, n_rescale;
 
-    /* What was made of them: owned. */
+    /* The values read from these texts: owned. */
     struct attn_knockout *knockout; /* [n_knockout] */
     struct attn_patch *patch;       /* [n_patch] */
     struct attn_steering *steering; /* [n_steer + n_rescale] */
@@ -29,15 +29,16 @@ struct attn_edit_texts {
     size_t n_file;
 };
 
-/* Reads TEXTS and their files for MODEL, or NULL, into EDITS, which borrows from TEXTS. Fails as
- * the functions that read one text; release TEXTS also after a failure. */
+/* Reads the texts, and the files that they name, into EDITS, which borrows from TEXTS. MODEL may be
+ * NULL: then nothing is checked against a model. Fails as the functions that read one text. Release
+ * TEXTS also after a failure. */
 ATTN_API enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts,
                                                const struct attn_model *model,
                                                struct attn_request_edits *edits,
                                                struct attn_error *err);
 
-/* Lists in `files` the paths OTHERS [n_other], of which some may be NULL, and those of patches and
- * steering. */
+/* Lists in `files` the paths OTHERS [n_other], of which some may be NULL, and then the paths that
+ * the patches and the steerings name. */
 ATTN_API enum attn_status attn_edit_texts_list_files(struct attn_edit_texts *texts,
                                                      const char *const *others, size_t n_other,
                                                      struct attn_error *err);

@@ -15,7 +15,8 @@
 
 /* --- The parts of a request ------------------------------------------------------------------- */
 
-/* The item of LIST that begins at *AT, which goes to the next one; NULL: there is none. */
+/* Returns the item of the comma-separated LIST that begins at offset *at, with its length in *size,
+ * and moves *at to the next item. NULL: there are no more items. */
 static const char *next_item(const char *list, size_t *at, size_t *size)
 {
     const char *item = list + *at;
@@ -36,7 +37,7 @@ static size_t count_items(const char *list)
     return n;
 }
 
-/* Adds the items of LIST, or NULL, to PARTS [*n]. */
+/* Appends each item of the comma-separated LIST to PARTS [*n]. LIST may be NULL. */
 static void add_items(enum attn_edit_option option, const char *list, struct attn_edit_part *parts,
                       size_t *n)
 {
@@ -144,7 +145,8 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
 
 /* --- The list --------------------------------------------------------------------------------- */
 
-/* An attn_edit_add_fn: edits that are taken as they are. */
+/* An attn_edit_add_fn for edits that a request gives as struct attn_edit: appends them unchanged.
+ */
 static enum attn_status add_given(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                   struct attn_edit_range range, struct attn_error *err)
 {
@@ -182,7 +184,8 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
     return ATTN_OK;
 }
 
-/* Appends an edit that stands for PART, number I, in any text. */
+/* Appends an edit that stands for PART, number I of the list, when only the model is known and no
+ * text is. */
 static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                    size_t i, struct attn_error *err)
 {
@@ -232,7 +235,8 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
         status = attn_edit_parts_create(edits, &list.parts, &list.n_part, err);
     for (size_t i = 0; status == ATTN_OK && i < list.n_part; i++)
         status = add_sketch(&scope, &list, i, err);
-    for (size_t i = 0; status == ATTN_OK && i < list.n; i++) /* rows and columns differ by text */
+    /* Rows and columns depend on the text, so they are not checked. */
+    for (size_t i = 0; status == ATTN_OK && i < list.n; i++)
         list.items[i].row0 = list.items[i].col0 = 0,
         list.items[i].row1 = list.items[i].col1 = SIZE_MAX;
     for (size_t i = 0; status == ATTN_OK && i < list.n; i++)
@@ -265,7 +269,7 @@ void attn_edits_find_effects(const struct attn_edit_list *list, const struct att
 
 /* --- Notes ------------------------------------------------------------------------------------ */
 
-/* The names of the fields, which are those of options. */
+/* How messages name the field of a request that holds the parts of each option. */
 static const char *const fields[ATTN_N_EDIT_OPTION] = {
     [ATTN_EDIT_OPTION_ABLATE] = "`ablate`",
     [ATTN_EDIT_OPTION_ABLATE_PATTERN] = "`ablate_pattern`",
@@ -277,7 +281,7 @@ static const char *const fields[ATTN_N_EDIT_OPTION] = {
     [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
 };
 
-/* Appends what PART is called, after a comma unless it is the first. */
+/* Appends the name of PART to NAMES, after a comma unless it is the first. */
 static void append_name(char *names, size_t *used, const struct attn_edit_part *part)
 {
     const char *comma = *used > 0 ? "," : "";
@@ -298,14 +302,15 @@ static void append_name(char *names, size_t *used, const struct attn_edit_part *
                            attn_site_name(edit->at.site), layer, head);
 }
 
-/* Whether A and B are of one list, and idle in as many records. */
+/* Whether parts A and B are named in one note: both come from the same list of heads, and changed
+ * nothing in equally many records. */
 static bool is_named_with(const struct attn_edit_part *a, const struct attn_edit_part *b)
 {
     return a->option == b->option && a->option < ATTN_EDIT_OPTION_KNOCKOUT &&
            a->n_idle == b->n_idle;
 }
 
-/* " in 1 of 2 records", or nothing for N_RECORD 0. */
+/* Returns " in 1 of 2 records" for N 1 and N_RECORD 2; an empty text if N_RECORD is 0. */
 static struct attn_quote share_of(size_t n, size_t n_record)
 {
     struct attn_quote share = {""};
@@ -336,7 +341,8 @@ void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_p
 
         while (before < i && !is_named_with(&parts[before], &parts[i]))
             before++;
-        if (parts[i].n_idle == 0 || before < i) /* nothing to say, or said with another */
+        /* The part changed something, or an earlier note names it. */
+        if (parts[i].n_idle == 0 || before < i)
             continue;
         append_name(text, &used, &parts[i]);
         for (size_t k = i + 1; k < n; k++)
@@ -352,7 +358,7 @@ void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_p
 
 void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes, size_t n_row)
 {
-    unsigned had_effect = 0; /* a bit for each option */
+    unsigned had_effect = 0; /* bit i: a part of option i changed something */
     char text[ATTN_QUOTE_SIZE] = "";
     size_t used = 0;
 

@@ -30,8 +30,8 @@ enum attn_edit_option {
     ATTN_N_EDIT_OPTION
 };
 
-/* A part of a request: an item of a list of heads, an edit, a knockout, a patch, a steering. A note
- * names each part that changes nothing. */
+/* A part of a request: an item of a list of heads, an edit, a knockout, a patch or a steering. A
+ * note names each part that changes nothing. */
 struct attn_edit_part {
     enum attn_edit_option option;
     const char *text; /* [size] the text of the part, borrowed from the request; NULL for ITEMS */
@@ -42,7 +42,8 @@ struct attn_edit_part {
     size_t n_hidden;   /* number of runs in which no query of a knockout sees any of its keys */
 };
 
-/* Edit number EDIT of a list comes from part number PART, and perhaps from others. */
+/* Says that edit number EDIT of a list comes from part number PART. An edit may come from several
+ * parts. */
 struct attn_edit_link {
     size_t edit, part;
 };
@@ -58,7 +59,7 @@ struct attn_edit_list {
     float *values; /* owns; the means that edits write */
 };
 
-/* The run whose tensors are changed. Everything is borrowed. */
+/* The run whose tensors the edits change. Everything is borrowed. */
 struct attn_edit_scope {
     const struct attn_request_edits *edits;
     struct attn_notes notes;
@@ -67,7 +68,7 @@ struct attn_edit_scope {
     const struct attn_sequence *text, *source;
     const struct attn_session_options *session; /* options for a run without edits, with the
                                                    attention of this run; its pool computes means */
-    size_t n_more;                              /* positions after the text */
+    size_t n_more; /* number of positions that a run may generate after the text */
 };
 
 /* Fills LIST, which is {0}, with the edits of SCOPE. If means are needed, runs the text once
@@ -76,7 +77,7 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
                                  struct attn_error *err);
 void attn_edits_release(struct attn_edit_list *list);
 
-/* Checks the lists of EDITS and their items. And whether EDITS has any. */
+/* Checks that the pointers of EDITS fit its counts, and checks each item of its lists. */
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
@@ -84,30 +85,32 @@ bool attn_edits_are_given(const struct attn_request_edits *edits);
 /* Whether an edit of EDITS names positions of the text. */
 bool attn_edits_name_positions(const struct attn_request_edits *edits);
 
-/* Checks that EDITS can fit a text of MODEL, whose layers have the attention LAYERS (NULL: the
- * model's own). Words, positions and lengths are not checked. Stage ATTN_STAGE_OPTIONS, or
- * ATTN_STAGE_INPUT for vectors of another width. */
+/* Checks that a model can have EDITS with some text. LAYERS is the attention of each layer; NULL:
+ * the model's own. Words, positions and lengths are not checked, because they depend on the text.
+ * Fails at the stage ATTN_STAGE_OPTIONS, or ATTN_STAGE_INPUT for vectors of a wrong width. */
 enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
                                         const struct attn_model *model,
                                         const struct attn_attention *layers,
                                         struct attn_error *err);
 
-/* Finds the parts that changed nothing in sequence number SEQUENCE of SESSION, which has the edits
- * of LIST and was fed. */
+/* Counts in the parts of LIST those that changed nothing in sequence number SEQUENCE of SESSION.
+ * The session must have the edits of LIST and have been fed. */
 void attn_edits_find_effects(const struct attn_edit_list *list, const struct attn_session *session,
                              size_t sequence);
 
-/* Notes which parts of LIST changed nothing, and that the others changed N_ROW rows of the text. */
+/* Notes which parts of LIST changed nothing, and that the other parts changed N_ROW rows of the
+ * text. */
 void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes, size_t n_row);
 
-/* Lists the parts of EDITS [*n]; the caller frees them; NULL without edits. They depend on EDITS
- * alone. */
+/* Lists the parts of EDITS in *parts [*n]; NULL without edits. The caller frees the array. The
+ * parts depend on EDITS alone, not on a model or a text. */
 enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
                                         struct attn_edit_part **parts, size_t *n,
                                         struct attn_error *err);
 
-/* Notes the knockouts among PARTS [n] without a visible key, and the parts that changed no computed
- * value, one line for each list. N_RECORD: number of counted records; 0: one run. */
+/* The first notes the knockouts among PARTS [n] whose queries see none of their keys. The second
+ * notes the parts that changed no computed value, one line for each list. N_RECORD is the number of
+ * records that were run; 0: the note is of a single run. */
 void attn_edit_parts_note_hidden(struct attn_notes notes, const struct attn_edit_part *parts,
                                  size_t n, size_t n_record);
 void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_part *parts,

@@ -1,10 +1,11 @@
 /*
  * edits_ablation.c - edits that set tensors to zero, or to their mean over the positions of the
- * text, which one run without edits finds first.
+ *  text. A run without edits computes the means first.
  *
- * An item of a list names heads, as in trace/selection.h, whose z or pattern is meant; or a tensor,
- * SITE:LAYER[.HEAD], or SITE for one of the model. The mean of a matrix is that of each column over
- * the cells that count: a masked cell is in no mean and keeps its value.
+ *  An item of a list either names heads, as in trace/selection.h, and then means their z or their
+ *  pattern; or it names a tensor: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers.
+ *  The mean of a matrix is taken column by column over the cells that are not masked. A masked cell
+ *  keeps its value.
  */
 #include "edits/edits_internal.h"
 
@@ -17,7 +18,7 @@
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* The fields that the lists are in, and the site of an item that names heads alone. */
+/* For each list: its field in a request, and the site that an item means if it names only heads. */
 static const struct list_kind {
     const char *field;
     enum attn_site site;
@@ -28,13 +29,13 @@ static const struct list_kind {
     [ATTN_EDIT_OPTION_ABLATE_MEAN] = {"ablate_mean", ATTN_SITE_Z, true},
 };
 
-/* An item on its way into a list. */
+/* An item of a list, whose edits are to be appended. */
 struct item {
     const struct attn_edit_scope *scope;
     struct attn_edit_list *list;
     const struct list_kind *kind;
     size_t part;
-    size_t first, end; /* the edits of the items before it */
+    size_t first, end; /* edits first .. end-1 of the list come from the items before this one */
     const char *text;
 };
 
@@ -43,7 +44,8 @@ static bool is_same_place(const struct attn_edit *a, const struct attn_edit *b)
     return a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0;
 }
 
-/* Appends an edit at AT, and of HEAD, unless an item before it has the same one. */
+/* Appends an edit that sets HEAD of the tensor AT to zero, unless an item before it does so
+ * already. */
 static enum attn_status add_head(const struct item *item, struct attn_location at, int head,
                                  struct attn_error *err)
 {
@@ -58,7 +60,7 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     return attn_edits_append(item->list, &edit, item->part, err);
 }
 
-/* Appends the edits of an item that names heads. */
+/* Appends an edit for each head that the item names. */
 static enum attn_status add_heads(const struct item *item, struct attn_error *err)
 {
     const struct attn_dims *dims = item->scope->dims;
@@ -80,7 +82,8 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
     return status;
 }
 
-/* Appends the edits of an item that names a tensor: one for each head that is meant. */
+/* Appends the edits of an item that names the tensor PLACE: one for each head of the tensor that is
+ * meant, or one for a tensor without heads. */
 static enum attn_status add_tensor(const struct item *item, const struct attn_edit_place *place,
                                    struct attn_error *err)
 {
@@ -136,13 +139,14 @@ enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
 
 /* --- Means ------------------------------------------------------------------------------------ */
 
-/* The values that an edit puts. */
+/* A tensor that one edit replaces by its means. */
 struct mean {
     struct attn_edit *edit;
     struct attn_edit_tensor tensor;
-    float *rows;           /* [n_row, width] of the run without edits; then the means */
-    unsigned char *counts; /* [n_row, width] which cells of a matrix are in a mean; NULL: rows
-                              that came */
+    /* [n_row, width] the values of the run without edits; then replaced by their means. */
+    float *rows;
+    unsigned char *counts; /* [n_row, width] 1 for each cell of a matrix that is not masked; NULL
+                              for a vector */
     size_t n_came;
 };
 
@@ -153,8 +157,9 @@ struct means {
     unsigned char *counts; /* owns */
 };
 
-/* Marks the cells of row R of EVENT that count, and copies its values. */
-static void take_row(const struct mean *mean, const struct attn_trace_event *event, size_t r)
+/* Copies row R of the tensor of EVENT to mean->rows, and marks in mean->counts which of its cells
+ * are not masked. */
+static void copy_row(const struct mean *mean, const struct attn_trace_event *event, size_t r)
 {
     const size_t width = mean->tensor.width, at = (event->row0 + r) * width;
     const size_t n = event->keys ? event->n_kept[r] : event->n_col;
@@ -169,8 +174,8 @@ static void take_row(const struct mean *mean, const struct attn_trace_event *eve
     }
 }
 
-/* An attn_trace_fn. */
-static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
+/* An attn_trace_fn: copies the rows of EVENT to the struct mean that wants them. */
+static enum attn_status copy_rows(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
     const struct means *means = user;
@@ -183,13 +188,14 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
             attn_location_compare(&mean->edit->at, &event->at) != 0)
             continue;
         for (size_t r = 0; r < event->n_row; r++)
-            take_row(mean, event, r);
+            copy_row(mean, event, r);
         mean->n_came += event->n_row;
     }
     return ATTN_OK;
 }
 
-/* Makes the rows of MEAN its means: of a vector the first row, which serves all positions. */
+/* Replaces the rows of MEAN by their mean over the positions. For a vector only the first row is
+ * written; it serves all positions. */
 static void average(struct mean *mean)
 {
     const size_t width = mean->tensor.width, n_row = mean->tensor.n_row;
@@ -210,7 +216,7 @@ static void average(struct mean *mean)
     }
 }
 
-/* Selects what the edits of MEANS change. */
+/* Selects the tensors of which MEANS needs the values. */
 static enum attn_status select_tensors(const struct means *means, struct attn_selection *selection,
                                        struct attn_error *err)
 {
@@ -231,7 +237,7 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
     return ATTN_OK;
 }
 
-/* Feeds the text to a session without edits, which TRACE watches. */
+/* Feeds the text of SCOPE to a session without edits, whose values are passed to TRACE. */
 static enum attn_status feed(const struct attn_edit_scope *scope, const struct attn_trace *trace,
                              struct attn_error *err)
 {
@@ -260,12 +266,12 @@ static enum attn_status run_text(struct means *means, struct attn_error *err)
     ATTN_TRY(attn_selection_create(scope->dims, &selection, err));
     status = attn_error_at(select_tensors(means, selection, err), ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
-        status = feed(scope, &(struct attn_trace){selection, take_rows, means}, err);
+        status = feed(scope, &(struct attn_trace){selection, copy_rows, means}, err);
     attn_selection_free(selection);
     return status;
 }
 
-/* Gives each of MEANS, whose edits are those of LIST from number FIRST on, its rows. */
+/* Allocates the rows of each of MEANS. Its edits are those of LIST from number FIRST on. */
 static enum attn_status place_rows(struct means *means, struct attn_edit_list *list, size_t first,
                                    struct attn_error *err)
 {
@@ -296,7 +302,8 @@ static enum attn_status place_rows(struct means *means, struct attn_edit_list *l
     return ATTN_OK;
 }
 
-/* Positions after the text have the mean of a vector, too. */
+/* Makes the edit of MEAN write the means. The mean of a vector also replaces the N_MORE positions
+ * after the text. */
 static void complete_edit(const struct mean *mean, size_t n_more)
 {
     const struct attn_edit_tensor *tensor = &mean->tensor;

@@ -5,11 +5,11 @@
 #include "edits/edits.h"
 #include "edits/intervention_internal.h"
 
-/* Appends EDIT, produced by part number PART. */
+/* Appends EDIT to LIST, and records that it comes from part number PART. */
 enum attn_status attn_edits_append(struct attn_edit_list *list, const struct attn_edit *edit,
                                    size_t part, struct attn_error *err);
 
-/* Records that part number PART also produced edit number EDIT. */
+/* Records that edit number EDIT of LIST also comes from part number PART. */
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err);
 
@@ -18,33 +18,35 @@ struct attn_edit_range {
     size_t first, end;
 };
 
-/* Appends the edits of a range of parts. Errors have a stage: ATTN_STAGE_OPTIONS if the model or
- * the text lacks something. */
+/* The type of a function that appends the edits of a range of parts. Errors have a stage:
+ * ATTN_STAGE_OPTIONS if the model or the text lacks something that a part names. */
 typedef enum attn_status attn_edit_add_fn(const struct attn_edit_scope *scope,
                                           struct attn_edit_list *list, struct attn_edit_range range,
                                           struct attn_error *err);
 attn_edit_add_fn attn_edits_add_ablations, attn_edits_add_means, attn_edits_add_knockouts,
     attn_edits_add_values;
 
-/* A place in a run. Initialize with `given`; end with attn_edit_tensor_release. */
+/* The tensor of a run that an edit changes. Initialize with `given`; end with
+ * attn_edit_tensor_release. */
 struct attn_edit_tensor {
     struct attn_edit_place given;
     size_t n_row, n_head, width; /* sizes of the tensor; n_head is 1 for sites without heads */
-    bool has_heads, is_matrix;   /* [H, T, S]; else [T, n] or [T, H, n] */
-    bool goes_on;                /* positions after the text also have rows */
-    unsigned char *rows;         /* [n_row] owns; the positions that are changed; NULL: all */
+    /* is_matrix: its shape is [H, T, S]; else [T, n], or [T, H, n] with heads. */
+    bool has_heads, is_matrix;
+    bool goes_on;        /* positions that are generated after the text get rows, too */
+    unsigned char *rows; /* [n_row] owns; 1 for each position that is changed; NULL: all are */
 };
 
-/* Finds the sizes of a place that the model has. */
+/* Sets the sizes of TENSOR, whose `given` names a tensor of the model. */
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor);
 
-/* Checks that the model has the place, and finds its sizes and its positions. */
+/* Checks that the model has the tensor that `given` names, and sets its sizes and its positions. */
 enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
                                        struct attn_edit_tensor *tensor, struct attn_error *err);
 void attn_edit_tensor_release(struct attn_edit_tensor *tensor);
 
-/* Checks that the arrays of PART, a patch or a steering of PLACE, have the width of the tensor, and
- * that one head is named if required. */
+/* Checks that the array of PART, a patch or a steering at PLACE, is as wide as the tensor, and that
+ * PLACE names one head if that is required. */
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
                                          const struct attn_edit_part *part,
                                          const struct attn_edit_place *place,

@@ -1,10 +1,10 @@
 /*
  * edits_knockout.c - edits that keep some queries from looking at some keys (attention knockout,
- * Geva et al. 2304.14767).
+ *  Geva et al. 2304.14767).
  *
- * Queries and keys are positions (input/position.h). Their scores become minus infinity before the
- * softmax. In layers that attend to a source keys are those of the source, by number or by a word
- * of it. A knockout that changes nothing is noted by name.
+ *  Queries and keys are positions (input/position.h). Their scores become minus infinity before the
+ *  softmax. In a layer that attends to a source, the keys are positions of the source. A knockout
+ *  that changes nothing is named in a note.
  */
 #include "edits/edits_internal.h"
 
@@ -17,13 +17,13 @@
 
 #include <string.h>
 
-/* A knockout in this run. */
+/* A knockout, and the positions and heads of this run that it names. */
 struct knockout {
     const struct attn_knockout *given;
-    unsigned char *queries;            /* [T] owns; whether a position is meant */
-    unsigned char *keys, *source_keys; /* [T], [S] own; the same of keys, in layers that attend to
-                                          the text and to the source */
-    struct attn_selection *heads;      /* owns */
+    unsigned char *queries; /* [T] owns; 1 for each position that is a query of the knockout */
+    /* [T], [S] own; 1 for each position that is a key of it: of the text, and of the source. */
+    unsigned char *keys, *source_keys;
+    struct attn_selection *heads; /* owns */
 };
 
 struct knockouts {
@@ -33,17 +33,18 @@ struct knockouts {
     const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
-    struct attn_edit_part *parts; /* [n] of the list, from number first_part on */
+    struct attn_edit_part *parts; /* [n] the parts of the list with number first_part and up */
     size_t first_part;
-    unsigned char *cut; /* [T or S] owns; keys that one row loses */
-    int32_t *kept;      /* [T or S] owns; keys that it can look at */
+    unsigned char *cut; /* [T or S] owns; 1 for each key that the row at hand loses */
+    int32_t *kept;      /* [T or S] owns; the keys that the row at hand can look at */
 };
 
-/* One row of a matrix, and how many of knockouts->kept it has. */
+/* One row of a score matrix. Its first n_kept entries of knockouts->kept are the keys that it can
+ * look at. */
 struct score_row {
     int layer, head;
     size_t query, n_key, n_kept;
-    bool is_of_all; /* stands for the rows of all heads */
+    bool is_of_all; /* the row stands for the rows of all heads */
 };
 
 /* --- Reading --------------------------------------------------------------------------------- */
@@ -56,7 +57,8 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     const struct attn_edit_scope *scope = knockouts->scope;
 
     item->keys = attn_alloc(knockouts->dims->n_position, 1, err);
-    item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err); /* there may be none */
+    /* + 1, because there may be no source. */
+    item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err);
     item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
@@ -74,7 +76,7 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 
 /* --- Edits ----------------------------------------------------------------------------------- */
 
-/* Leaves out of the keys of ROW those that are masked. */
+/* Removes the keys that the mask of the text or of the source hides from the keys of ROW. */
 static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
 {
     const int32_t *mask = knockouts->config->is_cross[row->layer]
@@ -88,16 +90,19 @@ static void drop_hidden(const struct knockouts *knockouts, struct score_row *row
     row->n_kept = mask ? n : row->n_kept;
 }
 
-/* Lists the keys that ROW can look at. A mask after the softmax hides none: the sum is over all. */
+/* Lists in knockouts->kept the keys that ROW can look at. A mask that is applied after the softmax
+ * hides none, because the sum of the softmax includes all keys. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
     struct attn_attention attention = knockouts->scope->session->attention[row->layer];
     const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
-    const bool has_pairs = attention.kind != ATTN_ATTENTION_LINEAR &&
-                           attention.kind != ATTN_ATTENTION_LOWRANK; /* else a session refuses */
+    const bool has_pairs =
+        attention.kind != ATTN_ATTENTION_LINEAR &&
+        attention.kind != ATTN_ATTENTION_LOWRANK; /* other kinds: the session refuses */
 
     if (knockouts->config->is_cross[row->layer] && attention.mask == ATTN_MASK_CAUSAL)
-        attention.mask = ATTN_MASK_NONE; /* the source has no order with the text */
+        attention.mask = ATTN_MASK_NONE; /* positions of the source are neither before nor after
+                                            those of the text */
     attn_attention_resolve_stride(&attention, row->n_key);
     if (has_pairs && attention.masking == ATTN_MASKING_INF) {
         row->n_kept = attn_keys_list(&attention, &keys, knockouts->kept);
@@ -115,7 +120,8 @@ static bool names_row(const struct knockouts *knockouts, size_t i, const struct 
            attn_selection_has_block_head(knockouts->items[i].heads, row->layer, row->head);
 }
 
-/* Those of knockout number I in LAYER. */
+/* Returns the keys of knockout number I that LAYER can attend to: those of the source, or those of
+ * the text. */
 static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i, int layer)
 {
     const struct knockout *knockout = &knockouts->items[i];
@@ -123,7 +129,8 @@ static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i,
     return knockouts->config->is_cross[layer] ? knockout->source_keys : knockout->keys;
 }
 
-/* Marks the keys that ROW loses to the knockouts; returns how many of those that it can look at. */
+/* Marks in knockouts->cut the keys that the knockouts take from ROW. Returns how many of them ROW
+ * could look at. */
 static size_t find_cut(const struct knockouts *knockouts, const struct score_row *row)
 {
     size_t n_lost = 0;
@@ -145,9 +152,9 @@ static size_t find_cut(const struct knockouts *knockouts, const struct score_row
     return n_lost;
 }
 
-/* Whether ROW can look at one of keys FIRST .. END-1 that are among KEYS [n_key]. */
-static bool keeps(const struct knockouts *knockouts, const struct score_row *row,
-                  const unsigned char *keys, size_t first, size_t end)
+/* Whether ROW can look at one of the keys FIRST .. END-1 that is marked in KEYS [n_key]. */
+static bool can_see_one(const struct knockouts *knockouts, const struct score_row *row,
+                        const unsigned char *keys, size_t first, size_t end)
 {
     for (size_t k = 0; k < row->n_kept && (size_t)knockouts->kept[k] < end; k++)
         if ((size_t)knockouts->kept[k] >= first && keys[knockouts->kept[k]])
@@ -155,7 +162,8 @@ static bool keeps(const struct knockouts *knockouts, const struct score_row *row
     return false;
 }
 
-/* Appends EDIT, of the keys that ROW loses, and links it to the knockouts that it comes from. */
+/* Appends EDIT, which hides a range of keys from ROW, and links it to each knockout that names one
+ * of these keys. */
 static enum attn_status add_edit(struct knockouts *knockouts, const struct score_row *row,
                                  const struct attn_edit *edit, struct attn_error *err)
 {
@@ -166,15 +174,15 @@ static enum attn_status add_edit(struct knockouts *knockouts, const struct score
         const size_t part = knockouts->first_part + i;
 
         if (names_row(knockouts, i, row) &&
-            keeps(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
+            can_see_one(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
             ATTN_TRY(list->n == number ? attn_edits_append(list, edit, part, err)
                                        : attn_edits_link(list, number, part, err));
     }
     return ATTN_OK;
 }
 
-/* An edit for each run of neighbours among the keys that are cut and that ROW can look at one
- * of. */
+/* Appends an edit for each range of neighbouring keys that ROW loses, if ROW could look at one of
+ * them. */
 static enum attn_status edit_row(struct knockouts *knockouts, const struct score_row *row,
                                  struct attn_error *err)
 {
@@ -193,7 +201,7 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
         edit.col0 = first;
         edit.col1 = end;
         edit.op = ATTN_EDIT_MASK;
-        if (keeps(knockouts, row, knockouts->cut, first, end))
+        if (can_see_one(knockouts, row, knockouts->cut, first, end))
             ATTN_TRY(add_edit(knockouts, row, &edit, err));
     }
     return ATTN_OK;
@@ -224,7 +232,8 @@ static bool is_named(const struct knockouts *knockouts, const struct score_row *
     return false;
 }
 
-/* Whether all heads of LAYER lose the same keys of QUERY: one edit is enough for them. */
+/* Whether all heads of LAYER lose the same keys for QUERY, so that one edit can stand for all
+ * heads. */
 static bool is_of_all_heads(const struct knockouts *knockouts, int layer, size_t query)
 {
     if (knockouts->scope->session->attention[layer].kind != ATTN_ATTENTION_FULL)
@@ -268,7 +277,8 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
         knockouts->items[i].given = knockouts->parts[i].given;
-        knockouts->parts[i].n_hidden = 1; /* until a key is found */
+        /* Set to 0 when a query is found that sees one of its keys. */
+        knockouts->parts[i].n_hidden = 1;
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }

@@ -1,4 +1,4 @@
-/* edits_list.c - see edits_internal.h: the list that all kinds of edits append to. */
+/* edits_list.c - see edits_internal.h: appending to the list of edits. */
 #include "edits/edits_internal.h"
 
 #include "base/memory.h"

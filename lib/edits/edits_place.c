@@ -1,9 +1,9 @@
 /*
- * edits_place.c - edits of one tensor, or of one of its heads: ablation, which sets it to zero;
- * patches, which replace it by what another run wrote; steering, which adds to it or multiplies it.
+ * edits_place.c - edits of one tensor, or of one of its heads: patches, which replace it by the
+ *  values of another run; steering, which adds a vector to it or multiplies it by a factor.
  *
- * The array of a patch is the site of the layer, whole: as many positions as the text has, and all
- * heads. What is added is a vector, or a row for each of the positions that are named.
+ *  The array of a patch is the whole tensor: as many positions as the text has, and all heads. The
+ *  addend of a steering is a vector, or a row for each of the positions that are named.
  */
 #include "edits/edits_internal.h"
 
@@ -63,8 +63,8 @@ void attn_edit_tensor_release(struct attn_edit_tensor *tensor)
     tensor->rows = NULL;
 }
 
-/* Finds rows FIRST .. END-1, neighbours among those that are meant, from *end on. False when there
- * are no more. */
+/* Finds the next range of neighbouring rows FIRST .. END-1 that are changed, from row *end on.
+ * Returns false when there are no more. */
 static bool next_rows(const struct attn_edit_tensor *tensor, size_t *first, size_t *end)
 {
     const unsigned char *rows = tensor->rows;
@@ -78,7 +78,7 @@ static bool next_rows(const struct attn_edit_tensor *tensor, size_t *first, size
     return *end > *first;
 }
 
-/* An edit of rows FIRST .. END-1 of HEAD; of what has none, of the tensor. */
+/* Returns an edit of rows FIRST .. END-1 of HEAD. HEAD is ignored if the tensor has no heads. */
 static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head, size_t first,
                                 size_t end)
 {
@@ -94,7 +94,7 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
 
 /* --- Patches --------------------------------------------------------------------------------- */
 
-/* Whether the VALUES, without leading sizes of 1, are the whole tensor. */
+/* Checks that VALUES, without leading sizes of 1, has the shape of the whole tensor. */
 static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
                                     const struct attn_ndarray *values, struct attn_error *err)
 {
@@ -119,7 +119,8 @@ static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
                           expected[1], tensor->has_heads ? ", ...], all of it" : "]");
 }
 
-/* The part of VALUES, a whole tensor, that EDIT replaces. */
+/* Returns the values that EDIT, of HEAD, writes: those at its first row in VALUES, which holds the
+ * whole tensor. */
 static const float *values_of(const struct attn_edit_tensor *tensor,
                               const struct attn_ndarray *values, size_t head,
                               const struct attn_edit *edit)
@@ -128,7 +129,8 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
                              : values->data + (edit->row0 * tensor->n_head + head) * tensor->width;
 }
 
-/* Appends an edit per head and run of neighbours among the rows that are meant. */
+/* Appends the edits of a patch: one for each head and each range of neighbouring rows that are
+ * changed. */
 static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
                                   const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
@@ -153,7 +155,8 @@ static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
 
 /* --- Steering -------------------------------------------------------------------------------- */
 
-/* Whether the values of GIVEN are a vector, or a row for each of the positions that are named. */
+/* Checks that the values of GIVEN are a vector, or have a row for each of the positions that are
+ * named. */
 static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
                                    const struct attn_steering *given, struct attn_error *err)
 {
@@ -174,7 +177,7 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
                           n_meant, tensor->width);
 }
 
-/* Whether there is one head to which something can be added. */
+/* Checks that the place names one head if the tensor has heads: an addend needs one. */
 static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
     if (!tensor->has_heads || tensor->given.at.head != ATTN_ALL_HEADS)
@@ -203,14 +206,15 @@ enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
                : attn_error_at(check_rows(&tensor, steering, err), ATTN_STAGE_INPUT, err);
 }
 
-/* Appends an edit per run of neighbours among the rows that are meant. Without positions what is
- * the same for all of them goes on after the text. */
+/* Appends the edits of a steering: one for each range of neighbouring rows that are changed. If no
+ * positions are named and all get the same, generated positions get it, too. */
 static enum attn_status add_steering(struct attn_edit_list *list, size_t part,
                                      const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
     const struct attn_steering *given = list->parts[part].given;
     const struct attn_ndarray *values = &given->values;
-    const bool is_same = attn_steering_is_vector(given); /* at all positions */
+    /* One vector or factor for all positions. */
+    const bool is_same = attn_steering_is_vector(given);
     size_t n_done = 0;
 
     if (values->rank != 0) {
@@ -228,7 +232,7 @@ static enum attn_status add_steering(struct attn_edit_list *list, size_t part,
         if (is_same && !tensor->rows)
             edit.row1 = SIZE_MAX;
         if (tensor->is_matrix && values->rank == 0)
-            edit.col1 = SIZE_MAX; /* keys go on as well */
+            edit.col1 = SIZE_MAX; /* the columns of generated keys, too */
         ATTN_TRY(attn_edits_append(list, &edit, part, err));
         n_done += end - first;
     }

@@ -14,7 +14,8 @@
 #include <math.h>
 #include <string.h>
 
-/* A copy of TEXT that is kept as it is, and after it one that is cut into parts. */
+/* Returns one block with two copies of TEXT, one after the other: the first stays whole, the second
+ * is cut into parts. */
 static char *copy_twice(const char *text, struct attn_error *err)
 {
     const size_t size = strlen(text) + 1;
@@ -29,7 +30,7 @@ static char *copy_twice(const char *text, struct attn_error *err)
 
 /* --- Knockouts ------------------------------------------------------------------------------- */
 
-/* The first C of TEXT outside of double quotes, or NULL. */
+/* Returns the first C of TEXT outside of double quotes, or NULL. */
 static char *find_outside(char *text, char c)
 {
     bool is_quoted = false;
@@ -42,7 +43,7 @@ static char *find_outside(char *text, char c)
     return NULL;
 }
 
-/* Cuts the copy of KNOCKOUT's text into its parts. */
+/* Cuts the second copy of KNOCKOUT's text into queries, keys and heads. */
 static enum attn_status read_knockout(struct attn_knockout *knockout, struct attn_error *err)
 {
     char *queries = knockout->text + strlen(knockout->text) + 1;
@@ -101,7 +102,8 @@ const char *attn_knockout_name(const struct attn_knockout *knockout)
 
 /* --- Places ---------------------------------------------------------------------------------- */
 
-/* Reads "2" or "2.5" up to END. */
+/* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE. Returns whether it is one of these.
+ */
 static bool read_layer(const char *text, const char *end, struct attn_edit_place *place)
 {
     const char *dot = memchr(text, '.', (size_t)(end - text));
@@ -116,7 +118,8 @@ static bool read_layer(const char *text, const char *end, struct attn_edit_place
     return true;
 }
 
-/* Finds the site called NAME [size], of a layer or of the model, that can be edited. */
+/* Finds the site called NAME [size] that can be edited and that is inside or outside the layers, as
+ * IS_IN_LAYER says. Returns whether there is one. */
 static bool read_site(const char *name, size_t size, bool is_in_layer,
                       struct attn_edit_place *place)
 {
@@ -248,21 +251,25 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
 
 /* --- Texts SITE:WHERE=VALUE ------------------------------------------------------------------ */
 
-/* What differs between options in such a text, and in messages about it. */
+/* What differs between patches, steering and rescaling: how the value is read, and the words of
+ * messages. */
 struct form {
     const char *field, *is_not, *value, *hint;
-    bool (*read)(char *value, float *factor); /* cuts the value; whether it is one; NULL: any is */
+    /* Reads the value, and its factor if it has one; returns whether it is valid; NULL: each value
+     * is. */
+    bool (*read)(char *value, float *factor);
 };
 
 /* A text that was cut into its parts. */
 struct parts {
     struct attn_edit_place place;
-    char *text;  /* owns the texts of the others */
+    char *text;  /* owns; the other texts point into it */
     char *value; /* a file, or a factor */
     float factor;
 };
 
-/* Reads TEXT, which has FORM and fits MODEL, or NULL. *parts is the caller's, also on failure. */
+/* Reads TEXT, which is written as FORM says, into PARTS, and checks it against MODEL, which may be
+ * NULL. The caller frees parts->text, also after a failure. */
 static enum attn_status read_parts(const char *text, const struct form *form,
                                    const struct attn_model *model, struct parts *parts,
                                    struct attn_error *err)
@@ -303,8 +310,8 @@ struct attn_edit_place attn_patch_place(const struct attn_patch *patch)
                                     patch_form.field};
 }
 
-/* Takes the shape and the numbers of NPY. */
-static enum attn_status take_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
+/* Copies the shape and the numbers of NPY to VALUES. */
+static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn_ndarray *values,
                                     struct attn_error *err)
 {
     values->converted = attn_alloc_uninitialized(attn_npy_n_element(npy), sizeof(float), err);
@@ -317,7 +324,7 @@ static enum attn_status take_values(const struct attn_npy_file *npy, struct attn
     return ATTN_OK;
 }
 
-/* Reads the array of PATCH. */
+/* Reads the array of PATCH from the archive NPZ. */
 static enum attn_status read_member(const struct attn_npz *npz, struct attn_patch *patch,
                                     struct attn_error *err)
 {
@@ -333,12 +340,12 @@ static enum attn_status read_member(const struct attn_npz *npz, struct attn_patc
         return attn_error_set(err, ATTN_INVALID, "'%s' has no array '%s'",
                               attn_quote_string(patch->values.name).text, name);
     ATTN_TRY(attn_npz_read(npz, i, &npy, err));
-    status = take_values(npy, &patch->values, err);
+    status = copy_values(npy, &patch->values, err);
     attn_npy_free(npy);
     return status;
 }
 
-/* Reads the array of PATCH from its file. */
+/* Opens the file of PATCH and reads its array. */
 static enum attn_status read_array(struct attn_patch *patch, struct attn_error *err)
 {
     struct attn_npz *npz;
@@ -401,7 +408,7 @@ bool attn_steering_is_vector(const struct attn_steering *steering)
     return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
 }
 
-/* Reads a number that is one in float32, too. */
+/* Reads a number into *factor. Returns whether TEXT is a number that float32 can hold. */
 static bool read_factor(char *text, float *factor)
 {
     double value;
@@ -412,8 +419,8 @@ static bool read_factor(char *text, float *factor)
     return true;
 }
 
-/* Cuts "FILE.npy*FACTOR" into its parts. Returns whether the factor, if there is one, is a
- * number. */
+/* Cuts "FILE.npy*FACTOR" into a path and *factor, which is 1 if there is none. Returns whether the
+ * factor is a number. */
 static bool read_file_name(char *value, float *factor)
 {
     const size_t size = strlen(value);
@@ -449,7 +456,7 @@ struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
                                                                : rescale_form.field};
 }
 
-/* Reads the array of the file PATH times FACTOR. */
+/* Reads the array of the file PATH into VALUES, and multiplies it by FACTOR. */
 static enum attn_status read_vectors(const char *path, float factor, struct attn_ndarray *values,
                                      struct attn_error *err)
 {
@@ -475,7 +482,7 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     return ATTN_OK;
 }
 
-/* Makes *STEERING of TEXT, which has FORM. */
+/* Reads TEXT, which is written as FORM says, into *steering. */
 static enum attn_status make_steering(const char *text, const struct form *form,
                                       const struct attn_model *model,
                                       struct attn_steering *steering, struct attn_error *err)

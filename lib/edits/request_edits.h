@@ -4,7 +4,7 @@
 
 #include "trace/edit.h"
 
-/* edits/intervention.h */
+/* Declared in edits/intervention.h. */
 struct attn_knockout;
 struct attn_patch;
 struct attn_steering;
@@ -14,7 +14,8 @@ struct attn_request_edits {
     const char *ablate;            /* heads whose z becomes 0 */
     const char *ablate_pattern;    /* heads whose pattern becomes 0 */
     const struct attn_edit *items; /* [n] */
-    const char *ablate_mean;       /* heads whose z becomes its mean over the text, found first */
+    const char *ablate_mean; /* heads whose z becomes its mean over the text; a run without edits
+                                finds it first */
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;
