@@ -118,7 +118,7 @@ static void push_scale(struct attn_json_writer *json, const struct attn_table_dr
     attn_page_push_rule(attn_json_key(json, "cell"), &rule);
 }
 
-/* "words, unit"; NULL without both. The caller releases TEXT. */
+/* Returns "WORDS, UNIT", each of which may be NULL; NULL without both. The caller releases TEXT. */
 static const char *join_unit(struct attn_buffer *text, const char *words, const char *unit)
 {
     attn_buffer_append_string(text, words ? words : "");
