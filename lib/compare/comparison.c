@@ -121,7 +121,8 @@ static void put(struct filled_row *to, unsigned forms, struct attn_column column
     to->cells[to->n++] = cell;
 }
 
-/* The same for the columns of a DIFFERENCE. Text does not show the number of rows. */
+/* Adds the columns of DIFFERENCE to the row, if it is in one of FORMS. Text does not show the
+ * number of rows. */
 static void put_difference(struct filled_row *to, unsigned forms, const char *prefix,
                            const struct attn_difference *difference)
 {
