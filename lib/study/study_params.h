@@ -10,7 +10,8 @@
  * follow in both cases. */
 extern const struct attn_param_list attn_study_params, attn_listing_params, attn_restart_params;
 
-/* The same as questions for attn_question_find: with the table, and without. */
+/* These parameters as questions for attn_question_find: those of items with their table, and those
+ * of items without. */
 extern const struct attn_question attn_question_items, attn_question_listing;
 
 #endif
