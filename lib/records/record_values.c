@@ -407,7 +407,7 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     return put_rows(setting, "source", rows, n_row, width, err);
 }
 
-/* The rows of a source from a file. */
+/* Reads the rows of a source from a file. */
 static enum attn_status set_rows(const struct setting *setting, struct attn_error *err)
 {
     struct attn_record *record = setting->reading->record;
