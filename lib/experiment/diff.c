@@ -292,7 +292,7 @@ static void split_row(const struct diff *diff, const float *row, size_t n, size_
     }
 }
 
-/* a ln (a / m) */
+/* Returns a ln(a / m); 0 if a is 0. */
 static double share(double a, double m)
 {
     return a > 0 ? a * attn_log(a / m) : 0;
