@@ -19,7 +19,7 @@ enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err);
 
-/* The same, only for aligned text, LaTeX and Markdown. */
+/* Writes TABLE in STYLE, whose form must be aligned text, LaTeX or Markdown. */
 enum attn_status attn_table_write_lines(const struct attn_table *table,
                                         const struct attn_table_style *style,
                                         struct attn_sink *sink, struct attn_error *err);
