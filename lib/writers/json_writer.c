@@ -50,7 +50,7 @@ static struct attn_json_writer *begin_member(struct json_writer *w, const char *
     return &w->json;
 }
 
-/* The same, for a value that is appended as text. */
+/* Begins a line with the key of a member, whose value the caller appends to the buffer as text. */
 static struct attn_buffer *begin_value(struct json_writer *w, const char *name)
 {
     return attn_json_value(begin_member(w, name));

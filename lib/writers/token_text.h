@@ -29,7 +29,7 @@ enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
 enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
                                         const struct attn_labels *run, struct attn_error *err);
 
-/* The same for N tokens that belong to no run. */
+/* These make the texts of N tokens that belong to no run: as they are, and for readers. */
 enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
                                      const size_t *sizes, size_t n, struct attn_error *err);
 enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
