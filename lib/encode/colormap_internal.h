@@ -66,7 +66,7 @@ struct attn_color_range attn_color_range(const struct attn_color_scale *scale, d
 double attn_color_place(const struct attn_color_scale *scale, struct attn_color_range range,
                         double value);
 
-/* The same as a level of the map, 0 .. 255: round(255 * place). */
+/* Returns the place of VALUE as a level of the map, 0 .. 255: round(255 * place). */
 int attn_color_level(const struct attn_color_scale *scale, struct attn_color_range range,
                      double value);
 

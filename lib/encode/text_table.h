@@ -115,7 +115,8 @@ const char *attn_text_trim(const char *text, size_t *size);
 void attn_text_append_cut(struct attn_buffer *out, const char *text, size_t size, size_t width,
                           const char *ellipsis);
 
-/* The same for a token, without the blanks around it. A token of blanks is shown in quotes. */
+/* Appends a token without the blanks around it, cut as by attn_text_append_cut. A token of blanks
+ * is shown in quotes. */
 void attn_text_append_label(struct attn_buffer *out, const char *text, size_t size, size_t width,
                             const char *ellipsis);
 
