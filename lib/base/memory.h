@@ -68,7 +68,7 @@ static inline uint64_t attn_saturated_mul(uint64_t a, uint64_t b)
     return __builtin_mul_overflow(a, b, &product) ? UINT64_MAX : product;
 }
 
-/* The same for numbers of bytes or elements. */
+/* Returns a * b for numbers of bytes or elements; SIZE_MAX if it does not fit. */
 static inline size_t attn_size_mul(size_t a, size_t b)
 {
     size_t product;

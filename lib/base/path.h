@@ -30,7 +30,7 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
                                 struct attn_error *err);
 void attn_path_names_release(struct attn_path_names *folder);
 
-/* The same for entries DEPTH levels below PATH: with 2 the names are "a/b". */
+/* Reads the names DEPTH levels below PATH like attn_path_list; with 2 they are such as "a/b". */
 enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
                                       struct attn_error *err);
 

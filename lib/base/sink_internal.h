@@ -68,8 +68,8 @@ enum attn_status attn_part_read_at(const struct attn_sink *part, uint64_t offset
 /* Writes out all appended bytes. IS_SYNCED: also syncs them, and the name, to the device. */
 enum attn_status attn_part_flush(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
-/* The same, and reports the last failure that closing could report. No more bytes may be
- * appended. */
+/* Flushes the part like attn_part_flush, and reports the last failure that closing could report. No
+ * more bytes may be appended. */
 enum attn_status attn_part_finish(struct attn_sink *part, bool is_synced, struct attn_error *err);
 
 /* Renames a finished part to its target. If it was synced, the new name is synced, too. */

@@ -28,7 +28,8 @@ void attn_table_set_real(struct attn_table *table, size_t row, size_t column, do
 /* Removes all rows and keeps the memory, for tables that are written in parts. */
 void attn_table_reset(struct attn_table *table);
 
-/* The column NAME, which may be NULL, and the first column of a ROLE; SIZE_MAX if it is missing. */
+/* Return the index of the column NAME, which may be NULL, and of the first column with ROLE;
+ * SIZE_MAX if there is none. */
 size_t attn_table_find(const struct attn_table *table, const char *name);
 size_t attn_table_find_role(const struct attn_table *table, enum attn_column_role role);
 
