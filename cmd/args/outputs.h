@@ -110,8 +110,9 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
 enum attn_status tables_sort(const struct tables_args *args, struct attn_table **table,
                              struct attn_error *err);
 
-/* The same, but makes a new table. Its first N_GROUP columns name a group. *sorted is NULL if TABLE
- * would not change. IS_JOINT: all groups keep the same rows (tables/table_order.h). */
+/* Sorts TABLE like tables_sort, but into a new table. Its first N_GROUP columns name a group.
+ * *sorted is NULL if TABLE would not change. IS_JOINT: all groups keep the same rows
+ * (tables/table_order.h). */
 enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group, bool is_joint,
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err);

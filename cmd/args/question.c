@@ -369,7 +369,7 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
     return ATTN_OK;
 }
 
-/* The same for one text, whose tokens label the positions in pictures. */
+/* Sorts and writes the table of one text, whose tokens label the positions in pictures. */
 static enum attn_status write_labelled(struct question *question, struct attn_error *err)
 {
     struct attn_request request = question->request;

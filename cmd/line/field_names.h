@@ -21,8 +21,8 @@ bool field_names_fit(const char *text, const struct command *command);
 /* Stores the command line ITEMS [n], borrowed, by which texts of the user are recognized. */
 void field_names_set_arguments(char **items, int n);
 
-/* The same for TEXT as field_names_show, but returns the result, which is valid until the process
- * ends. So must TEXT be. */
+/* Returns TEXT with options instead of field names, like field_names_show. TEXT must be valid
+ * until the process ends, and the result is. */
 const char *field_names_of_help(const char *text);
 
 /* attn_format_list with the names of options. */

@@ -44,7 +44,7 @@ void interrupt_end(void);
  * the flag is set. NULL ends this; that is necessary before the weights are closed. */
 void interrupt_watch_weights(const struct attn_tensor_files *weights);
 
-/* The same for the weights of MODEL, and for those of all models of HOST. */
+/* These watch the weights of MODEL, and those of all models of HOST. */
 void interrupt_watch_model(const struct attn_model *model);
 void interrupt_watch_host(const struct attn_host *host);
 

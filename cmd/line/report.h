@@ -18,7 +18,7 @@ int report(const struct command *command, const struct attn_error *err);
 enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
                          const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* The same for the stage of options and their values. */
+/* Sets ERR like `problem`, at the stage of options and their values. */
 enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
     ATTN_PRINTF(3, 4);
 
