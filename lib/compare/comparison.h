@@ -61,9 +61,9 @@ struct attn_comparison {
 /*
  * The tables of a comparison. attn_difference_columns has the columns of a difference.
  *
- * HEADS layer (for arrays: batch), head, error (local or propagated), difference COSTS layer, then
- * pairs, bytes and seconds of exact and of chosen attention LOGITS query, kl, exact_first and
- * chosen_first (ids), and the texts of the token at the query
+ * HEADS   layer (for arrays: batch), head, error (local or propagated), difference
+ * COSTS   layer, then pairs, bytes and seconds of exact and of chosen attention
+ * LOGITS  query, kl, exact_first and chosen_first (ids), and the texts of the token at the query
  *         and of these two
  */
 /* clang-format on */
