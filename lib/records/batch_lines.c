@@ -158,7 +158,7 @@ static enum field_state next_state(enum field_state state, char c, char separato
     return c == '"' && state != FIELD_PLAIN ? FIELD_QUOTED : FIELD_PLAIN;
 }
 
-/* Like find_end, for a line of CSV. *N_END grows by the number of . */
+/* Like find_end, for a line of CSV. *N_END grows by the number of \n. */
 static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     size_t i = lines->at;
@@ -199,7 +199,7 @@ static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found,
 }
 
 /* Returns the offset in the buffer after the next end of line, or the end of the buffer if
- * *IS_FOUND is false. Each byte is scanned once. *N_END grows by the number of . */
+ * *IS_FOUND is false. Each byte is scanned once. *N_END grows by the number of \n. */
 static size_t find_end(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     const char *end;
@@ -414,7 +414,7 @@ void attn_batch_lines_rewind(struct attn_batch_lines *lines)
     seek(lines, 0);
 }
 
-/* Counts the before offset END. */
+/* Counts the \n before offset END. */
 static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint64_t *n,
                               struct attn_error *err)
 {
@@ -523,7 +523,7 @@ static enum attn_status cut_shard(struct attn_batch_lines *lines, struct attn_er
     from = attn_batch_lines_share(size, options->shard, options->n_shard);
     lines->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
     ATTN_TRY(fill(lines, err)); /* also detects FASTA */
-    /* Finds the first line that begins at or after FROM, by searching from the byte before it
+    /* Finds the first line that begins at or after FROM, by searching \n from the byte before it
      * on. */
     seek(lines, from > 0 ? from - 1 : 0);
     if (from > 0 && lines->options.is_fasta)

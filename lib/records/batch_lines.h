@@ -37,8 +37,8 @@ struct attn_batch_lines_options {
     bool is_fasta; /* the input is FASTA */
     /* the input is FASTA if its name ends with .fasta, .fa or .faa, or if it begins with > or ; */
     bool may_be_fasta;
-    char separator;  /* separator of CSV, in which may be part of a quoted field; 0: not CSV */
-    size_t max_line; /* maximum bytes of a line, without */
+    char separator;        /* of CSV: a quoted field may contain \n; 0: not CSV */
+    size_t max_line;       /* maximum bytes of a line, without \n */
     size_t shard, n_shard; /* number of the shard, from 0, and of shards; n_shard 0: all lines */
     struct attn_stop stop; /* flags that end reading; checked before each wait */
     /* digest that is updated with the bytes of all lines, in order; or NULL */
@@ -47,12 +47,12 @@ struct attn_batch_lines_options {
 
 /* A line with its offsets. Initialize with = {0}; end with attn_batch_line_release. */
 struct attn_batch_line {
-    struct attn_buffer text; /* without the final ; empty if the line is too long */
+    struct attn_buffer text; /* without the final \n; empty if the line is too long */
     bool is_too_long;
-    uint64_t size;       /* bytes without the final */
-    uint64_t n_end;      /* number of in the line, including the final one */
+    uint64_t size;       /* bytes without the final \n */
+    uint64_t n_end;      /* number of \n in the line, including the final one */
     uint64_t begin, end; /* offsets of this line and of the next one */
-    uint32_t crc;        /* CRC-32 of its bytes including */
+    uint32_t crc;        /* CRC-32 of its bytes including \n */
 };
 
 void attn_batch_line_release(struct attn_batch_line *line);
