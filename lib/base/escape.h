@@ -22,7 +22,7 @@ void attn_escape_append(struct attn_buffer *out, const char *text, size_t size);
 /* Returns the escaped form of TEXT [size] in *ESCAPED, null-terminated; free it with attn_free. */
 enum attn_status attn_escape(const char *text, size_t size, char **escaped, struct attn_error *err);
 
-/* Appends TEXT [size] as a JSON string. Characters that are not printable become \b \f \r \t or
+/* Appends TEXT [size] as a JSON string. Characters that are not printable become \b \f \n \r \t or
  * \uNNNN, so that terminals do not interpret them and line readers do not take them for a line end
  * (U+0085, U+2028). JSON cannot express bytes that are not UTF-8: each becomes the four characters
  * \xNN. */
