@@ -78,7 +78,7 @@ struct attn_grid_causes {
 
 /* How the numbers of a part of a table are drawn. */
 enum attn_grid_look {
-    ATTN_LOOK_CELLS, /* as colors: vectors */
+    ATTN_LOOK_CELLS, /* each number as a color; for vectors */
     ATTN_LOOK_SHARE, /* percentages, each on its color */
     ATTN_LOOK_BAR,   /* as a bar, for numbers that are not negative */
     ATTN_LOOK_NUMBER
