@@ -136,7 +136,7 @@ struct attn_frame {
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
-    const struct attn_answer *asked;  /* borrowed; of attn_frame_find_answer; or NULL */
+    const struct attn_answer *asked;  /* borrowed; what attn_frame_find_answer found; or NULL */
     struct attn_spaces spaces;        /* unusual spaces of the words in the question */
     bool has_noted_spaces; /* notes about spaces were sent by an experiment that this one uses */
     void *owned[ATTN_FRAME_MOST_OWNED];
