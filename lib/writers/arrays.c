@@ -167,7 +167,7 @@ static enum attn_status add_layer_heads(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-/* Adds these arrays for the layers of both stacks, encoder layers last. */
+/* Adds the arrays of add_layer_heads for the layers of both stacks, encoder layers last. */
 static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_writer *writer,
                                   struct attn_error *err)
 {
