@@ -36,8 +36,8 @@ struct attn_part_sums {
     size_t n_unit;
     size_t n_row; /* rows of a part: positions; 1 for mlp_post */
     size_t n_feed;
-    /* [n_layer, n_unit, n_row]. For k, unless `is_each`, a row is the query that looks at the
-     * keys */
+    /* [n_layer, n_unit, n_row]. For k, unless `is_each`, the row is the position of the query that
+     * reads the keys, not that of the key */
     double *values;
 };
 
