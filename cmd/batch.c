@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE "attn-cli batch -m fable --lines sentences.txt"
+#define EXAMPLE "attn-cli batch -m fable --items-format lines lines.txt"
 
 struct batch_args {
     struct text_list inputs; /* arguments that are not options: at most one file */
@@ -127,10 +127,10 @@ const struct command command_batch = {
         "Reads records from INPUT, one per line, and writes a line of JSON for each, in\n"
         "the same order: its tokens, and what `attn-cli heads` measures of every head. A\n"
         "record is a JSON object with `text`, `ids` or, of a picture, `image`, its path;\n"
-        "with --lines it is a text. Line i of the output belongs to line i of the input.\n"
-        "A FASTA file (.fasta, .fa, .faa, or a file that begins with > or ;) has a record\n"
-        "for each protein. A record that cannot be computed gives a line with an `error`,\n"
-        "and then the exit code is 6.\n"
+        "with --items-format lines it is a text. Line i of the output belongs to line i\n"
+        "of the input. A FASTA file (.fasta, .fa, .faa, or a file that begins with > or\n"
+        ";) has a record for each protein. A record that cannot be computed gives a line\n"
+        "with an `error`, and then the exit code is 6.\n"
         "\n"
         "-o FILE grows as FILE.part and gets its name when it is whole; FILE.run.json\n"
         "beside it says how it was made. --resume continues a run that ended early.\n"
@@ -302,8 +302,8 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
         !(has_csv && !(fields & others)) && !named_list_find(&args->others, "npy"))
         return refuse(err, "add measures to --fields, or write --csv or --npy",
                       "--measures needs an output that has measures");
-    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) || !args->asked.options.takes_texts ||
-        predict->n_next > 0)
+    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
+        args->asked.options.form != ATTN_ITEMS_LINES || predict->n_next > 0)
         return ATTN_OK;
     if (predict->top == 0)
         return refuse(err, NULL, "predictions in --fields need --top or --next");

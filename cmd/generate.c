@@ -240,7 +240,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     const char *json;
     bool shows_run;
 
-    ATTN_TRY(items_open(served->call, &args->items, NULL, false, &(struct items){0}, err));
+    ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
     ATTN_TRY(outputs_check_tables(&args->request.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
     ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));

@@ -17,12 +17,12 @@ static enum attn_status heads(struct call *call, struct attn_error *err);
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
-    .examples =
-        "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
-        "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
-        "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
-        "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
-        "  attn-cli heads -m fable --texts corpus.txt --lines --figure poster --pdf a.pdf\n",
+    .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
+                "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
+                "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"
+                "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
+                "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
+                "    --figure poster --pdf a.pdf\n",
     .older = "similarity=pairs",
     .work = heads,
 };
@@ -39,15 +39,13 @@ static enum attn_status check(const struct question *question, struct attn_error
     const struct attn_survey_args *how = question->how;
     const bool is_of_pairs = option_text(question->call, "pairs") != NULL;
 
-    if (how->has_probe + !!args->texts.path + !!args->items.asked.items.path +
-            prompt_is_given(&args->prompt) >
-        1)
-        return refuse(err, NULL, "expected one of a text, --texts, --items and --probe, got more");
+    if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
+        return refuse(err, NULL, "expected one of a text, --items and --probe, got more");
     if (how->has_probe && pair_find_given(&args->prompt))
         return refuse(err, NULL, "--%s goes with a text, not with --probe",
                       pair_find_given(&args->prompt));
-    if ((!how->has_probe && !args->items.asked.items.path) || args->texts.is_lines)
-        ATTN_TRY(texts_check(question->call, &args->texts, &args->prompt, EXAMPLE, err));
+    if (!how->has_probe && !args->items.asked.items.path)
+        ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_check(question, err));
     if (is_clustered(question->call) && !(is_of_pairs && tables_have_pictures(&args->tables)))
         return refuse(err, "--png, --svg, --pdf, --html and --heatmap draw it",
@@ -61,7 +59,7 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
     const struct tables_args *tables = &args->tables;
 
     ATTN_TRY(check(question, err));
-    ATTN_TRY(items_open(question->call, &args->items, NULL, false, &(struct items){0}, err));
+    ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
     question->name = "similarity";
     question->how = NULL;
     question->picture.view.traits = is_clustered(question->call) ? ATTN_VIEW_CLUSTERED : 0;

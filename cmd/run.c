@@ -289,7 +289,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     struct attn_request *request = &served->request;
     struct attn_answer_args answer;
 
-    ATTN_TRY(items_open(served->call, &args->items, NULL, false, &(struct items){0}, err));
+    ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
     if (args->mean_by || args->minus)
         return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));

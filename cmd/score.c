@@ -18,7 +18,7 @@ const struct command command_score = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
-                "  attn-cli score -m fable --texts sentences.txt --lines\n"
+                "  attn-cli score -m fable --items sentences.txt --items-format lines\n"
                 "  attn-cli score -m fable --items blimp.jsonl --group-by UID\n"
                 "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
                 "    --group-by condition\n",
@@ -38,21 +38,26 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
          attn_exp(mean), sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
+/* Whether SUM is of the whole table: of one text, or of all items as one group that are scored now.
+ */
+static bool has_sum(const struct question *question, const struct attn_score_sum *sum)
+{
+    const struct attn_items_args *asked = &question->args->items.asked;
+
+    return !question->study || (sum->n_token > 0 && !asked->study.group_by &&
+                                !asked->study.paired && !asked->each.is_resumed);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = question->args;
     struct attn_score_args *how = question->how;
-    struct attn_study_args texts = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_score_sum sum = {0};
 
     ATTN_TRY(question_check(question, err));
-    texts.are_texts = true;
-    /* for question_check; question_begin sets it again */
-    how->study = args->texts.path ? &texts : NULL;
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
-    if (question_is_noted(question) && !args->items.asked.items.path)
+    if (question_is_noted(question) && has_sum(question, &sum))
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
 }

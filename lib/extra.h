@@ -52,7 +52,7 @@
 #include "batch/records.h"
 #include "batch/batch.h"
 
-/* Experiments, each over one input, several texts or many items. */
+/* Experiments, each over one input or many items. */
 #include "study/study.h"
 #include "analysis/difference.h"
 #include "compare/compare.h"

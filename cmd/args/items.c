@@ -18,7 +18,7 @@ static bool is_standard(const char *path)
 }
 
 enum attn_status items_open(const struct call *call, const struct items_args *args,
-                            const struct prompt_args *prompt, bool has_texts, struct items *items,
+                            const struct prompt_args *prompt, struct items *items,
                             struct attn_error *err)
 {
     struct attn_items_options options = args->asked.items;
@@ -27,11 +27,11 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
                                  option_is_param_given, (void *)(uintptr_t)call, err));
     if (!options.path)
         return ATTN_OK;
-    if (has_texts || (prompt && prompt_is_given(prompt)))
-        return refuse(err, NULL, "%s and --items are given, expected one of them",
-                      has_texts ? "--texts" : "a text");
+    if (prompt && prompt_is_given(prompt))
+        return refuse(err, NULL, "a text and --items are given, expected one of them");
     if (prompt && pair_find_given(prompt))
-        return refuse(err, prompt->is_raw ? NULL : "an item may have a 'pair' and a 'key_mask'",
+        return refuse(err,
+                      prompt->is_raw ? NULL : "an item may have a 'pair', 'types' and a 'key_mask'",
                       "--%s goes with one text, not with --items", pair_find_given(prompt));
     if (args->is_listed && args->asked.each.is_resumed &&
         (!args->asked.each.path || is_standard(args->asked.each.path)))
@@ -42,22 +42,6 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
     items->args = args->asked.study;
     items->args.size = sizeof items->args;
     items->args.items = items->items;
-    items->args.sum = &items->sum;
-    return ATTN_OK;
-}
-
-enum attn_status items_open_texts(const char *path, bool are_lines, struct items *items,
-                                  struct attn_error *err)
-{
-    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
-
-    options.path = path;
-    options.form = are_lines ? ATTN_ITEMS_LINES : ATTN_ITEMS_TEXTS;
-    options.cancel = interrupt_flag();
-    ATTN_TRY(attn_items_open(&options, &items->items, err));
-    items->args = ATTN_STUDY_ARGS_DEFAULT;
-    items->args.items = items->items;
-    items->args.are_texts = true;
     items->args.sum = &items->sum;
     return ATTN_OK;
 }

@@ -33,16 +33,12 @@ struct items {
     struct restart restart; /* owns */
 };
 
-/* Opens the file that ARGS name, if any. If is_verbose, lists the labels. PROMPT must then be empty
- * and HAS_TEXTS, which stands for --texts, false. */
+/* Opens the file that ARGS name, if any. If is_verbose, lists the labels. PROMPT must then be
+ * empty. */
 enum attn_status items_open(const struct call *call, const struct items_args *args,
-                            const struct prompt_args *prompt, bool has_texts, struct items *items,
+                            const struct prompt_args *prompt, struct items *items,
                             struct attn_error *err);
 void items_close(struct items *items);
-
-/* Opens the file of --texts: plain lines, or JSON Lines. */
-enum attn_status items_open_texts(const char *path, bool are_lines, struct items *items,
-                                  struct attn_error *err);
 
 /* If ARGS ask for a line for each item, sets that up in ITEMS. SOURCE is the model, borrowed. */
 enum attn_status items_ask_each(const struct items_args *args, const struct call *call,

@@ -10,17 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct option texts_rows[] = {
-    OPTION_TEXT(
-        "texts", "FILE", struct texts_args, path,
-        "instead of one text, take those of FILE, JSON Lines with `text`, `ids` or `image`; '-' "
-        "is standard input. Print means and standard deviations over texts, in which "
-        "each text counts once"),
-    OPTION_FLAG("lines", struct texts_args, is_lines, "each line of --texts is a text"),
-};
-
-static const struct option_group texts_options = OPTION_GROUP("Input", texts_rows);
-
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
     {&prompt_options, offsetof(struct question_args, prompt)},
@@ -30,7 +19,6 @@ static const struct option_part input_parts[] = {
     {&prompt_image_options, offsetof(struct question_args, prompt)},
     {&prompt_label_options, offsetof(struct question_args, prompt)},
     {&source_options, offsetof(struct question_args, prompt)},
-    {&texts_options, offsetof(struct question_args, texts)},
     {&items_options, offsetof(struct question_args, items)},
     {&items_restart_options, offsetof(struct question_args, items)},
 };
@@ -114,9 +102,6 @@ enum attn_status question_answer(struct question *question,
         attention_kinds_print(question->call->out);
     else if (!colormaps_print(question->call, &args->tables.picture))
         status = end_each(question, work(question, err), err);
-    if (status == ATTN_FORMAT && err->stage == ATTN_STAGE_INPUT && args->texts.path &&
-        !args->texts.is_lines)
-        attn_error_hint(err, "with --lines each line is a text");
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
@@ -187,22 +172,6 @@ enum attn_status question_read(struct question *question, struct attn_error *err
     return prompt_read_into(&question->args->prompt, &question->text, &question->request, err);
 }
 
-enum attn_status texts_check(const struct call *call, const struct texts_args *args,
-                             const struct prompt_args *prompt, const char *example,
-                             struct attn_error *err)
-{
-    if (args->is_lines && !args->path)
-        return refuse(err, NULL, "--lines needs --texts");
-    if (args->path && prompt_is_given(prompt))
-        return refuse(err, NULL, "a text and --texts are given, expected one of them");
-    if (args->path && pair_find_given(prompt))
-        return refuse(
-            err,
-            prompt->is_raw ? NULL : "a line of --texts may have a 'pair', 'types' and a 'key_mask'",
-            "--%s goes with one text, not with --texts", pair_find_given(prompt));
-    return args->path ? ATTN_OK : prompt_check(call, prompt, example, err);
-}
-
 /* Refuses a table that would be written to PATH of --each, where the lines of items go. */
 static enum attn_status check_each(const struct question *question, const char *path,
                                    struct attn_error *err)
@@ -223,27 +192,14 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
-/* Makes the command ask about STUDY instead of one text. */
-static void set_study(struct question *question, const struct attn_study_args *study)
-{
-    const struct attn_question *row = question->call->command->question;
-
-    question->study = study;
-    if (row)
-        memcpy((char *)question->how + row->study, &study, sizeof study);
-}
-
 enum attn_status question_begin_items(struct question *question, struct attn_error *err)
 {
     const struct items_args *items = &question->args->items;
-    const struct texts_args *texts = &question->args->texts;
+    const struct attn_question *row = question->call->command->question;
 
-    ATTN_TRY(items_open(question->call, items, &question->args->prompt, texts->path,
-                        &question->items, err));
+    ATTN_TRY(items_open(question->call, items, &question->args->prompt, &question->items, err));
     if (!items->asked.items.path)
         return ATTN_OK;
-    if (texts->is_lines)
-        return refuse(err, NULL, "--lines needs --texts");
     question->items.args.lists_labels = question->args->running.is_verbose;
     question->items.args.sort = question->args->tables.order.sort;
     question->unit = "items";
@@ -261,28 +217,20 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->items.each.is_synced = question->args->tables.output.is_synced;
     question->items.each.files = (const char *const *)question->edits.files;
     question->items.each.n_file = question->edits.n_file;
-    set_study(question, &question->items.args);
+    question->study = &question->items.args;
+    if (row)
+        memcpy((char *)question->how + row->study, &question->study, sizeof question->study);
     return ATTN_OK;
 }
 
 enum attn_status question_begin(struct question *question, struct attn_error *err)
 {
-    const struct texts_args *args = &question->args->texts;
-
     ATTN_TRY(question_begin_items(question, err));
     if (question->study)
         return ATTN_OK;
-    ATTN_TRY(texts_check(question->call, args, &question->args->prompt, question->example, err));
-    if (!args->path) {
-        ATTN_TRY(question_open(question, err));
-        return question_read(question, err);
-    }
-    question->unit = "texts";
-    question->reuse = true;
+    ATTN_TRY(prompt_check(question->call, &question->args->prompt, question->example, err));
     ATTN_TRY(question_open(question, err));
-    ATTN_TRY(items_open_texts(args->path, args->is_lines, &question->items, err));
-    set_study(question, &question->items.args);
-    return ATTN_OK;
+    return question_read(question, err);
 }
 
 /* Draws the table. Groups are drawn side by side, so they must have the same rows in a picture. */
@@ -339,7 +287,7 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
 {
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
-    const bool has_items = question->items.items && !question->items.args.are_texts;
+    const bool has_items = question->items.items;
     struct attn_error unseen; /* for further failures, which are not reported */
     enum attn_status sorted;
     bool is_shown = true; /* false if the lines of items are written to standard output */
@@ -356,7 +304,7 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
     if (is_shown && /* only programs need a heading without rows */
         (!has_items || attn_table_n_row(question->table) > 0 ||
          outputs_are_wanted(&tables->output)) &&
-        (sorted == ATTN_OK || question->items.items))
+        (sorted == ATTN_OK || has_items))
         ATTN_TRY(write_table(question, sorted == ATTN_OK ? err : &unseen));
     if (sorted != ATTN_OK)
         attn_sink_flush(question->call->out); /* print the table even after a failure */

@@ -40,15 +40,8 @@
 
 #include "tool.h"
 
-/* A file of texts instead of one text, for commands that compute a mean over many. */
-struct texts_args {
-    const char *path; /* NULL: not given */
-    bool is_lines;    /* each line is a text; else each line is a JSON object */
-};
-
 struct question_args {
     struct prompt_args prompt;
-    struct texts_args texts;
     struct items_args items;
     struct attn_answer_args answer;
     struct model_args model;
@@ -75,13 +68,8 @@ extern const struct question_args question_args_default;
 /* The options of struct question_args: those of the question itself; pictures; the rest. */
 extern const struct option_group question_own_options, question_picture_options, question_options;
 
-/* The parts of a command's options that follow those of the input, --texts and --items. */
+/* The parts of a command's options that follow those of the input and --items. */
 extern const struct option_part question_parts[4];
-
-/* Checks that exactly one of a text and --texts is given. */
-enum attn_status texts_check(const struct call *call, const struct texts_args *args,
-                             const struct prompt_args *prompt, const char *example,
-                             struct attn_error *err);
 
 /* Initialize with the call and the members that the command knows. */
 struct question {
@@ -94,9 +82,9 @@ struct question {
      * the command's question; the command may change it */
     const char *name;
     void *how; /* arguments of the question; or NULL */
-    /* the study of many texts or items, which `how` has, too; or NULL */
+    /* the study of many items, which `how` has, too; or NULL */
     const struct attn_study_args *study;
-    const char *unit; /* what progress counts, "texts"; NULL: "runs" */
+    const char *unit; /* what progress counts, "items"; NULL: "runs" */
     /* a complete command, for hints; NULL: the first example of the question */
     const char *example;
     void *own; /* data of the command */
@@ -111,7 +99,7 @@ struct question {
     struct attn_host *host;
     struct attn_request request; /* the input, and how it is run */
     struct text text;            /* owned; the text of the input */
-    struct items items;          /* many items or texts, instead of one input */
+    struct items items;          /* many items, instead of one input */
     struct attn_table *table;    /* owned; the answer */
     struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
     struct attn_table *unsorted; /* owned; the answer before it was sorted */
@@ -132,12 +120,12 @@ enum attn_status question_read(struct question *question, struct attn_error *err
 /* If --items is given, opens the items and the host, and sets `study`. */
 enum attn_status question_begin_items(struct question *question, struct attn_error *err);
 
-/* Opens the host and the input. The input is --items, opened by question_begin_items, or --texts,
- * opened in the same way, or one text, which is read into the request. */
+/* Opens the host and the input: --items, opened by question_begin_items, or one text, which is read
+ * into the request. */
 enum attn_status question_begin(struct question *question, struct attn_error *err);
 
 /* Sorts the table and writes it to the outputs. If there are items, the text ends with a line about
- * how many. A table of many texts or items is written even if the sort column does not exist, since
+ * how many. A table of items is written even if the sort column does not exist, since
  * it may have taken hours. */
 enum attn_status question_write(struct question *question, struct attn_error *err);
 

@@ -36,7 +36,6 @@ static const struct {
     {"references", "reference"},
     {"sets", "set"},
     {"steerings", "steer"},
-    {"takes_texts", "lines"},
     {"text_template", "template"},
 };
 

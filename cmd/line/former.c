@@ -15,6 +15,9 @@ static const struct {
     const char *form;        /* what to write instead */
 } formers[] = {
     {"prompt", NULL, "TEXT", "--sentence TEXT"},
+    {"texts", "score", "FILE", "--items FILE --by token"}, /* the mean of a token, as then */
+    {"texts", "ablate|attribute|heads|lens", "FILE", "--items FILE"},
+    {"lines", "ablate|attribute|batch|heads|lens|score", NULL, "--items-format lines"},
     {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
     {"per", "score", NULL, "--by text|token|word"},
     {"layer", "align", "SPEC", "--layers SPEC"},

@@ -135,7 +135,7 @@ const struct topic topics[] = {
      .column = 17,
      .examples = "  attn-cli heads --sort entropy_norm --limit 5 \"The cat sat on the mat\"\n"
                  "  attn-cli heads --probe induction --sort induction --limit 4\n"
-                 "  printf 'The cat sat.\\n' | attn-cli batch --lines --measures far,first -\n"},
+                 "  printf 'A cat' | attn-cli batch --items-format lines --measures far,first -\n"},
     {.name = "attention",
      .summary = "other kinds of attention, masks and scales",
      .text = "These options change how a run computes attention. The weights of the model stay\n"
@@ -176,7 +176,8 @@ const struct topic topics[] = {
              "answers print means over the items, with standard deviations (_sd) and standard\n"
              "errors (_se); `run` and `generate` write the rows of each item. FILE is JSON\n"
              "Lines, or CSV or TSV with a header: a line is an item. In FASTA a protein is an\n"
-             "item, with `id`, `text` and the label `description`. Keys of an item:\n",
+             "item, with `id`, `text` and the label `description`. With --items-format lines\n"
+             "each line is a text. Keys of an item:\n",
      .rows = item_keys,
      .n_row = sizeof item_keys / sizeof *item_keys,
      .column = 17,

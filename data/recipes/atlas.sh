@@ -3,7 +3,7 @@
 #
 #     data/recipes/atlas.sh MODEL TEXTS [FOLDER [OPTION...]]
 #
-# TEXTS are records as `attn-cli batch` reads them; OPTIONs are its own (--lines, -t 4). In FOLDER,
+# TEXTS are records as `attn-cli batch` reads them; OPTIONs are its own (--items-format lines, -t 4). In FOLDER,
 # default atlas: atlas.csv has a row for each head, with mean, standard deviation and number of texts
 # of each measure; atlas.html shows each measure as a grid of layers and heads. After an interruption
 # the same command goes on where it stopped.

@@ -22,12 +22,13 @@ cell() { printf '"%s"' "${1//\"/\"\"}"; } # a name as CSV has it
 echo model,bits_per_weight,texts,tokens,bits,perplexity >"$folder/scores.csv.part"
 for one in "$model" "$@"; do
     weight=$(attn-cli inspect -q --json "$one" | sed -n 's/^  "bits_per_weight": \([0-9.]*\),$/\1/p')
-    attn-cli score -q -m "$one" --texts "$texts" --lines --csv - |
+    { attn-cli score -q -m "$one" --items "$texts" --items-format lines --by token --csv - ||
+        [ $? -eq 6 ]; } | # texts of one token have no score
         awk -F, -v model="$(cell "$one")" -v weight="$weight" \
-            'NR == 2 { printf "%s,%.4g,%d,%d,%.6g,%.6g\n", model, weight, $1, $2, $3, 2 ^ $3 }' \
+            'NR == 2 { printf "%s,%.4g,%d,%d,%.6g,%.6g\n", model, weight, $8, $7, $4, 2 ^ $4 }' \
             >>"$folder/scores.csv.part"
 done
-attn-cli heads -q -m "$model" --texts "$texts" --lines --csv - >"$folder/heads.csv.part"
+attn-cli heads -q -m "$model" --items "$texts" --items-format lines --csv - >"$folder/heads.csv.part"
 attn-cli heads -q -m "$model" --probe induction --csv - >>"$folder/heads.csv.part"
 
 echo model,layer,head,type,texts,tv,tv_max,js >"$folder/damage.csv.part"

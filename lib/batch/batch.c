@@ -75,6 +75,10 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     const struct attn_batch_options *options = &batch->options;
     const char *first = options->outputs[0].path;
 
+    if (!attn_is_choice((int)options->form, ATTN_ITEMS_FASTA + 1, "form", err))
+        return ATTN_INVALID;
+    if (options->form == ATTN_ITEMS_CSV || options->form == ATTN_ITEMS_TSV)
+        return attn_error_set(err, ATTN_INVALID, "`form` is CSV, which a batch does not read");
     if (options->n_shard > 0 && options->shard >= options->n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->shard, options->n_shard);
@@ -82,7 +86,7 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
                               attn_quote_string(first ? first : "the sink").text);
-    if (options->labels && options->takes_texts)
+    if (options->labels && options->form == ATTN_ITEMS_LINES)
         return attn_error_set(err, ATTN_INVALID,
                               "`labels` are keys of records, and texts have none");
     batch->labels.keys = (struct attn_record_keys){
@@ -99,7 +103,8 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
     struct attn_batch_options *options = &batch->options;
     const struct attn_batch_lines_options of_lines = {
         .path = options->path,
-        .may_be_fasta = !options->takes_texts,
+        .is_fasta = options->form == ATTN_ITEMS_FASTA,
+        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
         .max_line = options->max_line,
         .shard = options->shard,
         .n_shard = options->n_shard,

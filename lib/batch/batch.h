@@ -32,6 +32,7 @@
 
 #include "base/note.h"
 #include "batch/records.h"
+#include "records/items.h"
 #include "run/many.h"
 
 /* The progress of a batch. */
@@ -47,9 +48,10 @@ struct attn_batch_options {
     size_t size; /* size of this struct */
 
     const char *path; /* path of a file or a pipe; NULL or "-": standard input */
-    /* each line is a text, without a final \r; otherwise a JSON object with `text` or `ids`, and
-     * optionally `id`, `source` and `next`, its own continuations */
-    bool takes_texts;
+    /* LINES: each line is a text, without a final \r; JSON_LINES: an object with `text` or `ids`,
+     * and optionally `id`, `source` and `next`, its own continuations; FASTA; BY_NAME: JSON_LINES,
+     * or FASTA by the name or the first byte. CSV and TSV are not read */
+    enum attn_items_form form;
     const char *text_key; /* name of the key `text` in these objects; NULL: "text" */
     const char *id_key;   /* name of the key `id`; NULL: "id" */
     /* maximum bytes of a line; a longer line is a failed record; 0: ATTN_MAX_LINE */

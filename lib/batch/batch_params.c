@@ -8,11 +8,15 @@
 
 #include <string.h>
 
+static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEMS_LINES,
+                            ATTN_ITEMS_FASTA};
+
 static const struct attn_param records[] = {
-    ATTN_PARAM(FLAG, "lines", NULL, struct attn_batch_args, options.takes_texts,
-               "each line is a text, without a final \\r; otherwise it is a JSON object with "
-               "'text', 'ids' or 'image'",
-               .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_batch_args, options.form,
+               "default: auto, by the name of INPUT, .fasta, else JSON Lines, objects with 'text', "
+               "'ids' or 'image', or FASTA if it begins with > or ;. lines: a text a line, without "
+               "a final \\r",
+               .words = "auto|jsonl|lines|fasta", .values = forms),
     ATTN_PARAM(TEXT, "text_key", "NAME", struct attn_batch_args, options.text_key,
                "key of a record's text; default: text"),
     ATTN_PARAM(TEXT, "id_key", "NAME", struct attn_batch_args, options.id_key,

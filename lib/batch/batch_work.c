@@ -113,7 +113,7 @@ static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot 
                        attn_quantity_count(batch->options.max_line, most));
         return ATTN_OK;
     }
-    if (!batch->options.takes_texts)
+    if (batch->options.form != ATTN_ITEMS_LINES)
         return read_object(batch, slot, record, err);
     input->n_text = line->text.size;
     input->n_text -= input->n_text > 0 && line->text.data[input->n_text - 1] == '\r';
@@ -195,7 +195,7 @@ static void note_text(struct attn_batch *batch, const struct attn_record *record
               "record %zu is not a JSON object; %s", record->number,
               attn_items_separator_of(name)
                   ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
-                  : "`takes_texts` reads each line as a text");
+                  : "`form lines` reads each line as a text");
 }
 
 static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,

@@ -212,10 +212,6 @@ static const struct attn_param_rule rules[] = {
      .needs = "with:mean|with:resample",
      .message = "@ needs `with mean` or `with resample:SEED`"},
     {.given = "sets", .excludes = "cumulative", .time = ATTN_PARAM_VALUES},
-    {.given = "cumulative|control",
-     .excludes = "texts",
-     .message = "`cumulative` and `control` need one text or `items`, not `texts`",
-     .time = ATTN_PARAM_VALUES},
 };
 
 static const struct attn_experiment experiment;
@@ -223,7 +219,6 @@ static const struct attn_experiment experiment;
 const struct attn_question attn_question_ablate = {
     .name = "ablate",
     .summary = "how the answer changes without a part of the model",
-    .takes_texts = true,
     .description =
         "Switches off one part of the model at a time, and prints how the answer changes:\n"
         "the metric, its change, the divergence of the prediction, and whether the most\n"
@@ -232,7 +227,7 @@ const struct attn_question attn_question_ablate = {
         "The numbers say what the rest of the model makes of the text without the part. A\n"
         "small change does not say that the part does nothing: other parts may do the\n"
         "same. A large change may come from any damage: `control` shows the effect of\n"
-        "random heads. Over `texts` the numbers are means and standard deviations,\n"
+        "random heads. Over `items` the numbers are means and standard deviations,\n"
         "same_top is a share.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
@@ -1058,7 +1053,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     return status == ATTN_OK ? attn_items_rewind(asked.items, err) : status;
 }
 
-/* Prepares the data that all items or texts share. Release PLAN after a failure, too. */
+/* Prepares the data that all items share. Release PLAN after a failure, too. */
 static enum attn_status make_plan(struct attn_host *host, const struct attn_request *request,
                                   const struct attn_ablate_args *given, struct plan *plan,
                                   struct attn_error *err)
@@ -1070,9 +1065,7 @@ static enum attn_status make_plan(struct attn_host *host, const struct attn_requ
         ATTN_TRY(ATTN_ALLOC(plan->found, 1, err));
         ATTN_TRY(attn_monitor_create(1, &plan->found->monitor, err));
     }
-    return attn_study_is_of_items(args.study) && args.is_cumulative
-               ? find_order(host, request, &args, plan, err)
-               : ATTN_OK;
+    return args.study && args.is_cumulative ? find_order(host, request, &args, plan, err) : ATTN_OK;
 }
 
 static void release_plan(struct plan *plan)

@@ -21,12 +21,10 @@
  *
  * With `sets` the table has a row per set, with the columns `part, set` instead of the first three.
  *
- * Over many texts each counts once: value, change and kl are means, same_top is a share, and the
- * columns value_sd, change_sd, kl_sd and `texts` follow. All texts have the same answer.
- *
- * Over items (study.h) the random choices of controls are the same for all items; control and
- * control_sd are over the choices, of the mean change over items. is_cumulative sorts the parts by
- * their mean change over all items, and reads the items twice, from a file.
+ * Over items (study.h) value, change and kl are means, same_top is a share, and the random choices
+ * of controls are the same for all items; control and control_sd are over the choices, of the mean
+ * change over items. is_cumulative sorts the parts by their mean change over all items, and reads
+ * the items twice, from a file.
  *
  * A run with a change in layer l starts from the base's residual stream at that layer. The result
  * is bit-identical to a run from the start.
@@ -86,8 +84,7 @@ struct attn_ablate_args {
     /* [n_set] sets that replace the single heads; for HEADS, without is_cumulative. */
     const struct attn_ablate_set *sets;
     size_t n_set;
-    /* items to use instead of the request's input, or texts (without is_cumulative and controls);
-     * or NULL */
+    /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
     bool has_right; /* adds the column `right` for a single text */
 };

@@ -160,10 +160,6 @@ static const struct attn_param_rule rules[] = {
      .excludes = "method",
      .message = "@ and `method` do not go together: `by` is of dla",
      .time = ATTN_PARAM_BOTH},
-    {.given = "texts",
-     .excludes = "method",
-     .message = "@ need the `method` dla: tokens and cells belong to one text",
-     .time = ATTN_PARAM_BOTH},
     {.given = "baseline_text",
      .excludes = "baseline|baseline_ids|baseline_image",
      .message = twice},
@@ -195,7 +191,6 @@ static const struct attn_experiment *choose_experiment(const void *given);
 const struct attn_question attn_question_attribute = {
     .name = "attribute",
     .summary = "how much each part of the model adds to a logit",
-    .takes_texts = true,
     .description =
         "Splits the logit of `target` (minus that of `foil`), a token after TEXT or a\n"
         "label, into what embedding, positions, heads, biases and MLPs add to it. The\n"
@@ -838,8 +833,7 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
                               "token");
     if (args->by_token && args->study)
         return attn_error_set(err, ATTN_INVALID,
-                              "`by token` and `%s` do not go together: keys belong to one text",
-                              attn_study_is_of_items(args->study) ? "items" : "texts");
+                              "`by token` and `items` do not go together: keys belong to one text");
     return ATTN_OK;
 }
 

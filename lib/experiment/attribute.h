@@ -125,8 +125,7 @@ struct attn_attribute_args {
      * head, key, token, logit with the largest magnitudes */
     bool by_token;
     size_t n_most; /* number of these rows, or of cells; 0: 20, for causes 30 */
-    /* items to use instead of the request's input (not by_token and not for cells), or texts for
-     * dla; or NULL */
+    /* items to use instead of the request's input (not by_token and not for cells); or NULL */
     const struct attn_study_args *study;
     enum attn_attribute_method method;
     size_t n_point;              /* for ig: number of points; 0: 50 */

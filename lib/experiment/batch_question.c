@@ -9,9 +9,9 @@ static const struct attn_param_part parts[] = {{&attn_batch_record_params, 0},
                                                {&attn_batch_writing_params, 0}};
 
 static const struct attn_param_rule rules[] = {
-    {.given = "lines",
+    {.given = "items_format:lines",
      .excludes = "text_key|id_key|labels",
-     .message = "`text_key`, `id_key` and `labels` need records in JSON, and @ reads texts"},
+     .message = "`text_key`, `id_key` and `labels` need records, and @ lines reads texts"},
     {.given = "edges_per_query", .needs = "edges"},
 };
 

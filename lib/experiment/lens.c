@@ -16,6 +16,7 @@
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/mask_token.h"
+#include "records/items_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
@@ -34,7 +35,7 @@ enum {
     POSITION,
     PLACE,
     RANK,
-    MEAN_RANK, /* mean over queries, texts or items */
+    MEAN_RANK, /* mean over queries or items */
     ID,
     TOKEN,
     PROB,
@@ -68,7 +69,7 @@ static const struct attn_column columns[N_COLUMN] = {
 struct lens {
     struct attn_frame frame; /* its session computes readings with the output layer */
     const struct attn_lens_args *args;
-    /* values are means over the queries, for many texts or items; otherwise each query has rows */
+    /* values are means over the queries, for items; otherwise each query has rows */
     bool is_mean;
     struct attn_site_set
         sites; /* in addition to resid_pre of all layers and resid_post of the last */
@@ -100,7 +101,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
                "positions to read at, numbers or words of the text; default: -1, the last, for an "
                "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
-               "An item is read at one",
+               "An item's own is one",
                .home = ATTN_PARAM_OF_REQUEST, .keys = "queries|at"),
     ATTN_PARAM(COUNT, "top", "K", struct attn_lens_args, top,
                "print the K most probable tokens, or labels of a picture, of each reading; "
@@ -127,11 +128,8 @@ static const struct attn_param_rule rules[] = {
     {.given = "top",
      .excludes = "target|target_id",
      .message = "@ lists the most probable tokens, and `target` asks for one"},
-    {.given = "top",
-     .excludes = "items",
-     .message = "@ lists the most probable tokens, and items ask for one"},
     {.given = "foil|foil_id",
-     .needs = "target|target_id|texts|items",
+     .needs = "target|target_id|items",
      .message = "`foil` needs `target`, which it is compared with",
      .time = ATTN_PARAM_VALUES},
 };
@@ -141,14 +139,13 @@ static const struct attn_experiment experiment;
 const struct attn_question attn_question_lens = {
     .name = "lens",
     .summary = "what each layer already knows of the next token",
-    .takes_texts = true,
     .description =
         "Reads the residual stream of each layer with the model's own final norm and\n"
         "output matrix (the logit lens), and prints the most probable tokens, or with\n"
         "`target` the rank of one, with `foil` the difference of their logits. The last\n"
-        "row is the model's own prediction. Over `texts` and `items` the numbers are\n"
-        "means and standard deviations by layer: of the target, or over `texts` of the K\n"
-        "largest probabilities, whichever tokens have them.\n"
+        "row is the model's own prediction. Over `items` the numbers are means and\n"
+        "standard deviations by layer: of the target, or, with `top` or if the first item\n"
+        "has no target, of the K largest probabilities, whichever tokens have them.\n"
         "\n"
         "The numbers say from which layer on an answer can be read off the residual\n"
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
@@ -156,7 +153,7 @@ const struct attn_question attn_question_lens = {
     .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
-                "  attn-cli lens -m fable `target` ' are' `texts` sentences.txt `lines`\n",
+                "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n",
     .lacks = "dropout|seed",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
@@ -234,6 +231,12 @@ static enum attn_status choose(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Returns true if it lists the most probable tokens of an item, which may have a target. */
+static bool lists_top(const struct lens *lens)
+{
+    return lens->frame.item && lens->args->top > 0;
+}
+
 /* Returns true if the target may be omitted; the first label is then used. */
 static bool has_first(const struct lens *lens)
 {
@@ -252,7 +255,8 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     size_t first = 0;
     char at[24];
 
-    if (!answer.target && !answer.target_id && !answer.foil && !answer.foil_id && !has_first(lens))
+    if (lists_top(lens) || (!answer.target && !answer.target_id && !answer.foil &&
+                            !answer.foil_id && !has_first(lens)))
         return ATTN_OK;
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if (frame->config->is_encoder && !attn_model_is_classifier(frame->run->model) &&
@@ -280,10 +284,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     lens->n_query = attn_selection_n_query(frame->run->selection);
     lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
-    if (frame->item && lens->n_query != 1 && !lens->is_whole) {
+    if (frame->item && (frame->item->queries || frame->item->answer.at) && lens->n_query != 1 &&
+        !lens->is_whole)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
                            attn_quote_string(frame->request.selection.queries).text, lens->n_query);
-    }
     ATTN_TRY(find_answer(lens, err));
     ATTN_TRY(
         attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream, err));
@@ -354,10 +358,11 @@ static void draw(const void *given, struct attn_drawn *drawn)
         {"logit of the most probable token", "logit of the target"}};
     const struct attn_lens_args *args = given;
     const struct attn_table *table = drawn->table;
-    const bool has_items = attn_study_is_of_items(args->study);
+    const bool has_items = args->study;
     const bool is_given = args->answer.target || args->answer.target_id;
-    const bool has_target = is_given || has_items ||
-                            (table && attn_table_find_role(table, ATTN_ROLE_PLACE) == SIZE_MAX);
+    const bool has_target =
+        is_given || (table ? attn_table_find_role(table, ATTN_ROLE_PLACE) == SIZE_MAX
+                           : has_items && args->top == 0);
     const bool has_foil = args->answer.foil || args->answer.foil_id;
     struct attn_table_view *view = &drawn->picture->view;
 
@@ -367,7 +372,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
                            : args->reads_heads ? ATTN_ANSWER_LOGIT
                                                : ATTN_ANSWER_PROB;
     view->asked = args->reads_heads ? "by what each head adds alone" : "read after each layer";
-    view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_items];
+    view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
     if (has_foil && !has_items)
         view->values = ATTN_TABLE_COLUMN(VALUE);
     else if (table && lacks_probability(table))
@@ -383,8 +388,8 @@ static bool shows(const void *state, size_t column)
     const bool reads_heads = lens->args->reads_heads;
     /* an item must have a target, which is checked later */
     const bool has_target =
-        asked->target || asked->target_id || lens->frame.item || has_first(lens);
-    const bool is_mean = lens->is_mean || lens->frame.item || lens->frame.is_one_of_many;
+        lens->frame.item ? !lists_top(lens) : asked->target || asked->target_id || has_first(lens);
+    const bool is_mean = lens->is_mean || lens->frame.is_one_of_many;
 
     switch (column) {
     case SITE:
@@ -407,9 +412,9 @@ static bool shows(const void *state, size_t column)
     case LOGIT:
         return reads_heads || has_target;
     case VALUE:
-        return asked->foil || asked->foil_id;
+        return (asked->foil || asked->foil_id) && !lists_top(lens);
     case RIGHT:
-        return lens->frame.item;
+        return lens->frame.item && !lists_top(lens);
     default:
         return true;
     }
@@ -437,7 +442,8 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
             isnan(values[VALUE_PROB]) ? attn_cell_missing() : attn_cell_real(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         row[VALUE] = attn_cell_real(values[VALUE_DIFFERENCE]);
-        row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
+        if (lens->n_query == 1 || lens->is_whole)
+            row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
         return attn_frame_append(&lens->frame, row, err);
     }
     for (size_t i = 0; i < lens->n_value; i++) {
@@ -629,9 +635,28 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
     ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
                            ATTN_STAGE_MODEL, err));
-    if (lens->frame.answer && !lens->args->reads_heads)
+    if (lens->frame.answer && !lens->args->reads_heads && lens->answer.has_target &&
+        (lens->n_query == 1 || lens->is_whole))
         report_last(lens);
     return ATTN_OK;
+}
+
+/* Lists the most probable tokens if the first item has no target, as if `top` was given. One of its
+ * labels may be a target by a wrong name. */
+static void meet_first(void *args, const struct attn_item *first,
+                       const struct attn_request *request)
+{
+    struct attn_lens_args *given = args;
+    const struct attn_answer_args *own = &first->answer, *all = &given->answer;
+    char names[ATTN_QUOTE_SIZE];
+
+    if (own->target || own->target_id || all->target || all->target_id || given->top > 0)
+        return;
+    given->top = DEFAULT_TOP;
+    if (first->n_label > 0)
+        attn_note(request->on_note, request->user, ATTN_NOTE_LABELS,
+                  "the first item has no 'target' (labels: %s): the most probable tokens are read",
+                  attn_item_list_labels(first, names, sizeof names));
 }
 
 /* Sets the queries of an item: its `queries`, or its position `at`. */
@@ -643,7 +668,8 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     given->answer.metric = ATTN_ANSWER_AUTO; /* the lens does not use a metric */
     if (item->queries || item->answer.at)
         request->selection.queries = item->queries ? item->queries : item->answer.at;
-    ATTN_TRY(attn_item_answer(item, &given->answer, err));
+    if (given->top == 0)
+        ATTN_TRY(attn_item_answer(item, &given->answer, err));
     given->answer.at = NULL;
     return ATTN_OK;
 }
@@ -657,6 +683,7 @@ static const struct attn_experiment experiment = {
     .needs_output = true,
     .state_size = sizeof(struct lens),
     .study = offsetof(struct attn_lens_args, study),
+    .meet_first = meet_first,
     .take_item = take_item,
     .question = &attn_question_lens,
     .choose = choose,

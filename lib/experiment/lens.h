@@ -28,7 +28,7 @@ struct attn_lens_args {
      * foil */
     struct attn_answer_args answer;
     bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
-    /* items or texts to use instead of the request's input; or NULL */
+    /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
 };
 
@@ -46,10 +46,10 @@ struct attn_lens_args {
  *
  * and with a foil logit_diff, the target's logit minus the foil's.
  *
- * With many texts the values are means over the queries of each text, then over the texts, each
- * counted once. The columns position, id and token are missing then, and NAME_sd of each number and
- * texts follow. Queries that are words are resolved in every text. An item is read at one position:
- * its `queries`, its `at`, or the queries of REQUEST; it needs a target.
+ * With items the values are means over the queries of each item, then over the items, each counted
+ * once. The columns position, id and token are missing then. Queries that are words are resolved in
+ * every text. An item's own `queries` or `at` is one position. With `top`, or if the first item has
+ * no target, the most probable tokens are read; else all items need a target.
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

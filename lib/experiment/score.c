@@ -30,31 +30,23 @@
 #include <string.h>
 
 enum {
-    TEXTS, /* for many texts */
-    TOKENS,
     POSITION, /* for one text */
     ID,
     TOKEN,
     BITS,
-    BITS_SD, /* for many texts */
     NATS,
-    NATS_SD, /* for many texts */
-    RANK,    /* for one text */
+    RANK, /* for one text */
     TOP,
     TOP_PROB,
     N_COLUMN
 };
 
 static const struct attn_column columns[N_COLUMN] = {
-    [TEXTS] = ATTN_COLUMN_OF(COUNT, "texts", INTEGER),
-    [TOKENS] = ATTN_COLUMN("tokens", INTEGER),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
-    [BITS_SD] = ATTN_COLUMN_REAL("bits_sd", 4, "bits", POSITIVE),
     [NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
-    [NATS_SD] = ATTN_COLUMN_REAL("nats_sd", 4, "nats", POSITIVE),
     [RANK] = {.name = "rank",
               .type = ATTN_VALUE_REAL,
               .notation = ATTN_NOTATION_DOUBLE,
@@ -80,7 +72,6 @@ struct scoring {
     struct attn_sequence text;              /* owns */
     struct scored *scored;                  /* [text.n] */
     size_t n_vocab, n_ctx;
-    struct attn_moments nats; /* over the texts that have a scored token, of the mean per token */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -115,10 +106,6 @@ static const struct attn_param_part parts[] = {
 
 static const struct attn_param_rule rules[] = {
     {.given = "stride|merge_words", .excludes = "items", .time = ATTN_PARAM_BOTH},
-    {.given = "stride|merge_words",
-     .excludes = "texts",
-     .message = "`stride` and `merge_words` need one text, not many",
-     .time = ATTN_PARAM_VALUES},
     {.given = "limit",
      .when = "items",
      .needs = "by",
@@ -136,15 +123,13 @@ static const struct attn_experiment *choose_experiment(const void *given);
 const struct attn_question attn_question_score = {
     .name = "score",
     .summary = "how surprising each token of a text is",
-    .takes_texts = true,
     .description =
         "Prints for each token of TEXT how surprising it is given what came before:\n"
         "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
         "token in its place. The first token has no score. An encoder such as BERT reads\n"
         "each token with a mask in its place, and special tokens have no score. Mean,\n"
-        "perplexity and number of scored tokens go to standard error. For many texts the\n"
-        "table has one row: the mean cost of a token, and its standard deviation over the\n"
-        "texts; \140attn-cli batch `fields surprisal`\140 has the tokens of each text.\n\n"
+        "perplexity and number of scored tokens go to standard error.\n"
+        "\140attn-cli batch `fields surprisal`\140 has the tokens of each of many texts.\n\n"
         "For `items` the table has one row, or one for each group of `group_by`. Items\n"
         "with a target: the metric, whether the model is right, rank and probability of\n"
         "the target. Items with good and bad, two texts: the log probability of each,\n"
@@ -415,69 +400,6 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
     return ATTN_OK;
 }
 
-/* --- Many texts ------------------------------------------------------------------------------- */
-
-/* Returns the sum over the scored tokens of one text. */
-static struct attn_score_sum sum_of(const struct attn_many_result *result)
-{
-    struct attn_score_sum sum = {0};
-
-    for (size_t i = 0; i < result->n_token; i++)
-        if (!isnan(result->surprisal[i])) {
-            sum.n_token++;
-            sum.nats += result->surprisal[i];
-        }
-    return sum;
-}
-
-static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *of_text)
-{
-    sum->n_token += of_text->n_token;
-    sum->nats += of_text->nats;
-}
-
-/* Adds the sum of a text (attn_study_find_fn). */
-static enum attn_status add_text(void *user, const struct attn_item *item, bool is_second,
-                                 const struct attn_many_result *result,
-                                 struct attn_study_answer *answer, struct attn_error *err)
-{
-    struct scoring *scoring = user;
-    const struct attn_score_sum of_text = sum_of(result);
-
-    (void)item, (void)is_second, (void)answer, (void)err;
-    add_sum(scoring->frame.sum, &of_text);
-    if (of_text.n_token > 0)
-        attn_moments_add(&scoring->nats, of_text.nats / (double)of_text.n_token);
-    return ATTN_OK;
-}
-
-static enum attn_status ask_texts(struct scoring *scoring, struct attn_error *err)
-{
-    const struct attn_study_pack pack = {.study = scoring->frame.study,
-                                         .host = scoring->frame.host,
-                                         .request = &scoring->frame.request,
-                                         .find = add_text,
-                                         .user = scoring};
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
-    const struct attn_score_sum *sum = scoring->frame.sum;
-    const struct attn_moments *nats = &scoring->nats;
-    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
-
-    options.has_surprisal = true;
-    ATTN_TRY(attn_study_pack_run(&pack, &options, err));
-    row[TEXTS] = attn_cell_integer((int64_t)nats->n);
-    row[TOKENS] = attn_cell_integer((int64_t)sum->n_token);
-    if (nats->n > 0) {
-        row[BITS] = attn_cell_real(nats->mean / M_LN2);
-        row[NATS] = attn_cell_real(nats->mean);
-    }
-    if (nats->n > 1) {
-        row[BITS_SD] = attn_cell_real(attn_moments_sd(nats) / M_LN2);
-        row[NATS_SD] = attn_cell_real(attn_moments_sd(nats));
-    }
-    return attn_frame_append(&scoring->frame, row, err);
-}
-
 /* --- The experiment --------------------------------------------------------------------------- */
 
 /* Returns true if ARGS have a target, foil, position or metric. */
@@ -513,10 +435,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_frame *frame = &scoring->frame;
 
     scoring->args = frame->args;
-    if (frame->study) {
-        attn_frame_choose_nothing(&frame->request);
-        return ATTN_OK;
-    }
     ATTN_TRY(attn_trial_check_host(frame->host, err));
     ATTN_TRY(attn_model_check_tokens(attn_host_model(frame->host), err));
     frame->config = attn_model_config(attn_host_model(frame->host));
@@ -529,7 +447,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_frame_memory(frame, err);
 }
 
-/* Only a single text has a picture; many texts have no tokens in common. */
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN,
      .figure = ATTN_FIGURE_TOKENS},
@@ -542,26 +459,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
     drawn->picture->view.asked = args->merges_words ? "of each word" : "of each token";
     if (!args->merges_words && args->stride == 0)
         drawn->picture->view.traits |= ATTN_VIEW_TOKENS;
-    if (args->study)
-        drawn->picture->view = (struct attn_table_view){.rows = 0};
-}
-
-static bool shows(const void *state, size_t column)
-{
-    const struct scoring *scoring = state;
-
-    switch (column) {
-    case BITS:
-    case NATS:
-        return true;
-    case TEXTS:
-    case TOKENS:
-    case BITS_SD:
-    case NATS_SD:
-        return scoring->frame.study;
-    default:
-        return !scoring->frame.study;
-    }
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -570,8 +467,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_score_sum *sum = scoring->frame.sum;
     const size_t n = scoring->text.n, n_ctx = scoring->n_ctx;
 
-    if (scoring->frame.study)
-        return ask_texts(scoring, err);
     if (scoring->frame.config->is_encoder)
         ATTN_TRY(score_masked(scoring, err));
     for (size_t begin = 0, from = 1, end = 0; end < n && !scoring->frame.config->is_encoder;
@@ -595,7 +490,7 @@ static void release(void *state)
     attn_sequence_release(&((struct scoring *)state)->text);
 }
 
-static const struct attn_experiment of_texts = {
+static const struct attn_experiment of_text = {
     .name = "score",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -607,13 +502,31 @@ static const struct attn_experiment of_texts = {
     .makes_runs = true,
     .question = &attn_question_score,
     .prepare = prepare,
-    .shows = shows,
     .draw = draw,
     .ask = ask,
     .release = release,
 };
 
 /* --- Items ------------------------------------------------------------------------------------ */
+
+/* The sum over the scored tokens of one text. */
+static struct attn_score_sum sum_of(const struct attn_many_result *result)
+{
+    struct attn_score_sum sum = {0};
+
+    for (size_t i = 0; i < result->n_token; i++)
+        if (!isnan(result->surprisal[i])) {
+            sum.n_token++;
+            sum.nats += result->surprisal[i];
+        }
+    return sum;
+}
+
+static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *added)
+{
+    sum->n_token += added->n_token;
+    sum->nats += added->nats;
+}
 
 enum {
     ITEM_REGION, /* with regions */
@@ -755,14 +668,14 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
                                   const struct attn_many_result *result, struct attn_cell *row,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
-    const struct attn_score_sum of_text = sum_of(result);
+    const struct attn_score_sum of_item = sum_of(result);
 
     ATTN_TRY(score_text(scoring, result, &answer->value, err));
     answer->metric = "nats";
-    add_sum(scoring->frame.sum, &of_text);
+    add_sum(scoring->frame.sum, &of_item);
     row[ITEM_NATS] = attn_cell_real(answer->value);
     row[ITEM_BITS] = attn_cell_real(answer->value / M_LN2);
-    row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_text.n_token);
+    row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_item.n_token);
     return ATTN_OK;
 }
 
@@ -962,14 +875,14 @@ static enum attn_status find_score(void *user, const struct attn_item *item, boo
         return ATTN_OK;
     }
     if (scoring->question == ASK_REGIONS) {
-        ATTN_TRY(attn_rows_begin(&rows, of_texts.name, &answer->table, err));
+        ATTN_TRY(attn_rows_begin(&rows, of_text.name, &answer->table, err));
         return append_regions(scoring, item, result, &rows, err);
     }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, answer, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, answer, err)
              : result->record->n_next > 0    ? fill_tokens(scoring, result, row, answer, err)
                                           : fill_target(scoring, item, result, row, answer, err));
-    ATTN_TRY(attn_rows_begin(&rows, of_texts.name, &answer->table, err));
+    ATTN_TRY(attn_rows_begin(&rows, of_text.name, &answer->table, err));
     return attn_rows_append(&rows, row, NULL, 0, err);
 }
 
@@ -1076,7 +989,7 @@ static const struct attn_experiment *choose_experiment(const void *given)
 {
     const struct attn_score_args *args = given;
 
-    return attn_study_is_of_items(args->study) ? &of_items : &of_texts;
+    return args->study ? &of_items : &of_text;
 }
 
 enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,

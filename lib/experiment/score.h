@@ -20,12 +20,6 @@
  * The first token lacks the last five, because no token precedes it. An encoder scores each token
  * with a mask at its position, given all others; special tokens have no score.
  *
- * Over many texts it has one row. Each text counts once, by the mean over its scored tokens:
- *
- *     texts, tokens       number of texts with a scored token; number of scored tokens
- *     bits, bits_sd       mean and standard deviation over the texts
- *     nats, nats_sd
- *
  * Over items (study/study.h) it has one row, or one per group. The first valid item determines
  * the columns for all items:
  *
@@ -78,7 +72,7 @@ struct attn_score_args {
     /* a row per word: its first position, its text, and the sums of bits and nats over its tokens;
      * other columns are missing. The first word of the text has no sums */
     bool merges_words;
-    /* items or texts to use instead of the request's input (without stride and merges_words); or
+    /* items to use instead of the request's input (without stride and merges_words); or
      * NULL */
     const struct attn_study_args *study;
     enum attn_score_by by; /* for items without a target */

@@ -270,7 +270,7 @@ static const struct attn_param_part parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "probe|texts|items|measures|pattern|from|to|effect|threshold",
+    {.given = "probe|items|measures|pattern|from|to|effect|threshold",
      .excludes = "pairs",
      .message = "`pairs` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
@@ -286,7 +286,6 @@ static const struct attn_experiment experiment;
 const struct attn_question attn_question_heads = {
     .name = "heads",
     .summary = "where each head looks, and what type of head it is",
-    .takes_texts = true,
     .description =
         "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
         "(distance), at the token itself, at the token before, at the first token, at\n"
@@ -690,7 +689,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
     if (column == CHANGE && args->has_effect)
         view->asked = "without each head";
-    if (column == WEIGHT && args->from && args->to && !attn_study_is_of_items(args->study) &&
+    if (column == WEIGHT && args->from && args->to && !args->study &&
         !attn_drawn_ask(drawn, "from %s to %s in each head", args->from, args->to))
         view->asked = views[0].asked; /* the full words are too long */
 }
@@ -986,11 +985,9 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     if (!args->study && !args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
                               args->from ? "from" : "to", args->from ? "to" : "from");
-    if ((args->has_probe || attn_study_is_of_texts(args->study)) &&
-        (args->from || args->pattern || args->has_effect))
+    if (args->has_probe && (args->from || args->pattern || args->has_effect))
         return attn_error_set(err, ATTN_INVALID,
-                              "`from`, `pattern` and `has_effect` need one text, not %s",
-                              args->has_probe ? "a probe" : "many");
+                              "`from`, `pattern` and `has_effect` need one text, not a probe");
     if (args->is_weight && args->measures != 0)
         return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
     if (args->study && args->has_probe)

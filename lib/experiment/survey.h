@@ -33,9 +33,9 @@
  * numbered after those of the decoder (study/table_stacks.h). `pattern`, `from` and `patterns` are
  * about the text: with them the encoder is left out.
  *
- * Over many texts, each counted once, every measure is a mean, with the columns NAME_sd and
- * `texts`; numbers of rows are added up. With `texts` or `n_probe` these columns exist for one
- * text, too; NAME_sd is then missing.
+ * Over items or probes, each counted once, every measure is a mean, and numbers of rows are added
+ * up. With `n_probe` the columns NAME_sd and `texts`, their number, follow; of one probe NAME_sd is
+ * missing.
  */
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H
@@ -69,14 +69,14 @@ struct attn_survey_args {
     size_t n_most;                       /* maximum number of rows; 0: all */
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
     bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
-    /* the patterns of all texts are added here, for a poster; or NULL */
+    /* the patterns of all items are added here, for a poster; or NULL */
     struct attn_head_patterns *patterns;
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \
     ((struct attn_survey_args){.size = sizeof(struct attn_survey_args)})
 
-/* Surveys the input of REQUEST, or texts, or probes. Memory does not grow with their number. ARGS
+/* Surveys the input of REQUEST, or items, or probes. Memory does not grow with their number. ARGS
  * may be NULL. The caller owns *table. Errors have a stage. */
 ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
                                       const struct attn_survey_args *args,

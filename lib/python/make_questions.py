@@ -45,8 +45,7 @@ class Questions:
 '''
 TYPES = {c.ATTN_PARAM_FLAG: "bool", c.ATTN_PARAM_COUNT: "int", c.ATTN_PARAM_SEED: "int", c.ATTN_PARAM_REAL: "float",
          c.ATTN_PARAM_CHOICE: "str", c.ATTN_PARAM_SWITCH: "str", c.ATTN_PARAM_METHOD: "str", c.ATTN_PARAM_SEEDED: "int"}
-OTHERS = {"texts": "many texts instead of one, each of which counts once",
-          "options": "those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with " +
+OTHERS = {"options": "those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame, with " +
                      ", ".join(OPTIONS[1:])}
 
 ORDER = {"sort": "sort by this column, the largest first, as Table.sort does",
@@ -78,7 +77,7 @@ def method(name):
     row = ROWS[name]
     inputs = row.inputs.decode().split("|") if row.inputs else ["text"]
     others = [(own, param) for own, param, _ in parameters(row) if own not in inputs]
-    names = ["self: Model"] + [f"{one}=None" for one in inputs] + ["*"] + ["texts=None"] * row.takes_texts
+    names = ["self: Model"] + [f"{one}=None" for one in inputs] + ["*"]
     names += [declared(own, param) for own, param in others if own not in ORDER]
     names += ["sort: str | None = None".replace(" ", "~"), "limit: int = 0".replace(" ", "~")]
     head = wrapped(", ".join(names + ["**options"]) + f")~->~{RETURNS.get(name, 'Table').replace(' ', '~')}:", " " * (5 + len(name)), f"def {name}(")
@@ -86,7 +85,7 @@ def method(name):
     lines = ["", "", head, f'    """{summary[0].upper()}{summary[1:]}.', ""]
     for paragraph in row.description.decode().strip().split("\n\n"):
         lines += [wrapped(paragraph, "    "), ""]
-    helps = [("texts", OTHERS["texts"])] * row.takes_texts
+    helps = []
     for own, param in others:
         if own in ORDER:
             continue

@@ -45,32 +45,20 @@ static const char *text_of_line(const struct attn_items *items, size_t *size)
 /* Returns true if each line is an item that consists of a text only. */
 static bool are_texts(const struct attn_items *items)
 {
-    return items->options.form == ATTN_ITEMS_LINES || items->options.form == ATTN_ITEMS_TEXTS;
+    return items->options.form == ATTN_ITEMS_LINES;
 }
 
 /* Reads the current line, a text, into MADE. */
 static enum attn_status read_text(const struct attn_items *items, struct attn_item_made *made,
                                   struct attn_error *err)
 {
-    struct attn_record *record = &made->item.record;
     const struct attn_buffer *line = &items->line.text;
-    struct attn_input *input = &record->input;
-    size_t size;
-    const char *object = text_of_line(items, &size);
+    struct attn_input *input = &made->item.record.input;
 
-    if (items->options.form == ATTN_ITEMS_LINES) {
-        input->n_text = line->size - (line->size > 0 && line->data[line->size - 1] == '\r');
-        input->text = attn_record_store_copy(&made->store, line->data, input->n_text, err);
-        attn_item_choose_only(made);
-        return input->text ? ATTN_OK : ATTN_NO_MEMORY;
-    }
-    ATTN_TRY(attn_record_read(object, size, NULL, &made->store, record, err));
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
-        return attn_error_set(err, ATTN_FORMAT, "line %zu of '%s': %s", made->item.line,
-                              attn_quote_string(attn_items_name(items)).text, record->err.message);
-    record->source = (struct attn_input){.text = NULL}; /* ignored, like all other keys */
+    input->n_text = line->size - (line->size > 0 && line->data[line->size - 1] == '\r');
+    input->text = attn_record_store_copy(&made->store, line->data, input->n_text, err);
     attn_item_choose_only(made);
-    return ATTN_OK;
+    return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static enum attn_status add_label(struct attn_items *items, const char *name,
@@ -412,7 +400,7 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .data = options->inputs ? "" : options->data,
         .n_data = options->inputs ? 0 : options->n_data,
         .is_fasta = options->form == ATTN_ITEMS_FASTA,
-        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME || options->form == ATTN_ITEMS_TEXTS,
+        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
         .separator = options->inputs ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
         .stop = {.cancel = options->cancel},

@@ -28,11 +28,11 @@
  *     pos.NAME                  a place by name
  *     words, source_words       lists of the words of text and source; other values are labels
  *
- * Any other key whose value is a text, a number or a boolean is a label; null is the same as a
- * missing key. A field of CSV that JSON would read as a number or a boolean has that type, and an
- * empty field is missing, so that equal data give equal items in all formats. A byte order mark,
- * \r\n and blank lines are ignored. An item that cannot be read is also returned, with the error
- * and its line in its record.
+ * Any other key whose value is a text, a number or a boolean is a label; a list or an object is
+ * ignored, and null is the same as a missing key. A field of CSV that JSON would read as a number
+ * or a boolean has that type, and an empty field is missing, so that equal data give equal items in
+ * all formats. A byte order mark, \r\n and blank lines are ignored. An item that cannot be read is
+ * also returned, with the error and its line in its record.
  */
 #ifndef ATTN_RECORDS_ITEMS_H
 #define ATTN_RECORDS_ITEMS_H
@@ -48,10 +48,7 @@ enum attn_items_form {
     ATTN_ITEMS_CSV = 2,
     ATTN_ITEMS_TSV = 3,
     ATTN_ITEMS_LINES = 4, /* each line, even if blank, is a text without a final \r */
-    /* JSON Lines or FASTA of which only the input is used, with `pair`, `types` and `key_mask`. A
-     * malformed line ends reading with ATTN_FORMAT */
-    ATTN_ITEMS_TEXTS = 5,
-    ATTN_ITEMS_FASTA = 6 /* proteins: items have `id`, `text`, and the label `description` */
+    ATTN_ITEMS_FASTA = 5  /* proteins: items have `id`, `text`, and the label `description` */
 };
 
 enum { ATTN_MAX_LINE = 16 << 20 }; /* default maximum bytes of a line */

@@ -261,7 +261,8 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
     return ATTN_OK;
 }
 
-/* Appends a label. If the key is an IMAGE, its text is also stored as a path. */
+/* Appends a label. If the key is an IMAGE, its text is also stored as a path. A list or
+ * an object under another key is ignored. */
 static enum attn_status set_label(const struct setting *setting, struct attn_error *err)
 {
     struct attn_item_made *made = (struct attn_item_made *)(void *)setting->reading->record;
@@ -269,6 +270,9 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
     struct attn_item_label label = {.name = setting->key->name};
     size_t size;
 
+    if (setting->key->kind == ATTN_KEY_LABEL &&
+        (token->type == ATTN_JSON_ARRAY_BEGIN || token->type == ATTN_JSON_OBJECT_BEGIN))
+        return ATTN_OK;
     if (token->type != ATTN_JSON_STRING && !attn_label_read_value(token, &label.value))
         return fail(setting, token, "a text, a number or a boolean");
     label.text = keep(setting, &size, err);

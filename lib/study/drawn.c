@@ -120,8 +120,8 @@ static void describe_means(const struct attn_study_args *study, struct attn_tabl
         snprintf(picture->means, sizeof picture->means, "mean difference over %zu pair%s, %s",
                  sum->n_pair, sum->n_pair == 1 ? "" : "s", attn_quote_string(study->paired).text);
     else
-        snprintf(picture->means, sizeof picture->means, "mean over %zu %s",
-                 sum->n_item - sum->n_failed, study->are_texts ? "texts" : "items");
+        snprintf(picture->means, sizeof picture->means, "mean over %zu items",
+                 sum->n_item - sum->n_failed);
     picture->texts[0] = (struct attn_figure_text){NULL, picture->means, strlen(picture->means)};
 }
 

@@ -301,39 +301,3 @@ enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hi
         attn_table_free(made);
     return status;
 }
-
-enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
-                                          struct attn_error *err)
-{
-    const struct attn_fold_group *group = &fold->groups[0];
-    const size_t n_all = fold->form.n_column;
-    struct attn_column columns[ATTN_MOST_COLUMNS];
-    struct attn_rows rows = {.columns = columns, .n = fold->n_column, .is_of_many = true};
-    struct attn_cell *means = attn_alloc(fold->n_row, n_all * sizeof *means, err);
-    enum attn_status status;
-
-    if (!means)
-        return ATTN_NO_MEMORY;
-    for (size_t i = 0; i < fold->n_column; i++)
-        columns[i] = fold->columns[i].column;
-    attn_fold_group_fill(fold, group, means);
-    status = attn_fold_group_derive(fold, group, means, false, err);
-    if (status == ATTN_OK)
-        status = attn_rows_create(&rows, fold->form.name, err);
-    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++) {
-        struct attn_cell cells[ATTN_MOST_COLUMNS];
-
-        for (size_t i = 0; i < fold->n_column; i++)
-            cells[i] = means[row * n_all + fold->columns[i].place];
-        status =
-            attn_rows_append(&rows, cells, group->moments + row * fold->n_column, group->n, err);
-    }
-    if (status == ATTN_OK)
-        status = attn_table_copy_about(fold->first, rows.table, err);
-    attn_free(means);
-    if (status == ATTN_OK)
-        *table = rows.table;
-    else
-        attn_table_free(rows.table);
-    return status;
-}

@@ -51,9 +51,6 @@ struct attn_fold_form {
     /* [n_column] all columns; a table may have a subset of these */
     const struct attn_column *columns;
     size_t n_column;
-    /* if items differ in a column that names the row, the value of the first item is kept;
-     * otherwise the cell is missing */
-    bool keeps_keys;
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
     const void *args;           /* passed to `derive` */
     /* error hint if the rows of an item differ from those of the first item; or NULL */
@@ -100,10 +97,5 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
  * columns of the form except the HIDDEN ones. */
 enum attn_status attn_fold_tabulate(const struct attn_fold *fold, const bool *hidden,
                                     struct attn_table **table, struct attn_error *err);
-
-/* Creates the table of all items as it is for texts, without groups: the columns of an item,
- * NAME_sd for each column of reals, and the number of items as `texts`. The caller owns it. */
-enum attn_status attn_fold_tabulate_texts(const struct attn_fold *fold, struct attn_table **table,
-                                          struct attn_error *err);
 
 #endif

@@ -138,7 +138,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
             cell = cell_of(a, role == ATTN_FOLD_KEY ? NULL : b, row, column);
             if (role == ATTN_FOLD_KEY) {
                 first = attn_table_cell(fold->first, row, column);
-                *differs = !fold->form.keeps_keys && !attn_cell_is_equal(&cell, &first);
+                *differs = !attn_cell_is_equal(&cell, &first);
                 continue;
             }
             if (role == ATTN_FOLD_MEAN && fold->n_value > 0)

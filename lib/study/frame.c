@@ -23,7 +23,6 @@ struct asking {
     struct attn_host *labelled; /* owns; a classifier that compares pictures with texts; or NULL */
     struct attn_request request;
     const struct attn_study_args *study; /* borrowed; or NULL */
-    bool has_texts;                      /* the study is of texts */
     struct attn_study *items;            /* the open study; or NULL */
     void *sum;                           /* owns */
     struct attn_table *table;            /* owns */
@@ -55,12 +54,7 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
                            "gradients are those of an unchanged run, and this one has edits");
     if (experiment->study > 0)
         memcpy(&asking->study, args + experiment->study, sizeof asking->study);
-    asking->has_texts = attn_study_is_of_texts(asking->study);
-    if (!asking->has_texts || (experiment->question && experiment->question->takes_texts))
-        return ATTN_OK;
-    return attn_error_at(
-        attn_error_set(err, ATTN_INVALID, "'%s' takes items, and no `texts`", experiment->name),
-        ATTN_STAGE_OPTIONS, err);
+    return ATTN_OK;
 }
 
 /* Selects the host for INPUT, the first input: one of two towers, and if labels are given, a
@@ -208,22 +202,20 @@ static enum attn_status take_item(const struct asking *asking, struct attn_frame
                          ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the experiment for ITEM (attn_study_ask_fn). A text only replaces the input. */
+/* Runs the experiment for ITEM (attn_study_ask_fn). */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
                                  struct attn_study_answer *answer, struct attn_error *err)
 {
     const struct asking *asking = user;
     struct attn_frame *frame = make_frame(asking, err);
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     if (!frame)
         return ATTN_NO_MEMORY;
     attn_study_fill_request(asking->items, item, &frame->request);
-    if (!asking->has_texts) {
-        frame->item = item;
-        frame->answer = answer;
-        status = take_item(asking, frame, err);
-    }
+    frame->item = item;
+    frame->answer = answer;
+    status = take_item(asking, frame, err);
     if (status == ATTN_OK)
         return ask(asking, frame, &answer->spaces, &answer->table, err);
     free_frame(asking->experiment, frame);
@@ -231,7 +223,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
 }
 
 /* Sets the columns of the items' tables before the first item, and reports errors that concern all
- * items. For texts, the first text determines the columns. */
+ * items. */
 static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
 {
     static const struct attn_item nothing; /* used if no item can be read */
@@ -241,9 +233,9 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     struct attn_error unseen = {0}; /* discarded; the item will report it when it runs */
     enum attn_status status;
 
-    if (asking->has_texts)
-        return ATTN_OK;
     ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    if (first && experiment->meet_first)
+        experiment->meet_first(asking->inquiry->args, first, &asking->request);
     frame = make_frame(asking, err);
     if (!frame)
         return ATTN_NO_MEMORY;
@@ -281,8 +273,6 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
     const char *args = asking->inquiry->args;
     struct attn_study_defaults defaults = {.n = 0};
 
-    if (asking->has_texts)
-        return (struct attn_study_defaults){.n = 0};
     if (experiment->question)
         attn_question_defaults(experiment->question, args, &asking->request, &defaults);
     if (attn_input_is_given(&asking->request.source))
@@ -327,13 +317,11 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .n_column = experiment->n_column,
                  .derive = experiment->derive,
                  .args = asking->inquiry->args,
-                 .hint = experiment->hint,
-                 .keeps_keys = asking->has_texts},
+                 .hint = experiment->hint},
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .is_listed = experiment->is_listed,
         .is_ragged = experiment->is_ragged,
-        .has_sum = experiment->sum_size > 0,
         .host = asking->inquiry->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),
@@ -346,7 +334,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    if (!args.sort && experiment->question && !asking->has_texts &&
+    if (!args.sort && experiment->question &&
         attn_question_order(experiment->question, asking->inquiry->args, &order))
         args.sort = order.sort;
     ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));

@@ -20,7 +20,7 @@
  *     return attn_experiment_perform(&experiment, &inquiry, err);
  *
  * An experiment only implements the step from one input to rows (`ask`), and applies an item to its
- * arguments (`take_item`). The frame computes means over several texts or items.
+ * arguments (`take_item`). The frame computes means over several items.
  */
 #ifndef ATTN_STUDY_FRAME_H
 #define ATTN_STUDY_FRAME_H
@@ -53,6 +53,9 @@ struct attn_experiment {
      * experiment runs for each item, in parallel on the host's threads, and the tables are folded
      * (fold.h). */
     size_t study;
+    /* Changes the arguments by FIRST, the first item that can be read. NULL: nothing to change. */
+    void (*meet_first)(void *args, const struct attn_item *first,
+                       const struct attn_request *request);
     /* Applies ITEM to copies of the arguments and of the request, which already has the item's
      * input and source. NULL: nothing else to apply. */
     enum attn_status (*take_item)(void *args, struct attn_request *request,
@@ -105,8 +108,7 @@ struct attn_inquiry {
     void *sum;                 /* zeroed over items */
 };
 
-/* Performs INQUIRY. The caller owns *table. Errors have a stage; if one of several texts fails, a
- * hint names it. */
+/* Performs INQUIRY. The caller owns *table. Errors have a stage. */
 enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
                                          const struct attn_inquiry *inquiry,
                                          struct attn_error *err);
@@ -123,11 +125,11 @@ struct attn_frame {
     const void *args;            /* borrowed; the complete arguments */
     void *sum;                   /* borrowed; zeroed at first */
     struct attn_request request; /* the request for this input */
-    bool is_one_of_many;         /* the input is one of several texts or items */
+    bool is_one_of_many;         /* the input is one of several items */
     const void *plan;            /* borrowed; plan of the experiment */
     /* borrowed; set if makes_runs: the experiment runs the items itself */
     struct attn_study *study;
-    const struct attn_item *item;     /* borrowed; the current item, unless it is a text; or NULL */
+    const struct attn_item *item;     /* borrowed; the current item; or NULL */
     struct attn_study_answer *answer; /* borrowed; for an item: results beside its rows */
     struct attn_run *run;             /* owns; the run of the request */
     struct attn_run *other;           /* owns; a second run to compare with */

@@ -62,9 +62,7 @@ static bool is_given(void *user, const char *name)
 
     memcpy(&study, (const char *)values->args + values->question->study, sizeof study);
     if (strcmp(name, "items") == 0)
-        return attn_study_is_of_items(study);
-    if (strcmp(name, "texts") == 0)
-        return attn_study_is_of_texts(study);
+        return study;
     for (struct attn_question_walk walk = {.question = values->question};
          attn_question_next(&walk);)
         if (strcmp(walk.param->name, name) == 0)

@@ -42,11 +42,9 @@ struct attn_study {
     const struct attn_places *places; /* places of the request; or NULL */
     uint64_t untaken;                 /* bit set of the defaults that no item has used */
     struct attn_host *host;
-    size_t n_row; /* rows of the first text's table */
     bool has_begun;
     bool is_listed; /* no table of means is made */
     bool is_ragged; /* items have different numbers of rows */
-    bool has_sum;   /* texts are combined to one sum */
     bool is_torn;   /* the fold has an item that was not written, so no checkpoint is possible */
     unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that the experiment supports */
     bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
@@ -196,27 +194,10 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
 
 /* --- A study ---------------------------------------------------------------------------------- */
 
-bool attn_study_is_of_texts(const struct attn_study_args *study)
-{
-    struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
-
-    return study && attn_options_read(study, &args, NULL) == ATTN_OK && args.are_texts;
-}
-
-bool attn_study_is_of_items(const struct attn_study_args *study)
-{
-    return study && !attn_study_is_of_texts(study);
-}
-
 static enum attn_status check(const struct attn_study_args *args, struct attn_error *err)
 {
     if (!attn_is_given(args->items, "items", err))
         return ATTN_INVALID;
-    if (args->are_texts && (args->group_by || args->paired || args->n_bootstrap > 0 || args->each ||
-                            args->cluster || args->has_contrasts || args->fdr))
-        return attn_error_set(err, ATTN_INVALID,
-                              "`group_by`, `paired`, `bootstrap`, `each`, `cluster`, "
-                              "`has_contrasts` and `fdr` need items, not texts");
     if (!(args->interval >= 0 && args->interval < 100))
         return attn_error_set(err, ATTN_INVALID,
                               "`interval` is %g percent, expected a number between 0 and 100",
@@ -255,7 +236,6 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->pairs = form->pairs;
     made->is_listed = form->is_listed;
     made->is_ragged = form->is_ragged;
-    made->has_sum = form->has_sum;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
@@ -360,7 +340,7 @@ static void note_once(void *user, enum attn_note code, const char *message)
 {
     struct attn_study *study = user;
     const bool is_idle = (code == ATTN_NOTE_EDIT_IDLE || code == ATTN_NOTE_EDIT_MASKED) &&
-                         !study->args->are_texts && !strstr(message, " records: ");
+                         !strstr(message, " records: ");
 
     attn_monitor_enter(study->monitor);
     if (is_idle && count_idle(study, code, message)) {
@@ -628,8 +608,8 @@ enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, 
     struct attn_items *items = study->args->items;
     struct attn_item *last = NULL;
 
-    *has_them = !study->args->are_texts || !study->has_sum;
-    if (!*has_them || n <= 1 || isnan(attn_items_share(items)))
+    *has_them = true;
+    if (n <= 1 || isnan(attn_items_share(items)))
         return ATTN_OK;
     ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
     *has_them = last != NULL;
@@ -675,11 +655,8 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     return ATTN_OK;
 }
 
-bool attn_study_is_of_item(const struct attn_study *study, enum attn_status status,
-                           const struct attn_error *err)
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
 {
-    if (study->args->are_texts)
-        return true;
     /* ATTN_IO: the item's picture cannot be read */
     return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
             (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
@@ -712,34 +689,6 @@ static void report(const struct attn_study *study)
             (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
 }
 
-/* Adds the ANSWER about a text. A failed text ends the study, because all texts have the same
- * weight in the mean. */
-static enum attn_status take_text(struct attn_study *study, const struct attn_item *item,
-                                  const struct attn_study_answer *answer,
-                                  const struct attn_error *failed, struct attn_error *err)
-{
-    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
-    const size_t number = study->sum.n_item,
-                 n = answer->table ? attn_table_n_row(answer->table) : 0;
-    char message[ATTN_SPACES_MESSAGE_SIZE];
-    enum attn_status status = ATTN_OK;
-
-    if (number == 1)
-        study->n_row = n;
-    if (failed)
-        status = attn_error_copy(err, failed);
-    else if (n != study->n_row)
-        status = attn_error_set(err, ATTN_INVALID, "text %zu has %zu rows, the first has %zu",
-                                number, n, study->n_row);
-    else if (answer->table)
-        status = attn_fold_add(study->fold, &entry, err);
-    if (status != ATTN_OK)
-        attn_error_hint(err, "in text %zu", number);
-    else if (attn_spaces_describe(&answer->spaces, message))
-        note_once(study, ATTN_NOTE_SPACES, message);
-    return attn_error_at(status, ATTN_STAGE_INPUT, err);
-}
-
 enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
                                  const struct attn_study_answer *answer,
                                  const struct attn_error *failed, struct attn_error *err)
@@ -750,8 +699,6 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
 
     study->sum.n_item++;
     report(study);
-    if (study->args->are_texts)
-        return take_text(study, item, answer, failed, err);
     if (!failed && !study->is_listed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
         failed = &why;
     study->is_torn = true;
@@ -773,11 +720,9 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
-    if (!study->args->are_texts && !study->is_listed)
+    if (!study->is_listed)
         ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
                                ATTN_STAGE_INPUT, err));
-    else if (study->n_row > 0)
-        ATTN_TRY(attn_fold_tabulate_texts(study->fold, table, err));
     if (*table && !study->has_metrics)
         ATTN_TRY(attn_rows_set_metric(*table, sum->metric, err));
     note_idle(study);

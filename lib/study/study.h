@@ -79,10 +79,6 @@ struct attn_study_args {
     /* column by which the caller will sort the table (tables/table_order.h); an unknown column is
      * an error before the first item; or NULL */
     const char *sort;
-    /* items are mere texts: everything but their input comes from the arguments. They run one after
-     * the other, a failed text ends the run, and the table has the columns of one text, X_sd, and
-     * their number `texts`. Not supported: groups, pairs, resamples, `each` and the fields below */
-    bool are_texts;
     /* a label; items with the same value of it depend on each other. X_se is then cluster-robust,
      * resampling draws clusters, and the column n_cluster has their number, at most 10,000 per
      * group; or NULL */

@@ -66,9 +66,8 @@ static enum attn_status answer_item(void *user, struct attn_window *window, int 
 
         slot->failure.status = status;
         slot->has_failed = status != ATTN_OK;
-        slot->ends_all =
-            slot->has_failed && (slot->answer.is_general ||
-                                 !attn_study_is_of_item(asking->study, status, &slot->failure));
+        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
+                                              !attn_study_is_of_item(status, &slot->failure));
     }
     attn_window_finish(window, number, n);
     return ATTN_OK;
@@ -213,7 +212,7 @@ static enum attn_status find(struct packing *packing, const struct attn_many_res
         status = attn_error_at(
             pack->find(pack->user, text->item, text->is_second, result, &packing->answer, &why),
             ATTN_STAGE_INPUT, &why);
-    if (status != ATTN_OK && !attn_study_is_of_item(pack->study, status, &why))
+    if (status != ATTN_OK && !attn_study_is_of_item(status, &why))
         return attn_error_copy(err, &why);
     packing->has_failed = status != ATTN_OK || record->failure != ATTN_RECORD_FAILURE_NONE;
     packing->failure = why;

@@ -24,8 +24,7 @@ struct attn_study;
 
 /* The answer about one item. */
 struct attn_study_answer {
-    /* owns; rows of the item, as for a single text; for texts NULL if the experiment creates the
-     * rows of all */
+    /* owns; rows of the item, as for a single text */
     struct attn_table *table;
     double *more; /* [n_more] owns; numbers beside the rows (fold.h) */
     size_t n_more;
@@ -66,14 +65,9 @@ struct attn_study_form {
     unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that an item may have */
     bool is_listed; /* items have rows, but no table of means is computed */
     bool is_ragged; /* items have different numbers of rows */
-    bool has_sum;   /* texts add to one sum, so they run one after another */
     struct attn_host *host;
     const struct attn_request *request; /* receives notes and progress */
 };
-
-/* Return true if STUDY, which may be NULL, is a study of texts (`are_texts`), or of other items. */
-bool attn_study_is_of_texts(const struct attn_study_args *study);
-bool attn_study_is_of_items(const struct attn_study_args *study);
 
 /* Opens a study. ARGS and the pointers in FORM are borrowed. */
 enum attn_status attn_study_open(const struct attn_study_args *args,
@@ -148,8 +142,8 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
 /* --- The end ---------------------------------------------------------------------------------- */
 
 /* Creates the table of all items, which the caller owns, fills the sum, and sends notes about
- * unused defaults and about items without a partner. *TABLE is not changed if the study is of texts
- * whose answers had no tables. */
+ * unused defaults and about items without a partner. *TABLE is not changed if items are
+ * listed. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
 
@@ -167,10 +161,8 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
                                  struct attn_error *err);
 
-/* Returns true if STATUS with ERR is a failure of a single item or text. Other failures end the
- * study. */
-bool attn_study_is_of_item(const struct attn_study *study, enum attn_status status,
-                           const struct attn_error *err);
+/* Returns true if STATUS with ERR is a failure of a single item. Other failures end the study. */
+bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
 
 /* Adds the ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps
  * ownership of both. Called in the order of the items, one call at a time, on any thread. Returns
@@ -180,7 +172,7 @@ enum attn_status attn_study_take(struct attn_study *study, const struct attn_ite
                                  const struct attn_error *failed, struct attn_error *err);
 
 /* Sets *HAS_THEM to true if N more items follow that can run in parallel: true for a pipe, whose
- * end is unknown; false for texts. */
+ * end is unknown. */
 enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
                                       struct attn_error *err);
 

@@ -51,12 +51,12 @@ class Arguments(TestCase):
     def test_what_would_be_ignored_is_refused(self):
         m, two = model(), (KEYS, KEY)
         for words, call in (
-                ("there is no text, expected one of a text, image, texts, probe, items", lambda: m.heads()),
+                ("there is no text, expected one of a text, image, probe, items", lambda: m.heads()),
                 ("there is no text", lambda: m.similarity()), ("there is no text", lambda: m.compare(attention="window:2")),
-                ("a text and texts are given", lambda: m.lens(KEYS, texts=[KEY])),
+                ("a text and items are given", lambda: m.lens(KEYS, items=[KEY])),
                 ("a text and a probe are given", lambda: m.heads(KEYS, probe=True)),
-                ("texts and items are given", lambda: m.score(texts=[KEY], items=[{"text": KEY}])),
-                ("texts is one text", lambda: m.heads(texts=KEYS)), ("references is one text", lambda: m.ablate(
+                ("item 1 is int, expected a text or a dict", lambda: m.heads(items=[KEYS, 1])),
+                ("references is one text", lambda: m.ablate(
                     KEYS, **ARE, with_="mean", references=KEY)),
                 ("runs needs probe", lambda: m.heads(KEYS, runs=2)), ("metric need effect", lambda: m.heads(KEYS, **ARE)),
                 ("references needs with_", lambda: m.ablate(KEYS, **ARE, references=[KEY])),
@@ -68,7 +68,6 @@ class Arguments(TestCase):
                 ("there is one text, expected a second", lambda: m.diff(KEYS)),
                 ("compare one text, two are given", lambda: m.diff(*two, with_attention="window:2"))):
             self.assert_raises(TypeError, words, call)
-        self.assert_raises(ValueError, "texts is empty", m.heads, texts=[])
         self.assert_same(m.ablate(KEYS, **ARE, sets="3.6")["value"], m.ablate(KEYS, **ARE, sets=["3.6"])["value"])
 
     def test_questions_are_told_by_the_library(self):
@@ -122,7 +121,7 @@ class Arguments(TestCase):
     def test_what_goes_with_one_text_is_given_with_it(self):
         m = model()
         for given in ({"pair": "a"}, {"key_mask": [1]}, {"types": [0]}):
-            for call in (m.map, m.batch, lambda x, **kw: m.heads(texts=x, **kw), lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
+            for call in (m.map, m.batch, lambda x, **kw: m.heads(items=[{"text": KEYS}], **kw),
                          lambda x, **kw: m.heads(probe=True, **kw)):
                 self.assert_raises(TypeError, (*given, "goes with one text"), lambda: list(call(
                     *([[KEYS]] if call != m.batch else ["no.jsonl", "none.jsonl"]), **given)))

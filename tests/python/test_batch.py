@@ -82,7 +82,7 @@ class Batch(TestCase):
 
     def test_texts_a_line(self):
         self.input.write_text("Life\nis\n")
-        model().batch(self.input, self.folder / "a.jsonl", lines="text", fields="tokens", limit=1)
+        model().batch(self.input, self.folder / "a.jsonl", items_format="lines", fields="tokens", limit=1)
         self.assertEqual(json.loads((self.folder / "a.jsonl").read_text())["tokens"], ["Life"])
         self.assert_raises(attn.FileError, "nothing", model().batch, self.folder / "nothing", self.folder / "b.jsonl")
 

@@ -109,22 +109,25 @@ class Tables(TestCase):
         t = model().score(TEXT)
         self.assertEqual(t.info["n_token"], len(t) - 1)
         self.assertAlmostEqual(t.info["perplexity"], math.exp(np.nansum(t["nats"]) / (len(t) - 1)), places=3)
-        t = model().heads(texts=[KEYS, TEXT])
+        t = model().heads(items=[KEYS, TEXT])
         self.assertIn("entropy_sd", t.columns)
 
     def test_means_over_texts(self):
         m, two = model(), [KEYS, "The key to the cabinet"]
         one = [m.lens(text, target=" are") for text in two]
-        np.testing.assert_allclose(m.lens(texts=two, target=" are")["prob"], (one[0]["prob"] + one[1]["prob"]) / 2,
+        np.testing.assert_allclose(m.lens(items=two, target=" are")["prob"], (one[0]["prob"] + one[1]["prob"]) / 2,
                                    rtol=1e-5)
         one = [m.ablate(text, **HOW) for text in two]
-        np.testing.assert_allclose(m.ablate(texts=two, **HOW)["value"], (one[0]["value"] + one[1]["value"]) / 2,
+        np.testing.assert_allclose(m.ablate(items=two, **HOW)["value"], (one[0]["value"] + one[1]["value"]) / 2,
                                    rtol=1e-5)
         one = [m.attribute(text, **HOW) for text in two]
-        t = m.attribute(texts=two, **HOW)
+        t = m.attribute(items=two, **HOW)
         np.testing.assert_allclose(t["value"], (one[0]["value"] + one[1]["value"]) / 2, rtol=1e-4, atol=1e-6)
         self.assertIn("value_sd", t.columns)
-        self.assertEqual((len(m.score(texts=two)), m.score(texts=two)["texts"][0]), (1, 2))
+        t, one = m.score(items=two), [m.score(text).info["nats"] for text in two]
+        self.assertEqual((len(t), t["n"][0]), (1, 2))
+        self.assertAlmostEqual(t["nats"][0], sum(one) / 2, 4)
+        self.assert_same(m.lens(items=two)["prob"], m.lens(items=[{"text": text, "at": -1} for text in two], top=3)["prob"])
 
     def test_compare(self):
         heads, costs, logits = model().compare(KEYS, attention="window:2", recalled=2)

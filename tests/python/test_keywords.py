@@ -28,8 +28,8 @@ CALLS = {
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
          "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
          "baseline-ids": "baseline_text", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
-         "source-file": "source", "corrupted-source-file": "corrupted_source", "lines": "texts",
-         "diff --with": "with_model", "batch --lines": "lines"}
+         "source-file": "source", "corrupted-source-file": "corrupted_source",
+         "diff --with": "with_model"}
 
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {

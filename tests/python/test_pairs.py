@@ -76,7 +76,7 @@ class Pairs(ModelCase):
         ours = self.model.patch(FIRST, "the mat [MASK].", pair=SECOND, key_mask=MASK[::-1], target=" cat")
         self.assert_same(ours["value"].astype(np.float32), np.array([row["value"] for row in theirs], np.float32))
         one = self.model.heads(FIRST, pair=SECOND)
-        many = self.model.heads(texts=[{"text": FIRST, "pair": SECOND}])
+        many = self.model.heads(items=[{"text": FIRST, "pair": SECOND}])
         self.assertEqual(one["entropy"].tolist(), many["entropy"].tolist())
 
     def test_refuses_what_does_not_fit(self):

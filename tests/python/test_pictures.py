@@ -67,7 +67,7 @@ class Pictures(TestCase):
 
     def test_questions(self):
         image, picture = self.path("rgb.npy"), np.load(self.path("rgb.npy"))
-        many = self.model.heads(texts=[{"image": image}, {"image": picture}])
+        many = self.model.heads(items=[{"image": image}, {"image": picture}])
         self.assert_same(many["entropy"], self.model.heads(image=picture)["entropy"])
         pairs = self.model.similarity(image=image)
         self.assertEqual(len(pairs), 15)
@@ -87,7 +87,8 @@ class Pictures(TestCase):
         items = self.model.patch(items=[{"image": a, "corrupted_image": b, "target_id": 3}], site="z")
         self.assert_same(np.asarray(items["value"]), np.asarray(table["value"]))
         self.assertEqual(self.model.lens(image=a, target="LABEL_0")["rank"][-1], 1)
-        self.assertEqual(len(self.model.heads(texts=[{"image": a}, {"image": np.load(b)}])), 6)
+        self.assertEqual(len(self.model.heads(items=[{"image": a}, {"image": np.load(b)}])), 6)
+        self.assert_raises(TypeError, "pictures in memory and 'kind'", self.model.heads, items=[{"image": np.load(b), "kind": "x"}])
         with attn.Model(self.path("clip")) as clip:
             about = {"labels": ["a cat", "me"], "target": "me"}
             one = clip.ablate(image=self.path("clip/pixels.npy"), **about)

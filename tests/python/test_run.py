@@ -250,7 +250,7 @@ class Spaces(TestCase):
         for ask in (lambda: m.run("The keys", next=["are", "is"]), lambda: m.run("The keys", target="are"),
                     lambda: m.run("The keys "), lambda: m.ablate("The keys", target="are"),
                     lambda: m.lens("The keys", target="are"), lambda: m.generate("The keys ", 1),
-                    lambda: m.heads(texts=["The keys", "The cat "]),
+                    lambda: m.heads(items=["The keys", "The cat "]),
                     lambda: list(m.map(["The keys", "The cat"], next=["is"], sites="z"))):
             with self.assertWarnsRegex(UserWarning, "a new word begins with its space") as caught:
                 ask()

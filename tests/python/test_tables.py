@@ -199,7 +199,6 @@ class Pictures(TestCase):
         self.assert_raises(TypeError, "colour", t.plot, colour="red")
         self.assert_raises(KeyError, "columns are", t.plot, "nope", "head")
         self.assert_raises(ValueError, "numbers", t.plot, values="type")
-        self.assertIsNone(model().score(texts=[TEXT, KEYS])._repr_svg_())
         self.assert_raises(ValueError, "say rows and columns", model().score(TEXT).grid)
         self.assertIsNone(t.where(layer=9)._repr_svg_())
         self.assertIn("<svg", pickle.loads(pickle.dumps(model().lens(KEYS))).plot().svg)

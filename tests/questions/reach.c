@@ -114,7 +114,6 @@ static const struct attn_experiment experiment = {
 const struct attn_question attn_question_reach = {
     .name = "reach",
     .summary = "how far back each head looks",
-    .takes_texts = true,
     .description =
         "Prints for each head the mean distance in tokens between a query and its keys,\n"
         "by their weights. `skip` leaves out the first tokens.\n"

@@ -71,7 +71,7 @@ attn-cli reach -m fable --items items.jsonl --group-by number --each each.csv >m
 has means 'reach_sd' 'n$'
 has each.csv '^id,.*layer,head,reach' '^a,' '^b,'
 printf 'The cat\nThe dog\n' >texts.txt
-attn-cli reach -m fable --texts texts.txt --lines >means && has means 'reach_sd' 'texts'
+attn-cli reach -m fable --items texts.txt --items-format lines >means && has means 'reach_sd' 'n$'
 
 if "$python" -c 'import numpy' 2>/dev/null; then
     export LIBATTN=$scratch/$build/libattn.so PYTHONPATH=$scratch/lib/python

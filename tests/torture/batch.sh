@@ -21,7 +21,7 @@ write_texts() { # N
 }
 
 # A small model: what is tried is all around it.
-batch=("$cli" batch -m tiny-gpt2 --lines -q --measures entropy,previous)
+batch=("$cli" batch -m tiny-gpt2 --items-format lines -q --measures entropy,previous)
 n_text=250
 is_full && n_text=2000
 write_texts $n_text >"$scratch/texts"
@@ -235,7 +235,7 @@ shard_all() { # FILE N
     local i
     rm -rf "$seen"/s*
     for ((i = 0; i < $2; i++)); do
-        "$cli" batch -m tiny-gpt2 --lines -q --fields ids -o "$seen/s.jsonl" --csv "$seen/s.csv" --measures self \
+        "$cli" batch -m tiny-gpt2 --items-format lines -q --fields ids -o "$seen/s.jsonl" --csv "$seen/s.csv" --measures self \
             --npy "$seen/s" --shard $i/$2 "$1"
         [[ $? =~ ^[06]$ ]] || return
     done
@@ -251,7 +251,7 @@ for n_line in 0 1 2 1000; do
         write_texts $n_line >"$scratch/lines"
         [ $end = newline ] || truncate -s -$((n_line > 0)) "$scratch/lines"
         [ $end != long ] || { head -c 20000 /dev/zero | tr '\0' ' '; cat "$scratch/texts"; } | head -n 3 >"$scratch/lines"
-        "$cli" batch -m tiny-gpt2 --lines -q --fields ids --csv "$scratch/whole.csv" --measures self "$scratch/lines" \
+        "$cli" batch -m tiny-gpt2 --items-format lines -q --fields ids --csv "$scratch/whole.csv" --measures self "$scratch/lines" \
             >"$scratch/whole.jsonl"
         for n in "${counts[@]}"; do
             expect "$n shards of $n_line lines, $end" shard_all "$scratch/lines" "$n"
@@ -286,12 +286,12 @@ done
 for code in bad_json no_text bad_text bad_ids empty too_long; do
     grep -q "\"code\":\"$code\"" "$seen/mixed" && pass || fail "no line failed as $code"
 done
-{ head -c 17825792 /dev/zero | tr '\0' x && echo && echo once; } | "$cli" batch --lines -q --fields ids |
+{ head -c 17825792 /dev/zero | tr '\0' x && echo && echo once; } | "$cli" batch --items-format lines -q --fields ids |
     grep -c 'line_too_long\|"n_token":2' | expect "a line of 17 MiB" grep -qx 2
 # However long a line is, it takes the memory of a short one.
 (
     ulimit -v 250000
-    { head -c 300000000 /dev/zero && echo && echo once; } | timeout "$patience" "$cli" batch --lines -q --fields ids
+    { head -c 300000000 /dev/zero && echo && echo once; } | timeout "$patience" "$cli" batch --items-format lines -q --fields ids
 ) >"$seen/long"
 grep -q '"its line has 300,000,000 bytes' "$seen/long" && grep -q '"n_token":2' "$seen/long" && pass ||
     fail "a line of 300 MB: $(cat "$seen/long")"
@@ -300,12 +300,12 @@ timeout --preserve-status -s TERM 0.2 "$cli" batch -q /dev/zero 2>"$scratch/err"
 
 # --- Readers and writers --------------------------------------------------------------------------
 
-yes once | timeout "$patience" "$cli" batch --lines -q --fields ids | head -n 1 >"$seen/one"
+yes once | timeout "$patience" "$cli" batch --items-format lines -q --fields ids | head -n 1 >"$seen/one"
 [ "${PIPESTATUS[*]:1}" = '0 0' ] && [ -s "$seen/one" ] && pass || fail "head -n 1: ${PIPESTATUS[*]}"
 
 # While nobody reads, what is inside does not grow.
 mkfifo "$scratch/out"
-yes 'once upon a time' | "$cli" batch --lines -q -t 2 >"$scratch/out" &
+yes 'once upon a time' | "$cli" batch --items-format lines -q -t 2 >"$scratch/out" &
 pid=$!
 exec 9<"$scratch/out"
 for ((i = 0; i < 75; i++)); do # until it waits: on a busy machine it begins late, and a thread that runs may get no time
@@ -323,7 +323,7 @@ wait
 # Write a line, read a line.
 ask() {
     local i answer
-    coproc "$cli" batch --lines -q --fields ids
+    coproc "$cli" batch --items-format lines -q --fields ids
     for ((i = 0; i < 200; i++)); do
         echo "question $i" >&"${COPROC[1]}"
         IFS= read -r -t 60 -u "${COPROC[0]}" answer || return
@@ -336,11 +336,11 @@ expect "200 questions" ask
 
 # Two processes, one name: one of them writes.
 { until [ -e "$scratch/refused" ]; do sleep 0.05; done && echo once; } |
-    "$cli" batch --lines -q -o "$seen/two.jsonl" &
+    "$cli" batch --items-format lines -q -o "$seen/two.jsonl" &
 until [ -e "$seen/two.jsonl.part" ]; do sleep 0.05; done
-echo upon | "$cli" batch --lines -q -o "$seen/two.jsonl" 2>"$scratch/err"
+echo upon | "$cli" batch --items-format lines -q -o "$seen/two.jsonl" 2>"$scratch/err"
 [ $? -eq 5 ] && pass || fail "two processes: $(cat "$scratch/err")"
-echo upon | "$cli" batch --lines -q --resume -o "$seen/two.jsonl" 2>"$scratch/err"
+echo upon | "$cli" batch --items-format lines -q --resume -o "$seen/two.jsonl" 2>"$scratch/err"
 [ $? -eq 5 ] && pass || fail "two processes, --resume: $(cat "$scratch/err")"
 touch "$scratch/refused"
 wait
@@ -361,7 +361,7 @@ done
 
 cp -r models/tiny-gpt2 "$scratch/model"
 chmod -R u+w "$scratch/model"
-other=("$cli" batch -q --lines --fields ids -m "$scratch/model" -o "$seen/o.jsonl" --max-errors 9)
+other=("$cli" batch -q --items-format lines --fields ids -m "$scratch/model" -o "$seen/o.jsonl" --max-errors 9)
 "${other[@]}" "$scratch/texts" 2>/dev/null
 cp "$seen/o.jsonl.part" "$scratch/part"
 change() { # WHAT STATUS COMMAND...
@@ -382,7 +382,7 @@ change model "${other[@]}" --resume "$scratch/texts"
 # --- Other readers --------------------------------------------------------------------------------
 
 # U+0085, U+2028 and U+2029 end lines for some.
-printf 'a\302\205b\nc\342\200\250d\342\200\251e\n' | "$cli" batch -q --lines --fields tokens >"$seen/ends"
+printf 'a\302\205b\nc\342\200\250d\342\200\251e\n' | "$cli" batch -q --items-format lines --fields tokens >"$seen/ends"
 if has python3 python3 "splitlines()"; then
     n_read=$(python3 -c 'import json, sys
 print(len(open(sys.argv[1], encoding="utf-8").read().splitlines()), end=" ")

@@ -88,17 +88,17 @@ sweep run --compute bf16 --attention window:2 'The keys'
 sweep generate -n 3 The
 sweep generate -n 10 --temperature 1 --seed 3 -t 2 --json "$seen/all.json" The
 sweep heads --effect --target ' are' 'The keys to the cabinet'
-sweep heads -t 2 --lines --texts "$scratch/texts" --csv "$seen/heads.csv"
+sweep heads -t 2 --items "$scratch/texts" --items-format lines --csv "$seen/heads.csv"
 sweep ablate --target ' are' --foil ' is' 'The keys to the cabinet'
-sweep ablate -t 2 --metric kl --lines --texts "$scratch/texts" --svg "$seen/ablate.svg"
+sweep ablate -t 2 --metric kl --items "$scratch/texts" --items-format lines --svg "$seen/ablate.svg"
 sweep attribute --target ' are' 'The keys to the cabinet'
 sweep diff 'The key was old' 'The keys was old'
 sweep diff "$scratch/a.npz" "$scratch/a.npz"
 sweep lens 'The keys to the cabinet'
 sweep patch "${change[@]}"
 sweep score 'The keys to the cabinet'
-sweep batch -q --lines "$scratch/texts"
-sweep batch -q -t 2 --lines -o "$seen/all.jsonl" --csv "$seen/all.csv" "$scratch/texts"
+sweep batch -q --items-format lines "$scratch/texts"
+sweep batch -q -t 2 --items-format lines -o "$seen/all.jsonl" --csv "$seen/all.csv" "$scratch/texts"
 
 # Libraries that draw are asked for; a machine may lack them.
 if "$cli" run --png "$scratch/x.png" The >"$scratch/out" 2>&1; then

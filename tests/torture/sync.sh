@@ -101,6 +101,6 @@ try patch "${answer[@]}" --clean 'The keys' --corrupted 'The key' --csv "$seen/t
 try lens "${tables[@]}" 'The keys'
 try diff "${tables[@]}" 'The key was' 'The keys was'
 try score --csv "$seen/table.csv" --jsonl "$seen/table.jsonl" 'The keys'
-try batch -q --lines -o "$seen/all.jsonl" --csv "$seen/all.csv" --npz "$seen/all.npz" "$scratch/texts"
+try batch -q --items-format lines -o "$seen/all.jsonl" --csv "$seen/all.csv" --npz "$seen/all.npz" "$scratch/texts"
 try "${making[@]}"
 finish

@@ -183,7 +183,7 @@ same heads "${tables[@]}" -p "$text"
 same heads --effect --target ' are' "${tables[@]}" -p "$text"
 same heads --pairs "${tables[@]}" -p "$text"
 same heads --probe induction --runs 2 "${tables[@]}"
-same heads --texts "$scratch/lines" --lines "${tables[@]}"
+same heads --items "$scratch/lines" --items-format lines "${tables[@]}"
 for part in head attn mlp layer; do
     same ablate --by $part --with mean --target ' are' "${tables[@]}" -p "$text"
 done
@@ -199,16 +199,16 @@ same lens --heads-out "${tables[@]}" -p "$text"
 same attribute --target ' are' "${tables[@]}" -p "$text"
 same attribute --by token --target ' are' "${tables[@]}" -p "$text"
 same score --csv "$seen/a.csv" --jsonl "$seen/a.jsonl" -p "$text"
-same score --texts "$scratch/lines" --lines
+same score --items "$scratch/lines" --items-format lines
 same diff --tolerance 100 "$scratch/a.npz" "$scratch/b.npz" --csv "$seen/a.csv" --json "$seen/a.json"
 same diff 'The keys to the door' 'The key to the door' "${tables[@]}"
 same generate -n 8 --seed 3 --temperature 0.8 --top-p 0.9 -p "$text"
 same generate -n 4 --sites "$all" "${tensors[@]}" -p "$text"
 same inspect fable
 same inspect --json fable
-same batch -q --lines --fields ids,tokens,offsets,measures,surprisal,predictions,tensors --sites pattern,z \
+same batch -q --items-format lines --fields ids,tokens,offsets,measures,surprisal,predictions,tensors --sites pattern,z \
     --top 3 -o "$seen/out.jsonl" "$scratch/lines"
-same batch -q --lines --csv "$seen/out.csv" --npy "$seen/npy" --npz "$seen/out.npz" \
+same batch -q --items-format lines --csv "$seen/out.csv" --npy "$seen/npy" --npz "$seen/out.npz" \
     --edges "$seen/edges.csv" -o "$seen/out.jsonl" "$scratch/lines"
 same tokenize "$text"
 same init "$seen/model" --vocab-from 'to be or not' --set d_model=8 --set n_head=2 --draw embed=randn@7

@@ -45,7 +45,7 @@ static struct attn_batch_options options_for(struct attn_records_item *output)
     struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
 
     options.path = "in";
-    options.takes_texts = true;
+    options.form = ATTN_ITEMS_LINES;
     options.outputs = output;
     options.n_output = 1;
     options.fields = ATTN_RECORD_FIELD_BIT(IDS);
@@ -248,7 +248,7 @@ START_TEST(survives_them_with_labels_and_words)
     struct attn_batch_options options = options_for(outputs);
 
     options.n_output = 2;
-    options.takes_texts = false;
+    options.form = ATTN_ITEMS_BY_NAME;
     options.labels = "all";
     options.fields = ATTN_RECORD_FIELD_BIT(SURPRISAL);
     survive_failed_allocations(&options,

@@ -778,9 +778,8 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_attribute(host, &good, &attribute, &table, &err), "items");
     REFUSED(attn_score(host, &good, &score, &table, &scored, &err), "items");
     REFUSED(attn_survey(host, &good, &survey, &table, &err), "items");
-    study.are_texts = true;
     pair.study = &study;
-    REFUSED(attn_diff(host, &good, &pair, &table, &compared, &err), "texts");
+    REFUSED(attn_diff(host, &good, &pair, &table, &compared, &err), "items");
     attn_host_free(host);
 }
 END_TEST

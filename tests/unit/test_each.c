@@ -30,7 +30,7 @@ static const char lines[] =
     "{\"id\":7,\"text\":\"x\",\"part\":\"=1\"}\n"
     "{\"text\":\"x\",\"part\":\"r\",\"late\":2}\n"
     "{\"text\":\"x\",\"n\":-0.0,\"part\":\"s\",\"fails\":false}\n"
-    "{\"text\":\"x\",\"n\":[1]}\n";
+    "{\"text\":\"x\",\"n\":1e999}\n";
 
 static const char csv[] =
     "id,item.part,n,fails,part,layer,same,shape,change,error\n"
@@ -42,7 +42,7 @@ static const char csv[] =
     "3,r,,,b,,0,\"[1, -2]\",nan,\n"
     "4,s,-0.0,false,\\x3dq\\\\\\n\xc3\xa9\\xf0,4,1,[],1e-300,\n"
     "4,s,-0.0,false,b,,0,\"[1, -2]\",nan,\n"
-    "5,,,,,,,,,\"line 6: 'n' has '[' at byte 16, expected a text, a number or a boolean\"\n";
+    "5,,,,,,,,,\"line 6: 'n' has '1e999' at byte 16, expected a text, a number or a boolean\"\n";
 
 static const char jsonl[] =
     "{\"id\":0,\"error\":\"line 1: 'line' ends at byte 8, expected a value\"}\n"
@@ -61,7 +61,7 @@ static const char jsonl[] =
     "\"layer\":4,\"same\":true,\"shape\":[],\"change\":1e-300}\n"
     "{\"id\":4,\"n\":-0.0,\"item.part\":\"s\",\"fails\":false,\"part\":\"b\",\"same\":false,"
     "\"shape\":[1, -2],\"change\":null}\n"
-    "{\"id\":5,\"error\":\"line 6: 'n' has '[' at byte 16, expected a text, a number or a "
+    "{\"id\":5,\"error\":\"line 6: 'n' has '1e999' at byte 16, expected a text, a number or a "
     "boolean\"}\n";
 
 static struct attn_source source;

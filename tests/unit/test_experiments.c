@@ -248,7 +248,7 @@ static void compare_means(const struct fixture *f, const struct attn_table *tabl
             assert_near(f, names[i], row, number_at(table, row, names[i]), expected[0]);
             assert_near(f, deviation, row, number_at(table, row, deviation), expected[1]);
         }
-        ck_assert_double_eq(number_at(table, row, "texts"), 2);
+        ck_assert_double_eq(number_at(table, row, "n"), 2);
     }
     attn_npy_release(&golden);
 }
@@ -262,7 +262,6 @@ static enum attn_status begin_study(const struct attn_input *inputs, size_t n,
     options.inputs = inputs;
     options.n_input = n;
     *study = ATTN_STUDY_ARGS_DEFAULT;
-    study->are_texts = true;
     return attn_items_open(&options, &study->items, err);
 }
 
@@ -867,7 +866,7 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
             args.study = is_many ? &study : NULL;
             ck_assert_msg(attn_survey(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
                           f.err.message);
-            ck_assert_uint_eq(attn_table_n_column(table), is_many ? 8 : 6);
+            ck_assert_uint_eq(attn_table_n_column(table), is_many ? 9 : 6);
             compare_column(&f, table, 0, "punctuation", name, 0);
             compare_column(&f, table, 0, "n_punctuation", name, 1);
             attn_table_free(table);
@@ -950,7 +949,7 @@ static void survey_many(struct fixture *f)
 
         assert_near(f, "mean", row, number_at(both, row, "entropy"), (a + b) / 2);
         assert_near(f, "deviation", row, number_at(both, row, "entropy_sd"), fabs(a - b) / sqrt(2));
-        ck_assert_double_eq(number_at(both, row, "texts"), 2);
+        ck_assert_double_eq(number_at(both, row, "n"), 2);
     }
     attn_table_free(both);
     attn_table_free(one);

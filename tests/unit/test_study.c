@@ -889,12 +889,6 @@ START_TEST(mistakes_are_said)
     ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
     ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
     ck_assert_ptr_nonnull(strstr(err.message, "interval"));
-    study.interval = 0;
-    study.are_texts = true; /* they have no labels */
-    study.group_by = "number";
-    err = (struct attn_error){0};
-    ck_assert(attn_ablate(host, &request, &args, &table, &unused, &err) == ATTN_INVALID);
-    ck_assert_ptr_nonnull(strstr(err.message, "group_by"));
     attn_items_free(study.items);
     close_host();
 }

@@ -16,7 +16,7 @@ from .host import tower_of
 from .library import call, interruptible, lib, noting, path_bytes, terminated, warn_of
 from .params import fill
 from .request import Edit, Request, edit_texts
-from .values import PARTS, called, choice, refuse_empty, refuse_parts, whole
+from .values import PARTS, called, refuse_empty, refuse_parts, whole
 
 if TYPE_CHECKING:
     from .model import Model
@@ -66,7 +66,7 @@ class _Callbacks:
             self.cancel.value = 1
 
 
-def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=None, edges=None, npz=None,
+def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=None, npy=None, edges=None, npz=None,
               edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
               shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
               max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
@@ -75,8 +75,10 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     """Runs the records of a file and writes what they come to, as `attn-cli batch` does.
 
     path        a file with a record per line, or a pipe
-    lines       "json": objects with `text`, `ids` or `image`, and `id`, and `next`, continuations of their own instead
-                of those of all; "text": a text per line
+    items_format
+                "jsonl": objects with `text`, `ids` or `image`, and `id`, and `next`, continuations of their own instead
+                of those of all; "lines": a text per line; "fasta": proteins; "auto": jsonl, or fasta by the file's name
+                or its first byte
     tower       of a model with two, as CLIP is, the one that the records are for: "text" or "image"
     output      a file for a line of JSON per record; beside it lies OUTPUT.run.json, which says how it was made
     csv, npy, edges, npz
@@ -99,7 +101,7 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     Files grow as FILE.part and get their names when all is whole. Whatever ends it, an exception, Ctrl-C or a kill,
     the same call with resume=True goes on. Results do not depend on threads, shards or restarts.
     """
-    given = dict(options, lines=lines, edges_per_query=edges_per_query, fields=fields, measures=measures,
+    given = dict(options, items_format=items_format, edges_per_query=edges_per_query, fields=fields, measures=measures,
                  precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
                  text_key=text_key, id_key=id_key, labels=labels)
     refuse_parts(options, ("image", "source", *PARTS), "a record")
@@ -116,17 +118,16 @@ def run_batch(model: Model, path, output, *, lines: str = "json", csv=None, npy=
     for item, (name, where) in zip(items, outputs):
         item.format, item.path = name.encode(), path_bytes(where, name)
     calls, keep = _Callbacks(host.cancel, on_progress), []
-    own = dict(text_key=text_key, id_key=id_key, labels=labels, max_line=max_line, limit=limit, max_failed=max_failed,
+    own = dict(items_format=items_format, text_key=text_key, id_key=id_key, labels=labels, max_line=max_line, limit=limit, max_failed=max_failed,
                fields=fields, measures=measures, edges_per_query=edges_per_query, resume=resume, sync=sync,
                shard=None if shard is None else "%d/%d" % shard_of(shard))
-    are_texts = bool(choice(lines, {"json": 0, "text": 1}, "lines"))
-    check(_ROW, dict(own, lines=are_texts, edges=edges))
+    check(_ROW, dict(own, edges=edges))
     args = c.attn_batch_args.from_buffer_copy(string_at(_ROW.defaults, _ROW.args_size))
     for name, param, at in parameters(_ROW):
         if own.get(name) is not None:
             fill(args, at, param, name, own[name], keep)
     how, many = args.options, args.many
-    how.path, how.takes_texts = path_bytes(path, "path"), are_texts
+    how.path = path_bytes(path, "path")
     how.precision = whole(precision, "precision", -1, 17)
     how.outputs, how.n_output = items, len(items)
     how.source = POINTER(c.attn_source)(host.found[0].source)

@@ -488,8 +488,7 @@ ATTN_ITEMS_JSON_LINES = 1
 ATTN_ITEMS_CSV = 2
 ATTN_ITEMS_TSV = 3
 ATTN_ITEMS_LINES = 4
-ATTN_ITEMS_TEXTS = 5
-ATTN_ITEMS_FASTA = 6
+ATTN_ITEMS_FASTA = 5
 ATTN_MAX_LINE = 16777216
 ATTN_EACH_BY_NAME = 0
 ATTN_EACH_CSV = 1
@@ -2159,7 +2158,7 @@ attn_batch_progress._fields_ = [
 attn_batch_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
-    ("takes_texts", c_bool),
+    ("form", c_int),
     ("text_key", c_char_p),
     ("id_key", c_char_p),
     ("max_line", c_size_t),
@@ -2225,7 +2224,6 @@ attn_study_args._fields_ = [
     ("sum", POINTER(attn_study_sum)),
     ("each", POINTER(attn_each_options)),
     ("sort", c_char_p),
-    ("are_texts", c_bool),
     ("cluster", c_char_p),
     ("has_contrasts", c_bool),
     ("fdr", c_char_p),
@@ -2503,7 +2501,6 @@ attn_question._fields_ = [
     ("examples", c_char_p),
     ("inputs", c_char_p),
     ("lacks", c_char_p),
-    ("takes_texts", c_bool),
     ("parts", POINTER(attn_param_part)),
     ("n_part", c_size_t),
     ("rules", attn_param_rules),

@@ -12,10 +12,9 @@ from . import asking
 from . import binding as c
 from .errors import Error
 from .items import OPTIONS as STUDY_OPTIONS
-from .items import Texts, study_of
+from .items import study_of
 from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
-from .params import inputs_of
 from .request import Request
 from .table import Table, drawn_of, table_of
 from .values import PARTS, called, fill_pair, flag, refuse_parts, refuse_unused, whole
@@ -54,23 +53,18 @@ class _Question:
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
         self.study = study_of(self.host, options)
         self.options = {name: value for name, value in options.items() if name != "sites"}  # of a run that labels positions
-        self.n_text = 0  # of `texts`
         is_text = text is not None or options.get("image") is not None
-        inputs = {"a text": is_text, "texts": given.get("texts") is not None, "items": is_of_items,
-                  "a probe": given.get("probe", False) is not False}
+        inputs = {"a text": is_text, "items": is_of_items, "a probe": given.get("probe", False) is not False}
         found = [name for name, is_given in inputs.items() if is_given]
         if len(found) > 1:
             raise TypeError(f"{' and '.join(found)} are given, expected one of them")
         if not found:
-            ways = ["a text", "image", *(name for name in ("texts", "probe") if name in given), "items"]
+            ways = ["a text", "image", *(["probe"] if "probe" in given else []), "items"]
             raise TypeError(f"there is no text, expected one of {', '.join(ways)}")
         if not is_text:
             refuse_parts(options, PARTS, "one of them")
         self.request = Request(text, **options).check_stacks(self.host)
         self.keep = self.request.keep
-        if given.get("texts") is not None:
-            inputs, self.n_text = inputs_of(given["texts"], "texts", self.keep)
-            self.texts = Texts(self.host, inputs, self.n_text)
 
     def answer(self, name: str, args, *sums, text=None) -> Table:
         """Asks the question NAME; SUMS are the struct of what it finds beside its table. A picture shows TEXT instead of the
@@ -80,16 +74,14 @@ class _Question:
                                       cast(byref(args), c_void_p))
         if study:
             study.ask("attn_survey" if name == "heads" else f"attn_{name}", self.given)
-        if study or self.n_text:
-            pointer = c_size_t.from_buffer(args, asking.ROWS[name].study)
-            pointer.value = addressof(study.args if study else self.texts.args)
+            c_size_t.from_buffer(args, asking.ROWS[name].study).value = addressof(study.args)
 
         def compute():
             call("attn_question_ask", byref(asked), byref(table), byref(sums[0]) if sums else None)
             drawn = drawn_of(asked, table, text)
             result = table_of(table)
             result.notes, result._drawn = take_notes() + self.request.notes, drawn
-            if drawn.get("traits", 0) & c.ATTN_VIEW_TOKENS and not study and not self.n_text:
+            if drawn.get("traits", 0) & c.ATTN_VIEW_TOKENS and not study:
                 result._use_labels = functools.partial(_with_labels, self.model, [self.text], self.options)
             return result
 
@@ -136,7 +128,7 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         named = {key: value for key, value in given.items() if key not in ("self", "text", "options", "sort", "limit")}
         keep: list = []
         return align_items(model, asking.arguments(row, given, keep), options, named)
-    if name == "attribute" and (given["generated"] or given["continuation"] is not None):
+    if name == "attribute" and (whole(given["generated"], "generated") or given["continuation"] is not None):
         asking.check(row, {**given, **options})
         text, n_target = _continued(model, text, given["generated"], given["continuation"], options)
     used = {key: given[key] for key in (*of_request, "positions") if given.get(key) is not None}

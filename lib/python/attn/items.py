@@ -13,8 +13,8 @@ from .asking import check, parameters
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
 from .library import call, lib, path_bytes, warn
-from .params import fill
-from .values import listed
+from .params import fill, inputs_of
+from .values import PARTS, listed
 
 ROW = lib.attn_question_find(b"items").contents
 _PARAMS = {name: (param, at) for name, param, at in parameters(ROW)}
@@ -44,6 +44,8 @@ class Study:
             options.path = path_bytes(items, "items")
         elif options.form != c.ATTN_ITEMS_BY_NAME:
             raise TypeError("items_format needs items of a file")
+        elif _have_pixels(items):
+            options.inputs, options.n_input = inputs_of(items, "items", self.keep)
         else:
             data = self.data = _json_lines(items)
             options.path, options.form = b"items", c.ATTN_ITEMS_JSON_LINES
@@ -86,23 +88,6 @@ class Study:
         lib.attn_items_free(getattr(self, "items", None))
 
 
-class Texts:
-    """Many texts as a study: the arguments are those of one text, and means are over all."""
-
-    def __init__(self, host, inputs, n: int):
-        """INPUTS are an array of N structs attn_input, which stays as it is."""
-        self.sum, self.args, self.items = c.attn_study_sum(), c.ATTN_STUDY_ARGS_DEFAULT(), c_void_p()
-        options = c.ATTN_ITEMS_OPTIONS_DEFAULT()
-        options.cancel = POINTER(c_int)(host.cancel)
-        options.inputs, options.n_input = inputs, n
-        call("attn_items_open", byref(options), byref(self.items))
-        self.args.items, self.args.are_texts = self.items, True
-        self.args.sum = POINTER(c.attn_study_sum)(self.sum)
-
-    def __del__(self):
-        lib.attn_items_free(getattr(self, "items", None))
-
-
 def _first_failure(notes: list[Note]) -> str:
     return next((note for note in notes if note.code == "item_failed"), "")
 
@@ -117,8 +102,18 @@ def study_of(host, options: dict) -> Study | None:
 # --- Items as JSON Lines --------------------------------------------------------------------------
 
 
+def _have_pixels(items) -> bool:
+    """Whether one of a list of dicts has a picture in memory, which JSON has no word for."""
+    found = isinstance(items, (list, tuple)) and any(
+        isinstance(item, dict) and not isinstance(item.get("image"), (str, os.PathLike, type(None))) for item in items)
+    others = sorted({key for item in items for key in item} - {"image", "text", "ids", *PARTS}) if found else []
+    if others:
+        raise TypeError(f"items have pictures in memory and '{others[0]}', expected paths of pictures beside other keys")
+    return found
+
+
 def _json_lines(items) -> bytes:
-    """A list of dicts, or a frame of pandas, polars or pyarrow."""
+    """A list of texts or dicts, or a frame of pandas, polars or pyarrow."""
     for method, arguments in (("to_dicts", ()), ("to_pylist", ()), ("to_dict", ("records",))):
         if hasattr(items, method) and hasattr(items, "columns"):
             if method == "to_dict" and not hasattr(items, "dtypes"):
@@ -126,11 +121,13 @@ def _json_lines(items) -> bytes:
             items = getattr(items, method)(*arguments)
             break
     if isinstance(items, dict):
-        raise TypeError("items is a dict, expected a list of dicts, one an item")
+        raise TypeError("items is a dict, expected a list of texts or dicts, one an item")
     lines = []
-    for number, item in enumerate(listed(items, "items", "a list of dicts, one an item")):
+    for number, item in enumerate(listed(items, "items", "a list of texts or dicts, one an item")):
+        if isinstance(item, str):
+            item = {"text": item}
         if not isinstance(item, dict):
-            raise TypeError(f"item {number} is {type(item).__name__}, expected a dict, as {{'text': 'The keys'}}")
+            raise TypeError(f"item {number} is {type(item).__name__}, expected a text or a dict, as {{'text': 'The keys'}}")
         plain = {_key(key, number): _plain(value, key, number) for key, value in item.items()}
         lines.append(json.dumps({key: value for key, value in plain.items() if value is not None}))
     return "".join(line + "\n" for line in lines).encode()
@@ -154,6 +151,8 @@ def _plain(value, key: str, number: int):
         return int(value) if key in _WHOLE and value.is_integer() else value
     if value is None or isinstance(value, (str, bool, int)):
         return value
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
     if isinstance(value, (list, tuple)):
         return [_plain(part, key, number) for part in value]
     if type(value).__name__ in ("NAType", "NaTType"):

@@ -10,9 +10,9 @@ if TYPE_CHECKING:
     from .model import Model
 
 
-def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-           by: str = "head", with_: str = "zero", sets=None, cumulative: bool = False, references=None,
-           control: int = 0, seed: int = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
+def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
+           with_: str = "zero", sets=None, cumulative: bool = False, references=None, control: int = 0, seed: int = 0,
+           sort: str | None = None, limit: int = 0, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -21,9 +21,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
 
     The numbers say what the rest of the model makes of the text without the part. A small change does not say that the
     part does nothing: other parts may do the same. A large change may come from any damage: `control` shows the effect
-    of random heads. Over `texts` the numbers are means and standard deviations, same_top is a share.
+    of random heads. Over `items` the numbers are means and standard deviations, same_top is a share.
 
-    texts       many texts instead of one, each of which counts once
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -45,8 +44,8 @@ def ablate(self: Model, text=None, *, texts=None, target=None, foil=None, at=Non
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("ablate", self, text, locals())
@@ -97,17 +96,17 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     one_based   words in gold count from 1
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("align", self, text, locals())
 
 
-def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-              by: str = "part", method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
-              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
-              sort: str | None = None, limit: int = 0, **options) -> Table:
+def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
+              method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None, baseline_keep=None,
+              merge_words: bool = False, generated: int = 0, continuation=None, sort: str | None = None, limit: int = 0,
+              **options) -> Table:
     """How much each part of the model adds to a logit.
 
     Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
@@ -124,7 +123,6 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     says when 'sum' is far from 'model'. With `source` and without `target` each token of TEXT is a target, attributed
     to the source and the tokens before it.
 
-    texts       many texts instead of one, each of which counts once
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -157,8 +155,8 @@ def attribute(self: Model, text=None, *, texts=None, target=None, foil=None, at=
     continuation the same for the tokens of TEXT, which follows the text
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("attribute", self, text, locals())
@@ -185,17 +183,16 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
     with_attention compare one text under `attention` and under KIND, which is written in the same way
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("diff", self, a, locals())
 
 
-def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
-          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
-          target=None, foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0,
-          **options) -> Table:
+def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: int = 0, seed: int = 0, runs: int = 0,
+          measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0, target=None,
+          foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -213,7 +210,6 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False
     values stand together. `figure poster` puts all heads on one sheet, those that are alike side by side, each with the
     mean over the texts of its weights between the first 24 tokens.
 
-    texts       many texts instead of one, each of which counts once
     probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time
                 are induction heads; default: min(50, half the context):2:0
     repeats     repeat the tokens of `probe` N times; default: 2
@@ -237,37 +233,37 @@ def heads(self: Model, text=None, *, texts=None, probe: bool | int | str = False
                 log_prob, logit, prob, kl, ce)
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("heads", self, text, locals())
 
 
-def lens(self: Model, text=None, *, texts=None, target=None, foil=None, queries=None, top: int = 0, sites=None,
+def lens(self: Model, text=None, *, target=None, foil=None, queries=None, top: int = 0, sites=None,
          heads_out: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
     prints the most probable tokens, or with `target` the rank of one, with `foil` the difference of their logits. The
-    last row is the model's own prediction. Over `texts` and `items` the numbers are means and standard deviations by
-    layer: of the target, or over `texts` of the K largest probabilities, whichever tokens have them.
+    last row is the model's own prediction. Over `items` the numbers are means and standard deviations by layer: of the
+    target, or, with `top` or if the first item has no target, of the K largest probabilities, whichever tokens have
+    them.
 
     The numbers say from which layer on an answer can be read off the residual stream. They do not say that an earlier
     layer lacks it: that layer may hold it in another form, as the final norm was trained for the last layer alone.
 
-    texts       many texts instead of one, each of which counts once
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     queries     positions to read at, numbers or words of the text; default: -1, the last, for an encoder the mask, for
-                a picture [CLS], for a classifier the token that it reads. An item is read at one
+                a picture [CLS], for a classifier the token that it reads. An item's own is one
     top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
     sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("lens", self, text, locals())
@@ -320,23 +316,21 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by their names, each of which is patched as a whole: a row for each
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("patch", self, clean, locals())
 
 
-def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None, metric: str = "auto",
-          merge_words: bool = False, stride: int = 0, by: str = "text", regions=None, sort: str | None = None,
-          limit: int = 0, **options) -> Table:
+def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", merge_words: bool = False,
+          stride: int = 0, by: str = "text", regions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
     """How surprising each token of a text is.
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
     among all tokens, and the most probable token in its place. The first token has no score. An encoder such as BERT
     reads each token with a mask in its place, and special tokens have no score. Mean, perplexity and number of scored
-    tokens go to standard error. For many texts the table has one row: the mean cost of a token, and its standard
-    deviation over the texts; `attn-cli batch `fields surprisal`` has the tokens of each text.
+    tokens go to standard error. `attn-cli batch `fields surprisal`` has the tokens of each of many texts.
 
     For `items` the table has one row, or one for each group of `group_by`. Items with a target: the metric, whether the
     model is right, rank and probability of the target. Items with good and bad, two texts: the log probability of each,
@@ -348,7 +342,6 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
     The numbers say what this model expects of this text. They depend on the tokenizer: compare models by bits over the
     same text, not by perplexity. A low score does not say that a sentence is true, or good.
 
-    texts       many texts instead of one, each of which counts once
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -366,8 +359,8 @@ def score(self: Model, text=None, *, texts=None, target=None, foil=None, at=None
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
-    options     those of Model.run about input, attention and interventions; items, a path, dicts or a frame, with
-                items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
     """
     return ask("score", self, text, locals())

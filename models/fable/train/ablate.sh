@@ -36,7 +36,7 @@ batch() {
 
 # The share, in percent, of items whose first line ends in the less surprising word.
 right() {
-    batch "$1" "$2" --lines --fields surprisal |
+    batch "$1" "$2" --items-format lines --fields surprisal |
         sed 's/.*[,[]\([^],]*\)\]}$/\1/' |
         awk 'NR % 2 { right = $1; next } { n++; good += right < $1 } END { printf "%.1f", 100 * good / n }'
 }
@@ -53,7 +53,7 @@ random_ids() {
 }
 
 loss() {
-    batch "$1" text --lines --fields surprisal |
+    batch "$1" text --items-format lines --fields surprisal |
         sed 's/.*\[null,*\(.*\)\]}$/\1/' | tr , '\n' |
         awk 'NF { n++; nats += $1 } END { printf "%.3f", nats / n }'
 }

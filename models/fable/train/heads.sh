@@ -8,7 +8,7 @@ folder=$(dirname "$0")
 text=$(mktemp) probe=$(mktemp)
 trap 'rm -f "$text" "$probe"' EXIT
 
-attn-cli heads -m "$1" --texts "$folder/../../../data/probes/unseen.txt" --lines --csv - >"$text"
+attn-cli heads -m "$1" --items "$folder/../../../data/probes/unseen.txt" --items-format lines --csv - >"$text"
 attn-cli heads -m "$1" --probe induction:50 --runs 64 --csv - >"$probe"
 echo '| head | previous | duplicate | induction | first | self | entropy | distance |'
 echo '|---|---|---|---|---|---|---|---|'
