@@ -106,7 +106,7 @@ done
 
 cp "$scratch/items.jsonl" "$scratch/grows.jsonl"
 (
-    for ((i = 0; i < 1000; i++)); do # until it has begun
+    for ((i = 0; i < 6000; i++)); do # until it has begun
         [ ! -s "$seen/g.csv.part" ] || break
         sleep 0.01
     done
