@@ -1,5 +1,5 @@
-/* table_labels.h - the columns of a view in a table, its axes, and names of layers, positions and
- * places of the stream. */
+/* table_labels.h - finds the columns of a table that a view names, makes its axes, and names
+ * layers, positions and places of the residual stream. */
 #ifndef ATTN_GRID_TABLE_LABELS_H
 #define ATTN_GRID_TABLE_LABELS_H
 
