@@ -1,4 +1,5 @@
-/* capture.c - one block of memory for all that is selected, filled row by row. */
+/* capture.c - see capture.h: one block of memory holds all selected tensors, which events fill row
+ * by row. */
 #include "capture/capture_internal.h"
 
 #include "base/given.h"
@@ -6,20 +7,22 @@
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
-/* A site of a layer. */
+/* The kept tensor of one site and layer. */
 struct slot {
-    float *values;        /* in a block; NULL: it is not selected */
-    unsigned char *cells; /* the same; of matrices: a bit a number, set where it counts */
-    size_t n;             /* numbers */
+    float *values;        /* [n] in the block of memory; NULL: the tensor is not selected */
+    unsigned char *cells; /* a bit for each number of a matrix, set if its cell is not masked; NULL
+                             as `values` */
+    size_t n;             /* number of floats */
 };
 
 struct attn_capture {
     struct attn_selection *selection; /* owns */
     struct attn_trace trace;
-    struct slot *slots;           /* owns; [(n_layer + 1), ATTN_N_SITE]: ATTN_NO_LAYER first */
-    struct attn_arena block;      /* owns; all values and cells, those of the encoder, too */
-    size_t *row_of;               /* owns; [n_position] a query's place among the selected ones */
-    struct attn_capture *encoder; /* owns; of the selection's encoder, or NULL */
+    struct slot *slots; /* owns; [(n_layer + 1), ATTN_N_SITE]: first those of ATTN_NO_LAYER, then
+                           layer by layer */
+    struct attn_arena block; /* owns; the memory of all values and cells, also those of `encoder` */
+    size_t *row_of; /* owns; [n_position] the row of each selected query among the selected ones */
+    struct attn_capture *encoder; /* owns; the capture of the encoder's layers; NULL: one stack */
 };
 
 static struct slot *slot_of(const struct attn_capture *capture, enum attn_site site, int layer)
@@ -32,7 +35,7 @@ static size_t n_slot(const struct attn_capture *capture)
     return (attn_selection_dims(capture->selection)->n_layer + 1) * ATTN_N_SITE;
 }
 
-/* The part of CAPTURE that has the stack of AT. */
+/* Returns the part of CAPTURE that holds the stack of AT: CAPTURE itself or its encoder's part. */
 static const struct attn_capture *part_of(const struct attn_capture *capture,
                                           const struct attn_location *at)
 {
@@ -51,7 +54,7 @@ static bool has_head(const struct attn_selection *selection, enum attn_site site
                             : attn_selection_has_block_head(selection, layer, head);
 }
 
-/* Selected heads of SITE whose number is below HEAD. */
+/* Returns the number of selected heads of SITE below HEAD. */
 static size_t n_head_before(const struct attn_selection *selection, enum attn_site site, int layer,
                             int head)
 {
@@ -62,7 +65,7 @@ static size_t n_head_before(const struct attn_selection *selection, enum attn_si
     return n;
 }
 
-/* Rows of one head. */
+/* Returns the number of rows that each head of SITE has. */
 static size_t n_row_of(const struct attn_selection *selection, enum attn_site site, int layer)
 {
     return is_of_keys(site) ? attn_site_n_key(attn_selection_dims(selection), layer)
@@ -74,7 +77,7 @@ static size_t width_of(const struct attn_selection *selection, enum attn_site si
     return attn_site_n_column(site, attn_selection_dims(selection), layer);
 }
 
-/* Sets N bits from bit FIRST on. */
+/* Sets the bits FIRST .. FIRST + N - 1 of BITS. */
 static void set_bits(unsigned char *bits, size_t first, size_t n)
 {
     size_t i = first;
@@ -101,7 +104,7 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     size_t first_row = 0;
 
     (void)err;
-    if (!slot->values) /* its stack is not selected */
+    if (!slot->values) /* this tensor is not selected */
         return ATTN_OK;
     if (event->at.head != ATTN_ALL_HEADS)
         first_row = n_head_before(selection, event->at.site, layer, event->at.head) *
@@ -121,7 +124,8 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     return ATTN_OK;
 }
 
-/* Takes from BLOCK what SITE has in LAYER, if it is selected. */
+/* Reserves memory in BLOCK for the tensor of SITE in LAYER, if it is selected. While BLOCK only
+ * measures, no memory is used. */
 static enum attn_status reserve(struct attn_capture *capture, enum attn_site site, int layer,
                                 struct attn_arena *block, struct attn_error *err)
 {
@@ -144,7 +148,7 @@ static enum attn_status reserve(struct attn_capture *capture, enum attn_site sit
     return ATTN_OK;
 }
 
-/* Takes from BLOCK all that is selected, in both stacks. */
+/* Reserves memory in BLOCK for all selected tensors of both stacks. */
 static enum attn_status reserve_all(struct attn_capture *capture, struct attn_arena *block,
                                     struct attn_error *err)
 {
@@ -159,7 +163,8 @@ static enum attn_status reserve_all(struct attn_capture *capture, struct attn_ar
     return ATTN_OK;
 }
 
-/* Copies SELECTION, of one stack or two, and numbers its queries. */
+/* Copies SELECTION to CAPTURE, creates the part of the encoder if there is one, and numbers the
+ * selected queries. */
 static enum attn_status begin(struct attn_capture *capture, const struct attn_selection *selection,
                               struct attn_error *err)
 {
@@ -188,7 +193,7 @@ static enum attn_status allocate(struct attn_capture *capture,
 {
     capture->block.spare = attn_spare_hold(spare);
     ATTN_TRY(begin(capture, selection, err));
-    ATTN_TRY(reserve_all(capture, &capture->block, err)); /* measures */
+    ATTN_TRY(reserve_all(capture, &capture->block, err)); /* measures how much is needed */
     ATTN_TRY(attn_arena_allocate_zeroed(&capture->block, err));
     return reserve_all(capture, &capture->block, err);
 }
@@ -211,7 +216,7 @@ enum attn_status attn_capture_create(const struct attn_selection *selection,
     return attn_capture_create_in(NULL, selection, capture, err);
 }
 
-/* Whether SITE, LAYER and HEAD exist. */
+/* Whether SITE and LAYER exist in CAPTURE. */
 static bool has_slot(const struct attn_capture *capture, enum attn_site site, int layer)
 {
     return capture && (unsigned)site < ATTN_N_SITE && layer >= ATTN_NO_LAYER &&
@@ -256,7 +261,8 @@ bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_s
     return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;
 }
 
-/* The part of CAPTURE that has the stack of AT, and the block there; NULL if it has none. */
+/* Returns the part of CAPTURE that holds the stack of AT, with *block the number of its layer
+ * there; NULL if there is no such stack or layer. */
 static const struct attn_capture *find(const struct attn_capture *capture,
                                        const struct attn_location *at, int *block)
 {

@@ -22,34 +22,38 @@
 
 struct attn_capture;
 
-/* Allocates all that is selected, 4 bytes a number: a matrix has H' T' S of them a layer. Copies
- * SELECTION. Errors: ATTN_NO_MEMORY. */
+/* Creates a capture of the selected tensors, with 4 bytes for each number: a matrix has H' T' S
+ * numbers in each layer. Copies SELECTION. Errors: ATTN_NO_MEMORY. */
 ATTN_API enum attn_status attn_capture_create(const struct attn_selection *selection,
                                               struct attn_capture **capture,
                                               struct attn_error *err);
 
-/* The trace for a session or attn_attend; borrowed from the capture. */
+/* Returns the trace to give to a session or to attn_attend; borrowed from the capture. */
 ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *capture);
 
 /*
- * The kept numbers of the site AT, whose head is ignored and whose layer is ATTN_NO_LAYER for sites
- * of the model, head by head, all ascending: [H', T', S] for matrices, [H', T', n] for queries,
- * [G', S, n] for keys, which are not narrowed by queries, [T', n] for sites without heads. NULL if
- * the site is not selected, or site or layer do not exist. Borrowed from the capture.
+ * Returns the kept numbers of the tensor AT. The head of AT is ignored; the layer is ATTN_NO_LAYER
+ * for sites outside the layers. The shape is [H', T', S] for matrices, [H', T', n] for queries,
+ *  [G', S, n] for keys (all keys, whatever queries are chosen) and [T', n] for sites without heads;
+ *  heads and queries are in ascending order. NULL if the tensor is not selected or does not exist.
+ *  Borrowed from the capture.
  *
- * Cells that the mask or the kind of attention leaves out are 0 in patterns, minus infinity in
- * attn_scores, and in qk the product if it was computed, else NaN. A row without an event is zeros.
+ *  Cells that the mask or the kind of attention leaves out are 0 in patterns and minus infinity in
+ *  attn_scores; in qk they are the product if it was computed, else NaN. A row for which no event
+ * came is zeros.
  */
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture,
                                           const struct attn_location *at);
 
-/* The part of one head, for keys of a key/value head: [T', S] for matrices, [T', n] for queries,
- * [S, n] for keys. NULL if the head is not selected or does not exist, or the site has no heads. */
+/* As attn_capture_tensor, but only the head of AT, which is a key/value head for sites of keys:
+ * [T', S] for matrices, [T', n] for queries, [S, n] for keys. NULL if the head is not selected or
+ * does not exist, or if the site has no heads. */
 ATTN_API const float *attn_capture_head(const struct attn_capture *capture,
                                         const struct attn_location *at);
 
-/* Whether number I of the tensor AT, a matrix, is a cell that counts: neither the mask nor the kind
- * of attention leaves it out, and its row has come. A zero in a pattern may be either. */
+/* Whether number I of the matrix AT is an unmasked cell: neither the mask nor the kind of attention
+ * leaves it out, and an event brought its row. A 0 in a pattern may be a masked cell or a computed
+ * 0. */
 ATTN_API bool attn_capture_has_cell(const struct attn_capture *capture,
                                     const struct attn_location *at, size_t i);
 
