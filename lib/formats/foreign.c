@@ -12,12 +12,15 @@
 
 #define ADAPTER "adapter_config.json"
 
-/* Characters that need no quoting in a shell, nor in Python's quotes of either kind. */
+/* Characters that need no quoting in a shell, nor between Python's quotes of either kind. */
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-+/=@:,";
 
-/* Each loads and saves the model of the folder that it runs in, and only its weights: the files of
- * the tokenizer can be read as they are, and the library would save some of them otherwise. */
+/*
+ * Commands that load the model of the current folder in Python and save it as safetensors. They
+ * save only the weights: the files of the tokenizer can be read as they are, and the library would
+ * write some of them differently.
+ */
 #define CONVERT_PYTORCH                                                                            \
     "python3 -c \"from transformers import %s as M; "                                              \
     "M.from_pretrained('.').save_pretrained('.')\""
@@ -39,7 +42,8 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
     return false;
 }
 
-/* Appends TEXT [size] as one word of a shell: as it is, or as $'text'. */
+/* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' if it needs quoting.
+ */
 static void append_word(struct attn_buffer *command, const char *text, size_t size)
 {
     if (size > 0 && strspn(text, plain) >= size) {
@@ -58,7 +62,7 @@ static void append_word(struct attn_buffer *command, const char *text, size_t si
     attn_buffer_append_char(command, '\'');
 }
 
-/* The class by which transformers loads the model of SOURCE with its head. */
+/* Returns the class of transformers that loads the model of SOURCE with its head. */
 static const char *class_of(const struct attn_source *source)
 {
     static const char *const none[] = {NULL};
@@ -85,8 +89,8 @@ static void append_cd(struct attn_buffer *command, const char *folder, size_t si
     attn_buffer_append_string(command, " && ");
 }
 
-/* Moves COMMAND into the hint of ERR, unless it is too long to be one. */
-static void give(struct attn_buffer *command, struct attn_error *err)
+/* Makes COMMAND the hint of ERR, unless it is too long for a hint, and releases it. */
+static void give_as_hint(struct attn_buffer *command, struct attn_error *err)
 {
     const char *text = attn_buffer_string(command);
 
@@ -102,13 +106,13 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     char file[ATTN_FOREIGN_NAME_SIZE];
 
     if (attn_source_has_part(source, ADAPTER)) {
-        /* A PEFT adapter: the changes that training made to another model. */
+        /* The folder holds an adapter of PEFT: changes to the weights of another model. */
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
                        attn_quote_string(folder).text);
         append_cd(&command, folder, strlen(folder));
         attn_buffer_append_string(&command, MERGE_ADAPTER);
-        give(&command, err);
+        give_as_hint(&command, err);
         return ATTN_UNSUPPORTED;
     }
     if (!attn_foreign_find(source, file))
@@ -116,7 +120,8 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
                    attn_quote_string(file).text, attn_quote_string(folder).text);
     if (source->fetch) {
-        /* A cache belongs to another program: the command converts a copy, in the user's folder. */
+        /* The folder is in a cache of another program: the command copies it into the user's folder
+         * and converts the copy. */
         const char *slash = strrchr(source->name, '/');
         const char *name = slash ? slash + 1 : source->name;
 
@@ -129,6 +134,6 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     }
     append_cd(&command, folder, strlen(folder));
     attn_buffer_append_format(&command, CONVERT_PYTORCH, class_of(source));
-    give(&command, err);
+    give_as_hint(&command, err);
     return ATTN_UNSUPPORTED;
 }

@@ -1,6 +1,6 @@
 /*
  * foreign.h - models in formats of other programs: recognizes the files that a directory has
- * instead of safetensors, and names the command that converts them.
+ *  instead of safetensors, and suggests the command that converts them.
  *
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);
@@ -16,11 +16,12 @@
 
 enum { ATTN_FOREIGN_NAME_SIZE = 256 };
 
-/* Writes the NAME of a PyTorch file in the directory of SOURCE; false without such a file. */
+/* Finds a file of PyTorch weights in the directory of SOURCE and copies its name to NAME. False:
+ * there is none. */
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
 
-/* ATTN_UNSUPPORTED when the directory of SOURCE has such a file, or an adapter of PEFT, with the
- * command that makes a model of it as a hint. */
+/* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a file of PyTorch weights or a PEFT
+ * adapter. The hint of the error is the command that converts it. */
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
 
 #endif

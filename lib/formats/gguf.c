@@ -1,10 +1,9 @@
 /*
- * gguf.c - one pass over pairs and tensors of each file, then a sort by name, which finds
- * duplicates.
+ * gguf.c - reads the pairs and the tensors of each file in one pass, then sorts both by name, which
+ *  also finds duplicates.
  *
- * No allocation has a size that the file alone determines: a count is compared with the bytes that
- * are left, and buffers grow as entries are read. Keys and names are copied; values stay in the
- * file.
+ *  No allocation has a size that only the file states: a count is compared with the bytes that are
+ *  left, and buffers grow as entries are read. Keys and names are copied; values stay in the file.
  */
 #include "formats/gguf.h"
 
@@ -26,15 +25,19 @@
 
 enum {
     MOST_KEY = 65535,
-    MOST_NAME = 63, /* bytes, llama.cpp's limit */
+    MOST_NAME = 63, /* bytes; the limit of llama.cpp */
     MOST_DIM = 4,
     MOST_ALIGNMENT = 65536,
     DEFAULT_ALIGNMENT = 32,
-    LEAST_PAIR = 8 + 1 + 4 + 1,          /* bytes: a key of one, a type, a value */
-    LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8 /* a name of one, one dimension, type and offset */
+    LEAST_PAIR =
+        8 + 1 + 4 +
+        1, /* bytes of the shortest pair: size and 1 byte of the key, a type, 1 byte of value */
+    LEAST_TENSOR = 8 + 1 + 4 + 8 + 4 + 8 /* bytes of the shortest tensor: size and 1 byte of the
+                                            name, number of dimensions, 1 dimension, type, offset */
 };
 
-/* Keys are found in `keys` while it grows, and are pointers at the end. */
+/* A pair. While files are read its key is an offset into `keys`, which still grows; then a pointer.
+ */
 struct pair_record {
     struct attn_gguf_pair pair;
     size_t key_at;
@@ -42,14 +45,14 @@ struct pair_record {
 
 struct attn_gguf {
     struct attn_tensor_files *files; /* owns */
-    struct attn_buffer keys;         /* of pairs, terminated each */
-    struct pair_record *pairs;       /* [n_pair], by key; owns */
+    struct attn_buffer keys;         /* the keys of all pairs, each ended by NUL */
+    struct pair_record *pairs;       /* [n_pair], sorted by key; owns */
     size_t n_pair, pair_capacity, record_capacity;
 };
 
 static const struct {
     const char *word;
-    size_t n_byte; /* 0: variable size */
+    size_t n_byte; /* 0: the size varies */
 } types[ATTN_N_GGUF_TYPE] = {
 #define TYPE_ROW(name, number, bytes, word) [ATTN_GGUF_##name] = {word, bytes},
     ATTN_GGUF_TYPE_MAP(TYPE_ROW)
@@ -58,13 +61,13 @@ static const struct {
 
 /* --- Reading a file --------------------------------------------------------------------------- */
 
-/* The state of reading one file. */
+/* The reading of one file: what was read so far, and where messages go. */
 struct scan {
     const struct attn_file *file; /* borrowed */
     size_t at;
-    const char *path; /* quoted, for messages */
+    const char *path; /* quoted path of the file, for messages */
     int shard;
-    struct attn_buffer text; /* of this file's tensors: name, shape, name, shape, terminated each */
+    struct attn_buffer text; /* name and shape of each tensor of this file, each ended by NUL */
     struct attn_gguf *gguf;
     struct attn_error *err;
 };
@@ -83,7 +86,8 @@ static enum attn_status refuse_end(const struct scan *scan, const char *where)
     return ATTN_FORMAT;
 }
 
-/* N bytes, little-endian. WHERE is for the message when they are not there. */
+/* Reads a little-endian number of N bytes. WHERE describes the place for the message if the file
+ * ends before. */
 static enum attn_status read_number(struct scan *scan, size_t n, const char *where,
                                     uint64_t *number)
 {
@@ -95,7 +99,7 @@ static enum attn_status read_number(struct scan *scan, size_t n, const char *whe
     return ATTN_OK;
 }
 
-/* The bytes of a string. */
+/* Reads a string: its size, and its bytes, which *text points to in the file. */
 static enum attn_status read_string(struct scan *scan, const char *where, const char **text,
                                     size_t *size)
 {
@@ -116,7 +120,8 @@ static enum attn_status read_string(struct scan *scan, const char *where, const 
     return ATTN_OK;
 }
 
-/* A key or a name of 1 to MOST bytes, copied; WHAT and the number I are for messages. */
+/* Reads a key or a name of 1 to MOST bytes and appends it to NAMES. WHAT and the number I are for
+ * messages. */
 static enum attn_status read_name(struct scan *scan, const char *what, uint64_t i, size_t most,
                                   struct attn_buffer *names)
 {
@@ -150,7 +155,7 @@ static enum attn_status check_type(const struct scan *scan, uint64_t type, const
                           attn_quote_string(key).text, scan->path, type, ATTN_N_GGUF_TYPE - 1);
 }
 
-/* Reads over the items of PAIR, which begins here. */
+/* Moves past the items of PAIR, which begin at the current place. */
 static enum attn_status skip_items(struct scan *scan, struct attn_gguf_pair *pair, const char *key)
 {
     const size_t size = types[pair->type].n_byte;
@@ -220,9 +225,9 @@ static enum attn_status read_pairs(struct scan *scan, uint64_t n)
 
 /* --- Tensors ---------------------------------------------------------------------------------- */
 
-/* The meaning of a tensor type's number. */
+/* The types of tensors by number: their name, and whether this library can read them. */
 static const struct {
-    const char *name; /* NULL: not known */
+    const char *name; /* NULL: no such type */
     bool is_removed, is_read;
     enum attn_dtype dtype;
 } tensor_types[] = {[0] = {"F32", false, true, ATTN_DTYPE_F32},
@@ -276,7 +281,7 @@ static enum attn_status find_dtype(const struct scan *scan, const char *name, ui
     return ATTN_UNSUPPORTED;
 }
 
-/* Reads the sizes of TENSOR, which are in the opposite order in the file. */
+/* Reads the shape of TENSOR. The file has the sizes in the opposite order. */
 static enum attn_status read_shape(struct scan *scan, const char *name, struct attn_tensor *tensor)
 {
     uint64_t n_dim = 0, dims[MOST_DIM] = {0};
@@ -296,7 +301,8 @@ static enum attn_status read_shape(struct scan *scan, const char *name, struct a
                                   ", expected 1 or more, and a product that fits",
                                   i, attn_quote_string(name).text, scan->path, dims[i]);
     }
-    while (n_dim > 2 && dims[n_dim - 1] == 1) /* a matrix is written as four of them, too */
+    /* Some files write a matrix with four dimensions, the last two of size 1. */
+    while (n_dim > 2 && dims[n_dim - 1] == 1)
         n_dim--;
     tensor->rank = (int)n_dim;
     for (size_t i = 0; i < n_dim; i++)
@@ -339,7 +345,8 @@ static enum attn_status read_tensor(struct scan *scan, uint64_t i,
     return attn_buffer_check(&scan->text, scan->err);
 }
 
-/* Names and shapes stand still once all are read. */
+/* Reads the N tensors of the file. Names and shapes become pointers only at the end, when their
+ * buffer no longer grows. */
 static enum attn_status read_tensors(struct scan *scan, uint64_t n)
 {
     struct attn_tensor_files *files = scan->gguf->files;
@@ -365,9 +372,9 @@ static enum attn_status read_tensors(struct scan *scan, uint64_t n)
     return ATTN_OK;
 }
 
-/* Locates the tensors of the file, from FIRST on, in its data: each begins at the end of the
- * previous one, rounded up to ALIGNMENT, as ggml demands. So tensors never overlap. */
-static enum attn_status place_tensors(struct scan *scan, size_t first, size_t alignment)
+/* Sets where the data of each tensor of the file lies, from tensor FIRST on. As ggml requires, each
+ * tensor begins where the previous one ends, rounded up to ALIGNMENT. So tensors never overlap. */
+static enum attn_status locate_tensors(struct scan *scan, size_t first, size_t alignment)
 {
     const struct attn_tensor_files *files = scan->gguf->files;
     const size_t start = (scan->at + alignment - 1) / alignment * alignment;
@@ -452,7 +459,8 @@ static enum attn_status check_magic(struct scan *scan)
     return ATTN_UNSUPPORTED;
 }
 
-/* The pair KEY among those from FIRST on, which are not sorted yet. */
+/* Returns the pair with KEY among the pairs from FIRST on, which are not sorted yet; NULL: there is
+ * none. */
 static const struct pair_record *find_unsorted(const struct attn_gguf *gguf, size_t first,
                                                const char *key)
 {
@@ -482,7 +490,8 @@ static enum attn_status read_alignment(const struct scan *scan, size_t first, si
     return ATTN_OK;
 }
 
-/* A whole number of SPLIT's keys, before they are sorted; DEFAULT where it is not there. */
+/* Reads the whole number of KEY, a key that describes a shard, from the pairs that are not sorted
+ * yet. A missing key leaves *value as it is. */
 static enum attn_status read_split(const struct scan *scan, size_t first, const char *key,
                                    uint64_t *value)
 {
@@ -501,7 +510,8 @@ static enum attn_status read_split(const struct scan *scan, size_t first, const 
     return ATTN_OK;
 }
 
-/* The split keys of a shard; a file that is not a shard is number 0 of 1. */
+/* What the keys of a shard say: its number, the number of shards, and the number of tensors in all
+ * of them. A file that is not a shard is number 0 of 1. */
 struct split {
     uint64_t no, count, n_tensor;
 };
@@ -527,14 +537,14 @@ static enum attn_status scan_file(struct scan *scan, struct split *split)
     ATTN_TRY(read_pairs(scan, n_pair));
     ATTN_TRY(read_tensors(scan, n_tensor));
     ATTN_TRY(read_alignment(scan, first_pair, &alignment));
-    ATTN_TRY(place_tensors(scan, first_tensor, alignment));
+    ATTN_TRY(locate_tensors(scan, first_tensor, alignment));
     *split = (struct split){.count = 1, .n_tensor = n_tensor};
     ATTN_TRY(read_split(scan, first_pair, "split.no", &split->no));
     ATTN_TRY(read_split(scan, first_pair, "split.count", &split->count));
     return read_split(scan, first_pair, "split.tensors.count", &split->n_tensor);
 }
 
-/* Adds what SHARD, which is open, has. */
+/* Reads the pairs and tensors of the open file number SHARD and adds them to GGUF. */
 static enum attn_status read_file(struct attn_gguf *gguf, int shard, struct split *split,
                                   struct attn_error *err)
 {
@@ -549,10 +559,11 @@ static enum attn_status read_file(struct attn_gguf *gguf, int shard, struct spli
 
 /* --- Shards ----------------------------------------------------------------------------------- */
 
-/* The longest name of a file with its number, "-00001-of-00003.gguf". */
+/* The length of the longest ending of a shard's name, "-00001-of-00003.gguf". */
 enum { SPLIT_SUFFIX = 20, MOST_SHARD = 99999 };
 
-/* Reads the end of PATH, "-00001-of-00003.gguf". */
+/* Reads the two numbers in the ending of PATH, "-00001-of-00003.gguf". Returns whether it has this
+ * ending. */
 static bool read_suffix(const char *path, unsigned *no, unsigned *count)
 {
     const size_t size = strlen(path);
@@ -563,7 +574,7 @@ static bool read_suffix(const char *path, unsigned *no, unsigned *count)
            end == SPLIT_SUFFIX;
 }
 
-/* Opens shard NUMBER and reads it; the first shard is open already. */
+/* Opens and reads shard NUMBER. The first shard is open already. */
 static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn_load load,
                                    struct attn_error *err)
 {
@@ -582,7 +593,8 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
                               attn_quote_string(first).text);
     ATTN_TRY(attn_file_open_regular(path, load, &shards[number].file, err));
     ATTN_TRY(read_file(gguf, number, &split, err));
-    gguf->n_pair = n_pair; /* only the first shard describes the model */
+    /* The pairs of later shards are dropped: the first shard describes the model. */
+    gguf->n_pair = n_pair;
     if (split.no != (uint64_t)number || split.count != (uint64_t)n_shard)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has 'split.no' %" PRIu64 " and 'split.count' %" PRIu64
@@ -591,7 +603,7 @@ static enum attn_status open_shard(struct attn_gguf *gguf, int number, enum attn
     return ATTN_OK;
 }
 
-/* Opens the other shards that SPLIT, from the first file, lists. */
+/* Opens the shards after the first; SPLIT is what the first shard says about them. */
 static enum attn_status open_shards(struct attn_gguf *gguf, const struct split *split,
                                     enum attn_load load, struct attn_error *err)
 {
@@ -639,7 +651,7 @@ static int compare_pairs(const void *a, const void *b)
                   ((const struct pair_record *)b)->pair.key);
 }
 
-/* Sorts pairs and tensors by name; none may be there twice. */
+/* Sorts the pairs and the tensors by name, and fails if a name occurs twice. */
 static enum attn_status sort(struct attn_gguf *gguf, struct attn_error *err)
 {
     struct attn_tensor_files *files = gguf->files;
@@ -728,7 +740,7 @@ bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key, struct a
 
 /* --- Values ----------------------------------------------------------------------------------- */
 
-/* Reads the next item of PAIR, of N_BYTE bytes, into BITS; false at the end. */
+/* Reads the next item of PAIR, which has N_BYTE bytes, into *bits. False: there are no more. */
 static bool next_bits(struct attn_gguf_pair *pair, size_t n_byte, uint64_t *bits)
 {
     if (pair->n == 0 || n_byte == 0 || (size_t)(pair->end - pair->at) < n_byte)
@@ -765,7 +777,7 @@ bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value)
     case ATTN_GGUF_I8:
     case ATTN_GGUF_I16:
     case ATTN_GGUF_I32:
-    case ATTN_GGUF_I64: /* the sign is the highest of its bits */
+    case ATTN_GGUF_I64: /* extends the sign bit */
         *value = (int64_t)(bits << (64 - 8 * n_byte)) >> (64 - 8 * n_byte);
         break;
     case ATTN_GGUF_BOOL:
@@ -795,8 +807,8 @@ bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value)
     return true;
 }
 
-/* "an array of f32", "a string" */
-/* Refuses PAIR, since WHAT is expected. */
+/* Messages name a type as "an array of f32" or "of type string". */
+/* Reports that PAIR has the wrong type. WHAT names the expected one. */
 static enum attn_status refuse(const struct attn_gguf *gguf, const struct attn_gguf_pair *pair,
                                const char *what, struct attn_error *err)
 {

@@ -29,30 +29,30 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The part of a source that such a file is, beside or instead of model.safetensors. */
+/* The part of a source that is a GGUF file, as model.safetensors is for the other format. */
 #define ATTN_GGUF_PART "model.gguf"
 
-/* Whether the model in SOURCE is a GGUF file: it has one and no safetensors. */
+/* Whether the model in SOURCE is a GGUF file: SOURCE has one, and has no safetensors. */
 bool attn_gguf_is_source(const struct attn_source *source);
 
-struct attn_gguf; /* one file or several shards; owns their maps */
+struct attn_gguf; /* one file or several shards; owns their mapped files */
 
 /* Whether FILE begins as a GGUF file does. */
 bool attn_gguf_is_file(const struct attn_file *file);
 
-/* Opens FILE, or the shards of which it is the first. Takes it over, and releases it on failure
- * too; LOAD is for further shards. */
+/* Reads FILE, or all shards if FILE is the first one. Takes FILE over, and releases it also on
+ * failure. LOAD says how the other shards are opened. */
 enum attn_status attn_gguf_take(struct attn_file *file, enum attn_load load, struct attn_gguf **out,
                                 struct attn_error *err);
 
 void attn_gguf_free(struct attn_gguf *gguf); /* NULL is allowed */
 
-/* Its tensors, which belong to GGUF. Names are as in the file, shapes in our order: [out, in]. */
+/* Returns the tensors, which belong to GGUF. Names are as in the file; shapes are [out, in]. */
 const struct attn_tensor_files *attn_gguf_files(const struct attn_gguf *gguf);
 
 /* --- Metadata --------------------------------------------------------------------------------- */
 
-/* X(name, number, bytes, word): the types of values; bytes 0: variable size. */
+/* X(name, number, bytes, word): the types of values. Bytes 0: the size varies. */
 #define ATTN_GGUF_TYPE_MAP(X)                                                                      \
     X(U8, 0, 1, "u8")                                                                              \
     X(I8, 1, 1, "i8")                                                                              \
@@ -75,43 +75,46 @@ enum attn_gguf_type {
         ATTN_N_GGUF_TYPE
 };
 
-/* A pair, which belongs to the first file, and a place in its items; copies move on their own. */
+/* A pair of the first file, with a position in its items. A copy has its own position. */
 struct attn_gguf_pair {
-    const char *key; /* terminated */
+    const char *key; /* ended by NUL */
     bool is_array;
-    enum attn_gguf_type type;      /* type of the value, or of the array's items */
-    uint64_t n;                    /* items that are left; 1 of a value */
-    const unsigned char *at, *end; /* the first of them; the end of their bytes in the file */
+    enum attn_gguf_type type; /* type of the value; if it is an array, of its items */
+    uint64_t n; /* number of items that were not read yet; at first 1 if it is no array */
+    const unsigned char *at, *end; /* the next item; the end of the items in the file */
 };
 
 size_t attn_gguf_n_pair(const struct attn_gguf *gguf);
 
-/* Pair 0 .. n-1 in ascending order of key. */
+/* Returns pair I of 0 .. n-1, in ascending order of key. */
 struct attn_gguf_pair attn_gguf_pair(const struct attn_gguf *gguf, size_t i);
 bool attn_gguf_find_pair(const struct attn_gguf *gguf, const char *key,
                          struct attn_gguf_pair *pair);
 
-/* Gets the value of KEY; without the key *out stays. A size may be any type of integer that fits
- * and is not negative, a real any type with a point; an array whose items are all the same counts
- * as that item. ATTN_FORMAT, naming the key, for all else. */
+/* Get the value of KEY. A missing key leaves *out as it is. A size may be of any integer type, if
+ * the value fits and is not negative; a real of any type of floating-point numbers. An array whose
+ * items are all equal counts as one such item. All else is ATTN_FORMAT; the message names the key.
+ */
 enum attn_status attn_gguf_get_size(const struct attn_gguf *gguf, const char *key, size_t *out,
                                     struct attn_error *err);
 enum attn_status attn_gguf_get_real(const struct attn_gguf *gguf, const char *key, double *out,
                                     struct attn_error *err);
 enum attn_status attn_gguf_get_bool(const struct attn_gguf *gguf, const char *key, bool *out,
                                     struct attn_error *err);
-/* Bytes that belong to the file, not terminated; *text is NULL where they were not there before. */
+/* Gets a string that lies in the file and has no NUL at its end. A missing key leaves *text as it
+ * is. */
 enum attn_status attn_gguf_get_text(const struct attn_gguf *gguf, const char *key,
                                     const char **text, size_t *size, struct attn_error *err);
 
-/* Finds the PAIR of KEY, an array of TYPE; ATTN_FORMAT if it is not such an array. A missing key
- * gives an array without items. */
+/* Finds the pair of KEY, an array of TYPE. ATTN_FORMAT if it is none. If KEY is missing, PAIR is an
+ * array without items. */
 enum attn_status attn_gguf_get_array(const struct attn_gguf *gguf, const char *key,
                                      enum attn_gguf_type type, struct attn_gguf_pair *pair,
                                      struct attn_error *err);
 
-/* The next item of PAIR, which has the type of the function; false at the end, or if the file has
- * changed and the item would lie outside. Integers come as int64_t, u64 above that as INT64_MAX. */
+/* Each reads the next item of PAIR, which must have the type of the function. False at the end, or
+ * if the file was changed so that the item would lie outside of it. Integers become int64_t; a
+ * larger u64 becomes INT64_MAX. */
 bool attn_gguf_next_text(struct attn_gguf_pair *pair, const char **text, size_t *size);
 bool attn_gguf_next_int(struct attn_gguf_pair *pair, int64_t *value);
 bool attn_gguf_next_real(struct attn_gguf_pair *pair, double *value);

@@ -1,9 +1,11 @@
 /*
- * json.c - JSON trees by cJSON, which gets only text that the strict scanner has accepted.
+ * json.c - JSON trees by cJSON, which gets only text that the strict scanner (json_reader.h)
+ * accepted.
  *
- * cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \u0000 and numbers
- * after 63 characters, and ignore the case of keys. Such texts are refused before, so that cJSON
- * can only fail for lack of memory. An attn_node is a cJSON item; only this file uses cJSON.
+ *  cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \\u0000 and
+ * numbers after 63 characters, and ignore the case of keys. The scanner refuses such texts first,
+ * so that cJSON can fail only for lack of memory. An attn_node is a cJSON item; only this file uses
+ * cJSON.
  */
 #include "formats/json.h"
 
@@ -19,12 +21,12 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NUMBER_SIZE = 63 }; /* cJSON copies a number to a buffer of 64 bytes */
+enum { MAX_NUMBER_SIZE = 63 }; /* longest number; cJSON copies it to 64 bytes */
 
 struct attn_json {
     cJSON *tree;       /* owns */
-    const cJSON *root; /* in it */
-    char *name;        /* owns */
+    const cJSON *root; /* the current root, in `tree` */
+    char *name;        /* owns; the path of the file */
 };
 
 static const cJSON *item_of(const struct attn_node *node)
@@ -37,7 +39,7 @@ static const struct attn_node *node_of(const cJSON *item)
     return (const struct attn_node *)(const void *)item;
 }
 
-/* The kind of value that the tree requires instead of TOKEN, for a message; NULL if it is right. */
+/* Returns NULL if cJSON can hold TOKEN, else what the message expects instead. */
 static const char *check_token(const struct attn_json_token *token)
 {
     double value;
@@ -56,7 +58,7 @@ static const char *check_token(const struct attn_json_token *token)
     }
 }
 
-/* Checks all that the tree relies on. */
+/* Checks all properties of FILE that cJSON relies on. */
 static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
 {
     struct attn_json_reader reader =
@@ -82,7 +84,7 @@ static enum attn_status check_file(const struct attn_file *file, struct attn_err
                           attn_quote(token.text, token.size).text, token.offset, expected);
 }
 
-/* Makes the tree of TEXT, the checked part of the file NAME. */
+/* Parses TEXT, which was checked, into *json. NAME is the path of its file. */
 static enum attn_status make_tree(const char *text, size_t size, const char *name,
                                   struct attn_json **json, struct attn_error *err)
 {
@@ -112,8 +114,8 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
     return make_tree((const char *)file->data, file->size, file->path, json, err);
 }
 
-/* Makes the tree of FILE, which is checked, without the contents of lists and objects that are not
- * named: TEXT is the rest. */
+/* Parses FILE, which was checked, but leaves lists and objects of the root empty unless NAMES has
+ * their key. TEXT becomes the file without the parts that are left out. */
 static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
                                     struct attn_buffer *text, struct attn_json **json,
                                     struct attn_error *err)
@@ -123,10 +125,10 @@ static enum attn_status parse_named(const struct attn_file *file, const char *co
     struct attn_json_token token;
     size_t begin = 0;
 
-    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
+    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the opening brace */
     for (;;) {
         const char *const *name = names;
-        struct attn_json_reader after; /* the value */
+        struct attn_json_reader after; /* a reader that stands after the value of this key */
 
         ATTN_TRY(attn_json_next(&reader, &token, err));
         if (token.type != ATTN_JSON_KEY)
@@ -137,9 +139,9 @@ static enum attn_status parse_named(const struct attn_file *file, const char *co
         ATTN_TRY(attn_json_skip(&after, err));
         if (!*name) {
             ATTN_TRY(attn_json_next(&reader, &token, err));
-            if (after.offset > reader.offset) { /* it opened a level */
+            if (after.offset > reader.offset) { /* the value is a list or an object */
                 attn_buffer_append(text, whole + begin, reader.offset - begin);
-                begin = after.offset - 1; /* where the level ends */
+                begin = after.offset - 1; /* at its closing bracket */
             }
         }
         reader = after;
@@ -255,7 +257,7 @@ bool attn_node_int(const struct attn_node *node, int64_t *value)
 
     if (!attn_node_double(node, &number) || number != floor(number) || fabs(number) >= 0x1p53)
         return false;
-    *value = (int64_t)number; /* valueint would saturate at 2^31 - 1 */
+    *value = (int64_t)number; /* cJSON's valueint would stop at 2^31 - 1 */
     return true;
 }
 
@@ -269,7 +271,7 @@ bool attn_node_double(const struct attn_node *node, double *value)
     return true;
 }
 
-/* A member that the getters look at, or NULL. */
+/* Returns member KEY of OBJECT; NULL if it is missing or null. */
 static const struct attn_node *find_value(const struct attn_node *object, const char *key)
 {
     const struct attn_node *node = attn_node_find(object, key);
@@ -277,7 +279,7 @@ static const struct attn_node *find_value(const struct attn_node *object, const 
     return !node || attn_node_is_null(node) ? NULL : node;
 }
 
-/* Reports the type or value of member KEY, and the expected one. */
+/* Reports that member KEY has the wrong type or value, and what was expected. */
 static enum attn_status refuse(const struct attn_json *json, const char *key,
                                const struct attn_node *node, const char *expected,
                                struct attn_error *err)
@@ -303,8 +305,10 @@ static enum attn_status refuse(const struct attn_json *json, const char *key,
                           expected);
 }
 
-/* NOLINTBEGIN(readability-function-size): one parameter too many, as a range is two; a struct would
- * make every call longer. */
+/*
+ * NOLINTBEGIN(readability-function-size): the functions have one parameter too many, because a
+ * range is two; a struct would make each call longer.
+ */
 enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
                                    const char *key, int64_t min, int64_t max, int64_t *value,
                                    struct attn_error *err)
@@ -327,7 +331,8 @@ enum attn_status attn_json_get_size(const struct attn_json *json, const struct a
                                     const char *key, size_t min, size_t max, size_t *value,
                                     struct attn_error *err)
 {
-    const int64_t limit = ((int64_t)1 << 53) - 1; /* the largest result of attn_node_int */
+    /* The largest number that attn_node_int returns. */
+    const int64_t limit = ((int64_t)1 << 53) - 1;
     int64_t found = 0;
 
     if (!find_value(object, key))

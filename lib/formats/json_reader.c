@@ -1,5 +1,8 @@
-/* json_reader.c - see json_reader.h. The pull parser: one state, one bit a level, no recursion, no
- * allocation. A string is checked when it is pulled; functions that decode it rely on that. */
+/*
+ * json_reader.c - see json_reader.h. The parser keeps one state and one bit for each level; it does
+ *  not recurse and does not allocate. A string is checked when it is read; functions that decode it
+ *  rely on that.
+ */
 #include "formats/json_reader.h"
 
 #include "base/escape.h"
@@ -26,15 +29,16 @@ static bool is_word(int c)
     return is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 
-/* The byte at OFFSET, or -1 past the end. */
+/* Returns the byte at OFFSET; -1 at and after the end of the text. */
 static int byte_at(const struct attn_json_reader *reader, size_t offset)
 {
     return offset < reader->size ? (unsigned char)reader->text[offset] : -1;
 }
 
-/* Describes the text at OFFSET: a whole word, else one character, else one byte. */
-static enum attn_status refuse(const struct attn_json_reader *reader, size_t offset,
-                               const char *expected, struct attn_error *err)
+/* Reports that the text at OFFSET is not what was EXPECTED. The message quotes a whole word there,
+ * else one character, else one byte. */
+static enum attn_status refuse_text(const struct attn_json_reader *reader, size_t offset,
+                                    const char *expected, struct attn_error *err)
 {
     struct attn_quote name = attn_quote_string(reader->name), found;
     size_t left = reader->size - offset, size = 0;
@@ -56,7 +60,7 @@ static enum attn_status refuse(const struct attn_json_reader *reader, size_t off
                           found.text, offset, expected);
 }
 
-/* Where the first byte at or after OFFSET is that is not white space. */
+/* Returns the offset of the first byte at or after OFFSET that is not white space. */
 static size_t skip_space(const struct attn_json_reader *reader, size_t offset)
 {
     int c;
@@ -71,7 +75,7 @@ static bool in_object(const struct attn_json_reader *reader)
     return reader->depth > 0 && (reader->is_object >> (reader->depth - 1) & 1) != 0;
 }
 
-/* Stores the token that begins at the reader's offset and ends before END. */
+/* Stores the token from the reader's offset to before END, and moves the reader to END. */
 static enum attn_status emit(struct attn_json_reader *reader, enum attn_json_type type, size_t end,
                              struct attn_json_token *token)
 {
@@ -94,7 +98,7 @@ static enum attn_status open_level(struct attn_json_reader *reader, enum attn_js
     uint64_t bit = (uint64_t)1 << (reader->depth % ATTN_JSON_MAX_DEPTH);
 
     if (reader->depth == ATTN_JSON_MAX_DEPTH)
-        return refuse(reader, reader->offset, "at most 64 levels", err);
+        return refuse_text(reader, reader->offset, "at most 64 levels", err);
     if (type == ATTN_JSON_OBJECT_BEGIN)
         reader->is_object |= bit;
     else
@@ -113,13 +117,14 @@ static enum attn_status close_level(struct attn_json_reader *reader, struct attn
     return emit(reader, type, reader->offset + 1, token);
 }
 
-/* The value of a hexadecimal digit plus 1, else 0. A table: vocabularies have 30,000 escapes. */
+/* The value of each hexadecimal digit plus 1; 0 for other bytes. A table, because a vocabulary may
+ * have 30,000 escapes. */
 static const unsigned char hex_values[256] = {
     ['0'] = 1,  ['1'] = 2,  ['2'] = 3,  ['3'] = 4,  ['4'] = 5,  ['5'] = 6,  ['6'] = 7,  ['7'] = 8,
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* Reads the four digits of a \u escape at OFFSET. */
+/* Reads the four hexadecimal digits of a \\u escape at OFFSET into *unit. */
 static enum attn_status read_hex(const struct attn_json_reader *reader, size_t offset,
                                  uint32_t *unit, struct attn_error *err)
 {
@@ -129,7 +134,7 @@ static enum attn_status read_hex(const struct attn_json_reader *reader, size_t o
         const unsigned digit = i < reader->size ? hex_values[(unsigned char)reader->text[i]] : 0;
 
         if (digit == 0)
-            return refuse(reader, i, "four hexadecimal digits after '\\u'", err);
+            return refuse_text(reader, i, "four hexadecimal digits after '\\u'", err);
         value = value << 4 | (digit - 1);
     }
     *unit = value;
@@ -146,7 +151,7 @@ static bool is_low_surrogate(uint32_t unit)
     return unit >= 0xdc00 && unit <= 0xdfff;
 }
 
-/* Reads the escape whose backslash is at *AT and moves *AT after it. */
+/* Reads the escape whose backslash is at *at, and moves *at past it. */
 static enum attn_status read_escape(const struct attn_json_reader *reader, size_t *at,
                                     uint32_t *code_point, struct attn_error *err)
 {
@@ -160,7 +165,7 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
     if (c != 'u') {
         letter = c > 0 ? strchr(letters, c) : NULL;
         if (!letter)
-            return refuse(reader, start + 1, "one of \"\\/bfnrtu after a backslash", err);
+            return refuse_text(reader, start + 1, "one of \"\\/bfnrtu after a backslash", err);
         *code_point = (unsigned char)characters[letter - letters];
         *at = start + 2;
         return ATTN_OK;
@@ -169,38 +174,41 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
         return ATTN_FORMAT;
     *at = start + 6;
     if (is_low_surrogate(*code_point))
-        return refuse(reader, start + 1, pair, err);
+        return refuse_text(reader, start + 1, pair, err);
     if (!is_high_surrogate(*code_point))
         return ATTN_OK;
     if (byte_at(reader, start + 6) != '\\' || byte_at(reader, start + 7) != 'u')
-        return refuse(reader, start + 1, pair, err);
+        return refuse_text(reader, start + 1, pair, err);
     if (read_hex(reader, start + 8, &low, err) != ATTN_OK)
         return ATTN_FORMAT;
     if (!is_low_surrogate(low))
-        return refuse(reader, start + 1, pair, err);
+        return refuse_text(reader, start + 1, pair, err);
     *code_point = 0x10000 + ((*code_point - 0xd800) << 10) + (low - 0xdc00);
     *at = start + 12;
     return ATTN_OK;
 }
 
-/* Bytes of a word that all are BYTE. */
+/* A word of 8 bytes that are all BYTE. */
 #define EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
 
-/* Sets the highest bit of each byte below N <= 128: correct up to the first such byte. */
+/* Returns a word with the highest bit of each byte set if that byte of WORD is below N <= 128.
+ * Bytes after the first one found may be wrong. */
 static uint64_t find_below(uint64_t word, unsigned n)
 {
     return (word - EACH(n)) & ~word & EACH(0x80);
 }
 
-/* Sets the highest bit of each byte of WORD that is not an ASCII character without escape: correct
- * up to the first such byte. */
+/* Returns a word with the highest bit of each byte set if that byte of WORD is no plain ASCII
+ * character: a control character, quote, backslash or byte above 127. Bytes after the first one
+ * found may be wrong. */
 static uint64_t find_special(uint64_t word)
 {
     return find_below(word, 0x20) | find_below(word ^ EACH('"'), 1) |
            find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
 }
 
-/* The first place from AT on of a byte that is not an ASCII character of plain strings. */
+/* Returns the offset, AT or later, of the first byte that is no plain ASCII character of a string.
+ */
 static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
 {
     const unsigned char *text = (const unsigned char *)reader->text;
@@ -219,7 +227,8 @@ static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
     return at;
 }
 
-/* Finds the end of the string whose opening quote is at START, and whether it has escapes. */
+/* Finds the offset of the closing quote of the string that opens at START, and whether it has
+ * escapes. */
 static enum attn_status find_end(const struct attn_json_reader *reader, size_t start, size_t *end,
                                  bool *has_escape, struct attn_error *err)
 {
@@ -231,9 +240,9 @@ static enum attn_status find_end(const struct attn_json_reader *reader, size_t s
     for (at = skip_plain(reader, at); (c = byte_at(reader, at)) != '"';
          at = skip_plain(reader, at)) {
         if (c < 0)
-            return refuse(reader, at, "'\"' at the end of a string", err);
+            return refuse_text(reader, at, "'\"' at the end of a string", err);
         if (c < 0x20)
-            return refuse(reader, at, "no control character in a string", err);
+            return refuse_text(reader, at, "no control character in a string", err);
         if (c == '\\') {
             *has_escape = true;
             if (read_escape(reader, &at, &code_point, err) != ATTN_OK)
@@ -241,7 +250,7 @@ static enum attn_status find_end(const struct attn_json_reader *reader, size_t s
         } else {
             length = attn_utf8_decode(reader->text + at, reader->size - at, &code_point);
             if (length == 0)
-                return refuse(reader, at, "valid UTF-8", err);
+                return refuse_text(reader, at, "valid UTF-8", err);
             at += length;
         }
     }
@@ -249,8 +258,8 @@ static enum attn_status find_end(const struct attn_json_reader *reader, size_t s
     return ATTN_OK;
 }
 
-/* Stores the string whose opening quote is at the reader's offset and whose closing one is at END;
- * the token is its inside. */
+/* Makes TOKEN the inside of the string whose opening quote is at the reader's offset and whose
+ * closing quote is at END. */
 static void emit_string(const struct attn_json_reader *reader, enum attn_json_type type, size_t end,
                         bool has_escape, struct attn_json_token *token)
 {
@@ -261,12 +270,12 @@ static void emit_string(const struct attn_json_reader *reader, enum attn_json_ty
                                       .offset = reader->offset};
 }
 
-/* Moves *AT after the digits there, at least one. */
+/* Moves *at past digits; there must be at least one. */
 static enum attn_status skip_digits(const struct attn_json_reader *reader, size_t *at,
                                     struct attn_error *err)
 {
     if (!is_digit(byte_at(reader, *at)))
-        return refuse(reader, *at, "a digit", err);
+        return refuse_text(reader, *at, "a digit", err);
     while (is_digit(byte_at(reader, *at)))
         ++*at;
     return ATTN_OK;
@@ -281,7 +290,7 @@ static enum attn_status read_number(struct attn_json_reader *reader, struct attn
     if (byte_at(reader, at) == '-')
         at++;
     if (byte_at(reader, at) == '0')
-        at++; /* nothing may follow a leading zero: the next token finds the digit */
+        at++; /* a digit after a leading zero is refused as the next token */
     else if (skip_digits(reader, &at, err) != ATTN_OK)
         return ATTN_FORMAT;
     if (byte_at(reader, at) == '.') {
@@ -348,11 +357,11 @@ static enum attn_status read_value(struct attn_json_reader *reader, struct attn_
         }
     }
     if (reader->state == ATTN_JSON_EXPECT_FIRST)
-        return refuse(reader, reader->offset, "a value or ']'", err);
-    return refuse(reader, reader->offset, "a value", err);
+        return refuse_text(reader, reader->offset, "a value or ']'", err);
+    return refuse_text(reader, reader->offset, "a value", err);
 }
 
-/* A key with the colon after it. */
+/* Reads a key and the colon after it. */
 static enum attn_status read_key(struct attn_json_reader *reader, struct attn_json_token *token,
                                  struct attn_error *err)
 {
@@ -360,15 +369,15 @@ static enum attn_status read_key(struct attn_json_reader *reader, struct attn_js
     size_t end = 0, colon;
 
     if (byte_at(reader, reader->offset) != '"')
-        return refuse(reader, reader->offset,
-                      reader->state == ATTN_JSON_EXPECT_FIRST ? "a key in quotes or '}'"
-                                                              : "a key in quotes",
-                      err);
+        return refuse_text(reader, reader->offset,
+                           reader->state == ATTN_JSON_EXPECT_FIRST ? "a key in quotes or '}'"
+                                                                   : "a key in quotes",
+                           err);
     if (find_end(reader, reader->offset, &end, &has_escape, err) != ATTN_OK)
         return ATTN_FORMAT;
     colon = skip_space(reader, end + 1);
     if (byte_at(reader, colon) != ':')
-        return refuse(reader, colon, "':'", err);
+        return refuse_text(reader, colon, "':'", err);
     emit_string(reader, ATTN_JSON_KEY, end, has_escape, token);
     reader->offset = colon + 1;
     reader->state = ATTN_JSON_EXPECT_VALUE;
@@ -385,7 +394,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     c = byte_at(reader, reader->offset);
     if (reader->state == ATTN_JSON_EXPECT_NOTHING) {
         if (c >= 0)
-            return refuse(reader, reader->offset, "the end of the text", err);
+            return refuse_text(reader, reader->offset, "the end of the text", err);
         return emit(reader, ATTN_JSON_END, reader->offset, token);
     }
     if (reader->state == ATTN_JSON_EXPECT_FIRST || reader->state == ATTN_JSON_EXPECT_NEXT) {
@@ -394,7 +403,8 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     }
     if (reader->state == ATTN_JSON_EXPECT_NEXT) {
         if (c != ',')
-            return refuse(reader, reader->offset, is_object ? "',' or '}'" : "',' or ']'", err);
+            return refuse_text(reader, reader->offset, is_object ? "',' or '}'" : "',' or ']'",
+                               err);
         reader->offset++;
         reader->offset = skip_space(reader, reader->offset);
         reader->state = is_object ? ATTN_JSON_EXPECT_MEMBER : ATTN_JSON_EXPECT_VALUE;
@@ -404,7 +414,7 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
     return read_value(reader, token, err);
 }
 
-/* The offset after the string whose opening quote is at AT; 0: not a string. */
+/* Returns the offset after the string whose opening quote is at AT; 0: there is no valid string. */
 static size_t pass_string(const struct attn_json_reader *reader, size_t at)
 {
     bool has_escape = false;
@@ -415,7 +425,7 @@ static size_t pass_string(const struct attn_json_reader *reader, size_t at)
                : 0;
 }
 
-/* The offset after the list of strings whose bracket is at AT; 0: not such a list. */
+/* Returns the offset after the list of strings whose bracket is at AT; 0: there is no valid one. */
 static size_t pass_list(const struct attn_json_reader *reader, size_t at)
 {
     do {
@@ -458,11 +468,11 @@ enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_err
 
 /* --- Values of tokens: strings without their escapes, exact integers ------------------------- */
 
-/* The bytes that an escaped slice stands for, one after the other. */
+/* A position in a string with escapes, which gives its decoded bytes one after the other. */
 struct unescaped {
     const char *at, *end;
-    char character[4]; /* the character of the last escape */
-    size_t size, used; /* bytes there; those already handed out */
+    char character[4]; /* the decoded character of the last escape */
+    size_t size, used; /* number of bytes in `character`; number of them already returned */
 };
 
 static struct unescaped unescaped_bytes(const struct attn_json_token *token)
@@ -470,8 +480,8 @@ static struct unescaped unescaped_bytes(const struct attn_json_token *token)
     return (struct unescaped){.at = token->text, .end = token->text + token->size};
 }
 
-/* Decodes the checked escape at AT and stores its character, *SIZE bytes, at TO, which may lie in
- * the escape; returns the offset after the escape. */
+/* Decodes the escape at AT, which was checked. Stores its character, *size bytes, at TO, which may
+ * overlap the escape. Returns the offset after the escape. */
 static const char *decode_escape(const char *at, const char *end, char *to, size_t *size)
 {
     const struct attn_json_reader slice = {.text = at, .size = (size_t)(end - at)};
@@ -483,7 +493,7 @@ static const char *decode_escape(const char *at, const char *end, char *to, size
     return at + used;
 }
 
-/* The next byte, or -1 at the end. */
+/* Returns the next decoded byte; -1 at the end. */
 static int next_byte(struct unescaped *bytes)
 {
     if (bytes->used < bytes->size)
@@ -497,7 +507,7 @@ static int next_byte(struct unescaped *bytes)
     return (unsigned char)bytes->character[0];
 }
 
-/* An escape is longer than its character, so the text may be overwritten from its start. */
+/* Decoding in place is safe: an escape is longer than its character. */
 size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
 {
     const char *at = token->text, *end = token->text + token->size;
@@ -519,8 +529,8 @@ size_t attn_json_unescape_to(const struct attn_json_token *token, char *to)
     return size;
 }
 
-/* Stores the character at AT of a string, an escape or one beyond ASCII, at TO, and moves *AT
- * after it. Returns its size; 0: it is neither. */
+/* Decodes the character at *at, which is an escape or not ASCII, to TO and moves *at past it.
+ * Returns its size; 0: it is neither, or malformed. */
 static size_t copy_special(const struct attn_json_reader *reader, size_t *at, char *to)
 {
     const char *from = reader->text + *at;
@@ -538,9 +548,10 @@ static size_t copy_special(const struct attn_json_reader *reader, size_t *at, ch
     return size;
 }
 
-/* Reads the letter that begins most keys of a byte-level vocabulary, U+0120 for a space, plain or
- * escaped, without a branch, since it cannot be predicted. Returns the number of bytes of TEXT [8]
- * that it takes; TO [2] gets the letter, *SIZE its size. */
+/* Decodes U+0120, which stands for a space and begins most keys of a byte-level vocabulary. It may
+ * be plain or escaped. Works without a branch, because a processor could not predict it. Returns
+ * the number of bytes of TEXT [8] that it takes, 0 if it is not there. TO [2] gets the letter,
+ * *size its size. */
 static size_t unescape_space_letter(const char *text, char *to, size_t *size)
 {
     static const char letter[8] = "\xc4\xa0", escape[8] = "\\u0120";
@@ -557,7 +568,8 @@ static size_t unescape_space_letter(const char *text, char *to, size_t *size)
     return 2 * is_letter + 6 * is_escape;
 }
 
-/* Copies the string whose inside begins at AT; returns where its closing quote is. 0: not found. */
+/* Decodes the string whose inside begins at AT to TO [room], and stores its size in *size. Returns
+ * the offset of its closing quote; 0: there is none, or ROOM is too small. */
 static size_t copy_string(const struct attn_json_reader *reader, size_t at, char *to, size_t room,
                           size_t *size)
 {
@@ -568,7 +580,8 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
 
     if (end - at >= sizeof word && room >= 2)
         at += unescape_space_letter(text + at, to, &n);
-    while (end - at >= sizeof word && room - n >= sizeof word + 4) { /* and a character */
+    /* Room for a word and a character. */
+    while (end - at >= sizeof word && room - n >= sizeof word + 4) {
         size_t after;
 
         memcpy(&word, text + at, sizeof word);
@@ -593,7 +606,8 @@ static size_t copy_string(const struct attn_json_reader *reader, size_t at, char
     return 0;
 }
 
-/* Reads the number at AT, of at most nine digits; returns the offset after it, or 0. */
+/* Reads a number of at most nine digits at AT into *count. Returns the offset after it; 0: there is
+ * none. */
 static size_t read_count(const struct attn_json_reader *reader, size_t at, uint32_t *count)
 {
     const size_t first = at;
@@ -676,7 +690,7 @@ int attn_json_compare(const struct attn_json_token *a, const struct attn_json_to
 uint64_t attn_json_hash(const struct attn_json_token *token)
 {
     struct unescaped bytes = unescaped_bytes(token);
-    uint64_t hash = 0xcbf29ce484222325; /* FNV-1a */
+    uint64_t hash = 0xcbf29ce484222325; /* the FNV-1a hash */
     int c;
 
     while ((c = next_byte(&bytes)) >= 0)
@@ -704,24 +718,24 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
 /*
  * --- Duplicate keys of an object ---------------------------------------------------------------
  *
- * The keys of an object are sorted when it closes, by hash and, if hashes are equal, by their
- * bytes. The hash only saves comparisons: keys that were made to collide cost O(n log n) as well,
- * which a hash table could promise only with a secret seed. A key takes 8 bytes here, less than its
- * text: the memory for an object of millions of keys stays below the size of its text.
+ *  When an object closes, its keys are sorted by hash, and by their bytes if hashes are equal. The
+ *  hash only saves comparisons: keys that were chosen to collide also cost O(n log n), which a hash
+ *  table could guarantee only with a secret seed. A key takes 8 bytes here, less than its text, so
+ * an object with millions of keys needs less memory here than its text does.
  */
 
 struct key {
     uint32_t hash, offset; /* offset of its opening quote in the text */
 };
 
-/* Keys of the objects that are open, outermost first. */
+/* The keys of all objects that are still open, the outermost first. */
 struct key_stack {
     struct key *keys; /* [count]; owns */
     size_t count, capacity;
-    size_t first[ATTN_JSON_MAX_DEPTH]; /* the first key of each level */
+    size_t first[ATTN_JSON_MAX_DEPTH]; /* index of the first key of each level */
 };
 
-/* The token of a key that the reader has passed. */
+/* Returns the token of KEY, which the reader has already checked. */
 static struct attn_json_token token_of(const struct key *key, const char *text)
 {
     struct attn_json_token token = {ATTN_JSON_KEY, text + key->offset + 1, 0, false, key->offset};
@@ -729,7 +743,7 @@ static struct attn_json_token token_of(const struct key *key, const char *text)
     for (; token.text[token.size] != '"'; token.size++)
         if (token.text[token.size] == '\\') {
             token.has_escape = true;
-            token.size++; /* the escaped byte may be a quote */
+            token.size++; /* the byte after a backslash may be a quote */
         }
     return token;
 }
@@ -741,7 +755,8 @@ static int compare_strings(const struct key *a, const struct key *b, const char 
     return attn_json_compare(&a_token, &b_token);
 }
 
-/* Equal keys stay in the order of the text, so that the second one is reported. */
+/* Whether A comes before B. Equal keys keep the order of the text, so that the second one is
+ * reported. */
 static bool is_before(const struct key *a, const struct key *b, const char *text)
 {
     int order;
@@ -752,7 +767,8 @@ static bool is_before(const struct key *a, const struct key *b, const char *text
     return order != 0 ? order < 0 : a->offset < b->offset;
 }
 
-/* Moves the key at I down to its place in a heap of N keys, whose last one is on top. */
+/* Moves the key at index I down to its place in a heap of N keys that has the last key at the top.
+ */
 static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
 {
     const struct key moved = keys[i];
@@ -767,7 +783,8 @@ static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
     keys[i] = moved;
 }
 
-/* qsort passes no text on, and qsort_r differs by C library. */
+/* A heap sort. qsort cannot pass TEXT to the comparison, and qsort_r differs between C libraries.
+ */
 static void sort_keys(struct key *keys, size_t n, const char *text)
 {
     for (size_t i = n / 2; i > 0; i--)
@@ -781,7 +798,7 @@ static void sort_keys(struct key *keys, size_t n, const char *text)
     }
 }
 
-/* Drops the keys from FIRST on, after looking for two that are equal. */
+/* Checks that no two keys from FIRST on are equal, and removes them from the stack. */
 static enum attn_status pop_keys(struct key_stack *stack, size_t first,
                                  struct attn_json_reader *reader, struct attn_error *err)
 {

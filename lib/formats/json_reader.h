@@ -1,10 +1,11 @@
 /*
- * json_reader.h - a strict pull parser for JSON text from outside (RFC 8259).
+ * json_reader.h - a strict parser for JSON text from outside (RFC 8259) that returns token by
+ * token.
  *
- * Refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw control
- * characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or text, more
- * than 64 levels. Duplicate keys are left to attn_json_check_keys. Pulling allocates nothing:
- * tokens are slices of the text. After a failure the reader cannot be used.
+ *  It refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw
+ * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
+ * text, more than 64 levels. attn_json_check_keys finds duplicate keys. Reading tokens allocates
+ * nothing: they point into the text. After a failure the reader cannot be used.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
  *     while ((status = attn_json_next(&reader, &token, &err)) == ATTN_OK &&
@@ -27,29 +28,29 @@ enum attn_json_type {
     ATTN_JSON_OBJECT_END,
     ATTN_JSON_ARRAY_BEGIN,
     ATTN_JSON_ARRAY_END,
-    ATTN_JSON_KEY, /* a member's name; its value is the next token */
+    ATTN_JSON_KEY, /* the name of a member; the next token is its value */
     ATTN_JSON_STRING,
     ATTN_JSON_NUMBER,
     ATTN_JSON_TRUE,
     ATTN_JSON_FALSE,
     ATTN_JSON_NULL,
-    ATTN_JSON_END /* after the one value; white space only may follow it */
+    ATTN_JSON_END /* comes after the one value; only white space may follow */
 };
 
 struct attn_json_token {
     enum attn_json_type type;
-    const char *text; /* slice of the text: strings without their quotes, still escaped; numbers as
-                         written */
+    const char *text; /* points into the text: strings without quotes but still with escapes;
+                         numbers as written */
     size_t size;
-    bool has_escape; /* strings: at least one backslash */
-    size_t offset;   /* offset of the token in the text, bytes */
+    bool has_escape; /* of strings: there is at least one backslash */
+    size_t offset;   /* byte offset of the token in the text */
 };
 
 struct attn_json_reader {
-    const char *text, *name; /* borrowed; name is the file's, for messages */
+    const char *text, *name; /* borrowed; name is the name of the file, for messages */
     size_t size, offset;
     int depth;
-    uint64_t is_object; /* bit d: level d is an object */
+    uint64_t is_object; /* bit d: level d is an object, not a list */
     enum {
         ATTN_JSON_EXPECT_VALUE,
         ATTN_JSON_EXPECT_FIRST,
@@ -61,44 +62,51 @@ struct attn_json_reader {
 
 struct attn_json_reader attn_json_reader_init(const char *text, size_t size, const char *name);
 
-/* The next token. ATTN_FORMAT has name, byte offset, and the text that was found and expected. */
+/* Reads the next token. The message of ATTN_FORMAT has the name of the file, the byte offset, and
+ * what was found and expected. */
 enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_json_token *token,
                                 struct attn_error *err);
 
-/* Reads the next member at once if it is "key": N, a number of at most nine digits; a vocabulary
- * has 50,000. Stores the unescaped key at TO [room], also as scratch. False if the member has
- * another form, is malformed, or ROOM may be too small; then attn_json_next reads it. */
+/* A fast path for vocabularies, which have 50,000 members: reads the next member if it is "key": N
+ * with at most nine digits. Stores the decoded key at TO [room], which is also used as scratch.
+ * False if the member has another form or is malformed, or ROOM may be too small; then nothing was
+ * read. */
 bool attn_json_read_count(struct attn_json_reader *reader, char *to, size_t room, size_t *size,
                           uint32_t *count);
 
-/* Skips the next element of a list at once if it is a string or a list of strings; a tokenizer has
- * 50,000 merges. False if it is something else or malformed; then it is not consumed. */
+/* A fast path for lists of merges, which have 50,000 elements: skips the next element if it is a
+ * string or a list of strings. False if it is something else or malformed; then nothing was read.
+ */
 bool attn_json_skip_strings(struct attn_json_reader *reader);
 
-/* Skips the value that would come next, with everything in it. */
+/* Skips the next value with all that it contains. */
 enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err);
 
-/* The unescaped string of a KEY or STRING token, which may have NUL (\u0000): appended to OUT, or
- * stored at TO [token->size], which may be the token's own text. The second returns the size. */
+/* Decode the string of a KEY or STRING token; the result may contain NUL (\\u0000). The first
+ * appends it to OUT. The second stores it at TO [token->size], which may be the token's own text,
+ * and returns its size. */
 void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out);
 size_t attn_json_unescape_to(const struct attn_json_token *token, char *to);
 
-/* Whether the unescaped string equals TEXT. */
+/* Whether the decoded string equals TEXT. */
 bool attn_json_equals(const struct attn_json_token *token, const char *text);
 
-/* Whether the unescaped string holds NUL, which a C string cannot. */
+/* Whether the decoded string contains NUL, which a C string cannot hold. */
 bool attn_json_has_nul(const struct attn_json_token *token);
 
-/* Order of two unescaped strings, by bytes as memcmp; a hash that is the same for equal ones. It
- * is not secret: the author of a text can make any number of strings collide. */
+/* The first compares two decoded strings by bytes as memcmp does. The second returns a hash, equal
+ * for equal decoded strings. The hash is not secret: the author of a text can make any number of
+ * strings collide. */
 int attn_json_compare(const struct attn_json_token *a, const struct attn_json_token *b);
 uint64_t attn_json_hash(const struct attn_json_token *token);
 
-/* A number token of digits alone as an exact integer; false otherwise, or above 2^64-1. */
+/* Converts a number token that has only digits into an exact integer. False for others and above
+ * 2^64 - 1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
 
-/* One pass over what READER has not read yet: its grammar, and no key twice in one object. At most
- * 4 GiB; allocates 8 bytes for each key of the objects that are open. */
+/* Checks the grammar of all that READER has not read yet, and that no object has a key twice. The
+ * text may have at most 4 GiB. Allocates 8 bytes for each key of the objects that are open at the
+ * same time. */
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err);
 
 #endif

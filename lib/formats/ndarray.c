@@ -56,7 +56,8 @@ static enum attn_status check(const struct attn_npy_file *npy, int rank_min, int
     return ATTN_OK;
 }
 
-/* Shape and floats of ARRAY's file: where they lie, or converted. */
+/* Sets the shape and the data of ARRAY from its file: the data stay in the file if they are float32
+ * already, else they are converted. */
 static enum attn_status read_array(struct attn_ndarray *array, int rank_min, int rank_max,
                                    const char *axes, struct attn_error *err)
 {

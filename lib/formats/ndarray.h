@@ -20,29 +20,31 @@
 
 struct attn_npy_file;
 
-/* An array of float32. A caller with numbers in memory fills the first four and borrows. */
+/* An array of float32. A caller with numbers in memory sets the first four fields, which are then
+ * borrowed. */
 struct attn_ndarray {
-    const char *name;            /* its name in messages: the file. Borrowed */
+    const char *name;            /* its name in messages, which is the path of the file. Borrowed */
     int rank;                    /* 0: no array */
     size_t shape[ATTN_MAX_RANK]; /* [rank] */
-    const float *data;           /* all elements, C order */
-    struct attn_npy_file *file;  /* owns the data of an array that was read, or NULL */
-    float *converted;            /* owns, where the file holds other floats; or NULL */
+    const float *data;           /* all elements in C order */
+    struct attn_npy_file *file;  /* owns the data of an array that was read; or NULL */
+    float *converted; /* owns the converted numbers of a file that is not float32; or NULL */
 };
 
 /* An array of cells that are 0 or 1: which query may attend to which key. */
 struct attn_mask_array {
-    const char *name; /* as above */
+    const char *name; /* its name in messages, which is the path of the file. Borrowed */
     int rank;
     size_t shape[ATTN_MAX_RANK];
-    const unsigned char *cells; /* all elements, C order; NULL: use the elements of the file */
-    struct attn_npy_file *file; /* owns, after _open; or NULL */
+    const unsigned char *cells; /* all elements in C order; NULL: the elements are in the file */
+    struct attn_npy_file *file; /* owns, if attn_mask_array_open was called; or NULL */
 };
 
-/* Reads PATH, which the array's name borrows: floats of 2, 4 or 8 bytes, rounded to float32. The
- * file is read, not mapped: later changes of the file have no effect. ATTN_INVALID for other types,
- * for a rank outside RANK_MIN..RANK_MAX (AXES is the expected shape in the message) and for arrays
- * without numbers; otherwise fails as attn_npy_open does. ARRAY is untouched on failure. */
+/* Reads the array of PATH: floats of 2, 4 or 8 bytes, rounded to float32. The array's name borrows
+ * PATH. The file is read, not mapped: later changes of it have no effect. ATTN_INVALID for other
+ * types, for a rank outside RANK_MIN..RANK_MAX (the message gives AXES as the expected shape) and
+ * for arrays without elements; otherwise fails as attn_npy_open does. *array is unchanged on
+ * failure. */
 ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int rank_max,
                                             const char *axes, struct attn_ndarray *array,
                                             struct attn_error *err);

@@ -1,14 +1,14 @@
 /*
  * npy.c - see npy.h: reads the header of a .npy file strictly, and converts the elements, one at a
- * time or all in place.
+ *  time or all in place.
  *
- * The header is magic, version and length, then a Python dict literal as numpy writes it, give or
- * take blanks, quotes, order and commas.
+ *  The header is magic, version and length, then a Python dict literal as numpy writes it. Blanks,
+ *  kind of quotes, order of the members and commas may differ.
  *
- *     \x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ *     \\x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
- * Escapes, 0x10, 1_000, nested values and duplicate keys, which Python accepts and no writer needs,
- * are refused.
+ *  Escapes, 0x10, 1_000, nested values and duplicate keys are refused: Python accepts them, but no
+ *  writer needs them.
  */
 #include "formats/npy.h"
 
@@ -28,24 +28,24 @@ struct layout {
     bool is_big_endian;
     bool is_fortran_order; /* the first dimension varies fastest */
     int rank;
-    size_t shape[ATTN_MAX_RANK]; /* product times the element's size fits a size_t */
+    size_t shape[ATTN_MAX_RANK]; /* the number of elements times their size fits a size_t */
     size_t n_element;
-    size_t data_start; /* bytes before the data, which reach to the end of the file */
+    size_t data_start; /* byte at which the data begin; they reach to the end of the file */
 };
 
 enum { MAGIC_SIZE = 6, VERSION_SIZE = 2, HEADER_MAX = 1 << 16, SHOWN_MAX = 24 };
 
 #define MAGIC "\x93NUMPY"
 
-/* The text of the header on its way to being read. */
+/* The part of the header's text that was not read yet, and what messages need. */
 struct reader {
     const struct attn_file *file;
-    enum attn_npy_types types; /* that the caller takes, for messages */
+    enum attn_npy_types types; /* the types that the caller accepts, for messages */
     const char *at, *end;
     struct attn_error *err;
 };
 
-/* A part of the header. */
+/* A piece of the header's text. */
 struct slice {
     const char *text;
     size_t size;
@@ -76,8 +76,8 @@ static void skip_blanks(struct reader *reader)
         reader->at++;
 }
 
-/* Whether WORD comes next, after blanks; then it is taken. */
-static bool take(struct reader *reader, const char *word)
+/* Skips blanks, and then WORD if it comes next. Returns whether it did. */
+static bool take_word(struct reader *reader, const char *word)
 {
     const size_t size = strlen(word);
 
@@ -88,7 +88,7 @@ static bool take(struct reader *reader, const char *word)
     return true;
 }
 
-/* Whether a string with an end comes next; then it is taken. */
+/* Skips blanks, and then reads a quoted string if one comes next. Returns whether it did. */
 static bool read_string(struct reader *reader, struct slice *string)
 {
     const char *close;
@@ -104,7 +104,8 @@ static bool read_string(struct reader *reader, struct slice *string)
     return true;
 }
 
-/* The types of numbers, as a header writes them without their order, and as numpy calls them. */
+/* The types of numbers: as a header writes them without their byte order, and as numpy calls them.
+ */
 static const struct {
     char text[3];
     enum attn_dtype dtype;
@@ -142,7 +143,7 @@ static enum attn_status refuse_type(const struct reader *reader, const char *wha
     return ATTN_UNSUPPORTED;
 }
 
-/* A description like "<f4". */
+/* Reads a type such as "<f4" into LAYOUT. */
 static enum attn_status read_descr(struct reader *reader, struct layout *layout)
 {
     struct slice descr;
@@ -161,7 +162,7 @@ static enum attn_status read_descr(struct reader *reader, struct layout *layout)
         i++;
     if (i == N_TYPE)
         return refuse_type(reader, "numbers of another type", descr);
-    /* One byte has no order, more than one have one. */
+    /* Types of one byte have no byte order; the others must have one. */
     if (descr.text[0] != '<' && descr.text[0] != '>' &&
         (descr.text[0] != '|' || types[i].text[1] != '1'))
         return attn_error_set(reader->err, ATTN_FORMAT,
@@ -176,13 +177,13 @@ static enum attn_status read_descr(struct reader *reader, struct layout *layout)
 
 static enum attn_status read_order(struct reader *reader, struct layout *layout)
 {
-    layout->is_fortran_order = take(reader, "True");
-    if (!layout->is_fortran_order && !take(reader, "False"))
+    layout->is_fortran_order = take_word(reader, "True");
+    if (!layout->is_fortran_order && !take_word(reader, "False"))
         return fail_expected(reader, "True or False");
     return ATTN_OK;
 }
 
-/* One size of the shape: digits, as many as a size_t has room for, no 0 in front. */
+/* Reads one size of the shape: digits without a leading 0, at most as many as a size_t can hold. */
 static enum attn_status read_size(struct reader *reader, size_t *size)
 {
     const char *start;
@@ -201,15 +202,16 @@ static enum attn_status read_size(struct reader *reader, size_t *size)
     return ATTN_OK;
 }
 
-/* A tuple: "()", "(3,)", "(3, 4)", also with a comma at the end; "(3)" is not a tuple in Python. */
+/* Reads the shape, a tuple: "()", "(3,)", "(3, 4)", also with a comma at the end. "(3)" is no tuple
+ * in Python. */
 static enum attn_status read_shape(struct reader *reader, struct layout *layout)
 {
     bool has_comma = true;
 
-    if (!take(reader, "("))
+    if (!take_word(reader, "("))
         return fail_expected(reader, "a tuple of sizes");
     layout->rank = 0;
-    while (!take(reader, ")")) {
+    while (!take_word(reader, ")")) {
         if (!has_comma)
             return fail_expected(reader, "',' or ')'");
         if (layout->rank == ATTN_MAX_RANK)
@@ -218,7 +220,7 @@ static enum attn_status read_shape(struct reader *reader, struct layout *layout)
                                   quote_path(reader->file).text, ATTN_MAX_RANK);
         ATTN_TRY(read_size(reader, &layout->shape[layout->rank]));
         layout->rank++;
-        has_comma = take(reader, ",");
+        has_comma = take_word(reader, ",");
     }
     if (layout->rank == 1 && !has_comma)
         return attn_error_set(reader->err, ATTN_FORMAT,
@@ -227,7 +229,7 @@ static enum attn_status read_shape(struct reader *reader, struct layout *layout)
     return ATTN_OK;
 }
 
-/* The members, by the names that numpy gives them. */
+/* The members of the header's dict, and the functions that read them. */
 static const struct {
     const char *name;
     enum attn_status (*read)(struct reader *reader, struct layout *layout);
@@ -253,7 +255,7 @@ static enum attn_status read_member(struct reader *reader, struct layout *layout
                               quote_path(reader->file).text, attn_quote(key.text, key.size).text,
                               i < N_MEMBER ? " twice" : "");
     has[i] = true;
-    if (!take(reader, ":"))
+    if (!take_word(reader, ":"))
         return fail_expected(reader, "':'");
     return members[i].read(reader, layout);
 }
@@ -262,13 +264,13 @@ static enum attn_status read_dict(struct reader *reader, struct layout *layout)
 {
     bool has[N_MEMBER] = {false}, has_comma = true;
 
-    if (!take(reader, "{"))
+    if (!take_word(reader, "{"))
         return fail_expected(reader, "'{'");
-    while (!take(reader, "}")) {
+    while (!take_word(reader, "}")) {
         if (!has_comma)
             return fail_expected(reader, "',' or '}'");
         ATTN_TRY(read_member(reader, layout, has));
-        has_comma = take(reader, ",");
+        has_comma = take_word(reader, ",");
     }
     for (size_t i = 0; i < N_MEMBER; i++)
         if (!has[i])
@@ -281,7 +283,7 @@ static enum attn_status read_dict(struct reader *reader, struct layout *layout)
                                      : fail_expected(reader, "blanks to the end of the header");
 }
 
-/* Finds the text of the header. */
+/* Checks the first bytes of FILE, and makes READER the text of its header. */
 static enum attn_status find_header(const struct attn_file *file, struct reader *reader,
                                     struct attn_error *err)
 {
@@ -323,7 +325,8 @@ static enum attn_status find_header(const struct attn_file *file, struct reader 
     return ATTN_OK;
 }
 
-/* Compares the sizes of shape and data. A dimension of 0 makes any shape empty. */
+/* Checks that the data have the size that the shape requires. A dimension of 0 makes the array
+ * empty. */
 static enum attn_status check_size(const struct attn_file *file, struct layout *layout,
                                    struct attn_error *err)
 {
@@ -433,7 +436,7 @@ const char *attn_npy_dtype_name(const struct attn_npy_file *npy)
     return types[i].name;
 }
 
-/* The element that lies I-th in the file, as an unsigned number. */
+/* Returns the bits of element I, in the order of the file, as an unsigned number. */
 static uint64_t read_bits(const struct attn_npy_file *npy, size_t i)
 {
     const struct layout *layout = &npy->layout;
@@ -446,14 +449,14 @@ static uint64_t read_bits(const struct attn_npy_file *npy, size_t i)
     return bits;
 }
 
-/* An IEEE half: 1 bit of sign, 5 of exponent, 10 of mantissa. */
+/* Converts an IEEE half (1 bit of sign, 5 of exponent, 10 of mantissa) to float. */
 static float half_value(uint32_t bits)
 {
     const uint32_t sign = (bits & 0x8000) << 16, exponent = bits >> 10 & 31, mantissa = bits & 1023;
     uint32_t wide;
     float value;
 
-    if (exponent == 0) { /* zeros and subnormals: mantissa * 2^-24, exactly */
+    if (exponent == 0) { /* zero or subnormal: exactly mantissa * 2^-24 */
         value = (float)mantissa * 0x1p-24F;
         return sign ? -value : value;
     }
@@ -462,7 +465,7 @@ static float half_value(uint32_t bits)
     return value;
 }
 
-/* The number that BITS stand for; exact but for integers of 64 bits. */
+/* Returns the number that BITS stand for. It is exact except for integers of 64 bits. */
 static double bits_value(enum attn_dtype dtype, uint64_t bits)
 {
     const uint32_t low = (uint32_t)bits;
@@ -491,12 +494,12 @@ static double bits_value(enum attn_dtype dtype, uint64_t bits)
     }
 }
 
-/* Elements in C order, and their places in the file: an index whose last dimension is fastest. */
+/* Goes through the elements in C order, and knows where each one is in the file. */
 struct walk {
     const struct layout *layout;
-    size_t index[ATTN_MAX_RANK]; /* index of the element, in Fortran order */
+    size_t index[ATTN_MAX_RANK]; /* the index of the current element */
     size_t stride[ATTN_MAX_RANK];
-    size_t at; /* elements before it in the file */
+    size_t at; /* number of elements before it in the file */
 };
 
 static struct walk start_walk(const struct layout *layout)
@@ -506,7 +509,7 @@ static struct walk start_walk(const struct layout *layout)
 
     for (int d = 0; d < layout->rank; d++) {
         walk.stride[d] = stride;
-        stride *= layout->shape[d]; /* may wrap around only where there are no elements */
+        stride *= layout->shape[d]; /* wraps around only if there are no elements */
     }
     return walk;
 }
@@ -553,7 +556,7 @@ void attn_npy_read_floats(const struct attn_npy_file *npy, float *out)
     for (size_t i = 0; i < layout->n_element; i++, step(&walk)) {
         const uint64_t bits = read_bits(npy, walk.at);
 
-        /* Integers of 64 bits are rounded once, not to a double first. */
+        /* Rounds integers of 64 bits once, to float, and not to double first. */
         out[i] = layout->dtype == ATTN_DTYPE_I64   ? (float)(int64_t)bits
                  : layout->dtype == ATTN_DTYPE_U64 ? (float)bits
                                                    : (float)bits_value(layout->dtype, bits);
@@ -568,7 +571,7 @@ void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out)
         out[i] = (unsigned char)read_bits(npy, walk.at);
 }
 
-/* Reports the value of the I-th cell in C order. */
+/* Reports the value of cell I, counted in C order, as no 0 or 1. */
 static enum attn_status refuse_cell(const struct attn_npy_file *npy, size_t i, double value,
                                     struct attn_error *err)
 {

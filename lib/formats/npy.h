@@ -24,45 +24,49 @@
 
 struct attn_npy_file; /* one file; owns its bytes */
 
-/* The types that a caller accepts, which messages name for types that can never be read. */
+/* The types that a caller accepts. Messages name them when a file has another type. */
 enum attn_npy_types {
     ATTN_NPY_NUMBERS, /* booleans, integers and floats */
-    ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses others */
+    ATTN_NPY_FLOATS,  /* float32, float64 and float16; the caller refuses other types */
 };
 
-/* Opens PATH, a file or a pipe. ATTN_IO if it cannot be read; ATTN_FORMAT if it is not a .npy file,
- * malformed, truncated or too long; ATTN_UNSUPPORTED for other types (objects, complex numbers,
- * records, text, dates), more than ATTN_MAX_RANK dimensions or an overlong header. */
+/* Opens PATH, a file or a pipe. TAKEN are the types that the caller accepts. ATTN_IO if it cannot
+ * be read; ATTN_FORMAT if it is not a .npy file, malformed, truncated or too long; ATTN_UNSUPPORTED
+ * for other types (objects, complex numbers, records, text, dates), more than ATTN_MAX_RANK
+ * dimensions or a header that is too long. */
 enum attn_status attn_npy_open(const char *path, enum attn_load load, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 
 void attn_npy_free(struct attn_npy_file *npy); /* NULL is allowed */
 
-const char *attn_npy_path(const struct attn_npy_file *npy);    /* borrowed, as the shape is */
-int attn_npy_rank(const struct attn_npy_file *npy);            /* 0 .. ATTN_MAX_RANK */
-const size_t *attn_npy_shape(const struct attn_npy_file *npy); /* [rank]; sizes may be 0 */
+const char *attn_npy_path(const struct attn_npy_file *npy); /* borrowed from the file */
+int attn_npy_rank(const struct attn_npy_file *npy);         /* 0 .. ATTN_MAX_RANK */
+/* [rank]; borrowed; a size may be 0. */
+const size_t *attn_npy_shape(const struct attn_npy_file *npy);
 size_t attn_npy_n_element(const struct attn_npy_file *npy);
 enum attn_dtype attn_npy_dtype(const struct attn_npy_file *npy);
-const char *attn_npy_dtype_name(const struct attn_npy_file *npy); /* numpy's, "float32" */
+/* Numpy's name, such as "float32". */
+const char *attn_npy_dtype_name(const struct attn_npy_file *npy);
 
-/* All elements in C order, rounded to float32 (to nearest even, as numpy's astype does): OUT
- * [n_element]. Values that are too large become infinite; NaN and infinities stay. */
+/* Converts all elements to float32, rounded to nearest even as numpy's astype does, and stores them
+ * in C order in OUT [n_element]. Values that are too large become infinite; NaN and infinities
+ * stay. */
 void attn_npy_read_floats(const struct attn_npy_file *npy, float *out);
 
-/* The elements where they lie, for an array that already is float32 of this machine in C order and
- * aligned; NULL for others. Borrowed. */
+/* Returns the elements in the file itself if they are float32 in this machine's byte order, in C
+ * order and aligned; else NULL. Borrowed. */
 const float *attn_npy_floats_in_place(const struct attn_npy_file *npy);
 
 /* Copies the elements of a uint8 array to OUT [n_element], in C order. */
 void attn_npy_read_bytes(const struct attn_npy_file *npy, unsigned char *out);
 
-/* The same as bytes of 0 and 1, for masks: OUT [n_element]. ATTN_FORMAT for any other cell; the
- * message has its index and value. OUT is then unspecified. */
+/* Copies the elements of a mask in C order to OUT [n_element], as bytes 0 and 1. ATTN_FORMAT if a
+ * cell is neither; the message has its index and value, and OUT may be partly written. */
 enum attn_status attn_npy_read_cells(const struct attn_npy_file *npy, unsigned char *out,
                                      struct attn_error *err);
 
-/* Reads FILE, which is open and is taken over (zeroed) whatever happens: members of archives, and
- * the bytes in memory of tests. */
+/* Reads the open FILE, and takes it over in any case (it becomes zero). For members of archives,
+ * and for tests with bytes in memory. */
 enum attn_status attn_npy_take(struct attn_file *file, enum attn_npy_types taken,
                                struct attn_npy_file **out, struct attn_error *err);
 

@@ -1,5 +1,7 @@
-/* npz.c - see npz.h. The end of a zip file has the offset of its directory, which has the offsets
- * of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5). */
+/*
+ * npz.c - see npz.h. At the end of a zip file, a record has the offset of its directory; the
+ * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5).
+ */
 #include "formats/npz.h"
 
 #include "base/escape.h"
@@ -12,11 +14,11 @@
 #include <string.h>
 
 enum {
-    END_SIZE = 22,     /* size of the record at the end, before its comment */
-    LOCATOR_SIZE = 20, /* size of the locator before it in zip64 */
-    END64_SIZE = 56,   /* size of the record at the locator's offset */
-    ENTRY_SIZE = 46,   /* size of a member's entry in the directory, before its name */
-    LOCAL_SIZE = 30,   /* size of a member's header before its data */
+    END_SIZE = 22,     /* bytes of the record at the end of the file, without its comment */
+    LOCATOR_SIZE = 20, /* bytes of the locator before that record, in zip64 */
+    END64_SIZE = 56,   /* bytes of the zip64 record that the locator points to */
+    ENTRY_SIZE = 46,   /* bytes of a member's entry in the directory, without its name */
+    LOCAL_SIZE = 30,   /* bytes of a member's header before its data, without its name */
     MAX_MEMBERS = 1 << 20
 };
 
@@ -55,7 +57,8 @@ struct directory {
     uint64_t n, size, begin;
 };
 
-/* The offset of the record at the end, after which there is only its comment. */
+/* Finds the offset of the record at the end of the file, which only its comment follows. Returns
+ * whether there is one. */
 static bool find_end(const struct attn_file *file, size_t *at)
 {
     const size_t max = END_SIZE + UINT16_MAX;
@@ -87,7 +90,8 @@ static enum attn_status find_directory(const struct attn_npz *npz, struct direct
     *directory =
         (struct directory){number(record + 10, 2), number(record + 12, 4), number(record + 16, 4)};
     if (directory->n == UINT16_MAX || directory->size == UINT32_MAX ||
-        directory->begin == UINT32_MAX) { /* zip64: the locator before it leads to a wide one */
+        directory->begin == UINT32_MAX) { /* zip64: the locator before the record points to one with
+                                             64-bit fields */
         locator = record - LOCATOR_SIZE;
         if (end >= LOCATOR_SIZE && number(locator, 4) == locator_mark)
             at = number(locator + 8, 8);
@@ -106,14 +110,15 @@ static enum attn_status find_directory(const struct attn_npz *npz, struct direct
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* A member as the directory has it. */
+/* What the directory says about a member. */
 struct entry {
     uint64_t size, stored, begin;
     const unsigned char *extra;
     size_t n_extra;
 };
 
-/* Takes the 8 bytes that stand for a field of 4 that is full. */
+/* If the 4-byte *field is full, reads the 8 bytes at *at that replace it. False: they are missing.
+ */
 static bool read_zip64_size(const unsigned char **at, const unsigned char *end, uint64_t *field)
 {
     if (*field != UINT32_MAX)
@@ -125,7 +130,7 @@ static bool read_zip64_size(const unsigned char **at, const unsigned char *end, 
     return true;
 }
 
-/* The sizes of a member beyond 4 GiB are in extra field 1. */
+/* Reads the sizes of a member that exceed 4 GiB, which are in extra field number 1. */
 static bool read_extra(struct entry *entry)
 {
     const unsigned char *at = entry->extra, *end = at + entry->n_extra;
@@ -145,7 +150,7 @@ static bool read_extra(struct entry *entry)
     return entry->size != UINT32_MAX && entry->stored != UINT32_MAX && entry->begin != UINT32_MAX;
 }
 
-/* Where the data of ENTRY lie. */
+/* Finds where the data of ENTRY begin, and sets MEMBER. */
 static enum attn_status find_data(const struct attn_npz *npz, const struct entry *entry,
                                   struct member *member, struct attn_error *err)
 {
@@ -165,7 +170,7 @@ static enum attn_status find_data(const struct attn_npz *npz, const struct entry
     return ATTN_OK;
 }
 
-/* Reads the entry at AT; its size in bytes is *n. */
+/* Reads the entry of the directory at AT as a further member. *n becomes its size in bytes. */
 static enum attn_status read_entry(struct attn_npz *npz, const unsigned char *at,
                                    const unsigned char *end, size_t *n, struct attn_error *err)
 {
@@ -259,7 +264,7 @@ enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn
                              .storage = ATTN_FILE_BORROWED,
                              .descriptor = -1};
 
-    file.path = attn_alloc(n_path + n_name + 6, 1, err); /* "all.npz/name.npy" */
+    file.path = attn_alloc(n_path + n_name + 6, 1, err); /* "all.npz/name.npy", for messages */
     if (!file.path)
         return ATTN_NO_MEMORY;
     memcpy(file.path, npz->file.path, n_path);

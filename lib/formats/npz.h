@@ -23,14 +23,15 @@ struct attn_npz; /* an open file; owns its bytes */
 /* ATTN_IO when PATH cannot be read; ATTN_FORMAT when it is no zip file or malformed;
  * ATTN_UNSUPPORTED for members that are compressed or encrypted. */
 enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err);
-void attn_npz_free(struct attn_npz *npz); /* NULL is allowed; arrays of it must be closed first */
+void attn_npz_free(struct attn_npz *npz); /* NULL is allowed; first free the arrays read from it */
 
 size_t attn_npz_n_member(const struct attn_npz *npz);
 
-/* The name of member I without ".npy", as numpy.load gives it; borrowed. */
+/* Returns the name of member I without ".npy", as numpy.load does; borrowed. */
 const char *attn_npz_name(const struct attn_npz *npz, size_t i);
 
-/* Opens member I, which borrows the bytes of NPZ. Fails as attn_npy_open does; close *npy. */
+/* Opens member I, which borrows the bytes of NPZ. Fails as attn_npy_open does. The caller frees
+ * *npy. */
 enum attn_status attn_npz_read(const struct attn_npz *npz, size_t i, struct attn_npy_file **npy,
                                struct attn_error *err);
 

@@ -1,9 +1,10 @@
 /*
  * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
  *
- * With an index, the directory is made from its weight_map first; each shard is then opened once
- * and fills in the tensors that are mapped to it. Its other tensors are ignored, unless the map
- * places them in another shard: the same tensor twice is refused.
+ *  If there is an index, the directory is first made from its weight_map. Then each shard is opened
+ *  once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,
+ *  unless the map places them in another shard: then the same tensor is there twice, which is
+ * refused.
  */
 #include "formats/tensor_files_internal.h"
 
@@ -54,7 +55,7 @@ enum attn_status attn_safetensors_open_file(const char *path, enum attn_load loa
     return attn_safetensors_take(&file, out, err);
 }
 
-/* A line of the weight_map; borrows from the index. */
+/* A member of the weight_map: a tensor and its file. Borrows from the index. */
 struct mapping {
     const char *tensor, *file;
 };
@@ -77,7 +78,7 @@ static enum attn_status read_mapping(const struct attn_json *index, const struct
                               "file",
                               attn_quote_string(tensor).text,
                               attn_quote_string(attn_json_name(index)).text);
-    /* A plain file name that can only lie beside the index. */
+    /* The file must lie beside the index: its name has no path. */
     if (size <= suffix || strcmp(file + size - suffix, SUFFIX) != 0 || strpbrk(file, "/\\") ||
         strstr(file, ".."))
         return attn_error_set(err, ATTN_FORMAT,
@@ -122,7 +123,7 @@ static enum attn_status read_index(const struct attn_source *source, struct shar
     return ATTN_OK;
 }
 
-/* The directory that INDEX promises: every tensor with its shard, none with data yet. */
+/* Returns the directory that INDEX describes: each tensor with its shard, but without data yet. */
 static struct attn_tensor_files *plan_shards(const struct shard_index *index,
                                              struct attn_error *err)
 {
@@ -153,7 +154,8 @@ static struct attn_tensor_files *plan_shards(const struct shard_index *index,
     return st;
 }
 
-/* Moves the file of PART, shard number SHARD, into ST, and its tensors where they were planned. */
+/* Moves the file of PART, which is shard number SHARD, into ST, and fills in the tensors that were
+ * planned for it. */
 static enum attn_status adopt_shard(struct attn_tensor_files *st, int shard,
                                     struct attn_tensor_files *part, struct attn_error *err)
 {
@@ -198,7 +200,8 @@ static enum attn_status open_shard(const struct attn_source *source, enum attn_l
     return status;
 }
 
-/* *PLANNED is the caller's, also after a failure. */
+/* Opens all shards of SOURCE. *planned is the directory; the caller frees it, also after a failure.
+ */
 static enum attn_status open_shards(const struct attn_source *source, enum attn_load load,
                                     struct shard_index *index, struct attn_tensor_files **planned,
                                     struct attn_error *err)
@@ -276,7 +279,7 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
     enum attn_status status;
     size_t offset = 0;
 
-    /* PyTorch's readers want to see that shapes are in its order. */
+    /* Readers of PyTorch require this member. */
     attn_buffer_append_string(&header, "{\"__metadata__\":{\"format\":\"pt\"");
     for (size_t i = 0; i < n_fact; i++) {
         attn_buffer_append_char(&header, ',');
@@ -285,7 +288,7 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
         attn_json_append_string(&header, facts[i].value, strlen(facts[i].value));
     }
     attn_buffer_append_char(&header, '}');
-    /* ,"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]} */
+    /* Each tensor is ,"NAME":{"dtype":"F32","shape":[...],"data_offsets":[begin,end]} */
     for (size_t i = 0; i < n; i++) {
         const struct attn_tensor *tensor = &tensors[i].tensor;
         const size_t begin = offset;
@@ -304,7 +307,7 @@ enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
         attn_buffer_append_char(&header, ' ');
     status = attn_buffer_check(&header, err);
     if (status == ATTN_OK) {
-        const uint64_t size = header.size; /* little-endian, as all our targets */
+        const uint64_t size = header.size; /* little-endian, as all machines that we support */
 
         attn_sink_write(sink, &size, sizeof size);
         attn_sink_write(sink, header.data, header.size);

@@ -32,27 +32,27 @@ enum attn_status attn_safetensors_open_file(const char *path, enum attn_load loa
 enum attn_status attn_safetensors_open(const struct attn_source *source, enum attn_load load,
                                        struct attn_tensor_files **out, struct attn_error *err);
 
-/* A tensor that is written: into a whole file, or its beginning, after which the data of the
- * tensors follows in their order. Borrows all of it. */
+/* A tensor that is to be written. Borrows all of it. */
 struct attn_written_tensor {
     const char *name; /* UTF-8 */
     struct attn_tensor tensor;
 };
 
-/* A member of the metadata. Borrows both texts. */
+/* A member of the metadata to be written. Borrows both texts. */
 struct attn_written_fact {
     const char *key, *value;
 };
 
-/* Writes the header of a file of N TENSORS, whose names all differ, with N_FACT members of metadata
- * in addition to "format". It is padded with spaces to a multiple of 8 bytes, so that a map has the
- * tensors aligned. Failures of SINK stick to it. */
+/* Writes the header of a file with the N TENSORS, whose names must differ, and N_FACT members of
+ * metadata besides "format". Spaces pad it to a multiple of 8 bytes, so that tensors are aligned
+ * when the file is mapped. The data of the tensors must follow in the same order. SINK keeps a
+ * failure to write. */
 enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
                                                const struct attn_written_fact *facts, size_t n_fact,
                                                const struct attn_written_tensor *tensors, size_t n,
                                                struct attn_error *err);
 
-/* Writes a file of the N TENSORS in the order given, without metadata. */
+/* Writes a whole file with the N TENSORS in the order given, without metadata. */
 enum attn_status attn_safetensors_write(struct attn_sink *sink,
                                         const struct attn_written_tensor *tensors, size_t n,
                                         struct attn_error *err);

@@ -1,11 +1,12 @@
 /*
- * safetensors_header.c - the header of one file, pulled token by token.
+ * safetensors_header.c - reads the header of one file token by token.
  *
- * It is copied first, since a mapped file can be overwritten between two reads. Names are slices of
- * the copy, unescaped and terminated in place. Three passes over the text (check, count, fill) let
- * a million tensors take one allocation of the exact size; two sorts follow: by offset, to check
- * that the tensors tile the data, and by name. Offsets in messages about JSON count from the
- * beginning of the file, those of tensors from the beginning of the data, as in the header.
+ *  The header is copied first, because a mapped file can be overwritten between two reads. Names
+ * point into the copy, where they are decoded and ended by NUL. Three passes over the text (check,
+ * count, fill) allow one allocation of the exact size even for a million tensors. Two sorts follow:
+ * by offset, to check that the tensors cover the data without gaps, and by name. Byte offsets in
+ *  messages about JSON count from the beginning of the file, offsets of tensors from the beginning
+ * of the data, as in the header.
  */
 #include "formats/tensor_files_internal.h"
 
@@ -28,15 +29,15 @@ enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 /* The state of reading one header. */
 struct header {
     const struct attn_file *file;       /* borrowed */
-    char *text;                         /* [data_start], the file up to its data; owns */
-    struct attn_json_reader reader;     /* over that */
-    size_t data_start, data_size;       /* bytes of the file */
+    char *text;                         /* [data_start], a copy of the file up to its data; owns */
+    struct attn_json_reader reader;     /* reads `text` */
+    size_t data_start, data_size;       /* bytes before the data; bytes of the data */
     struct attn_tensor_record *records; /* [n]; owns */
     size_t n;
     struct attn_error *err; /* borrowed */
 };
 
-/* Recognizes files of other formats that people mistake for safetensors, for the message. */
+/* If FILE has another format that people mistake for safetensors, adds a hint that names it. */
 static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
 {
     static const struct {
@@ -57,7 +58,8 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
     }
 }
 
-/* A file that ends before the tensors of its header is usually an interrupted download. */
+/* Adds a hint that the file is too short: usually an interrupted download. NEEDED: the bytes that
+ * the header requires. */
 static void hint_truncated(const struct header *header, uint64_t needed)
 {
     attn_error_hint(header->err,
@@ -66,7 +68,7 @@ static void hint_truncated(const struct header *header, uint64_t needed)
                     header->file->size, needed);
 }
 
-/* Reads the size of the header. */
+/* Reads the size of the header from the first 8 bytes. */
 static enum attn_status read_prefix(struct header *header)
 {
     const struct attn_file *file = header->file;
@@ -97,7 +99,7 @@ static enum attn_status read_prefix(struct header *header)
     return ATTN_OK;
 }
 
-/* Copies the header and points the reader at its text. */
+/* Copies the header, and makes the reader read the copy. */
 static enum attn_status copy_text(struct header *header)
 {
     const struct attn_file *file = header->file;
@@ -109,14 +111,14 @@ static enum attn_status copy_text(struct header *header)
         n = header->data_start - at < COPY_STEP ? header->data_start - at : COPY_STEP;
         memcpy(header->text + at, file->data + at, n);
         if (n == COPY_STEP && file->storage == ATTN_FILE_MAPPED)
-            attn_file_drop_pages(file->data + at, n); /* or a large header is in memory twice */
+            attn_file_drop_pages(file->data + at, n); /* else a large header is twice in memory */
     }
     header->reader = attn_json_reader_init(header->text, header->data_start, file->path);
     header->reader.offset = PREFIX_SIZE;
     return ATTN_OK;
 }
 
-/* Refuses a token that stands where something else was expected. */
+/* Reports that TOKEN is not what was EXPECTED. */
 static enum attn_status refuse(const struct header *header, const struct attn_json_token *token,
                                const char *expected)
 {
@@ -125,7 +127,7 @@ static enum attn_status refuse(const struct header *header, const struct attn_js
                           attn_quote(token->text, token->size).text, token->offset, expected);
 }
 
-/* Refuses the tensor NAME; FORMAT describes the fault. */
+/* Reports that tensor NAME is invalid; FORMAT describes why. */
 ATTN_PRINTF(3, 4)
 static enum attn_status refuse_tensor(const struct header *header, const char *name,
                                       const char *format, ...)
@@ -140,7 +142,7 @@ static enum attn_status refuse_tensor(const struct header *header, const char *n
                           attn_quote_string(header->file->path).text, what);
 }
 
-/* Pulls a token that must be of TYPE. */
+/* Reads a token, which must be of TYPE. EXPECTED describes it for the message. */
 static enum attn_status expect(struct header *header, enum attn_json_type type,
                                const char *expected, struct attn_json_token *token)
 {
@@ -148,7 +150,7 @@ static enum attn_status expect(struct header *header, enum attn_json_type type,
     return token->type == type ? ATTN_OK : refuse(header, token, expected);
 }
 
-/* Counts the tensors. */
+/* Counts the tensors of the header. */
 static enum attn_status count_tensors(struct header *header, size_t *count)
 {
     const struct attn_json_reader start = header->reader;
@@ -166,7 +168,7 @@ static enum attn_status count_tensors(struct header *header, size_t *count)
     return ATTN_OK;
 }
 
-/* The value of __metadata__: null, or an object of strings, which is not used. */
+/* Reads the value of __metadata__: null, or an object of strings. It is checked but not used. */
 static enum attn_status read_metadata(struct header *header)
 {
     static const char expected[] = "an object of strings as " METADATA;
@@ -185,7 +187,7 @@ static enum attn_status read_metadata(struct header *header)
     }
 }
 
-/* Reads an array of integers: all are checked and counted, the first MAX stored. */
+/* Reads an array of integers. Checks and counts all of them; stores the first MAX. */
 static enum attn_status read_integers(struct header *header, size_t *values, int max, int *count)
 {
     struct attn_json_token token;
@@ -206,13 +208,13 @@ static enum attn_status read_integers(struct header *header, size_t *values, int
     }
 }
 
-/* A tensor as far as its members were seen. */
+/* The members of a tensor that were read so far. */
 struct members {
     const char *name;
-    struct attn_tensor tensor; /* its type, rank and shape */
-    const char *shape;         /* the text of the shape */
+    struct attn_tensor tensor; /* only type, rank and shape are set */
+    const char *shape;         /* the shape as text */
     bool has_dtype, has_shape, has_offsets;
-    size_t offsets[2]; /* in the data */
+    size_t offsets[2]; /* begin and end of its bytes in the data */
     int n_offset;
 };
 
@@ -260,7 +262,7 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Checks that all members are present and consistent with each other and with the file. */
+/* Checks that all members are there, and that they fit each other and the file. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
     const struct attn_tensor *tensor = &members->tensor;
@@ -309,7 +311,8 @@ static enum attn_status check_members(const struct header *header, const struct 
     return ATTN_OK;
 }
 
-/* Reads the tensor whose key is NAME, which is unescaped and terminated where it lies. */
+/* Reads the tensor with the key NAME into RECORD. The name is decoded and ended by NUL in the copy
+ * of the header. */
 static enum attn_status read_tensor(struct header *header, const struct attn_json_token *name,
                                     struct attn_tensor_record *record)
 {
@@ -320,7 +323,7 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     if (attn_json_has_nul(name))
         return refuse(header, name, "a tensor's name without NUL");
     name_size = attn_json_unescape_to(name, own);
-    own[name_size] = '\0'; /* at the latest where the closing quote is */
+    own[name_size] = '\0'; /* no further than the closing quote */
     ATTN_TRY(read_members(header, &members));
     ATTN_TRY(check_members(header, &members));
     *record = (struct attn_tensor_record){
@@ -351,7 +354,8 @@ static enum attn_status read_tensors(struct header *header, struct attn_tensor_r
     }
 }
 
-/* Order by begin, then end: a tensor without elements comes before the one that begins there. */
+/* Compares two tensors by begin, then by end: a tensor without elements comes before the one that
+ * begins at the same place. */
 static int compare_places(const void *a, const void *b)
 {
     const struct attn_tensor_record *x = a, *y = b;
@@ -361,7 +365,7 @@ static int compare_places(const void *a, const void *b)
     return (x->n_byte > y->n_byte) - (x->n_byte < y->n_byte);
 }
 
-/* Every byte of the data belongs to one tensor: no holes, no overlaps, nothing before or after. */
+/* Checks that each byte of the data belongs to exactly one tensor: no gaps and no overlaps. */
 static enum attn_status check_tiling(const struct header *header,
                                      struct attn_tensor_record *records, size_t count)
 {
@@ -386,14 +390,14 @@ static enum attn_status check_tiling(const struct header *header,
     return ATTN_OK;
 }
 
-/* Reads all of HEADER, whose records are [n]. */
+/* Reads the whole header into HEADER->records [n]. */
 static enum attn_status read_all(struct header *header)
 {
     ATTN_TRY(read_prefix(header));
     ATTN_TRY(copy_text(header));
     ATTN_TRY(attn_json_check_keys(header->reader, header->err));
     ATTN_TRY(count_tensors(header, &header->n));
-    /* read_tensor fills it */
+    /* uninitialized, because read_tensors sets all fields */
     header->records = attn_alloc_uninitialized(header->n, sizeof *header->records, header->err);
     if (!header->records)
         return ATTN_NO_MEMORY;

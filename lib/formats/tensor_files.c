@@ -68,7 +68,7 @@ static struct attn_tensor_entry entry_of(const struct attn_tensor_files *files,
                    .rank = record->rank},
         .shard = record->shard,
         .offset = record->offset};
-    const char *shape = record->shape; /* checked when its header was read */
+    const char *shape = record->shape; /* valid: it was checked when the header was read */
 
     for (int i = 0; i < record->rank; i++) {
         while (*shape < '0' || *shape > '9')
@@ -111,7 +111,7 @@ size_t attn_tensor_files_size(const struct attn_tensor_files *files, int shard)
     return files->shards[shard].file.size;
 }
 
-/* The mapped file that ADDRESS lies in, or NULL. */
+/* Returns the mapped file that contains ADDRESS; NULL: none does. */
 static const struct attn_file *find_file(const struct attn_tensor_files *files, const void *address)
 {
     for (int i = 0; i < files->n_shard; i++) {

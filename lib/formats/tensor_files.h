@@ -1,5 +1,5 @@
 /*
- * tensor_files.h - the tensors of a model's files of weights, whatever their format.
+ * tensor_files.h - the tensors of the files that hold a model's weights, in any format.
  *
  *     struct attn_tensor_files *files;
  *     attn_safetensors_open_file("model.safetensors", ATTN_MAP, &files, &err);
@@ -15,39 +15,40 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-struct attn_tensor_files; /* one file or several shards; owns their maps */
+struct attn_tensor_files; /* one file or several shards; owns their mapped files */
 
-/* One tensor, which its name and data belong to. */
+/* One tensor. Its name and data are borrowed from the files. */
 struct attn_tensor_entry {
-    const char *name; /* terminated; may hold any character but NUL */
+    const char *name; /* ended by NUL; may contain any other character */
     size_t name_size;
-    struct attn_tensor tensor; /* data points into the map */
-    int shard;                 /* index for attn_tensor_files_path */
-    size_t offset;             /* offset of the data in its file, bytes */
+    struct attn_tensor tensor; /* its data are in the mapped file */
+    int shard;                 /* number of its file, for attn_tensor_files_path */
+    size_t offset;             /* byte offset of the data in that file */
 };
 
 void attn_tensor_files_free(struct attn_tensor_files *files); /* NULL is allowed */
 
 size_t attn_tensor_files_count(const struct attn_tensor_files *files);
 
-/* Entry 0 .. count-1 in ascending order of name (bytes). */
+/* Returns entry I of 0 .. count-1, in ascending order of name (by bytes). */
 struct attn_tensor_entry attn_tensor_files_entry(const struct attn_tensor_files *files, size_t i);
 
-/* Looks for NAME by binary search: whether it is there, and then *entry unless that is NULL. */
+/* Looks for NAME by binary search. Returns whether it is there; if so sets *entry, unless ENTRY is
+ * NULL. */
 bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *name,
                             struct attn_tensor_entry *entry);
 
-/* The files: 1 or more; the path and the size in bytes of number SHARD. */
+/* Return the number of files, which is 1 or more; the path of file SHARD; and its size in bytes. */
 int attn_tensor_files_n_shard(const struct attn_tensor_files *files);
 const char *attn_tensor_files_path(const struct attn_tensor_files *files, int shard);
 size_t attn_tensor_files_size(const struct attn_tensor_files *files, int shard);
 
-/* Copies the SIZE bytes at DATA, which lie in one of its files, without touching a page of a map.
- * False where that cannot be done; COPY then holds anything. */
+/* Copies the SIZE bytes at DATA, which are in one of the files, by reading the file instead of the
+ * mapped memory. False if that is not possible; COPY is then undefined. */
 bool attn_tensor_files_read_again(const struct attn_tensor_files *files, const void *data,
                                   size_t size, void *copy);
 
-/* Whether ADDRESS lies in one of its maps (for a SIGBUS handler; async-signal-safe). */
+/* Whether ADDRESS is in a mapped file. For a handler of SIGBUS: async-signal-safe. */
 bool attn_tensor_files_owns_address(const struct attn_tensor_files *files, const void *address);
 
 #endif

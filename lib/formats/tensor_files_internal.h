@@ -6,12 +6,12 @@
 #include "formats/safetensors.h"
 #include "formats/tensor_files.h"
 
-/* A tensor in a directory: small, because a header of 100 MB can list two million. NAME and SHAPE
- * point into the text of its file. */
+/* A tensor in a directory. It is small, because a header of 100 MB can list two million tensors.
+ * `name` and `shape` point into the text of its file. */
 struct attn_tensor_record {
-    const char *name;  /* terminated */
-    const char *shape; /* as text, "[2, 3]"; NULL until the tensor was found */
-    size_t offset;     /* offset of the data in the file */
+    const char *name;  /* ended by NUL */
+    const char *shape; /* as text, such as "[2, 3]"; NULL until the tensor was found in its shard */
+    size_t offset;     /* byte offset of the data in the file */
     size_t n_byte, name_size;
     int shard;
     unsigned char dtype, rank;
@@ -26,30 +26,30 @@ struct attn_tensor_file {
 struct attn_tensor_files {
     struct attn_tensor_file *shards; /* [n_shard]; owns */
     int n_shard;
-    struct attn_tensor_record *records; /* [count], by name; owns */
+    struct attn_tensor_record *records; /* [count], sorted by name; owns */
     size_t count;
 };
 
-/* An empty directory with room for N_SHARD files; NULL on failure, with err set. */
+/* Creates an empty directory with room for N_SHARD files. NULL on failure, with ERR set. */
 struct attn_tensor_files *attn_tensor_files_create(int n_shard, struct attn_error *err);
 
-/* The record of NAME, or NULL. */
+/* Returns the record of the tensor NAME; NULL: there is none. */
 struct attn_tensor_record *attn_tensor_files_record(const struct attn_tensor_files *files,
                                                     const char *name, size_t size);
 
-/* Order by name: bytes as memcmp. For qsort over records. */
+/* Compares the names of two records by bytes as memcmp does, for qsort. */
 int attn_tensor_compare_names(const void *a, const void *b);
 
 /* --- One .safetensors file that is already open ----------------------------------------------- */
 
-/* Checks the header of FILE and that its tensors tile the data. *text is a copy of it and *records
- * [*count], sorted by name, point into it: checked values stay valid when the file is overwritten.
- * Both belong to the caller (attn_free). */
+/* Checks the header of FILE, and that its tensors cover the data without gaps or overlaps. *text
+ * becomes a copy of the header, and *records [*count], sorted by name, point into it; so they stay
+ * valid when the file is overwritten. The caller frees both with attn_free. */
 enum attn_status attn_safetensors_read_header(const struct attn_file *file, char **text,
                                               struct attn_tensor_record **records, size_t *count,
                                               struct attn_error *err);
 
-/* A directory of FILE alone, which it takes over (closes it on failure too). */
+/* Creates a directory of FILE alone. Takes FILE over, and closes it also on failure. */
 enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
                                        struct attn_error *err);
 
