@@ -27,7 +27,7 @@
 
 static_assert((int)ATTN_FOUND_PATH_SIZE == (int)ATTN_PATH_SIZE, "a folder's paths fit");
 
-/* --- One -------------------------------------------------------------------------------------- */
+/* --- Finding one model ------------------------------------------------------------------------ */
 
 /* Whether NAME can be the name of a directory in a folder. */
 static bool is_bare(const char *name)
@@ -48,9 +48,9 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
-/* Makes the GGUF file found->file the only part of the model of FOUND. Refuses all but regular
- * files: opening others might wait. */
-static enum attn_status take_regular(struct attn_catalog_found *found, struct attn_error *err)
+/* Makes found->file, a GGUF file, the only part of the model of FOUND. Refuses files that are not
+ * regular, because opening them might wait. */
+static enum attn_status use_regular_file(struct attn_catalog_found *found, struct attn_error *err)
 {
     struct attn_file file = {0};
     const enum attn_status status = attn_file_open_regular(found->file, ATTN_MAP, &file, err);
@@ -74,7 +74,7 @@ static bool has_safetensors(const char *directory)
            attn_source_has_part(&source, "model.safetensors.index.json");
 }
 
-/* For a repository with many files, the command fetches only the files of the model. */
+/* Restricts the command that downloads a repository with many files to the files of this model. */
 static void narrow_fetch(struct attn_catalog_found *found)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -88,7 +88,8 @@ static void narrow_fetch(struct attn_catalog_found *found)
         snprintf(found->fetch + used, sizeof found->fetch - used, " --include '*%s*'", stem);
 }
 
-/* Resolves a directory that was found: the directory itself if it has safetensors or no GGUF. */
+/* Chooses the model in FOLDER, a directory that was found: the directory itself if it has
+ * safetensors or no GGUF file, else a GGUF file, which TAG may name. */
 static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *tag, bool has_tags,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
@@ -105,12 +106,12 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
     ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
                       : attn_gguf_folder_only(folder, found->file, err));
     narrow_fetch(found);
-    return take_regular(found, err);
+    return use_regular_file(found, err);
 }
 
-/* The model of the directory in FOUND, which messages call NAME. */
-static enum attn_status take_directory(struct attn_catalog_found *found, const char *name,
-                                       const char *tag, bool has_tags, struct attn_error *err)
+/* Chooses the model in the directory of FOUND. NAME is what messages call it. */
+static enum attn_status use_directory(struct attn_catalog_found *found, const char *name,
+                                      const char *tag, bool has_tags, struct attn_error *err)
 {
     struct attn_gguf_folder folder = {.path = found->source.directory, .name = name};
     const enum attn_status status = choose_in(&folder, tag, has_tags, found, err);
@@ -126,7 +127,7 @@ static bool has_ending(const char *path, const char *ending)
     return size > n && strcmp(path + size - n, ending) == 0;
 }
 
-/* Whether PATH is a file that is GGUF by its first bytes or by its name. */
+/* Whether PATH is a GGUF file, by its first bytes or by its name. */
 static bool is_gguf_file(const char *path)
 {
     struct attn_file file = {0};
@@ -152,10 +153,10 @@ static enum attn_status find_in_hub(const struct attn_catalog *catalog,
     found->source.directory = found->directory;
     attn_hub_fetch(name, found->fetch, sizeof found->fetch);
     found->source.fetch = found->fetch;
-    return take_directory(found, name->repository, name->tag, true, err);
+    return use_directory(found, name->repository, name->tag, true, err);
 }
 
-/* NAME is without its prefix. */
+/* Finds NAME, without its prefix, in the folder of LM Studio. */
 static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, const char *name,
                                           struct attn_catalog_found *found, struct attn_error *err)
 {
@@ -179,7 +180,7 @@ static enum attn_status find_in_lm_studio(const struct attn_catalog *catalog, co
                               read.repository, attn_quote_string(catalog->lm_studio).text);
     found->source.directory = found->directory;
     snprintf(repository, sizeof repository, LM_STUDIO_PREFIX "%s", read.repository);
-    return take_directory(found, repository, read.tag, true, err);
+    return use_directory(found, repository, read.tag, true, err);
 }
 
 static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const char *name,
@@ -198,12 +199,13 @@ static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const
     ATTN_TRY(attn_ollama_find(&stores, &read, found->file, err));
     attn_ollama_fetch(&read, found->fetch, sizeof found->fetch);
     found->source.fetch = found->fetch;
-    return take_regular(found, err);
+    return use_regular_file(found, err);
 }
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* "'NAME' is neither a directory, nor in 'models', nor built in, nor in the ... cache 'hub'". */
+/* The message is such as "'NAME' is neither a directory, nor in 'models', nor built in, nor in the
+ * ... cache 'hub'". */
 static enum attn_status report_searched(const struct attn_catalog *catalog, const char *name,
                                         const struct attn_hub_name *hub, struct attn_error *err)
 {
@@ -252,7 +254,8 @@ static enum attn_status report_file(const char *path, mode_t mode, struct attn_e
     return ATTN_INVALID;
 }
 
-/* As attn_catalog_find, but for paths: a model that comes with the program or is in the cache. */
+/* As attn_catalog_find, for a NAME without a prefix that is no path: a model in a folder, a
+ * built-in one, or one in the cache. */
 static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
@@ -262,7 +265,7 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
 
     if (is_bare(name) && find_in_folders(catalog, name, found)) {
         found->source.directory = found->directory;
-        return take_directory(found, found->directory, NULL, false, err);
+        return use_directory(found, found->directory, NULL, false, err);
     }
     if (attn_builtin_find(name, &found->source)) {
         found->origin = ATTN_ORIGIN_BUILTIN;
@@ -283,7 +286,7 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
     return is_name ? report_searched(catalog, name, &hub, err) : report_no_name(name, err);
 }
 
-/* As attn_catalog_find, but for paths. */
+/* As attn_catalog_find, for a NAME that is no path. */
 static enum attn_status find_name(const struct attn_catalog *catalog, const char *name,
                                   struct attn_catalog_found *found, struct attn_error *err)
 {
@@ -307,7 +310,7 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     if (attn_path_is_folder(name)) {
         *found = (struct attn_catalog_found){.source = {.name = name, .directory = name}};
-        return take_directory(found, name, NULL, false, err);
+        return use_directory(found, name, NULL, false, err);
     }
     if (!is_gguf_file(name))
         return find_name(&catalog, name, found, err);
@@ -315,12 +318,12 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     if (strlen(name) >= sizeof found->file)
         return attn_error_errno(err, "open", name, ENAMETOOLONG);
     memcpy(found->file, name, strlen(name) + 1);
-    return take_regular(found, err);
+    return use_regular_file(found, err);
 }
 
-/* --- Others of its name ----------------------------------------------------------------------- */
+/* --- Other models of the same name ------------------------------------------------------------ */
 
-/* Whether DIRECTORY has a model, and is not the directory of FOUND. */
+/* Whether DIRECTORY has a model and is another directory than that of FOUND. */
 static bool is_other(const struct attn_catalog_found *found, const char *directory)
 {
     const char *taken = found->directory[0] != '\0' ? found->directory : found->source.directory;
@@ -354,7 +357,7 @@ void attn_catalog_visit_others(const struct attn_catalog *catalog,
         visit(user, &other);
 }
 
-/* --- All -------------------------------------------------------------------------------------- */
+/* --- Listing all models ----------------------------------------------------------------------- */
 
 struct catalog_visit {
     const struct attn_catalog *catalog;
@@ -362,7 +365,8 @@ struct catalog_visit {
     void *user;
 };
 
-/* Whether NAME was reported as a built-in model, or in one of the first N_FOLDER folders. */
+/* Whether NAME was already reported, as a built-in model or in one of the first N_FOLDER folders.
+ */
 static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;
@@ -373,7 +377,7 @@ static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, co
            (is_bare(name) && find_in_folders(&before, name, &found));
 }
 
-/* Whether DIRECTORY has a model. Only memory can run out. */
+/* Sets *is_model if DIRECTORY has a model. Fails only for lack of memory. */
 static enum attn_status look_for_model(const char *directory, bool *is_model,
                                        struct attn_error *err)
 {
@@ -409,8 +413,8 @@ static enum attn_status visit_folder(const struct catalog_visit *visit, size_t i
     return status;
 }
 
-/* Reports the models in DIRECTORY under NAME: each GGUF file with its tag. IS_SURE: NAME is a
- * model's name, whatever the directory has. */
+/* Reports the models in DIRECTORY: NAME, and each GGUF file as NAME with its tag. IS_SURE: NAME is
+ * a model whatever the directory has. */
 static enum attn_status visit_tags(const struct catalog_visit *visit, const char *directory,
                                    const char *name, bool is_sure, struct attn_error *err)
 {
@@ -430,7 +434,7 @@ static enum attn_status visit_tags(const struct catalog_visit *visit, const char
     return status;
 }
 
-/* An attn_hub_fn. */
+/* An attn_hub_fn: reports a model of the cache unless it was reported before. */
 static enum attn_status visit_cached(void *user, const char *name, struct attn_error *err)
 {
     const struct catalog_visit *visit = user;
@@ -445,7 +449,7 @@ static enum attn_status visit_cached(void *user, const char *name, struct attn_e
     return visit->report(visit->user, name, err);
 }
 
-/* An attn_ollama_fn. */
+/* An attn_ollama_fn: reports a model of Ollama. */
 static enum attn_status visit_stored(void *user, const char *name, struct attn_error *err)
 {
     const struct catalog_visit *visit = user;
@@ -495,22 +499,23 @@ enum attn_status attn_catalog_visit(const struct attn_catalog *given, attn_catal
                              visit_stored, &visit, err);
 }
 
-/* --- As a table ------------------------------------------------------------------------------- */
+/* --- The list as a table ---------------------------------------------------------------------- */
 
 enum { WORDS_SIZE = 80, FAMILY_SIZE = WORDS_SIZE };
 
-/* Facts about one model. */
+/* What the table says about one model. */
 struct model_row {
     struct attn_catalog_found found;
     struct attn_error failure;
-    char family[FAMILY_SIZE]; /* empty: missing in its config */
-    char problem[WORDS_SIZE]; /* empty: none */
+    char family[FAMILY_SIZE]; /* its model_type; empty: its config has none */
+    char problem[WORDS_SIZE]; /* why it cannot be opened; empty: it can */
     uint64_t n_parameter;
-    double bits;     /* per weight */
-    uint64_t n_byte; /* size of the files of weights; 0: unknown */
+    double bits;     /* bits for each weight */
+    uint64_t n_byte; /* bytes of its files of weights; 0: unknown */
 };
 
-/* Reads the model_type of a config, which may be an unsupported family. Only memory can run out. */
+/* Reads the model_type of the config, which may name a family that is not supported. Fails only for
+ * lack of memory. */
 static enum attn_status read_family(struct model_row *row)
 {
     static const char *const none[] = {NULL};
@@ -527,8 +532,8 @@ static enum attn_status read_family(struct model_row *row)
     return status == ATTN_NO_MEMORY ? status : ATTN_OK;
 }
 
-/* Copies the last part of the first path or name in 'quotes' of MESSAGE, its subject. */
-static void take_subject(const char *message, char words[WORDS_SIZE])
+/* Copies to WORDS the first path or name that MESSAGE has in 'quotes', without its folders. */
+static void copy_subject(const char *message, char words[WORDS_SIZE])
 {
     const char *begin = strchr(message, '\'');
     const char *end = begin ? strchr(begin + 1, '\'') : NULL;
@@ -542,9 +547,9 @@ static void take_subject(const char *message, char words[WORDS_SIZE])
     snprintf(words, WORDS_SIZE, "%.*s", (int)(end - begin), begin);
 }
 
-/* The fault of a GGUF file or of a link to it, without its name: "it is short of 664 of its 9664
- * bytes", or only the name of an unsupported architecture. */
-static void take_failure(struct model_row *row, char words[WORDS_SIZE])
+/* Copies to WORDS why a GGUF file, or a link to it, cannot be opened, without its name: "it is
+ * short of 664 of its 9664 bytes". For an unsupported architecture only its name. */
+static void copy_failure(struct model_row *row, char words[WORDS_SIZE])
 {
     static const char architecture[] = "'general.architecture' in ", cannot[] = "cannot open '";
     const char *message = row->failure.message, *value = strstr(message, "' is '");
@@ -552,8 +557,8 @@ static void take_failure(struct model_row *row, char words[WORDS_SIZE])
     const char *reason = strrchr(message, ':'), *expected = strstr(message, ", expected");
 
     if (strncmp(message, architecture, strlen(architecture)) == 0 && value) {
-        take_subject(value + strlen("' is "), row->family);
-        take_subject(value + strlen("' is "), words);
+        copy_subject(value + strlen("' is "), row->family);
+        copy_subject(value + strlen("' is "), words);
     } else if (strncmp(message, cannot, strlen(cannot)) == 0 && reason && reason[1] == ' ') {
         snprintf(words, WORDS_SIZE, "%.*s", WORDS_SIZE - 1, reason + 2);
     } else if (end && memchr(message, '/', (size_t)(end - message))) {
@@ -561,18 +566,18 @@ static void take_failure(struct model_row *row, char words[WORDS_SIZE])
 
         snprintf(words, WORDS_SIZE, "it%.*s", (int)size - 1, end + 1);
     } else {
-        take_subject(message, words);
+        copy_subject(message, words);
     }
 }
 
-/* Why the model of ROW cannot be opened, in a few words. */
+/* Sets row->problem to a few words that say why the model cannot be opened. */
 static void find_problem(struct model_row *row)
 {
     const struct attn_source *source = &row->found.source;
     char words[WORDS_SIZE], foreign[ATTN_FOREIGN_NAME_SIZE];
 
     if (row->found.file[0] != '\0' || row->found.origin > ATTN_ORIGIN_CACHED)
-        take_failure(row, words);
+        copy_failure(row, words);
     else if (!source->directory)
         snprintf(words, sizeof words, "not downloaded");
     else if (row->family[0] != '\0' && !attn_family_find(row->family))
@@ -582,11 +587,11 @@ static void find_problem(struct model_row *row)
         snprintf(words, sizeof words, "%.60s",
                  attn_foreign_find(source, foreign) ? foreign : "no weights");
     else
-        take_subject(row->failure.message, words);
+        copy_subject(row->failure.message, words);
     snprintf(row->problem, sizeof row->problem, "cannot read: %.64s", words);
 }
 
-/* The bits of a weight in FILES, and how large they are. */
+/* Sets the number of bits for each weight in FILES, and their number of bytes. */
 static void measure(const struct attn_tensor_files *files, struct model_row *row)
 {
     double n_value = 0, n_byte = 0;
@@ -634,8 +639,8 @@ static struct attn_cell text_cell(const char *text)
     return text && text[0] != '\0' ? attn_cell_text(text, strlen(text)) : attn_cell_missing();
 }
 
-/* A description of model NAME of at most 33 characters, which fit the table on a terminal; NULL
- * unless it comes with the program. */
+/* Returns a description of the model NAME, at most 33 characters so that the table fits a terminal;
+ * NULL unless NAME comes with the program. */
 static const char *find_about(const char *name)
 {
     static const char *const about[][2] = {
@@ -664,7 +669,7 @@ struct model_list {
     struct attn_table *table;
 };
 
-/* An attn_catalog_fn. */
+/* An attn_catalog_fn: adds a row for the model NAME. */
 static enum attn_status add_row(void *user, const char *name, struct attn_error *err)
 {
     static const char *const origins[] = {

@@ -20,27 +20,26 @@
 
 #include <stddef.h>
 
-/* Where models are. All borrowed. */
+/* The places where models are. All borrowed. */
 struct attn_catalog {
-    size_t size;                /* of this struct */
-    const char *const *folders; /* [n_folder], each holds directories of models; one that is
-                                   missing is passed over */
+    size_t size;                /* size of this struct */
+    const char *const *folders; /* [n_folder]; missing ones are ignored */
     size_t n_folder;
     const char *hub;           /* the cache of huggingface_hub; NULL: none */
-    const char *const *ollama; /* [n_ollama], stores of Ollama; the first that has a model counts */
+    const char *const *ollama; /* [n_ollama] stores of Ollama */
     size_t n_ollama;
-    const char *lm_studio; /* the models of LM Studio; NULL: none */
+    const char *lm_studio; /* the folder of LM Studio's models; NULL: none */
 };
 
 #define ATTN_CATALOG_DEFAULT ((struct attn_catalog){.size = sizeof(struct attn_catalog)})
 
-/* X(ID, name). Where a model was found. */
+/* X(ID, number, name): how a model was found. */
 #define ATTN_ORIGIN_MAP(X)                                                                         \
-    X(DIRECTORY, 0, "directory") /* the path of a directory was given */                           \
+    X(DIRECTORY, 0, "directory") /* the user gave the path of a directory */                       \
     X(BUILTIN, 1, "built-in")    /* it is part of the library */                                   \
     X(SHIPPED, 2, "shipped")     /* in one of the folders */                                       \
-    X(CACHED, 3, "cached")       /* in the cache */                                                \
-    X(FILE, 4, "file")           /* the path of a GGUF file was given */                           \
+    X(CACHED, 3, "cached")       /* in the cache of huggingface_hub */                             \
+    X(FILE, 4, "file")           /* the user gave the path of a GGUF file */                       \
     X(OLLAMA, 5, "ollama")       /* in a store of Ollama */                                        \
     X(LM_STUDIO, 6, "lmstudio")  /* in the folder of LM Studio */
 
@@ -52,41 +51,43 @@ enum attn_origin {
 
 enum { ATTN_FOUND_PATH_SIZE = 4096, ATTN_FOUND_FETCH_SIZE = 512 };
 
-/* Where a model is. It stays in its place while the source is used. */
+/* Where a model is. It must not move while its source is used. */
 struct attn_catalog_found {
-    struct attn_source source; /* borrows from here and from the given name */
+    struct attn_source source; /* borrows from this struct and from the given name */
     enum attn_origin origin;
-    char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; the last part of a
-                                             snapshot is the hash of its commit */
-    char fetch[ATTN_FOUND_FETCH_SIZE];    /* the command that completes a cached model */
-    char file[ATTN_FOUND_PATH_SIZE];      /* the GGUF file, or its first shard; else empty */
-    struct attn_override part;            /* that file as the source has it */
+    char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; for a cached one its last
+                                             part is the hash of the commit */
+    char fetch[ATTN_FOUND_FETCH_SIZE];    /* the command that downloads what a cached model lacks */
+    char file[ATTN_FOUND_PATH_SIZE]; /* path of the GGUF file, or of its first shard; else empty */
+    struct attn_override part;       /* this file as a part of the source */
 };
 
-/* Resolves NAME, in this order: the path of a directory (a model as Hugging Face lays it out, or
- * one GGUF model); the path of a GGUF file with any name; "ollama:" with
+/* Finds the model NAME, which may be, in this order: the path of a directory (with a model as
+ * Hugging Face lays it out, or one GGUF model); the path of a GGUF file of any name; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
  * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, optionally with @REVISION (a
  * branch, a tag, or the first digits of a commit's hash) and :TAG, a part of the name of a GGUF
  * file. CATALOG may be NULL: no folders and no cache. ATTN_INVALID, with the places that were
- * searched, if there is no such model; *found is valid only after success. */
+ * searched, if there is no such model. *found is set only on success. */
 ATTN_API enum attn_status attn_catalog_find(const struct attn_catalog *catalog, const char *name,
                                             struct attn_catalog_found *found,
                                             struct attn_error *err);
 
-/* Receives a NAME, which is not a path. A failure ends the visit. */
+/* Called with a NAME that is not a path. A failure ends the visit. */
 typedef enum attn_status (*attn_catalog_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits each name once: built-in, folders, cache, LM Studio, Ollama. Opens no file of a model. */
+/* Calls VISIT once for each name: built-in models, then those in the folders, in the cache, of LM
+ * Studio and of Ollama. Opens no file of a model. */
 ATTN_API enum attn_status attn_catalog_visit(const struct attn_catalog *catalog,
                                              attn_catalog_fn visit, void *user,
                                              struct attn_error *err);
 
-/* Lists all models in a table: name, origin, family (the model_type of its config), parameters,
- * about (a description, if it comes with the program), problem (in a few words, "cannot read:
- * mamba"; missing if it can be run), directory, message (the failure of opening it), bits per
- * weight, bytes of its files of weights, file (of a GGUF model). Reads configs and the headers of
- * weight files. Fails only for lack of memory; the caller frees *table. */
+/* Lists all models in a table with these columns: name, origin, family (the model_type of the
+ * config), parameters, about (a description, if the model comes with the program), problem (in a
+ * few words, such as "cannot read: mamba"; missing if it can be run), directory, message (the error
+ * of opening it), bits for each weight, bytes of the weight files, file (of a GGUF model). Reads
+ * configs and the headers of weight files. Fails only for lack of memory. The caller frees *table.
+ */
 ATTN_API enum attn_status attn_catalog_list(const struct attn_catalog *catalog,
                                             struct attn_table **table, struct attn_error *err);
 

@@ -1,14 +1,15 @@
-/* catalog_internal.h - what catalog.h declares for the library alone. */
+/* catalog_internal.h - declarations of the catalog that only the library uses. */
 #ifndef ATTN_CATALOG_CATALOG_INTERNAL_H
 #define ATTN_CATALOG_CATALOG_INTERNAL_H
 
 #include "catalog/catalog.h"
 
-/* Told of another place that has the name of a model. */
+/* Called with OTHER, another model that has the same name. */
 typedef void (*attn_catalog_other_fn)(void *user, const struct attn_catalog_found *other);
 
-/* Visits the other directories and the built-in model that have the name of FOUND too, which
- * attn_catalog_find would find if FOUND were not there. CATALOG is that which it was found in. */
+/* Calls VISIT for each other directory and built-in model with the name of FOUND, which
+ * attn_catalog_find would return if FOUND did not exist. CATALOG is the one in which FOUND was
+ * found. */
 void attn_catalog_visit_others(const struct attn_catalog *catalog,
                                const struct attn_catalog_found *found, attn_catalog_other_fn visit,
                                void *user);

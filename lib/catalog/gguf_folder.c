@@ -13,11 +13,12 @@
 
 #define EXTENSION ".gguf"
 
-enum { SPLIT_SIZE = 15 }; /* "-00001-of-00003" */
+enum { SPLIT_SIZE = 15 }; /* length of "-00001-of-00003" */
 
 /* --- Names of files ----------------------------------------------------------------------------*/
 
-/* The number of a file of shards in the first SIZE bytes of FILE; 0: it is no shard. */
+/* Returns the number of the shard whose file name is the first SIZE bytes of FILE; 0: it is no
+ * shard. */
 static unsigned shard_number(const char *file, size_t size)
 {
     unsigned no = 0, count = 0;
@@ -30,7 +31,7 @@ static unsigned shard_number(const char *file, size_t size)
     return no;
 }
 
-/* The length of FILE without its extension and the number of a shard. */
+/* Returns the length of FILE without its extension and without the number of a shard. */
 static size_t stem_size(const char *file)
 {
     const size_t size = strlen(file) - strlen(EXTENSION);
@@ -52,7 +53,7 @@ void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE])
     snprintf(stem, ATTN_GGUF_TAG_SIZE, "%.*s", (int)stem_size(name), name);
 }
 
-/* Whether FILE can be a model, or the first of its shards. */
+/* Whether FILE can be a whole model or the first shard of one. */
 static bool is_model(const char *file)
 {
     static const char *const others[] = {"mmproj",  "imatrix", "mtp-",
@@ -96,23 +97,24 @@ bool attn_gguf_is_tag(const char *text)
     return size > 0 && size < ATTN_GGUF_TAG_SIZE && !strpbrk(text, ":@");
 }
 
-/* Whether a tag can begin at AT, which lies in FILE. */
+/* Whether a tag can begin at AT in FILE. */
 static bool can_begin(const char *file, const char *at)
 {
     return at == file || strchr("-._/", at[-1]);
 }
 
-/* Unsloth's variant of a type, which comes after the type alone. */
+/* How Unsloth marks its variant of a type; the mark comes before the type: "UD-Q4_K_XL". A plain
+ * type is preferred. */
 static const char dynamic[] = "UD-";
 enum { DYNAMIC_SIZE = sizeof dynamic - 1 };
 
-/* Whether the text AT a place in FILE is a suffix of that variant. */
+/* Whether the mark of that variant ends at AT in FILE. */
 static bool is_dynamic(const char *file, const char *at)
 {
     return at - file >= DYNAMIC_SIZE && strncasecmp(at - DYNAMIC_SIZE, dynamic, DYNAMIC_SIZE) == 0;
 }
 
-/* Where TAG stands in FILE, or NULL. */
+/* Returns where TAG is in FILE; NULL: it is not there. */
 static const char *find_tag(const char *file, const char *tag)
 {
     const size_t size = strlen(tag);
@@ -138,8 +140,9 @@ static bool is_name_of(const char *file, const char *tag)
            (size == size_of_tag || file[size - size_of_tag - 1] == '/');
 }
 
-/* How many files TAG means, and one of them in *CHOSEN. Of several a whole name is that file alone,
- * or else the one that is not dynamic. */
+/* Counts the files that TAG can mean, and stores the index of one in *chosen. If there are several,
+ * but only one has TAG as its whole name, this one alone counts; else, if only one is not a variant
+ * of Unsloth, that one. */
 static size_t count_tagged(const struct attn_gguf_folder *folder, const char *tag, size_t *chosen)
 {
     size_t n = 0, n_plain = 0, n_name = 0, plain = 0, named = 0;
@@ -167,7 +170,7 @@ static size_t count_tagged(const struct attn_gguf_folder *folder, const char *ta
     return n > 0 ? 1 : 0;
 }
 
-/* Whether TEXT begins as the name of a type of weights does: "Q4_K_M", "iq3_xxs", "BF16". */
+/* Whether TEXT begins like a type of weights: "Q4_K_M", "iq3_xxs", "BF16". */
 static bool begins_type(const char *text)
 {
     static const char *const kinds[] = {"F16",  "F32",  "F64",  "BF16", "FP16",
@@ -181,7 +184,7 @@ static bool begins_type(const char *text)
            isdigit((unsigned char)text[letters + 1]);
 }
 
-/* Where the last type in FILE begins, and its SIZE; NULL: it names none. */
+/* Returns where the last type in FILE begins, and its length in *size; NULL: there is none. */
 static const char *find_type(const char *file, size_t *size)
 {
     const char *found = NULL;
@@ -196,7 +199,8 @@ static const char *find_type(const char *file, size_t *size)
     return found;
 }
 
-/* Writes SIZE bytes at TEXT into TAG; returns whether they select file I alone. */
+/* Writes the SIZE bytes of TEXT as a tag to TAG. Returns whether this tag means file I and no
+ * other. */
 static bool try_tag(const struct attn_gguf_folder *folder, size_t i, const char *text, size_t size,
                     char tag[ATTN_GGUF_TAG_SIZE])
 {
@@ -221,9 +225,10 @@ void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
         try_tag(folder, i, file, stem_size(file), tag);
 }
 
-/* --- The one that is meant ---------------------------------------------------------------------*/
+/* --- Choosing a file -------------------------------------------------------------------------- */
 
-/* Whether the file PATH holds weights that are not a model, such as a vision projector. */
+/* Whether the file PATH holds weights that are no model by themselves, such as a vision projector.
+ */
 static bool is_companion(const char *path)
 {
     struct attn_file file = {0};
@@ -240,7 +245,7 @@ static bool is_companion(const char *path)
     return is_clip;
 }
 
-/* Counts the files of FOLDER that are models, and puts one of them in *CHOSEN. */
+/* Counts the files of FOLDER that are models, and stores the index of one in *chosen. */
 static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen)
 {
     char path[ATTN_PATH_SIZE];
@@ -254,7 +259,7 @@ static size_t count_models(const struct attn_gguf_folder *folder, size_t *chosen
     return n;
 }
 
-/* Writes the tags of all files into TEXT, or their names, as "'Q4_K_M', 'Q8_0'". */
+/* Writes the tags of all files, or their names, to TEXT, such as "'Q4_K_M', 'Q8_0'". */
 static const char *list_files(const struct attn_gguf_folder *folder, bool has_tags,
                               char text[ATTN_QUOTE_SIZE])
 {
@@ -281,7 +286,7 @@ static enum attn_status write_path(const struct attn_gguf_folder *folder, size_t
                           attn_quote_string(folder->name).text);
 }
 
-/* N files are meant by TAG (NULL: by none), and not one. */
+/* Reports that TAG means N files, where N is not 1. TAG NULL: none was given. */
 static enum attn_status report_tags(const struct attn_gguf_folder *folder, const char *tag,
                                     size_t n, struct attn_error *err)
 {

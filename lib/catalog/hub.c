@@ -14,8 +14,8 @@
 #define MAIN "main"
 
 enum {
-    HASH_SIZE = 65,  /* 40 hexadecimal digits of a commit, or 64, and the end */
-    PREFIX_LEAST = 4 /* digits that stand for a hash, as for git */
+    HASH_SIZE = 65,  /* size of the text of a commit's hash: 40 or 64 hexadecimal digits and NUL */
+    PREFIX_LEAST = 4 /* least number of digits that may stand for a hash, as in git */
 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
@@ -23,7 +23,7 @@ static const char digits[] = "0123456789abcdef";
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* An owner or a name, by the rules of the hub. */
+/* Whether TEXT [size] is an owner or a name by the rules of the hub. */
 static bool is_part(const char *text, size_t size)
 {
     static const char *const refused[] = {"..", "--"};
@@ -37,7 +37,8 @@ static bool is_part(const char *text, size_t size)
     return true;
 }
 
-/* A branch, a tag or a commit: parts between slashes that do not begin with a dot. */
+/* Whether TEXT [size] can be a branch, a tag or a commit: parts between slashes that do not begin
+ * with a dot. */
 static bool is_revision(const char *text, size_t size)
 {
     const char *end = text + size;
@@ -77,7 +78,8 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name)
     return true;
 }
 
-/* Writes the folder of the repository of NAME, and in it INNER, into PATH. */
+/* Writes to PATH the path INNER in the folder of the repository of NAME. Returns whether it fits.
+ */
 static bool locate(const char *hub, const struct attn_hub_name *name, const char *inner,
                    char path[ATTN_PATH_SIZE])
 {
@@ -112,8 +114,8 @@ static bool is_hash(const char *text, size_t size)
     return size > 0 && size < HASH_SIZE && strspn(text, digits) >= size;
 }
 
-/* Reads the hash in FOLDER/REF, which is empty if there is no such file or it holds anything else,
- * since a hash names a folder. Only memory can run out. */
+/* Reads the hash in the file FOLDER/REF. It is empty if there is no such file or the file holds no
+ * hash; other text must not become the name of a folder. Fails only for lack of memory. */
 static enum attn_status read_ref(const char *folder, const char *ref, char hash[HASH_SIZE],
                                  struct attn_error *err)
 {
@@ -131,7 +133,7 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
     if (file.size < sizeof text)
         memcpy(text, file.data, file.size);
     attn_file_release(&file);
-    size = strcspn(text, " \r\n"); /* some editors end a line */
+    size = strcspn(text, " \r\n"); /* some editors add a line end */
     if (is_hash(text, size)) {
         memcpy(hash, text, size);
         hash[size] = '\0';
@@ -141,11 +143,11 @@ static enum attn_status read_ref(const char *folder, const char *ref, char hash[
 
 /* --- Snapshots ------------------------------------------------------------------------------- */
 
-/* The cached parts of one repository. */
+/* The refs and the snapshots of one repository in the cache. */
 struct repository {
     const struct attn_hub_name *name;
     char ref_folder[ATTN_PATH_SIZE], snapshot_folder[ATTN_PATH_SIZE];
-    struct attn_path_names refs, snapshots; /* their contents */
+    struct attn_path_names refs, snapshots; /* the names in ref_folder and in snapshot_folder */
 };
 
 static enum attn_status open_repository(const char *hub, const struct attn_hub_name *name,
@@ -165,7 +167,7 @@ static void close_repository(struct repository *repository)
     attn_path_names_release(&repository->snapshots);
 }
 
-/* The snapshot whose hash begins with the revision, into HASH. */
+/* Finds the snapshot whose hash begins with the revision, and writes the hash to HASH. */
 static enum attn_status find_hash(const struct repository *repository, char hash[HASH_SIZE],
                                   struct attn_error *err)
 {
@@ -180,7 +182,8 @@ static enum attn_status find_hash(const struct repository *repository, char hash
 
         if (strncmp(name, revision, size) != 0 || !is_hash(name, strlen(name)))
             continue;
-        if (n > 0 && strlen(hash) > size) /* the whole hash, which comes first, is one */
+        /* The revision may be a whole hash: it comes first and is unique. */
+        if (n > 0 && strlen(hash) > size)
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' of '%s' begins several commits, as '%s' and '%s'", revision,
                                   repository->name->repository, hash, name);
@@ -195,7 +198,7 @@ static bool is_later(struct timespec a, struct timespec b)
     return a.tv_sec > b.tv_sec || (a.tv_sec == b.tv_sec && a.tv_nsec > b.tv_nsec);
 }
 
-/* The snapshot that was changed last, into HASH. */
+/* Writes the hash of the snapshot that was changed last to HASH. */
 static void find_newest(const struct repository *repository, char hash[HASH_SIZE])
 {
     struct timespec newest = {0};
@@ -214,9 +217,9 @@ static void find_newest(const struct repository *repository, char hash[HASH_SIZE
     }
 }
 
-/* Resolves the commit into HASH, which stays empty if it is missing. */
-static enum attn_status choose(const struct repository *repository, char hash[HASH_SIZE],
-                               struct attn_error *err)
+/* Writes the hash of the commit that the name means to HASH; it stays empty if there is none. */
+static enum attn_status find_commit(const struct repository *repository, char hash[HASH_SIZE],
+                                    struct attn_error *err)
 {
     const char *revision = repository->name->revision;
 
@@ -230,7 +233,7 @@ static enum attn_status choose(const struct repository *repository, char hash[HA
     return ATTN_OK;
 }
 
-/* Writes the names of all refs into TEXT, as ", only 'main', 'step1000'", shortened if many. */
+/* Writes the names of all refs to TEXT, as ", only 'main', 'step1000'"; long lists are cut. */
 static const char *list_refs(const struct repository *repository, char text[ATTN_QUOTE_SIZE])
 {
     size_t used = 0;
@@ -242,7 +245,7 @@ static const char *list_refs(const struct repository *repository, char text[ATTN
     return text;
 }
 
-/* There is no snapshot that is meant; HASH is empty when there is no ref either. */
+/* Reports that the snapshot with HASH is missing; HASH is empty if there is no ref either. */
 static enum attn_status report_missing(const struct repository *repository, const char *hash,
                                        const char *hub, struct attn_error *err)
 {
@@ -275,7 +278,7 @@ static enum attn_status find_snapshot(const char *hub, const struct attn_hub_nam
     char hash[HASH_SIZE] = "";
 
     ATTN_TRY(open_repository(hub, name, repository, err));
-    ATTN_TRY(choose(repository, hash, err));
+    ATTN_TRY(find_commit(repository, hash, err));
     return hash[0] != '\0' && attn_path_join(repository->snapshot_folder, hash, snapshot) &&
                    attn_path_is_folder(snapshot)
                ? ATTN_OK
@@ -292,14 +295,14 @@ enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name
     return status;
 }
 
-/* --- All of them ----------------------------------------------------------------------------- */
+/* --- Listing all models ----------------------------------------------------------------------- */
 
-/* A visit to the names of one repository. */
+/* The visit of one repository's names. */
 struct hub_visit {
     attn_hub_fn report;
     void *user;
     struct repository repository;
-    char (*hashes)[HASH_SIZE]; /* [n] owns; those that were reported by the name of a ref */
+    char (*hashes)[HASH_SIZE]; /* [n] owns; the hashes that were reported under the name of a ref */
     size_t n;
 };
 
@@ -322,7 +325,7 @@ static enum attn_status report_refs(struct hub_visit *visit, struct attn_error *
 
         ATTN_TRY(read_ref(repository->ref_folder, ref, visit->hashes[visit->n], err));
         if (visit->hashes[visit->n][0] == '\0' || !is_revision(ref, strlen(ref)))
-            continue; /* no ref: a folder of some, or a name that cannot be typed */
+            continue; /* no ref: a folder of refs, or a name that no user can type */
         visit->n++;
         ATTN_TRY(report(visit, strcmp(ref, MAIN) == 0 ? NULL : ref, err));
     }
@@ -340,7 +343,7 @@ static bool is_reported(const struct hub_visit *visit, const char *hash)
 static enum attn_status report_hashes(struct hub_visit *visit, struct attn_error *err)
 {
     const struct repository *repository = &visit->repository;
-    char beginning[13]; /* no other commit has the same */
+    char beginning[13]; /* as good as unique among commits */
 
     if (repository->refs.n == 0) {
         find_newest(repository, visit->hashes[visit->n++]);
@@ -357,7 +360,8 @@ static enum attn_status report_hashes(struct hub_visit *visit, struct attn_error
     return ATTN_OK;
 }
 
-/* The name of the repository in the folder ENTRY of a cache. */
+/* Reads the name of a repository from ENTRY, the name of its folder in the cache. Returns whether
+ * it is one. */
 static bool read_entry(const char *entry, struct attn_hub_name *name)
 {
     char text[ATTN_HUB_NAME_SIZE];
@@ -373,7 +377,7 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
     else
         snprintf(text, sizeof text, "%s", owner);
     is_name = strcspn(text, "@:") == strlen(text) && attn_hub_read_name(text, name);
-    name->tag = NULL; /* it would lie in `text` */
+    name->tag = NULL; /* a tag would point into `text` */
     return is_name;
 }
 

@@ -12,7 +12,8 @@
 
 #define WEIGHTS "model.safetensors"
 
-/* Adds a file; PATH NULL: the bytes of BLOB. One that may be absent is left out then. */
+/* Adds the file NAME of a model. If PATH is NULL, its bytes are in BLOB. If MAY_BE_ABSENT, a file
+ * that does not exist is left out. */
 static enum attn_status add(struct attn_model_parts *parts, const char *name, const char *path,
                             const struct attn_blob *blob, bool may_be_absent,
                             struct attn_error *err)
@@ -35,7 +36,7 @@ static enum attn_status add(struct attn_model_parts *parts, const char *name, co
     return part->name && (!path || part->path) ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Adds the part NAME where there is one. */
+/* Adds the part NAME of SOURCE, if there is one. */
 static enum attn_status add_part(struct attn_model_parts *parts, const struct attn_source *source,
                                  const char *name, struct attn_error *err)
 {
@@ -70,7 +71,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     const bool is_gguf = attn_model_gguf(model) != NULL;
     const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
 
-    /* Beside a GGUF file, only texts that the caller named are read. */
+    /* If the model is a GGUF file, the program reads no other texts than those the caller named. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!is_gguf || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));

@@ -18,21 +18,22 @@
 #define TYPE "application/vnd.ollama."
 
 enum {
-    MOST_MANIFEST = 1 << 20, /* bytes */
-    DIGEST_SIZE = 64,        /* digits */
-    LEVELS = 4,              /* of HOST/NAMESPACE/MODEL/TAG */
+    MOST_MANIFEST = 1 << 20, /* largest size of a manifest in bytes */
+    DIGEST_SIZE = 64,        /* hexadecimal digits of a digest */
+    LEVELS = 4,              /* levels of folders: HOST/NAMESPACE/MODEL/TAG */
     NAME_SIZE = LEVELS * ATTN_OLLAMA_PART_SIZE
 };
 
 static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
 
-/* The newer comes first. */
+/* The folders of manifests in a store, the newer one first. */
 static const char *const trees[] = {"manifests-v2", "manifests"};
 enum { N_TREE = sizeof trees / sizeof *trees, N_LOOK = 2 * N_TREE };
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Copies a part of a name; false if it is invalid, and so might lead elsewhere. */
+/* Copies a part of a name to PART. False if it is invalid, because it might lead out of the store.
+ */
 static bool copy_part(const char *text, size_t size, char part[ATTN_OLLAMA_PART_SIZE])
 {
     if (size == 0 || size >= ATTN_OLLAMA_PART_SIZE || strspn(text, letters) < size ||
@@ -63,7 +64,7 @@ bool attn_ollama_read_name(const char *text, struct attn_ollama_name *name)
            copy_part(parts[n - 1], (size_t)(end - parts[n - 1]), name->model);
 }
 
-/* Writes NAME as a user types it, without defaults. */
+/* Writes NAME to TEXT as a user types it, without the parts that are defaults. */
 static void write_name(const struct attn_ollama_name *name, char *text, size_t size)
 {
     const bool has_host = name->host[0] != '\0';
@@ -83,8 +84,8 @@ void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_
 
 /* --- Stores ----------------------------------------------------------------------------------- */
 
-/* Finds the manifest of NAME and its host in STORE; false if there is none. A dangling link comes
- * last: opening it reports the reason. */
+/* Writes the path of the manifest of NAME, which has a host, in STORE to PATH. False: there is
+ * none. A dangling link is the last choice: opening it then reports why. */
 static bool locate(const char *store, const struct attn_ollama_name *name,
                    char path[ATTN_PATH_SIZE])
 {
@@ -101,7 +102,7 @@ static bool locate(const char *store, const struct attn_ollama_name *name,
     return false;
 }
 
-/* Adds the hosts of STORE that have NAME, which has none. */
+/* Adds to HOSTS all hosts in STORE that have NAME, which itself has no host. */
 static enum attn_status list_hosts(const char *store, const struct attn_ollama_name *name,
                                    struct attn_path_names *hosts, struct attn_error *err)
 {
@@ -123,7 +124,8 @@ static enum attn_status list_hosts(const char *store, const struct attn_ollama_n
     return status;
 }
 
-/* Writes the only host of NAME in STORE into it; it stays empty without one. */
+/* If exactly one host in STORE has NAME, sets the host of NAME to it; without one, it stays empty.
+ */
 static enum attn_status find_host(const char *store, struct attn_ollama_name *name,
                                   struct attn_error *err)
 {
@@ -151,7 +153,7 @@ static enum attn_status find_host(const char *store, struct attn_ollama_name *na
     return status;
 }
 
-/* Orders by the part after the host, then by host. */
+/* Compares two paths of manifests by the part after the host, then by host. */
 static int compare_manifests(const void *a, const void *b)
 {
     const char *x = *(char *const *)a, *y = *(char *const *)b;
@@ -160,7 +162,7 @@ static int compare_manifests(const void *a, const void *b)
     return order != 0 ? order : strcmp(x, y);
 }
 
-/* Adds HOST/NAMESPACE/MODEL/TAG of all manifests of STORE to NAMES, each once. */
+/* Adds HOST/NAMESPACE/MODEL/TAG of each manifest of STORE to NAMES, without duplicates. */
 static enum attn_status list_manifests(const char *store, struct attn_path_names *names,
                                        struct attn_error *err)
 {
@@ -189,7 +191,7 @@ static enum attn_status list_manifests(const char *store, struct attn_path_names
     return status;
 }
 
-/* Reads HOST/NAMESPACE/MODEL/TAG. */
+/* Reads the name HOST/NAMESPACE/MODEL/TAG of a manifest. */
 static bool read_path(const char *path, struct attn_ollama_name *name)
 {
     char text[ATTN_PATH_SIZE];
@@ -199,7 +201,7 @@ static bool read_path(const char *path, struct attn_ollama_name *name)
     return attn_ollama_read_name(text, name);
 }
 
-/* Writes ", only with tags '1b', '4b'" into TEXT: those that there are of NAME's model. */
+/* Writes the tags that exist of the model of NAME to TEXT, as ", only with tags '1b', '4b'". */
 static enum attn_status list_tags(const struct attn_ollama_stores *stores,
                                   const struct attn_ollama_name *name, char text[ATTN_QUOTE_SIZE],
                                   struct attn_error *err)
@@ -253,7 +255,7 @@ static enum attn_status report_missing(const struct attn_ollama_stores *stores,
 
 /* --- Manifests -------------------------------------------------------------------------------- */
 
-/* A file of JSON on its way. */
+/* A manifest that was read and parsed. */
 struct manifest {
     struct attn_file file;  /* owns */
     struct attn_json *json; /* owns */
@@ -274,7 +276,8 @@ static void close_manifest(struct manifest *manifest)
     attn_file_release(&manifest->file);
 }
 
-/* Writes the path of the blob that OBJECT names; a digest that has another form becomes none. */
+/* Writes to PATH the path of the blob whose digest OBJECT has. PATH is empty if the digest has
+ * another form. */
 static enum attn_status locate_blob(const char *store, const struct attn_json *json,
                                     const struct attn_node *object, char path[ATTN_PATH_SIZE],
                                     struct attn_error *err)
@@ -299,7 +302,8 @@ static enum attn_status locate_blob(const char *store, const struct attn_json *j
                           attn_quote_string(store).text);
 }
 
-/* The items of the list KEY of OBJECT; ATTN_FORMAT unless all are objects. */
+/* Returns in *first the first item of the list KEY of OBJECT. ATTN_FORMAT unless all items are
+ * objects. */
 static enum attn_status get_items(const struct attn_json *json, const struct attn_node *object,
                                   const char *key, const struct attn_node **first,
                                   struct attn_error *err)
@@ -317,7 +321,7 @@ static enum attn_status get_items(const struct attn_json *json, const struct att
     return ATTN_OK;
 }
 
-/* Refuses a layer of TYPE whose weights are not a model in one file. */
+/* Reports that a layer of TYPE has weights in another form than one model file. */
 static enum attn_status refuse_layer(const struct attn_json *json, const char *type,
                                      struct attn_error *err)
 {
@@ -334,7 +338,7 @@ static enum attn_status refuse_layer(const struct attn_json *json, const char *t
     return ATTN_OK;
 }
 
-/* Writes the path of the weights that the layers of MANIFEST, a part of JSON, name. */
+/* Writes to BLOB the path of the weights that the layers of MANIFEST, a part of JSON, name. */
 static enum attn_status choose_layer(const char *store, const struct attn_json *json,
                                      const struct attn_node *manifest, char blob[ATTN_PATH_SIZE],
                                      struct attn_error *err)
@@ -358,7 +362,7 @@ static enum attn_status choose_layer(const char *store, const struct attn_json *
     return locate_blob(store, json, model, blob, err);
 }
 
-/* The item of a list of manifests that is GGUF. */
+/* Chooses, in a list of manifests, the one whose weights are GGUF. */
 static enum attn_status choose_manifest(const struct attn_json *json,
                                         const struct attn_node **chosen, struct attn_error *err)
 {
@@ -378,7 +382,8 @@ static enum attn_status choose_manifest(const struct attn_json *json,
                           attn_quote_string(attn_json_name(json)).text);
 }
 
-/* Reads the manifest in ONE, or the other manifest that it names, by way of NEXT. */
+/* Reads the manifest PATH with ONE, and writes the path of its weights to BLOB. If it lists other
+ * manifests, reads the one with GGUF weights with NEXT. */
 static enum attn_status read_manifest(const char *store, const char *path, struct manifest *one,
                                       struct manifest *next, char blob[ATTN_PATH_SIZE],
                                       struct attn_error *err)
@@ -421,9 +426,9 @@ enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
     return report_missing(stores, name, err);
 }
 
-/* --- All of them ------------------------------------------------------------------------------ */
+/* --- Listing all models ----------------------------------------------------------------------- */
 
-/* Whether two manifests are the same but for the host. */
+/* Whether manifests I and K differ only in the host. */
 static bool is_like(const struct attn_path_names *names, size_t i, size_t k)
 {
     return k < names->n && strcmp(strchr(names->names[i], '/'), strchr(names->names[k], '/')) == 0;
@@ -441,7 +446,7 @@ static bool is_known(const struct attn_ollama_stores *stores, size_t n,
     return false;
 }
 
-/* Visits the models of store I, whose manifests NAMES lists. */
+/* Calls VISIT for the models of store number STORE, whose manifests NAMES lists. */
 static enum attn_status visit_names(const struct attn_ollama_stores *stores, size_t store,
                                     const struct attn_path_names *names, attn_ollama_fn visit,
                                     void *user, struct attn_error *err)

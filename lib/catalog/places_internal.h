@@ -11,7 +11,7 @@
 /* --- GGUF models in a folder ------------------------------------------------------------------ */
 
 /*
- * A tag selects a model: "Q4_K_M" is "Llama-3.2-1B-Q4_K_M.gguf".
+ * A tag selects a model: "Q4_K_M" means "Llama-3.2-1B-Q4_K_M.gguf".
  *
  *     struct attn_gguf_folder folder = {.path = snapshot, .name = "bartowski/Llama-3.2-1B-GGUF"};
  *     attn_gguf_folder_list(&folder, ATTN_GGUF_FOLDER_DEEP, &err);
@@ -21,41 +21,43 @@
 
 enum {
     ATTN_GGUF_TAG_SIZE = 256,
-    ATTN_GGUF_FOLDER_FLAT = 1, /* levels: the files of the folder */
-    ATTN_GGUF_FOLDER_DEEP = 3  /* and the files of folders in it */
+    ATTN_GGUF_FOLDER_FLAT = 1, /* levels: only the files of the folder */
+    ATTN_GGUF_FOLDER_DEEP = 3  /* levels: also the files of folders in it */
 };
 
 struct attn_gguf_folder {
-    const char *path;             /* borrowed */
-    const char *name;             /* for messages; borrowed */
-    struct attn_path_names files; /* relative; of shards the first. Owns: the caller releases it */
+    const char *path; /* borrowed */
+    const char *name; /* for messages; borrowed */
+    /* Relative paths, of shards only the first; owns: the caller releases it. */
+    struct attn_path_names files;
 };
 
-/* Whether TEXT can be a tag. It is compared with names of files, and never becomes one. */
+/* Whether TEXT can be a tag. A tag is compared with names of files but never becomes one. */
 bool attn_gguf_is_tag(const char *text);
 
-/* Whether TAG stands in FILE in any case: after the start, '-', '.', '_' or '/', and before '.' or
- * '-', so that F16 is not found in BF16. */
+/* Whether FILE contains TAG, in upper or lower case. It must come after the start, '-', '.', '_' or
+ * '/', and before '.' or '-', so that F16 is not found in BF16. */
 bool attn_gguf_has_tag(const char *file, const char *tag);
 
-/* Writes the name of FILE without folders, the number of a shard and the extension. */
+/* Writes the name of FILE to STEM, without folders, the number of a shard and the extension. */
 void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE]);
 
-/* Adds the models in LEVELS levels of FOLDER, except files that belong to another model (a
- * projector, the data of a quantization), by their names. Only memory can run out. */
+/* Lists the models in LEVELS levels of FOLDER, sorted by name. Leaves out files that belong to
+ * another model (a projector, the data of a quantization). Fails only for lack of memory. */
 enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int levels,
                                        struct attn_error *err);
 
-/* Writes the shortest tag that means file I alone; the whole name where there is no other. */
+/* Writes the shortest tag that means file I and no other; if there is none, the whole name. */
 void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
                                 char tag[ATTN_GGUF_TAG_SIZE]);
 
-/* Writes the path of the file that TAG selects in FOLDER, which has at least one. NULL: Q4_K_M,
- * else Q8_0, else the only model. ATTN_INVALID, with the tags, if it selects none or several. */
+/* Writes to PATH the path of the file that TAG selects in FOLDER, which has at least one file. TAG
+ * NULL: Q4_K_M, else Q8_0, else the only model. ATTN_INVALID, with the existing tags, if TAG
+ * selects no file or several. */
 enum attn_status attn_gguf_folder_choose(const struct attn_gguf_folder *folder, const char *tag,
                                          char path[ATTN_PATH_SIZE], struct attn_error *err);
 
-/* The same of a folder whose files have no tags: the only model. */
+/* As attn_gguf_folder_choose, for a folder whose files have no tags: chooses its only model. */
 enum attn_status attn_gguf_folder_only(const struct attn_gguf_folder *folder,
                                        char path[ATTN_PATH_SIZE], struct attn_error *err);
 
@@ -71,44 +73,45 @@ enum attn_status attn_gguf_folder_only(const struct attn_gguf_folder *folder,
  */
 
 enum {
-    ATTN_HUB_PART_MAX = 96, /* characters of an owner, and of a name; as the hub has it */
+    ATTN_HUB_PART_MAX = 96, /* most characters of an owner and of a name; a rule of the hub */
     ATTN_HUB_REVISION_MAX = 160,
     ATTN_HUB_NAME_SIZE = 2 * ATTN_HUB_PART_MAX + ATTN_HUB_REVISION_MAX + 3
 };
 
-/* The name of a model of the hub: OWNER/NAME, NAME, and either with @REVISION, and with :TAG. */
+/* The name of a model of the hub: OWNER/NAME or NAME, perhaps with @REVISION and :TAG. */
 struct attn_hub_name {
     char repository[ATTN_HUB_NAME_SIZE];      /* "OWNER/NAME" or "NAME" */
-    char revision[ATTN_HUB_REVISION_MAX + 1]; /* empty: main */
-    const char *tag; /* selects a GGUF file; borrowed from the text that was read; NULL: none */
+    char revision[ATTN_HUB_REVISION_MAX + 1]; /* empty: it is main */
+    const char *tag; /* selects a GGUF file; borrowed from the parsed text; NULL: none */
 };
 
-/* Whether TEXT has the form of a name; none leads out of the cache. */
+/* Parses TEXT into NAME. Returns whether it is a valid name; a valid name cannot lead out of the
+ * cache. */
 bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 
-/* Whether the cache HUB has anything of NAME's repository. */
+/* Whether the cache HUB has a folder of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 
-/* Gives NAME, which has no owner, the owner in the cache HUB, if there is one: models got owners
- * long after their names (bert-base-uncased is google-bert's). ATTN_INVALID if there are
- * several. */
+/* Adds the owner that the cache HUB has to NAME, which has none. Many models got an owner long
+ * after their name: bert-base-uncased is now google-bert's. NAME stays as it is if there is none;
+ * ATTN_INVALID if there are several. */
 enum attn_status attn_hub_find_owner(const char *hub, struct attn_hub_name *name,
                                      struct attn_error *err);
 
-/* Writes the directory of the snapshot of NAME into SNAPSHOT. A revision is a file in refs/, the
- * hash of a commit, or a unique prefix of one; by default main or, if refs/ is empty, the snapshot
- * that was changed last. ATTN_INVALID if there is no such snapshot. */
+/* Writes the directory of the snapshot of NAME to SNAPSHOT. A revision is a file in refs/, the hash
+ * of a commit, or a unique beginning of one. Without a revision it is main or, if refs/ is empty,
+ * the snapshot that was changed last. ATTN_INVALID if there is no such snapshot. */
 enum attn_status attn_hub_find(const char *hub, const struct attn_hub_name *name,
                                char snapshot[ATTN_PATH_SIZE], struct attn_error *err);
 
-/* The command that downloads NAME, into COMMAND [size]. */
+/* Writes the command that downloads NAME to COMMAND [size]. */
 void attn_hub_fetch(const struct attn_hub_name *name, char *command, size_t size);
 
-/* Told of a NAME; a failure ends the visit. */
+/* Called with the NAME of a snapshot. A failure ends the visit. */
 typedef enum attn_status (*attn_hub_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits the name of each snapshot in HUB, in the order of their bytes: of main without a revision,
- * else with its ref, or with its hash where none leads to it. */
+/* Calls VISIT for each snapshot in HUB, sorted by name: main without a revision, others with their
+ * ref, or with their hash if no ref names them. */
 enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
                                 struct attn_error *err);
 
@@ -124,41 +127,44 @@ enum attn_status attn_hub_visit(const char *hub, attn_hub_fn visit, void *user,
  * A blob is opened only because a manifest names it.
  */
 
-/* The prefix of names of such models. */
+/* The prefix of the names of Ollama's models. */
 #define ATTN_OLLAMA_PREFIX "ollama:"
 
 enum { ATTN_OLLAMA_PART_SIZE = 129 };
 
-/* [HOST/][NAMESPACE/]MODEL[:TAG] */
+/* The parts of the name [HOST/][NAMESPACE/]MODEL[:TAG]. */
 struct attn_ollama_name {
-    char host[ATTN_OLLAMA_PART_SIZE];  /* empty: any */
-    char space[ATTN_OLLAMA_PART_SIZE]; /* "library" unless given */
+    char host[ATTN_OLLAMA_PART_SIZE];  /* empty: any host */
+    char space[ATTN_OLLAMA_PART_SIZE]; /* "library" if not given */
     char model[ATTN_OLLAMA_PART_SIZE];
-    char tag[ATTN_OLLAMA_PART_SIZE]; /* "latest" unless given */
+    char tag[ATTN_OLLAMA_PART_SIZE]; /* "latest" if not given */
 };
 
-/* Where stores are: the first that has a model is taken. */
+/* The folders of Ollama's stores. A model is taken from the first that has it. */
 struct attn_ollama_stores {
     const char *const *paths; /* [n] borrowed */
     size_t n;
 };
 
-/* Whether TEXT has the form of a name, without its prefix; none leads out of a store. */
+/* Parses TEXT, without its prefix, into NAME. Returns whether it is a valid name; a valid name
+ * cannot lead out of a store. */
 bool attn_ollama_read_name(const char *text, struct attn_ollama_name *name);
 
-/* The command that downloads NAME, into COMMAND [size]. */
+/* Writes the command that downloads NAME to COMMAND [size]. */
 void attn_ollama_fetch(const struct attn_ollama_name *name, char *command, size_t size);
 
-/* Writes the path of the GGUF file of NAME. ATTN_INVALID if there is no such model or several hosts
- * have it, ATTN_FORMAT for a damaged manifest, ATTN_UNSUPPORTED for weights in another form. */
+/* Writes the path of the GGUF file of NAME to BLOB. ATTN_INVALID if there is no such model or
+ * several hosts have it, ATTN_FORMAT for a damaged manifest, ATTN_UNSUPPORTED for weights in
+ * another form. */
 enum attn_status attn_ollama_find(const struct attn_ollama_stores *stores,
                                   const struct attn_ollama_name *name, char blob[ATTN_PATH_SIZE],
                                   struct attn_error *err);
 
-/* Told of a NAME with its prefix; a failure ends the visit. */
+/* Called with a NAME and its prefix. A failure ends the visit. */
 typedef enum attn_status (*attn_ollama_fn)(void *user, const char *name, struct attn_error *err);
 
-/* Visits each name once, as Ollama lists it: without its own host and namespace. */
+/* Calls VISIT once for each name, written as Ollama lists it: without Ollama's own host and
+ * namespace. */
 enum attn_status attn_ollama_visit(const struct attn_ollama_stores *stores, attn_ollama_fn visit,
                                    void *user, struct attn_error *err);
 
