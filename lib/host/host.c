@@ -17,7 +17,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Why it cannot be opened is kept for requests that need it. */
+/* Opens the tokenizer of SOURCE. If that fails, the reason is kept for requests that need a
+ * tokenizer. */
 static enum attn_status open_tokenizer(struct attn_host *host, const struct attn_source *source,
                                        struct attn_error *err)
 {
@@ -43,7 +44,7 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
         return status == ATTN_NO_MEMORY ? attn_error_no_memory(err) : ATTN_OK;
     if (attn_tokenizer_n_vocab(host->tokenizer) <= n_row)
         return ATTN_OK;
-    /* A token without a row would fail only when a text happens to hold it. */
+    /* A token without a row in the embedding would fail only when a text happens to contain it. */
     return attn_error_set(
         err, ATTN_FORMAT,
         "the vocabulary of '%s' has %zu tokens, expected at most %zu, the rows of its embedding",
@@ -53,7 +54,7 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
 
 /* --- The model's files ----------------------------------------------------------------------- */
 
-/* Keeps which files they are. */
+/* Stores the identity of each file that the model was read from. */
 static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
                                    struct attn_error *err)
 {
@@ -102,7 +103,7 @@ enum attn_status attn_host_check_outputs(const struct attn_host *host,
 /* --- The other tower of a directory that has two -----------------------------------------------
  */
 
-/* Copies *TEXT, which may be NULL. KEPT has room for it. */
+/* Replaces *text by a copy that KEPT owns. *text may be NULL. KEPT has room for the copy. */
 static enum attn_status keep(struct attn_kept_source *kept, const char **text,
                              struct attn_error *err)
 {
@@ -118,7 +119,8 @@ static enum attn_status keep(struct attn_kept_source *kept, const char **text,
     return ATTN_OK;
 }
 
-/* Keeps what it takes to open the other tower of HOST, whose model is open. */
+/* Copies SOURCE, if the other tower of HOST may be opened from it later. The model of HOST is open.
+ */
 static enum attn_status keep_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
 {
@@ -145,7 +147,7 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
 
 /* --- Opening and closing --------------------------------------------------------------------- */
 
-/* Opens the model of SOURCE and its tokenizer in HOST, which has options and a pool. */
+/* Opens the model of SOURCE and its tokenizer. HOST has its options and its pool already. */
 static enum attn_status open_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
 {
@@ -260,7 +262,7 @@ const struct attn_model *attn_host_model(const struct attn_host *host)
     return host ? host->model : NULL;
 }
 
-/* Opens the other tower of HOST, with the same threads. */
+/* Opens the other tower of HOST, which uses the same threads. */
 static enum attn_status open_other(struct attn_host *host, struct attn_error *err)
 {
     struct attn_host *made;
@@ -332,8 +334,8 @@ enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
 
 struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds)
 {
-    /* A core does these in 1 ms; to start and join a thread takes 0.1 ms, and 10 where all are
-     * busy. */
+    /* 16e6 take one core about 1 ms; starting and joining a thread takes 0.1 ms, and 10 ms if all
+     * cores are busy. */
     const double few = 16e6;
 
     return host->options.n_thread == 0 && multiply_adds < few ? NULL : host->pool;
@@ -361,7 +363,7 @@ bool attn_host_owns_address(const struct attn_host *host, const void *address)
 
 /* --- Pictures -------------------------------------------------------------------------------- */
 
-/* Whether HOST has a model that reads pictures. */
+/* Checks that HOST has a model that reads pictures. */
 static enum attn_status check_pictures(const struct attn_host *host, struct attn_error *err)
 {
     if (!attn_is_given(host, "host", err))

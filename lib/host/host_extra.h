@@ -5,20 +5,20 @@
 #include "host/host.h"
 #include "image/pixels.h"
 
-/* The host of TOWER, borrowed from HOST, of a directory that has two (config.h): HOST, or another,
- * whose model is opened when it is first asked for. Of any other directory *FOUND is HOST. Requests
- * do this by themselves: with a picture they run the one tower, without the other. */
+/* Sets *found to the host of TOWER, borrowed from HOST. If the directory has two towers (config.h),
+ * it is HOST or a second host, whose model is opened at the first call. Else it is HOST. Requests
+ * call this themselves: one with a picture runs only the tower for pictures. */
 ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
                                           struct attn_host **found, struct attn_error *err);
 
-/* Makes pixels for HOST's model of a picture RGB [height, width, 3]. ATTN_INVALID when the model
- * reads no pictures. PIXELS is untouched on failure, here and below. */
+/* Makes the pixels that HOST's model reads from a picture RGB [height, width, 3]. ATTN_INVALID if
+ * the model reads no pictures. PIXELS is unchanged on failure. */
 ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
                                            size_t height, size_t width, struct attn_pixels *pixels,
                                            struct attn_error *err);
 
-/* The same of the picture in the file PATH: PNG, JPEG, WebP, a .npy file of uint8 [H, W, 3]; one of
- * floats [C, H, W] holds the values themselves. */
+/* As attn_pixels_make, for a picture in the file PATH: PNG, JPEG, WebP, or a .npy file of uint8 [H,
+ * W, 3]. A .npy file of floats [C, H, W] is taken as the pixels themselves. */
 ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
                                            struct attn_pixels *pixels, struct attn_error *err);
 
