@@ -11,7 +11,7 @@
 
 /* --- Arrays --------------------------------------------------------------------------------- */
 
-/* The array of FILE, which is taken over, as a picture or as values. */
+/* Reads *npy as a picture into IMAGE, or as values into VALUES. Takes *npy over. */
 static enum attn_status read_array_file(const char *path, struct attn_npy_file **npy,
                                         struct attn_image *image, struct attn_ndarray *values,
                                         struct attn_error *err)
@@ -48,7 +48,7 @@ static enum attn_status read_array(const char *path, struct attn_file *file,
     return status;
 }
 
-/* --- All ------------------------------------------------------------------------------------ */
+/* --- All formats ------------------------------------------------------------------------------ */
 
 static bool begins_with(const struct attn_file *file, const char *magic, size_t size)
 {

@@ -1,5 +1,8 @@
-/* image_file_absent.c - see image_file_internal.h: a refusal for programs that cannot open
- * libraries: static programs, which contain their C library, and WebAssembly modules. */
+/*
+ * image_file_absent.c - see image_file_internal.h: the same functions for programs that cannot open
+ *  libraries (static programs, which contain their C library, and WebAssembly modules). They all
+ * fail.
+ */
 #include "image/image_file_internal.h"
 
 #include "base/escape.h"

@@ -5,10 +5,10 @@
 #include "base/file.h"
 #include "image/image_file.h"
 
-struct attn_dynamic_function; /* base/dynamic.h */
+struct attn_dynamic_function; /* Declared in base/dynamic.h. */
 
-/* Reads FILE, which begins with the signature of the format, into IMAGE, which is {0}. After a
- * failure it may own memory. */
+/* Each reads FILE, which begins with the signature of the format, into IMAGE. IMAGE is {0} before;
+ * after a failure it may own memory, which the caller releases. */
 enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
                                      struct attn_error *err);
 enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_image *image,
@@ -16,49 +16,49 @@ enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_
 enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_image *image,
                                       struct attn_error *err);
 
-/* A library that reads one format. */
+/* A system library that reads one format. */
 struct attn_image_library {
-    const char *format;                            /* "PNG" */
-    const char *name;                              /* "libpng16.so.16" */
-    const char *package;                           /* of Debian */
+    const char *format;                            /* such as "PNG" */
+    const char *name;                              /* such as "libpng16.so.16" */
+    const char *package;                           /* the Debian package that has it */
     const struct attn_dynamic_function *functions; /* [n] */
     size_t n;
 };
 
-/* Opens LIBRARY, which the picture PATH needs, and fills FUNCTIONS, a struct with its functions.
- * The caller closes *opened. ATTN_IO if it is not installed. */
+/* Opens LIBRARY to read the picture PATH, and fills FUNCTIONS, a struct of pointers to its
+ * functions. The caller closes *opened. ATTN_IO if the library is not installed. */
 enum attn_status attn_image_library_open(const struct attn_image_library *library, const char *path,
                                          void *functions, void **opened, struct attn_error *err);
 
-/* As attn_image_read, of FILE, which is open and may be taken over (zeroed). */
+/* As attn_image_read, for a FILE that is open; it may be taken over, and then becomes zero. */
 enum attn_status attn_image_read_file(const char *path, struct attn_file *file,
                                       struct attn_image *image, struct attn_ndarray *values,
                                       struct attn_error *err);
 
 /* --- Orientation ------------------------------------------------------------------------------ */
 
-/* A camera writes the rows of a JPEG in the order of the sensor, and the orientation, 1 to 8, in
- * the Exif data (a small TIFF, in APP1, or in a WebP's chunk EXIF): a picture with 6 has to be
- * rotated clockwise by 90 degrees. */
+/* A camera writes the rows of a JPEG in the order of its sensor, and the orientation, 1 to 8, in
+ * the Exif data (a small TIFF, in APP1, or in the chunk EXIF of a WebP). A picture with orientation
+ * 6 has to be rotated clockwise by 90 degrees. */
 
-/* The orientation of the JPEG or WebP in DATA [size], 1 to 8; 1, not rotated, if it is missing or
- * invalid. */
+/* Returns the orientation, 1 to 8, of the JPEG or WebP in DATA [size]. 1, which means not rotated,
+ * if it is missing or invalid. */
 int attn_image_orientation(const unsigned char *data, size_t size);
 
-/* Rotates and mirrors IMAGE according to ORIENTATION. Untouched on failure. */
+/* Rotates and mirrors IMAGE as ORIENTATION requires. IMAGE is unchanged on failure. */
 enum attn_status attn_image_turn(struct attn_image *image, int orientation, struct attn_error *err);
 
-/* --- Resizing in integers, with the bits of Pillow 12 ----------------------------------------- */
+/* --- Resizing in integers, to the same bits as Pillow 12 -------------------------------------- */
 
-/* The numbers are Pillow's. */
+/* The filters, with the numbers that Pillow gives them. */
 enum attn_image_filter {
     ATTN_IMAGE_LANCZOS = 1,
     ATTN_IMAGE_BILINEAR = 2,
     ATTN_IMAGE_BICUBIC = 3,
 };
 
-/* Resizes IMAGE, which has pixels, to HEIGHT x WIDTH, neither 0; the caller owns *resized.
- * ATTN_UNSUPPORTED if the result or the intermediate image has more than ATTN_IMAGE_MAX_PIXELS. */
+/* Resizes IMAGE to HEIGHT x WIDTH; no size is 0. The caller releases *resized. ATTN_UNSUPPORTED if
+ * the result or the intermediate image has more than ATTN_IMAGE_MAX_PIXELS. */
 enum attn_status attn_image_resize(const struct attn_image *image, size_t height, size_t width,
                                    enum attn_image_filter filter, struct attn_image *resized,
                                    struct attn_error *err);

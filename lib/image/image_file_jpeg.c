@@ -1,6 +1,8 @@
-/* image_file_jpeg.c - see image_file_internal.h. Alone knows TurboJPEG, the interface of
- * libjpeg-turbo without structs and jumps. Its default transform and upsampling are those that
- * Pillow's wheels use. */
+/*
+ * image_file_jpeg.c - see image_file_internal.h. The only file that uses TurboJPEG, the interface
+ * of libjpeg-turbo that needs no structs and no longjmp. Its default transform and upsampling are
+ * those of Pillow's wheels.
+ */
 #include "image/image_file_internal.h"
 
 #include "base/dynamic.h"
@@ -13,10 +15,10 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The functions of the library that is open. */
+/* The functions of the opened library. */
 struct jpeg_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
 #define JPEG_POINTER(result, name, arguments) result(*name) arguments;
     ATTN_JPEG_MAP(JPEG_POINTER)
 #undef JPEG_POINTER
@@ -45,7 +47,7 @@ static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
     return attn_image_library_open(&library, path, jpeg, &jpeg->library, err);
 }
 
-/* Stores the failure that the library reported. */
+/* Stores in ERR the failure that the library reported. */
 static enum attn_status report(const struct jpeg_reading *reading, struct attn_error *err)
 {
     const char *text = reading->jpeg.tjGetErrorStr2(reading->handle);
@@ -57,7 +59,7 @@ static enum attn_status report(const struct jpeg_reading *reading, struct attn_e
         strstr(text, "Premature end") ? "it ends too early" : attn_quote_string(text).text);
 }
 
-/* Rounds A * B / 255, as Pillow does it. */
+/* Returns A * B / 255, rounded as Pillow does. */
 static unsigned multiply(unsigned a, unsigned b)
 {
     const unsigned product = a * b + 128;
@@ -65,8 +67,8 @@ static unsigned multiply(unsigned a, unsigned b)
     return ((product >> 8) + product) >> 8;
 }
 
-/* Makes RGB of N pixels of CMYK as Pillow's convert does, which takes all of them for inverted, as
- * Adobe writes them. */
+/* Converts N pixels of CMYK to RGB as Pillow's convert does, which takes all CMYK as inverted, the
+ * way Adobe writes it. */
 static void convert_cmyk(const unsigned char *cmyk, size_t n, unsigned char *rgb)
 {
     for (size_t i = 0; i < n; i++)
@@ -77,8 +79,8 @@ static void convert_cmyk(const unsigned char *cmyk, size_t n, unsigned char *rgb
         }
 }
 
-/* Decompresses FILE into OUT. Extraneous bytes between the parts of a file are common, and
- * harmless. */
+/* Decompresses FILE into OUT. Extra bytes between the parts of a file are common and harmless, so
+ * they are no failure. */
 static enum attn_status decompress(const struct jpeg_reading *reading, int format,
                                    unsigned char *out, struct attn_error *err)
 {
@@ -110,8 +112,8 @@ static enum attn_status decompress_cmyk(const struct jpeg_reading *reading, stru
 
 static enum attn_status decode(const struct jpeg_reading *reading, struct attn_error *err)
 {
-    /* 64 pixels take at least one bit, so a byte holds at most 512; the limit leaves room for
-     * shorter codes. */
+    /* A block of 64 pixels takes at least one bit, so a byte holds at most 512 pixels; the limit is
+     * higher to be safe. */
     const uint64_t most_a_byte = 1 << 13;
     const struct attn_file *file = reading->file;
     int width = 0, height = 0, sampling, colors = 0;

@@ -1,9 +1,9 @@
 /*
  * image_file_png.c - see image_file_internal.h. The only file that uses libpng.
  *
- * libpng reports a failure to a function that must not return. Ours jumps back into decode(), which
- * therefore has no variable that changes: all state is in `struct png_reading`, whose owner
- * releases it. libpng allocates memory itself, at most 8 MB a chunk.
+ *  libpng reports a failure to a function that must not return. Ours jumps back into decode(). So
+ *  decode() must not change local variables: all state is in `struct png_reading`, whose owner
+ *  releases it. libpng allocates memory itself, at most 8 MB for each chunk.
  */
 #include "image/image_file_internal.h"
 
@@ -21,10 +21,10 @@
 
 static const char library_name[] = "libpng16.so.16";
 
-/* The functions of the library that is open. */
+/* The functions of the opened library. */
 struct png_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
 #define PNG_POINTER(result, name, arguments) result(*name) arguments;
     ATTN_PNG_MAP(PNG_POINTER)
 #undef PNG_POINTER
@@ -36,12 +36,12 @@ struct png_reading {
     const struct attn_file *file;
     struct attn_image *image;
     struct attn_error *err;
-    FILE *stream; /* owns, as the next two: the bytes of the file */
+    FILE *stream; /* owns, as the next two; reads the bytes of the file */
     png_struct *reader;
     png_info *info;
     uint32_t width, height;
-    bool is_wide_gray; /* 16 bits of gray, which Pillow cuts at 255 */
-    jmp_buf jump;      /* where a failure of libpng leads */
+    bool is_wide_gray; /* 16 bits of gray, which Pillow limits to 255 */
+    jmp_buf jump;      /* where to go when libpng fails */
     char text[128];    /* the message of libpng; empty: no failure */
 };
 
@@ -60,15 +60,16 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
 
 /* --- Callbacks of libpng -------------------------------------------------------------------- */
 
-/* Only libpng knows our state here, and the function that gets it from libpng is a part of the
- * state. libpng is in memory already, so that function is looked up again. */
+/* Returns our state of READER. Only libpng knows it in a callback, and the pointer to libpng's
+ * function that returns it is itself in that state; so the function is looked up again. libpng is
+ * in memory already. */
 static struct png_reading *find_reading(const png_struct *reader)
 {
     void *library = dlopen(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
     void *(*get_error_ptr)(const png_struct *png), *found;
     struct png_reading *reading;
 
-    assert(library); /* it calls */
+    assert(library); /* libpng itself calls us */
     found = dlsym(library, "png_get_error_ptr");
     memcpy(&get_error_ptr, &found, sizeof found);
     reading = get_error_ptr(reader);
@@ -84,7 +85,7 @@ static _Noreturn void on_error(png_struct *reader, const char *text)
     longjmp(reading->jump, 1);
 }
 
-/* Warnings are ignored: other programs show such pictures, too. */
+/* Ignores warnings: other programs show such pictures, too. */
 static void on_warning(png_struct *reader, const char *text)
 {
     (void)reader, (void)text;
@@ -92,8 +93,8 @@ static void on_warning(png_struct *reader, const char *text)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* Whether so many bytes of a file can hold the rows of a picture: deflate makes at most 1032 bytes
- * of one. */
+/* Checks that the file is large enough for the rows of the picture: deflate makes at most 1032
+ * bytes from one. */
 static enum attn_status check_size(const struct png_reading *reading, int depth, int color)
 {
     const uint64_t n_channel = color & ATTN_PNG_COLOR_MASK_PALETTE
@@ -110,13 +111,13 @@ static enum attn_status check_size(const struct png_reading *reading, int depth,
                           (unsigned)reading->height, reading->file->size);
 }
 
-/* Reads the header, allocates the picture, and sets the format of rows. */
+/* Reads the header, allocates the picture, and chooses the format of rows. */
 static enum attn_status begin(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;
     int depth = 0, color = 0;
 
-    /* The limits are ours, below. */
+    /* Turns off the limits of libpng; ours follow. */
     png->png_set_user_limits(reading->reader, INT32_MAX, INT32_MAX);
     png->png_init_io(reading->reader, reading->stream);
     png->png_read_info(reading->reader, reading->info);
@@ -138,7 +139,7 @@ static enum attn_status begin(struct png_reading *reading)
     return ATTN_OK;
 }
 
-/* Makes RGB of a row of 16 bits of gray, from its end on, since it grows. */
+/* Converts a row of 16-bit gray to RGB in place. Goes from the end, because the row grows. */
 static void spread_gray(unsigned char *row, size_t width)
 {
     for (size_t x = width; x-- > 0;) {
@@ -170,7 +171,7 @@ static enum attn_status read_rows(struct png_reading *reading)
     return ATTN_OK;
 }
 
-/* Stores the failure that libpng reported. */
+/* Stores in ERR the failure that libpng reported. */
 static enum attn_status report(const struct png_reading *reading)
 {
     if (strstr(reading->text, "emory"))
@@ -182,7 +183,8 @@ static enum attn_status report(const struct png_reading *reading)
                               : attn_quote_string(reading->text).text);
 }
 
-/* Reads all. Where libpng fails it comes back from setjmp a second time. */
+/* Reads the whole picture. If libpng fails, setjmp returns a second time, with a value that is not
+ * 0. */
 static enum attn_status decode(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;
@@ -209,7 +211,7 @@ enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_i
     reading->file = file;
     reading->image = image;
     reading->err = err;
-    /* A stream that is only read. */
+    /* The cast is safe: the stream is only read. */
     reading->stream = fmemopen((void *)(uintptr_t)file->data, file->size, "rb");
     status = reading->stream ? open_png(&reading->png, file->path, err) : attn_error_no_memory(err);
     if (status == ATTN_OK)

@@ -1,6 +1,9 @@
-/* image_file_webp.c - see image_file_internal.h. Alone knows libwebp. Its incremental interface has
- * no structs and reports why a file is refused; it is given the whole file at once. For a lossless
- * picture libwebp allocates 4 bytes a pixel beside ours. */
+/*
+ * image_file_webp.c - see image_file_internal.h. The only file that uses libwebp. It uses the
+ *  incremental interface, which needs no structs and reports why a file is refused, but gives it
+ * the whole file at once. For a lossless picture libwebp allocates 4 bytes for each pixel besides
+ * ours.
+ */
 #include "image/image_file_internal.h"
 
 #include "base/dynamic.h"
@@ -8,10 +11,10 @@
 #include "base/status_internal.h"
 #include "image/image_functions.h"
 
-/* The functions of the library that is open. */
+/* The functions of the opened library. */
 struct webp_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration have none */
+/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
 #define WEBP_POINTER(result, name, arguments) result(*name) arguments;
     ATTN_WEBP_MAP(WEBP_POINTER)
 #undef WEBP_POINTER
@@ -32,7 +35,7 @@ static enum attn_status open_webp(struct webp_library *webp, const char *path,
     return attn_image_library_open(&library, path, webp, &webp->library, err);
 }
 
-/* The failure that STATUS of libwebp stands for. */
+/* Stores in ERR the failure that STATUS of libwebp means. */
 static enum attn_status report(const char *path, unsigned status, struct attn_error *err)
 {
     if (status == ATTN_VP8_OUT_OF_MEMORY)
@@ -48,7 +51,8 @@ static enum attn_status report(const char *path, unsigned status, struct attn_er
 static enum attn_status decode(const struct webp_library *webp, const struct attn_file *file,
                                struct attn_image *image, struct attn_error *err)
 {
-    /* A lossless picture of one color takes 40 bytes. Larger ones are no photographs. */
+    /* A lossless picture of one color takes only 40 bytes. A picture with many more pixels for each
+     * byte than a photograph is refused, unless it is small. */
     const uint64_t few = 1 << 24, most_a_byte = 1 << 13;
     int width = 0, height = 0;
     unsigned status;

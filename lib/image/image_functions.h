@@ -1,12 +1,12 @@
 /*
- * image_functions.h - what image_file_png.c, image_file_jpeg.c and image_file_webp.c call of libpng
- * 1.6, of TurboJPEG and of libwebp 1, declared here so that building needs no header of theirs.
- * They are looked up when a picture is read.
+ * image_functions.h - the functions of libpng 1.6, of TurboJPEG and of libwebp 1 that
+ *  image_file_png.c, image_file_jpeg.c and image_file_webp.c call. They are declared here, so that
+ *  building needs no headers of these libraries. They are looked up when a picture is read.
  *
  *     #define DECLARE(result, name, arguments) result name arguments;
  *     ATTN_PNG_MAP(DECLARE)
  *
- * tests/tools/check_cairo.sh compares all of this with the real headers where these are installed.
+ *  tests/tools/check_cairo.sh compares all of this with the real headers, if they are installed.
  */
 #ifndef ATTN_IMAGE_IMAGE_FUNCTIONS_H
 #define ATTN_IMAGE_IMAGE_FUNCTIONS_H
@@ -21,23 +21,24 @@ typedef void *tjhandle;
 struct WebPIDecoder;
 
 enum {
-    ATTN_PNG_COLOR_MASK_PALETTE = 1, /* bits of a picture's color type */
+    ATTN_PNG_COLOR_MASK_PALETTE = 1, /* bits of the color type of a picture */
     ATTN_PNG_COLOR_MASK_COLOR = 2,
     ATTN_PNG_COLOR_MASK_ALPHA = 4,
-    ATTN_TJPF_RGB = 0, /* orders of bytes in memory */
+    ATTN_TJPF_RGB = 0, /* order of the bytes of a pixel in memory */
     ATTN_TJPF_CMYK = 11,
     ATTN_TJCS_CMYK = 3, /* colors of a file */
     ATTN_TJCS_YCCK = 4,
     ATTN_TJERR_WARNING = 0,
-    ATTN_TJFLAG_LIMITSCANS = 32768, /* a file of thousands of scans would take hours */
+    /* Refuses a file of thousands of scans, which would take hours. */
+    ATTN_TJFLAG_LIMITSCANS = 32768,
     ATTN_WEBP_RGB = 0,
-    ATTN_VP8_OK = 0, /* what came of decoding a WebP */
+    ATTN_VP8_OK = 0, /* results of decoding a WebP */
     ATTN_VP8_OUT_OF_MEMORY = 1,
     ATTN_VP8_UNSUPPORTED = 4,
     ATTN_VP8_SUSPENDED = 5,
 };
 
-/* X(result, name, arguments) */
+/* X(result, name, arguments): a function */
 #define ATTN_PNG_MAP(X)                                                                            \
     X(const char *, png_get_libpng_ver, (const png_struct *png))                                   \
     X(png_struct *, png_create_read_struct,                                                        \
@@ -75,7 +76,7 @@ enum {
     X(int, tjGetErrorCode, (tjhandle handle))                                                      \
     X(int, tjDestroy, (tjhandle handle))
 
-/* Enumerations of libwebp are unsigned. */
+/* Enumerations of libwebp are unsigned here. */
 #define ATTN_WEBP_MAP(X)                                                                           \
     X(int, WebPGetInfo, (const uint8_t *data, size_t size, int *width, int *height))               \
     X(struct WebPIDecoder *, WebPINewRGB, (unsigned order, uint8_t *out, size_t size, int stride)) \

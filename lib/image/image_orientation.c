@@ -1,5 +1,7 @@
-/* image_orientation.c - see image_file_internal.h. Files may be hostile: every read is checked
- * against the bytes that are left, and both loops only go forward. */
+/*
+ * image_orientation.c - see image_file_internal.h. Files may be malicious: each read is checked
+ *  against the bytes that are left, and both loops only go forward.
+ */
 #include "image/image_file_internal.h"
 
 #include "base/memory.h"
@@ -12,25 +14,25 @@
 enum { AS_IT_IS = 1, MIRRORED_AND_TURNED = 5, LAST = 8 };
 
 enum {
-    MARKER_OF_SCAN = 0xda, /* pixels follow */
+    MARKER_OF_SCAN = 0xda, /* the pixels follow */
     MARKER_OF_END = 0xd9,
     MARKER_OF_EXIF = 0xe1, /* APP1 */
-    TAG = 0x112,           /* Orientation */
+    TAG = 0x112,           /* the tag "Orientation" */
     ENTRY_SIZE = 12,
     TYPE_SHORT = 3,
     TYPE_LONG = 4,
 };
 
-static const char exif[] = "Exif\0"; /* and a NUL */
+static const char exif[] = "Exif\0"; /* ends with two NUL, of which C adds one */
 
-/* Bytes that are left to read. */
+/* The bytes that were not read yet. */
 struct bytes {
     const unsigned char *data;
     size_t size;
-    bool is_little; /* the first of a number is the lowest */
+    bool is_little; /* numbers begin with their lowest byte */
 };
 
-/* The number of N bytes at OFFSET, which is inside. */
+/* Returns the number of N bytes at OFFSET, which must be inside BYTES. */
 static uint32_t number_at(const struct bytes *bytes, size_t offset, size_t n)
 {
     uint32_t number = 0;
@@ -40,7 +42,7 @@ static uint32_t number_at(const struct bytes *bytes, size_t offset, size_t n)
     return number;
 }
 
-/* The orientation that ENTRY of a directory of TIFF gives. */
+/* Returns the orientation that ENTRY of a TIFF directory has. */
 static int read_entry(const struct bytes *entry)
 {
     const uint32_t type = number_at(entry, 2, 2), count = number_at(entry, 4, 4);
@@ -51,14 +53,15 @@ static int read_entry(const struct bytes *entry)
     return value >= AS_IT_IS && value <= LAST ? (int)value : AS_IT_IS;
 }
 
-/* That of a TIFF: byte order, 42, and where the first directory is, which counts its entries. */
+/* Returns the orientation of a TIFF: byte order, the number 42, and the offset of the first
+ * directory, which begins with the number of its entries. */
 static int read_tiff(struct bytes tiff)
 {
     size_t at, n;
 
     if (tiff.size < 8 || tiff.data[0] != tiff.data[1] ||
         (tiff.data[0] != 'I' && tiff.data[0] != 'M') || tiff.data[2] + tiff.data[3] != 42 ||
-        tiff.data[2] * tiff.data[3] != 0) /* Pillow takes 42 in either order */
+        tiff.data[2] * tiff.data[3] != 0) /* Pillow accepts 42 in either byte order */
         return AS_IT_IS;
     tiff.is_little = tiff.data[0] == 'I';
     at = number_at(&tiff, 4, 4);
@@ -74,7 +77,8 @@ static int read_tiff(struct bytes tiff)
     return AS_IT_IS;
 }
 
-/* That of a WebP: chunks of a name, a size and bytes, an even number, after 12 bytes. */
+/* Returns the orientation of a WebP: after 12 bytes come chunks of a name, a size and an even
+ * number of bytes. */
 static int read_chunks(struct bytes left)
 {
     left.is_little = true;
@@ -106,12 +110,12 @@ int attn_image_orientation(const unsigned char *data, size_t size)
 
     if (size < 2)
         return AS_IT_IS;
-    left.data += 2, left.size -= 2; /* "start of image" */
+    left.data += 2, left.size -= 2; /* the marker "start of image" */
     while (left.size >= 4 && left.data[0] == 0xff) {
         const unsigned marker = left.data[1];
-        const size_t n = number_at(&left, 2, 2); /* with these two bytes */
+        const size_t n = number_at(&left, 2, 2); /* includes these two bytes */
 
-        if (marker == 0xff) { /* it may be repeated */
+        if (marker == 0xff) { /* a marker may begin with several 0xff */
             left.data++, left.size--;
             continue;
         }
@@ -126,7 +130,7 @@ int attn_image_orientation(const unsigned char *data, size_t size)
     return AS_IT_IS;
 }
 
-/* The pixel of IMAGE that moves to row Y and column X of the result. */
+/* Returns the pixel of IMAGE that goes to row Y and column X of the result. */
 static const unsigned char *pixel_of(const struct attn_image *image, int orientation, size_t y,
                                      size_t x)
 {

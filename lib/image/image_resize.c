@@ -1,9 +1,9 @@
 /*
  * image_resize.c - see image_file_internal.h.
  *
- * Each pixel of the result is a weighted sum of its neighbors in the picture, first along rows,
- * then along columns, and is rounded to a byte both times. A filter is as wide as the picture
- * shrinks, so that every pixel counts. Weights are integers of 22 bits after the point, made of
+ *  Each pixel of the result is a weighted sum of pixels of the picture: first along rows, then
+ * along columns. Both results are rounded to bytes. A filter is widened by as much as the picture
+ * shrinks, so that each pixel counts. Weights are integers with 22 bits after the point, made from
  * doubles whose sum is 1. After Pillow 12.3, src/libImaging/Resample.c.
  */
 #include "image/image_file_internal.h"
@@ -21,13 +21,13 @@ static const double pi = 3.14159265358979323846;
 
 enum { WEIGHT_BITS = 22 };
 
-/* Which pixels of a line make one of the result, and their weights. */
+/* The pixels of a line that one pixel of the result is the sum of, and their weights. */
 struct taps {
     size_t first, n;
     const int32_t *weights; /* [n] */
 };
 
-/* The weights of all pixels of a line. */
+/* The weights for all pixels of a line of the result. */
 struct line_taps {
     struct taps *taps; /* [n_out] owns */
     int32_t *weights;  /* owns */
@@ -35,7 +35,7 @@ struct line_taps {
 
 /* --- Filters -------------------------------------------------------------------------------- */
 
-/* How far from its middle a filter reaches. */
+/* Returns how far a filter reaches from its middle, in pixels of the result. */
 static double filter_support(enum attn_image_filter filter)
 {
     return filter == ATTN_IMAGE_BILINEAR ? 1 : filter == ATTN_IMAGE_BICUBIC ? 2 : 3;
@@ -59,15 +59,15 @@ static double filter_value(enum attn_image_filter filter, double x)
     return distance < 2 ? (((distance - 5) * distance + 8) * distance - 4) * a : 0;
 }
 
-/* How the weights of a line are found. */
+/* What is needed to compute the weights of a line. */
 struct tap_finding {
     enum attn_image_filter filter;
     size_t n_in;
-    double ratio, scale; /* pixels of the line for one of the result; not below 1 */
-    double *values;      /* owns; room for the weights of a pixel */
+    double ratio, scale; /* pixels of the line for one of the result; scale is at least 1 */
+    double *values;      /* owns; the weights of one pixel before they are rounded */
 };
 
-/* Fills TAPS of pixel NUMBER of the result: its weights go to WEIGHTS. */
+/* Computes TAPS for pixel NUMBER of the result. Its weights are stored at WEIGHTS. */
 static void find_taps(const struct tap_finding *finding, size_t number, int32_t *weights,
                       struct taps *taps)
 {
@@ -92,7 +92,7 @@ static void find_taps(const struct tap_finding *finding, size_t number, int32_t 
     }
 }
 
-/* Computes the weights that make N_OUT pixels of a line of N_IN. */
+/* Computes the weights that make N_OUT pixels from a line of N_IN. */
 static enum attn_status make_taps(enum attn_image_filter filter, size_t n_in, size_t n_out,
                                   struct line_taps *line, struct attn_error *err)
 {
@@ -114,9 +114,9 @@ static enum attn_status make_taps(enum attn_image_filter filter, size_t n_in, si
     return status;
 }
 
-/* --- Lines ---------------------------------------------------------------------------------- */
+/* --- Resizing lines --------------------------------------------------------------------------- */
 
-/* The sum of bytes of one channel, STRIDE bytes from one to the next. */
+/* Returns the weighted sum of the bytes of one channel, which lie STRIDE bytes apart. */
 static unsigned char sum_taps(const struct taps *taps, const unsigned char *from, size_t stride)
 {
     int32_t sum = 1 << (WEIGHT_BITS - 1);
@@ -127,7 +127,7 @@ static unsigned char sum_taps(const struct taps *taps, const unsigned char *from
     return (unsigned char)(sum < 0 ? 0 : sum > 255 ? 255 : sum);
 }
 
-/* Makes all rows of IMAGE as wide as OUT is. */
+/* Resizes the rows of IMAGE to the width of OUT. */
 static void resize_rows(const struct attn_image *image, const struct line_taps *line,
                         const struct attn_image *out)
 {
@@ -141,7 +141,7 @@ static void resize_rows(const struct attn_image *image, const struct line_taps *
     }
 }
 
-/* Makes all columns of IMAGE as high as OUT is, a row of the result at a time. */
+/* Resizes the columns of IMAGE to the height of OUT, one row of the result at a time. */
 static void resize_columns(const struct attn_image *image, const struct line_taps *line,
                            const struct attn_image *out)
 {
@@ -171,7 +171,7 @@ static enum attn_status make_image(size_t height, size_t width, struct attn_imag
     return image->rgb ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Along one direction: rows, or columns. */
+/* Resizes IMAGE in one direction, the one in which its size differs: rows or columns. */
 static enum attn_status resize_lines(const struct attn_image *image, size_t height, size_t width,
                                      enum attn_image_filter filter, struct attn_image *out,
                                      struct attn_error *err)
@@ -190,7 +190,7 @@ static enum attn_status resize_lines(const struct attn_image *image, size_t heig
     return status;
 }
 
-/* MADE[1] is the result, MADE[0] an intermediate image. */
+/* Resizes IMAGE. MADE[0] becomes the intermediate image, MADE[1] the result. */
 static enum attn_status resize(const struct attn_image *image, size_t height, size_t width,
                                enum attn_image_filter filter, struct attn_image made[2],
                                struct attn_error *err)

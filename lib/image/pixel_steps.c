@@ -1,5 +1,7 @@
-/* pixel_steps.c - see pixel_steps.h. Defaults and order are those of the image processors of
- * transformers 5.23 that resize with Pillow. */
+/*
+ * pixel_steps.c - see pixel_steps.h. Defaults and order of the steps are those of the image
+ *  processors of transformers 5.23 that resize with Pillow.
+ */
 #include "image/pixel_steps.h"
 
 #include "base/escape.h"
@@ -18,7 +20,7 @@ enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3 };
 
 /* --- Defaults ------------------------------------------------------------------------------- */
 
-/* Which processor a file was written by. */
+/* The image processor that wrote a file. */
 enum processor { PROCESSOR_VIT, PROCESSOR_CLIP };
 
 static struct attn_pixel_steps make_defaults(enum processor processor, size_t height, size_t width)
@@ -45,7 +47,7 @@ static struct attn_pixel_steps make_defaults(enum processor processor, size_t he
     return steps;
 }
 
-/* The processor that models of a family were trained with. */
+/* Returns the image processor that models of this family were trained with. */
 static enum processor processor_of(const struct attn_model *model)
 {
     return strcmp(attn_model_config(model)->model_type, "vit") == 0 ? PROCESSOR_VIT
@@ -54,7 +56,7 @@ static enum processor processor_of(const struct attn_model *model)
 
 /* --- Reading -------------------------------------------------------------------------------- */
 
-/* A file on its way to being read. */
+/* The file that is being read. */
 struct steps_reading {
     const struct attn_json *json;
     const struct attn_node *root;
@@ -75,7 +77,8 @@ static const struct attn_node *find(const struct steps_reading *reading, const c
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-/* Which processor wrote the file; PROCESSOR stays where it does not say so. */
+/* Finds which image processor wrote the file. *processor stays as it is if the file does not say.
+ */
 static enum attn_status read_processor(const struct steps_reading *reading,
                                        enum processor *processor)
 {
@@ -120,8 +123,9 @@ static enum attn_status read_side(const struct steps_reading *reading,
     return attn_json_get_size(reading->json, object, key, 1, SIZE_MAX_SIDE, side, reading->err);
 }
 
-/* A size: a number or an object. *EDGE, unless EDGE is NULL, is the shortest edge and HEIGHT and
- * WIDTH are not changed then; IS_SQUARE: a number is both sides, else that edge. */
+/* Reads the size of KEY, a number or an object. If EDGE is not NULL, a shortest edge is stored in
+ * *edge, and then *height and *width stay as they are. IS_SQUARE: a number means both sides; else
+ * it means the shortest edge. */
 static enum attn_status read_size(const struct steps_reading *reading, const char *key,
                                   bool is_square, size_t *edge, size_t *height, size_t *width)
 {
@@ -165,7 +169,7 @@ static enum attn_status read_size(const struct steps_reading *reading, const cha
                                 expected);
 }
 
-/* A number for each channel, or one for all. */
+/* Reads a number for each channel, or one number for all of them. */
 static enum attn_status read_channels(const struct steps_reading *reading, const char *key,
                                       double min, float values[N_CHANNEL])
 {
@@ -211,7 +215,7 @@ static enum attn_status read_filter(const struct steps_reading *reading,
 static enum attn_status read_steps(const struct steps_reading *reading,
                                    const struct attn_model *model, struct attn_pixel_steps *steps)
 {
-    enum { SIZE = 224 }; /* by itself, whatever the model's is */
+    enum { SIZE = 224 }; /* does not depend on the model */
     enum processor processor = processor_of(model);
     bool is_square, has_padding = false;
 
@@ -269,9 +273,9 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
     return ATTN_OK;
 }
 
-/* --- Doing them ----------------------------------------------------------------------------- */
+/* --- Doing the steps -------------------------------------------------------------------------- */
 
-/* The size that a picture is resized to. */
+/* Computes the size to which IMAGE is resized. */
 static enum attn_status find_size(const struct attn_pixel_steps *steps,
                                   const struct attn_image *image, const char *name, size_t *height,
                                   size_t *width, struct attn_error *err)
@@ -286,7 +290,7 @@ static enum attn_status find_size(const struct attn_pixel_steps *steps,
     *width = steps->width;
     if (edge == 0)
         return ATTN_OK;
-    exact = (double)edge * (double)longer / (double)shorter; /* the product is exact */
+    exact = (double)edge * (double)longer / (double)shorter; /* the product has no rounding error */
     if (exact * (double)edge <= (double)ATTN_IMAGE_MAX_PIXELS) {
         *height = is_wide ? edge : (size_t)exact;
         *width = is_wide ? (size_t)exact : edge;
@@ -298,13 +302,15 @@ static enum attn_status find_size(const struct attn_pixel_steps *steps,
                           attn_quote_string(name).text, image->width, image->height, edge);
 }
 
-/* Where pixel 0 of a crop of N_OUT is in a line of N_IN; negative: before it. */
+/* Returns the index, in a line of N_IN pixels, of pixel 0 of its middle N_OUT; negative: before the
+ * line. */
 static ptrdiff_t find_shift(size_t n_in, size_t n_out)
 {
     return n_in >= n_out ? (ptrdiff_t)((n_in - n_out) / 2) : -(ptrdiff_t)((n_out - n_in + 1) / 2);
 }
 
-/* The middle of IMAGE as RGB [crop_height, crop_width, 3], 0 where it has none. */
+/* Copies the middle of IMAGE to RGB [crop_height, crop_width, 3]. Pixels outside of IMAGE stay 0.
+ */
 static void crop(const struct attn_pixel_steps *steps, const struct attn_image *image,
                  unsigned char *rgb)
 {
@@ -323,7 +329,7 @@ static void crop(const struct attn_pixel_steps *steps, const struct attn_image *
     }
 }
 
-/* Values [3, H, W] of what is shown. */
+/* Computes the values [3, H, W] from the bytes pixels->shown. */
 static void make_values(const struct attn_pixel_steps *steps, const struct attn_pixels *pixels)
 {
     const size_t n = pixels->height * pixels->width;
@@ -343,7 +349,8 @@ static void make_values(const struct attn_pixel_steps *steps, const struct attn_
     }
 }
 
-/* RESIZED is what was resized, the caller's whatever happens, as PIXELS is. */
+/* Does the steps with IMAGE. RESIZED gets the resized picture and PIXELS the result; the caller
+ * releases both, also after a failure. */
 static enum attn_status do_steps(const struct attn_pixel_steps *steps,
                                  const struct attn_image *image, const char *name,
                                  struct attn_image *resized, struct attn_pixels *pixels,

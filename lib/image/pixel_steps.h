@@ -1,5 +1,7 @@
-/* pixel_steps.h - what preprocessor_config.json says: how a picture is resized, cropped and
- * normalized before a model reads it. For the files of this layer. */
+/*
+ * pixel_steps.h - the steps of preprocessor_config.json: how a picture is resized, cropped and
+ *  normalized before a model reads it. For the files of this layer.
+ */
 #ifndef ATTN_IMAGE_PIXEL_STEPS_H
 #define ATTN_IMAGE_PIXEL_STEPS_H
 
@@ -10,25 +12,28 @@
 
 #include <stdbool.h>
 
-/* Steps in the order in which they are done. */
+/* The steps, in the order in which they are done. */
 struct attn_pixel_steps {
-    bool is_given; /* by a file; else these are the usual steps of the model's family */
+    bool is_given; /* read from a file; else the usual steps of the model's family */
     bool has_resize, has_crop, has_rescale, has_normalize;
-    size_t shortest_edge; /* the shorter side becomes this, and the other in proportion; 0: */
-    size_t height, width; /* the sides become these */
+    size_t shortest_edge; /* the shorter side gets this size, the longer one in proportion; 0: see
+                             the next two */
+    size_t height, width; /* the sides get these sizes */
     enum attn_image_filter filter;
-    size_t crop_height, crop_width; /* of the middle; padded with 0 */
-    double factor;                  /* bytes are multiplied by it */
+    size_t crop_height, crop_width; /* size of the middle that is kept; padded with 0 */
+    double factor;                  /* each byte is multiplied by it */
     float mean[3], std[3];          /* then value = (value - mean) / std */
 };
 
-/* Reads the steps of SOURCE, whose MODEL reads pictures. ATTN_FORMAT and ATTN_UNSUPPORTED name the
- * key. *steps is the caller's (attn_free), and untouched on failure. */
+/* Reads the steps of SOURCE for MODEL, which reads pictures. The errors ATTN_FORMAT and
+ * ATTN_UNSUPPORTED name the key. The caller frees *steps with attn_free; it is unchanged on
+ * failure. */
 enum attn_status attn_pixel_steps_create(const struct attn_source *source,
                                          const struct attn_model *model,
                                          struct attn_pixel_steps **steps, struct attn_error *err);
 
-/* Does the steps. PIXELS is the caller's. NAME is what messages call the picture. */
+/* Makes PIXELS from IMAGE by STEPS. The caller releases PIXELS. NAME is the name of the picture in
+ * messages. */
 enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps,
                                      const struct attn_image *image, const char *name,
                                      struct attn_pixels *pixels, struct attn_error *err);

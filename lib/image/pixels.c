@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Whether the model reads the three channels of a picture. */
+/* Checks that the model reads three channels, as a picture has. */
 static enum attn_status check_channels(const struct attn_pixel_maker *maker, const char *name,
                                        struct attn_error *err)
 {
@@ -31,7 +31,7 @@ static struct attn_image_permit permit_of(const struct attn_pixel_maker *maker)
     return (struct attn_image_permit){.monitor = maker->large, .cancel = maker->cancel};
 }
 
-/* Makes PIXELS of the RGB of IMAGE, which has its size and a permit. */
+/* Makes PIXELS from the bytes RGB. IMAGE has the size of the picture and a permit. */
 static enum attn_status make_pixels(const struct attn_pixel_maker *maker, const unsigned char *rgb,
                                     struct attn_image *image, struct attn_pixels *pixels,
                                     struct attn_error *err)
@@ -67,8 +67,8 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
     return status;
 }
 
-/* Values stretched to bytes, from the smallest to the largest that is finite: RGB [n, 3] of the
- * first three channels, or of the first alone. */
+/* Converts the values to bytes, so that the smallest becomes 0 and the largest finite one 255: RGB
+ * [n, 3] from the first three channels, or from the only one. */
 static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
 {
     const size_t n = pixels->height * pixels->width;
@@ -88,9 +88,9 @@ static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
     }
 }
 
-/* Pixels of an array [C, H, W], which are its values. */
-static enum attn_status take_values(const struct attn_ndarray *array, struct attn_pixels *pixels,
-                                    struct attn_error *err)
+/* Makes PIXELS from ARRAY [C, H, W], whose numbers are the values themselves. */
+static enum attn_status use_values(const struct attn_ndarray *array, struct attn_pixels *pixels,
+                                   struct attn_error *err)
 {
     const size_t n = array->shape[1] * array->shape[2];
     struct attn_pixels made = {array->shape[0], array->shape[1], array->shape[2], NULL, NULL};
@@ -118,7 +118,7 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
 
     *is_made = image.rgb;
     if (status == ATTN_OK && !image.rgb)
-        status = take_values(&values, pixels, err);
+        status = use_values(&values, pixels, err);
     else if (status == ATTN_OK)
         status = check_channels(maker, path, err);
     if (status == ATTN_OK && image.rgb)

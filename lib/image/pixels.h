@@ -1,6 +1,6 @@
 /*
- * pixels.h - what a model sees of a picture: resized, cropped and normalized as its
- * preprocessor_config.json says.
+ * pixels.h - what a model reads of a picture: resized, cropped and normalized as the model's
+ *  preprocessor_config.json says.
  *
  *     struct attn_pixels pixels = {0};
  *     attn_pixels_read(host, "cat.png", &pixels, &err); // host/host_extra.h
@@ -8,8 +8,8 @@
  *     ...
  *     attn_pixels_release(&pixels);
  *
- * A request that names its `image` does the same. Bytes are resized as Pillow 12 does it, to the
- * bit; values are made of them as transformers does it.
+ *  A request that names an `image` does the same. Bytes are resized to the same bits as Pillow 12;
+ *  values are computed from them as transformers does.
  */
 #ifndef ATTN_IMAGE_PIXELS_H
 #define ATTN_IMAGE_PIXELS_H
@@ -18,17 +18,17 @@
 
 #include <stddef.h>
 
-/* A caller may fill these fields, and a request borrows them: with values the first four; with a
- * picture height, width and `shown`, of which the request makes the values. */
+/* A caller may also fill the fields, and a request then borrows them: either values and the three
+ * sizes, or height, width and `shown`, from which the request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
-    float *values; /* [n_channel, height, width] owns where it was read or made; or NULL */
-    /* [height, width, 3] owns likewise: the picture as it was resized and cropped; of an array of
-     * floats its values stretched to bytes; or NULL */
+    float *values; /* [n_channel, height, width] owns if it was read or made; or NULL */
+    /* [height, width, 3] owns if it was read or made: the picture after resizing and cropping; for
+     * an array of floats, its values scaled to bytes; or NULL */
     unsigned char *shown;
 };
 
-/* Releases what was read or made. {0} is allowed. */
+/* Frees what was read or made. {0} is allowed. */
 ATTN_API void attn_pixels_release(struct attn_pixels *pixels);
 
 #endif
