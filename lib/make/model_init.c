@@ -1,4 +1,5 @@
-/* model_init.c - see model_init.h: draws as text, checking, and the files. */
+/* model_init.c - see model_init.h: reads draws as text, checks the options, and writes the files.
+ */
 #include "make/model_init.h"
 
 #include "base/buffer.h"
@@ -17,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- the text form of a draw ------------------------------------------------------------------ */
+/* --- Draws as text ---------------------------------------------------------------------------- */
 
 static const char *const groups[] = {
 #define GROUP_NAME(name, text) text,
@@ -31,7 +32,7 @@ static const char *const distributions[] = {
 #undef DISTRIBUTION_NAME
 };
 
-/* Index of the SIZE bytes at TEXT among NAMES [n], or n. */
+/* Returns the index of the name TEXT [size] among NAMES [n]; n if it is not there. */
 static int find(const char *const *names, int n, const char *text, size_t size)
 {
     int i = 0;
@@ -50,8 +51,8 @@ static enum attn_status refuse(const char *text, struct attn_error *err)
     return ATTN_INVALID;
 }
 
-/* Parses the numbers after the name of a distribution, the SIZE bytes at TEXT: ":STD" of randn,
- * which is optional, or ":MEAN:STD" of normal. */
+/* Parses the numbers after the name of a distribution, TEXT [size]: ":STD" of randn, which may be
+ * missing, or ":MEAN:STD" of normal. */
 static bool read_numbers(const char *text, size_t size, struct attn_draw *draw)
 {
     const bool is_normal = draw->distribution == ATTN_DISTRIBUTION_NORMAL;
@@ -100,26 +101,26 @@ enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struc
     return ATTN_OK;
 }
 
-/* --- making ----------------------------------------------------------------------------------- */
+/* --- Making a model --------------------------------------------------------------------------- */
 
 struct attn_init {
-    struct attn_buffer config;     /* config.json */
-    struct attn_buffer vocabulary; /* vocab.json; empty: no vocabulary */
+    struct attn_buffer config;     /* the text of config.json */
+    struct attn_buffer vocabulary; /* the text of vocab.json; empty: no vocabulary */
     struct attn_made_weights weights;
-    bool is_synced; /* see attn_init_options */
+    bool is_synced; /* as in attn_init_options */
 };
 
-/* The config, parsed after it was written. */
+/* The config that was made, parsed again. */
 struct written_config {
-    struct attn_buffer name; /* owns; its name in messages */
+    struct attn_buffer name; /* owns; the name of the config in messages */
     struct attn_json *json;  /* owns */
     struct attn_config config;
     struct attn_config_layers layers; /* owns */
     bool has_biases;
 };
 
-/* Parses the config as opening the directory will do. In messages its name is the file it begins
- * with, followed by the settings as they are typed. */
+/* Parses the config as it will be when the directory is opened. In messages its name is the file
+ * that it begins with, followed by the settings as a user types them. */
 static enum attn_status read_config(const struct attn_init *init,
                                     const struct attn_init_options *options,
                                     struct written_config *written, struct attn_error *err)
@@ -172,7 +173,8 @@ static enum attn_status write_vocabulary(struct attn_init *init, const struct at
     return attn_buffer_check(out, err);
 }
 
-/* Fills MADE, and WRITTEN on the way; both are released also after a failure. */
+/* Makes the model in MADE, and its parsed config in WRITTEN. The caller releases both, also after a
+ * failure. */
 static enum attn_status make(const struct attn_init_options *options, struct attn_init *made,
                              struct written_config *written, struct attn_error *err)
 {
@@ -216,9 +218,10 @@ void attn_init_free(struct attn_init *init)
     attn_free(init);
 }
 
-/* --- the directory ---------------------------------------------------------------------------- */
+/* --- Writing the directory -------------------------------------------------------------------- */
 
-/* The config comes last: without it a directory is not a model. */
+/* The files in the order in which they are written. The config is the last: without it a directory
+ * is no model. */
 enum { VOCABULARY, WEIGHTS, CONFIG, N_FILE };
 
 /* A file that is being written. */
@@ -228,7 +231,7 @@ struct init_file {
     bool is_in_place;
 };
 
-/* Makes the directory PATH, or checks that it is empty. */
+/* Creates the directory PATH, or checks that it is empty. *is_new: it was created. */
 static enum attn_status open_directory(const char *path, bool *is_new, struct attn_error *err)
 {
     const struct dirent *entry;
@@ -278,7 +281,7 @@ static enum attn_status write_weights(struct attn_sink *sink,
     return status;
 }
 
-/* Writes file number I into a temporary file beside its place. */
+/* Writes file number I to a temporary file beside its final place. */
 static enum attn_status write_file(const struct attn_init *init, const char *directory, int i,
                                    struct init_file *file, struct attn_error *err)
 {
@@ -302,7 +305,8 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
     return attn_sink_check(file->sink, err);
 }
 
-/* Writes and commits FILES, which belong to the caller also after a failure. */
+/* Writes FILES and moves them to their final places. The caller releases them, also after a
+ * failure. */
 static enum attn_status write_files(const struct attn_init *init, const char *directory,
                                     bool is_new, struct init_file files[N_FILE],
                                     struct attn_error *err)

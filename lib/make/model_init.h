@@ -1,20 +1,21 @@
 /*
- * model_init.h - makes a model directory with seeded weights: a model of the articles, or a toy.
+ * model_init.h - makes a model directory with seeded random weights: a model of the articles, or a
+ * toy.
  *
  *     const char *const settings[] = {"d_model=3", "d_head=2", "d_value=4"};
  *     struct attn_draw draws[2];
  *     attn_draw_parse("embed=randn@123", &draws[0], &err);
  *     attn_draw_parse("heads=rand@123", &draws[1], &err);
  *     struct attn_init_options options = {.size = sizeof options,
- *                                         .settings = settings, .n_setting = 3, .words = &list,
- *                                         .draws = draws, .n_draw = 2, .n_embedding_row = 50000};
+ *         .settings = settings, .n_setting = 3, .words = &list,
+ *         .draws = draws, .n_draw = 2, .n_embedding_row = 50000};
  *     attn_init_create(&options, &init, &err);
  *     attn_init_write(init, "life", &err);
  *     attn_init_free(init);
  *
- * The generator is PyTorch's for the CPU, without AVX2 (base/random.h). Norms begin as 1 and 0,
- * biases as 0 unless they are drawn with `linear`; with "bias": true in the config every map has a
- * bias.
+ *  The random generator is PyTorch's for the CPU, without AVX2 (base/random.h). Weights of norms
+ * begin as 1, their biases as 0. Other biases are 0 unless they are drawn with `linear`; with
+ * "bias": true in the config each linear map has a bias.
  */
 #ifndef ATTN_MAKE_MODEL_INIT_H
 #define ATTN_MAKE_MODEL_INIT_H
@@ -26,12 +27,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Weights that are drawn together, layer by layer. X(NAME, name) */
+/* Groups of weights that are drawn together, layer by layer: X(NAME, name). */
 #define ATTN_DRAW_GROUP_MAP(X)                                                                     \
     X(EMBED, "embed")                                                                              \
     X(POS, "pos")                                                                                  \
-    X(HEADS, "heads") /* a layer's W_Q, W_K, W_V of the first head, then of the second, ... */     \
-    X(QKV, "qkv")     /* the same tensors: W_Q of all heads, then W_K, then W_V */                 \
+    X(HEADS, "heads") /* W_Q, W_K, W_V of a layer's first head, then of its second head, ... */    \
+    X(QKV, "qkv")     /* the same weights: W_Q of all heads, then W_K, then W_V */                 \
     X(W_O, "W_O")                                                                                  \
     X(MLP, "mlp")                                                                                  \
     X(UNEMBED, "unembed")
@@ -43,14 +44,15 @@ enum attn_draw_group {
         ATTN_N_DRAW_GROUP
 };
 
-/* X(NAME, name) */
+/* The distributions: X(NAME, name). */
 #define ATTN_DISTRIBUTION_MAP(X)                                                                   \
-    X(RANDN, "randn")       /* normal, mean 0 */                                                   \
-    X(NORMAL, "normal")     /* normal, with a given mean and deviation */                          \
+    X(RANDN, "randn")       /* normal with mean 0 */                                               \
+    X(NORMAL, "normal")     /* normal with a given mean and deviation */                           \
     X(RAND, "rand")         /* uniform, 0 <= x < 1 */                                              \
-    X(RANDPERM, "randperm") /* 0 .. n-1 in random order, per matrix or head of it */               \
-    X(LINEAR, "linear")     /* as nn.Linear, bias too; W_Q of all heads is one layer */            \
-    X(GPT2, "gpt2")         /* normal, 0.02; the last map of a branch 0.02 / sqrt(2 n_layer) */
+    X(RANDPERM, "randperm") /* 0 .. n-1 in random order, for each matrix or head */                \
+    X(LINEAR, "linear")     /* as nn.Linear draws, also the bias; W_Q of all heads is one layer */ \
+    X(GPT2, "gpt2") /* normal, deviation 0.02; the last matrix of a branch 0.02 / sqrt(2 n_layer)  \
+                     */
 
 enum attn_distribution {
 #define ATTN_DISTRIBUTION_ENUM(name, text) ATTN_DISTRIBUTION_##name,
@@ -62,29 +64,33 @@ enum attn_distribution {
 struct attn_draw {
     enum attn_draw_group group;
     enum attn_distribution distribution;
-    double mean;      /* of normal */
-    double deviation; /* of randn and normal, above 0 */
-    bool has_seed;    /* SEED restarts the generator; otherwise it continues */
+    double mean;      /* mean of NORMAL */
+    double deviation; /* deviation of RANDN and NORMAL, above 0 */
+    bool has_seed;    /* the generator starts again from `seed`; else it continues */
     uint64_t seed;
 };
 
-/* "GROUP=DIST[@SEED]", DIST also randn:STD and normal:MEAN:STD; ATTN_INVALID names the form. */
+/* Parses "GROUP=DIST[@SEED]" into DRAW. DIST is the name of a distribution, randn:STD or
+ * normal:MEAN:STD. The message of ATTN_INVALID names the form. */
 enum attn_status attn_draw_parse(const char *text, struct attn_draw *draw, struct attn_error *err);
 
-/* Borrows everything until attn_init_create returns. */
+/* What to make. Everything is borrowed until attn_init_create returns. */
 struct attn_init_options {
-    size_t size;                 /* of this struct */
-    const char *config;          /* path of a config.json to begin with, or NULL */
-    const char *const *settings; /* [n_setting] "KEY=VALUE" of its keys; the last of a key counts */
+    size_t size;                 /* size of this struct */
+    const char *config;          /* path of a config.json to start from, or NULL */
+    const char *const *settings; /* [n_setting] "KEY=VALUE", which sets a key of the config; the
+                                    last one of a key counts */
     size_t n_setting;
-    const struct attn_word_list *words; /* the vocabulary; NULL: no vocab.json, ids only */
-    const struct attn_draw *draws; /* [n_draw], in this order; groups without a draw follow as gpt2:
-                                      embed, pos, qkv, W_O, mlp, unembed */
+    /* The vocabulary; NULL: no vocab.json, so that texts are given as ids. */
+    const struct attn_word_list *words;
+    /* [n_draw], done in this order; groups without a draw follow, drawn as gpt2, in the order
+     * embed, pos, qkv, W_O, mlp, unembed. */
+    const struct attn_draw *draws;
     size_t n_draw;
-    uint64_t seed;          /* seed of the generator, before the first draw */
-    size_t n_embedding_row; /* rows to draw; the first n_vocab are kept; 0: n_vocab. At most 2^28
-                               numbers are drawn and dropped */
-    bool is_synced;         /* attn_init_write waits until the files are on the device */
+    uint64_t seed;          /* seed of the generator before the first draw */
+    size_t n_embedding_row; /* number of rows to draw, of which the first n_vocab are kept; 0:
+                               n_vocab. At most 2^28 numbers are drawn and dropped */
+    bool is_synced;         /* attn_init_write waits until the files are on the storage device */
 };
 
 #define ATTN_INIT_OPTIONS_DEFAULT                                                                  \
@@ -92,13 +98,14 @@ struct attn_init_options {
 
 struct attn_init; /* a model in memory, not yet in a directory */
 
-/* Checks the options and draws the weights. ATTN_INVALID for settings and draws, ATTN_FORMAT and
- * ATTN_UNSUPPORTED for the resulting config, ATTN_IO if its file cannot be read. */
+/* Checks the options and draws the weights. ATTN_INVALID for wrong settings and draws, ATTN_FORMAT
+ * and ATTN_UNSUPPORTED for a wrong config that results, ATTN_IO if the file of the config cannot be
+ * read. */
 enum attn_status attn_init_create(const struct attn_init_options *given, struct attn_init **init,
                                   struct attn_error *err);
 
-/* Writes config.json, vocab.json and model.safetensors into DIRECTORY, which must be absent or
- * empty. A failure, ATTN_IO, leaves it as it was. */
+/* Writes config.json, vocab.json and model.safetensors to DIRECTORY, which must not exist or be
+ * empty. On failure (ATTN_IO) the directory is as it was before. */
 enum attn_status attn_init_write(const struct attn_init *init, const char *directory,
                                  struct attn_error *err);
 

@@ -1,4 +1,4 @@
-/* model_init_config.c - makes the config.json: JSON text, verbatim if it is from a file. */
+/* model_init_config.c - makes the text of config.json. Values from a file are copied unchanged. */
 #include "make/model_init_internal.h"
 
 #include "base/escape.h"
@@ -15,10 +15,10 @@
 #include <string.h>
 
 struct config_member {
-    struct attn_buffer key, value; /* value: JSON */
+    struct attn_buffer key, value; /* the value is JSON text */
 };
 
-/* The members in the order of their first appearance. */
+/* The members, in the order in which they were first set. */
 struct config_members {
     struct config_member *items; /* owns; [n] */
     size_t n, capacity;
@@ -34,7 +34,7 @@ static struct config_member *find(const struct config_members *members, const ch
     return NULL;
 }
 
-/* Replaces the value of KEY, or adds a member. */
+/* Sets the value of KEY; adds a member if there is none. */
 static enum attn_status set(struct config_members *members, const char *key, size_t key_size,
                             const char *value, size_t value_size, struct attn_error *err)
 {
@@ -58,7 +58,7 @@ static enum attn_status set(struct config_members *members, const char *key, siz
     return attn_buffer_check(&member->value, err);
 }
 
-/* Sets KEY to the JSON in VALUE. */
+/* Sets the value of KEY to the JSON text in VALUE. */
 static enum attn_status set_buffer(struct config_members *members, const char *key, size_t key_size,
                                    const struct attn_buffer *value, struct attn_error *err)
 {
@@ -66,13 +66,13 @@ static enum attn_status set_buffer(struct config_members *members, const char *k
     return set(members, key, key_size, value->data, value->size, err);
 }
 
-/* --- a file ----------------------------------------------------------------------------------- */
+/* --- Members of a file ------------------------------------------------------------------------ */
 
-/* Memory used while a file is copied. */
+/* The memory that is used while a file is copied. */
 struct copied {
     struct attn_file file;
     struct attn_json *json;
-    struct attn_buffer key; /* key of a member */
+    struct attn_buffer key; /* key of the current member */
 };
 
 static enum attn_status copy_members(struct config_members *members, const char *path,
@@ -86,10 +86,10 @@ static enum attn_status copy_members(struct config_members *members, const char 
     struct attn_json_token token;
 
     ATTN_TRY(attn_file_read_part(&source, chosen.name, file, err));
-    /* The parse checked that it is an object without duplicate keys. */
+    /* Parsing it here also checks that it is an object without duplicate keys. */
     ATTN_TRY(attn_json_parse_named(file, attn_family_config_keys, &copied->json, err));
     reader = attn_json_reader_init((const char *)file->data, file->size, file->path);
-    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the brace */
+    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the opening brace */
     for (;;) {
         const char *value;
 
@@ -97,7 +97,8 @@ static enum attn_status copy_members(struct config_members *members, const char 
         if (token.type != ATTN_JSON_KEY)
             return ATTN_OK;
         value = (const char *)file->data + reader.offset;
-        value += strspn(value, ": \t\r\n"); /* a value follows, so the text does not end here */
+        /* A value follows, so this does not run past the end of the text. */
+        value += strspn(value, ": \t\r\n");
         ATTN_TRY(attn_json_skip(&reader, err));
         attn_buffer_reset(key);
         attn_json_unescape(&token, key);
@@ -119,9 +120,9 @@ static enum attn_status copy_file(struct config_members *members, const char *pa
     return status;
 }
 
-/* --- settings --------------------------------------------------------------------------------- */
+/* --- Settings --------------------------------------------------------------------------------- */
 
-/* Whether VALUE is a number, true, false or null as it stands. */
+/* Whether VALUE is JSON without quotes: a number, true, false or null. */
 static bool is_literal(const char *value)
 {
     double number;
@@ -169,13 +170,13 @@ static enum attn_status apply_setting(struct config_members *members, const char
     return status;
 }
 
-/* --- the vocabulary --------------------------------------------------------------------------- */
+/* --- The vocabulary --------------------------------------------------------------------------- */
 
 static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)
 {
     const struct config_member *type = find(members, "model_type", strlen("model_type"));
-    const char *key = NULL; /* key of the vocabulary's size in the family of MEMBERS */
+    const char *key = NULL; /* the key that holds the size of the vocabulary in this family */
     struct attn_buffer text = {0};
     enum attn_status status = ATTN_OK;
 

@@ -1,9 +1,10 @@
 /*
- * model_init_draw.c - makes the weights: every tensor in memory, drawn group by group.
+ * model_init_draw.c - makes the weights: allocates all tensors, and draws them group by group.
  *
- * A matrix in memory is blocks [n_block][in][width] (heads, or one block), or transposed [out][in].
- * Numbers are drawn as PyTorch's layers would: nn.Linear keeps [out, in] and all heads in one
- * layer; everything else is drawn in the order in which it is kept, one matrix per head.
+ *  A matrix in memory is [n_block][in][width], with a block for each head or one block, or it is
+ *  transposed, [out][in]. Numbers are drawn in the order of PyTorch's layers: nn.Linear holds
+ *  [out, in], and all heads in one layer. Other numbers are drawn in the order of memory, one
+ * matrix for each head.
  */
 #include "make/model_init_internal.h"
 
@@ -19,33 +20,33 @@
 static const double gpt2_deviation = 0.02; /* initializer_range of GPT-2 */
 
 enum {
-    PIECE = 1 << 16,       /* numbers of a table per piece; a multiple of 16 */
-    MAX_DROPPED = 1 << 28, /* numbers that are drawn and dropped: some seconds */
-    MAX_PERMUTED = 1 << 24 /* integers that float32 represents exactly */
+    PIECE = 1 << 16,       /* numbers of a table that are drawn at a time; a multiple of 16 */
+    MAX_DROPPED = 1 << 28, /* most numbers that are drawn and dropped; takes some seconds */
+    MAX_PERMUTED = 1 << 24 /* largest n for which float32 holds each integer exactly */
 };
 
 /* --- Tensors to draw -------------------------------------------------------------------------- */
 
-/* The state of drawing. */
+/* What drawing needs. */
 struct drawer {
     const struct attn_made_weights *weights;
     const struct attn_config *config;
     struct attn_random random;
-    size_t n_embedding_row; /* rows to draw, at least n_vocab */
+    size_t n_embedding_row; /* number of rows to draw, at least n_vocab */
 };
 
-/* A matrix, or its part for one head, and its bias. */
+/* A matrix, or one head's part of it, and its bias. */
 struct drawn_map {
     float *data;
-    float *bias; /* [n_block * width] or NULL */
+    float *bias; /* [n_block * width]; NULL: it has none */
     size_t n_block, in, width;
     bool is_out_in;
     bool ends_branch; /* its output is added to the residual stream */
 };
 
-#define ATTN_DRAW_NONE ATTN_N_DRAW_GROUP /* norms are not drawn, buffers not made */
+#define ATTN_DRAW_NONE ATTN_N_DRAW_GROUP /* norms are not drawn, buffers are not made */
 
-/* The group that draws each part. */
+/* The group that each part of the weights belongs to. */
 static const enum attn_draw_group groups[] = {
 #define PART_GROUP(id, group, need, is_so) [ATTN_PART_##id] = ATTN_DRAW_##group,
     ATTN_WEIGHT_PART_MAP(PART_GROUP)
@@ -63,10 +64,10 @@ static bool is_vector(const struct attn_made_weight *weight)
     return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR || weight->spec->rank == 1;
 }
 
-/* --- tensors ---------------------------------------------------------------------------------- */
+/* --- Tensors ---------------------------------------------------------------------------------- */
 
-/* Allocates the tensors of the specs. */
-static enum attn_status make_room(struct attn_made_weights *weights, struct attn_error *err)
+/* Allocates the tensors that the specs describe. */
+static enum attn_status allocate_tensors(struct attn_made_weights *weights, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(weights->items, weights->n, err));
     for (size_t i = 0; i < weights->n; i++) {
@@ -91,7 +92,7 @@ void attn_made_weights_release(struct attn_made_weights *weights)
     *weights = (struct attn_made_weights){0};
 }
 
-/* --- one matrix ------------------------------------------------------------------------------- */
+/* --- Drawing one matrix ----------------------------------------------------------------------- */
 
 static struct drawn_map map_of(const struct attn_made_weight *weight, float *bias)
 {
@@ -115,7 +116,8 @@ static struct drawn_map map_of(const struct attn_made_weight *weight, float *bia
     return map;
 }
 
-/* Draws [out, in], then the bias, and stores the weights in the order of memory. */
+/* Draws a matrix as nn.Linear does, [out, in] and then the bias, and stores the weights in the
+ * order of memory. */
 static enum attn_status draw_linear(struct drawer *drawer, const struct drawn_map *map,
                                     struct attn_error *err)
 {
@@ -187,11 +189,14 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
     return ATTN_OK;
 }
 
-/* --- groups ----------------------------------------------------------------------------------- */
+/* --- Drawing groups --------------------------------------------------------------------------- */
 
-/* Draws more rows than are kept, because the numbers of a table depend on its length. Pieces of
- * whole blocks of 16 are drawn into the same memory. Only the last piece may have another size,
- * because its end is drawn again (base/random.h). A permutation is one piece. */
+/*
+ * Draws the table of embeddings. More rows may be drawn than are kept, because the numbers of a
+ * table depend on its length. Whole blocks of 16 numbers are drawn piece by piece into the same
+ * memory. Only the last piece may have another size, because its end is drawn again
+ * (base/random.h). A permutation is drawn as one piece.
+ */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
                                        struct attn_error *err)
@@ -215,7 +220,7 @@ static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_
     return status;
 }
 
-/* The bias of weight I, which follows it in the list, or NULL. */
+/* Returns the bias of weight I, which is the next item of the list; NULL: it has none. */
 static float *bias_of(const struct attn_made_weights *weights, size_t i)
 {
     const struct attn_made_weight *next = &weights->items[i] + 1;
@@ -226,7 +231,7 @@ static float *bias_of(const struct attn_made_weights *weights, size_t i)
                : NULL;
 }
 
-/* Draws the three projections that begin at weight FIRST, head by head. */
+/* Draws W_Q, W_K and W_V, which begin at weight FIRST, head by head. */
 static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw *draw,
                                    size_t first, struct attn_error *err)
 {
@@ -241,7 +246,7 @@ static enum attn_status draw_heads(struct drawer *drawer, const struct attn_draw
             struct drawn_map part = maps[i];
 
             if (head >= part.n_block)
-                continue; /* there may be fewer key and value heads */
+                continue; /* there may be fewer heads of keys and values */
             part.n_block = 1;
             part.data += head * part.in * part.width;
             part.bias = part.bias ? part.bias + head * part.width : NULL;
@@ -282,7 +287,7 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     const enum attn_draw_group group = draw->group == ATTN_DRAW_HEADS ? ATTN_DRAW_QKV : draw->group;
     const char *name = group_names[draw->group];
     const bool is_table = group == ATTN_DRAW_EMBED || group == ATTN_DRAW_POS;
-    bool has_group = false, has_heads = false; /* q, k and v are matrices of single heads */
+    bool has_group = false, has_heads = false; /* W_Q, W_K and W_V have a matrix for each head */
 
     for (size_t i = 0; i < drawer->weights->n; i++) {
         const struct attn_weight_rule *rule = drawer->weights->items[i].spec->rule;
@@ -309,11 +314,12 @@ static enum attn_status check_draw(const struct drawer *drawer, const struct att
     return ATTN_OK;
 }
 
-/* Draws the groups in OPTIONS, then the other groups. */
+/* Draws the groups that OPTIONS name, then the others. */
 static enum attn_status draw_all(struct drawer *drawer, const struct attn_init_options *options,
                                  struct attn_error *err)
 {
-    bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true}; /* heads are drawn as qkv */
+    /* True, because qkv draws the same weights. */
+    bool is_drawn[ATTN_N_DRAW_GROUP] = {[ATTN_DRAW_HEADS] = true};
 
     for (size_t i = 0; i < options->n_draw; i++)
         ATTN_TRY(check_draw(drawer, &options->draws[i], is_drawn, err));
@@ -339,11 +345,12 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
     struct drawer drawer = {.weights = weights, .config = config, .n_embedding_row = n_row};
 
     ATTN_TRY(attn_weights_describe(config, with_biases, &weights->specs, &weights->n, err));
-    ATTN_TRY(make_room(weights, err));
+    ATTN_TRY(allocate_tensors(weights, err));
     for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
         const struct attn_made_weight *weight = &weights->items[i];
 
-        /* Weights of norms become 1: ln1.w, ln_1.weight; not ln1.b. */
+        /* Weights of norms, such as ln1.w and ln_1.weight, become 1; biases such as ln1.b stay 0.
+         */
         if (groups[weight->spec->rule->part] == ATTN_DRAW_NONE &&
             strrchr(weight->spec->name, '.')[1] == 'w')
             for (size_t j = 0; j < weight->n; j++)
