@@ -1,4 +1,5 @@
-/* edit.c - edits checked once and applied to rectangles, on whatever thread computes them. */
+/* edit.c - edits: checked once, and applied to rectangles of tensors by the threads that compute
+ * them. */
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
@@ -12,7 +13,7 @@ static bool is_in_range(size_t first, size_t last, size_t n)
     return first < n && first < last && (last == SIZE_MAX || last <= n);
 }
 
-/* Whether the stack and the layer of EDIT exist. */
+/* Checks that the model has the stack and the layer of EDIT. */
 static enum attn_status check_layer(const struct attn_edit *edit, const struct attn_dims *dims,
                                     struct attn_error *err)
 {
@@ -109,7 +110,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
     return ATTN_OK;
 }
 
-/* Whether EDIT is of SITE in the block LAYER; of a site of the model if IS_OF_MODEL. */
+/* Whether EDIT changes SITE in the block LAYER. IS_OF_MODEL: SITE is outside the layers, so the
+ * layer does not matter. */
 static inline bool is_at(const struct attn_edit *edit, enum attn_site site, int layer,
                          bool is_of_model)
 {
@@ -127,7 +129,8 @@ bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_si
     return false;
 }
 
-/* x [n] of one row; DATA is the edit's row at these columns, or NULL. Returns whether x changed. */
+/* Applies EDIT to x [n], the cells of one row. DATA are the edit's values at these columns; NULL if
+ * its op has none. Returns whether x changed. */
 static bool edit_row(const struct attn_edit *edit, const float *data, float *x, size_t n)
 {
     bool is_changed = false;
@@ -141,7 +144,8 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
             x[j] = 0;
             break;
         case ATTN_EDIT_SCALE:
-            x[j] = before == -INFINITY ? before : before * edit->factor; /* masked stays masked */
+            /* A masked score stays minus infinity. */
+            x[j] = before == -INFINITY ? before : before * edit->factor;
             break;
         case ATTN_EDIT_REPLACE:
             x[j] = data[j];
@@ -163,9 +167,10 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-enum { BLOCK = 64 }; /* rows that are edited together, with a bit per changed row */
+enum { BLOCK = 64 }; /* rows edited at once: apply_edit returns one bit for each */
 
-/* Whether EDIT is of the head of TARGET, of its layer or of the model. */
+/* Whether EDIT changes the tensor and the head of TARGET. IS_OF_MODEL: the site is outside the
+ * layers. */
 static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_target *target,
                          bool is_of_model)
 {
@@ -174,7 +179,8 @@ static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_ta
             target->at.head == ATTN_ALL_HEADS);
 }
 
-/* Applies EDIT to at most BLOCK rows of TARGET from position ROW0 on; returns which changed. */
+/* Applies EDIT to at most BLOCK rows of TARGET, from position ROW0 on. Bit r of the result: row
+ * ROW0 + r changed. */
 static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_target *target,
                            size_t row0)
 {

@@ -1,12 +1,12 @@
 /*
- * edit.h - change intermediate tensors while the model runs: the twin of trace.
+ * edit.h - change tensors while the model runs. What trace.h reads, this changes.
  *
- *     struct attn_edit ablate = ATTN_EDIT_DEFAULT;    // every layer, head, query and key
- *     ablate.at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 3}, ablate.op =
- * ATTN_EDIT_ZERO;
+ *     struct attn_edit ablate = ATTN_EDIT_DEFAULT; // every layer, head, query and key
+ *     ablate.at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 3};
+ *     ablate.op = ATTN_EDIT_ZERO;
  *
- * Edits are declared when a session is created and applied in the order given, before the tensor is
- * reported to the trace and before it is used.
+ *  A session gets its edits when it is created. It applies them in the order given, before a tensor
+ *  is passed to the trace and before it is used.
  */
 #ifndef ATTN_TRACE_EDIT_H
 #define ATTN_TRACE_EDIT_H
@@ -16,26 +16,26 @@
 
 enum attn_edit_op {
     ATTN_EDIT_ZERO = 0,    /* x = 0 */
-    ATTN_EDIT_SCALE = 1,   /* x = x * factor; a key that is masked stays so */
+    ATTN_EDIT_SCALE = 1,   /* x = x * factor; the score of a masked key stays -inf */
     ATTN_EDIT_REPLACE = 2, /* x = data */
     ATTN_EDIT_ADD = 3,     /* x = x + data */
-    ATTN_EDIT_MASK = 4,    /* x = -inf; only for qk and attn_scores, where it removes a key from the
-                          softmax */
+    /* x = -inf; only for qk and attn_scores, where it removes a key from the softmax. */
+    ATTN_EDIT_MASK = 4,
 };
 
-/* The part of a site to change, and the change. */
+/* Which part of a site is changed, and how. */
 struct attn_edit {
-    /* layer: or ATTN_ALL_LAYERS, of all stacks that the model itself runs; ignored for sites of the
-     * model. head: or ATTN_ALL_HEADS; key/value head for k and v; ignored for sites without heads
-     */
+    /* layer: ATTN_ALL_LAYERS means those of all stacks that the model runs; ignored for sites
+     * outside the layers. head: may be ATTN_ALL_HEADS; a key/value head for k and v; ignored for
+     * sites without heads. */
     struct attn_location at;
     size_t row0, row1; /* positions row0 <= p < row1; SIZE_MAX for row1: to the end */
-    size_t col0, col1; /* columns: keys of matrices, components of vectors */
+    size_t col0, col1; /* columns col0 <= c < col1: keys of matrices, components of vectors */
     enum attn_edit_op op;
-    float factor;         /* for SCALE */
-    const float *data;    /* for REPLACE and ADD: [row1-row0, col1-col0] with stride ld; borrowed by
-                          the session. row1 and col1 must then be given */
-    size_t ld;            /* 0: data [col1-col0] serves every row, and row1 may be left out */
+    float factor;      /* the factor of SCALE */
+    const float *data; /* of REPLACE and ADD: [row1 - row0, col1 - col0], rows ld floats apart;
+                          borrowed by the session. row1 and col1 must then be given */
+    size_t ld;         /* 0: data [col1 - col0] is used for every row, and row1 may be left out */
     const void *later[4]; /* NULL: room for fields of later versions */
 };
 
@@ -44,13 +44,13 @@ struct attn_edit {
                         .row1 = SIZE_MAX,                                                          \
                         .col1 = SIZE_MAX})
 
-/* A rectangle of one site on its way through the model; what attn_edits_apply changes. */
+/* A rectangle of one tensor that the model has just computed; attn_edits_apply changes it. */
 struct attn_edit_target {
     struct attn_location at;
     size_t row0, n_row, n_col, ld;
     float *data;
-    size_t
-        n_uncounted; /* rows that only the first edits, so many, change do not count as changed */
+    size_t n_uncounted; /* the first n_uncounted edits do not count: a row that only they change is
+                           not reported as changed */
 };
 
 #endif

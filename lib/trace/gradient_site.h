@@ -2,8 +2,9 @@
 #ifndef ATTN_TRACE_GRADIENT_SITE_H
 #define ATTN_TRACE_GRADIENT_SITE_H
 
-/* X(Y, ID, number, name, archive name, scope, layout, shape) of the sites that have a gradient: the
- * derivative of a number computed from the logits with respect to the tensor of the site ID. */
+/* The sites that have a gradient: X(Y, ID, number, name, archive name, scope, layout, shape). The
+ * gradient is the derivative of a number, computed from the logits, with respect to the tensor of
+ * site ID. */
 #define ATTN_GRADIENT_SITE_MAP(X, Y)                                                               \
     X(Y, EMBED, 27, "embed", "hook_embed", MODEL, VECTOR, "T De")                                  \
     X(Y, RESID_PRE, 28, "resid_pre", "hook_resid_pre", LAYER, VECTOR, "T D")                       \

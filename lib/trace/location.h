@@ -1,6 +1,8 @@
-/* location.h - where a number is: the stack, the layer, the head and the site that a tensor, an
- * edit or a row of a table is of. A layer of a decoder that attends to a source is one layer: its
- * self-attention and its MLP are `decoder L`, its attention to the source is `cross L`. */
+/*
+ * location.h - which tensor a number, an edit or a row of a table belongs to: its stack, layer,
+ * head and site. A layer of a decoder that attends to a source counts as one layer here: its
+ *  self-attention and its MLP are `decoder L`, its attention to the source is `cross L`.
+ */
 #ifndef ATTN_TRACE_LOCATION_H
 #define ATTN_TRACE_LOCATION_H
 
@@ -8,8 +10,8 @@
 
 struct attn_location {
     enum attn_model_stack stack;
-    int layer; /* of that stack, from 0; ATTN_NO_LAYER: outside of its layers */
-    int head;  /* ATTN_ALL_HEADS: of no one head */
+    int layer; /* number in its stack, from 0; ATTN_NO_LAYER: outside the layers */
+    int head;  /* ATTN_ALL_HEADS: of all heads, or without heads */
     enum attn_site site;
 };
 

@@ -1,38 +1,42 @@
-/* location_internal.h - locations as blocks, cells of tables, and in order. */
+/* location_internal.h - converts locations to blocks and to cells of tables, and compares them. */
 #ifndef ATTN_TRACE_LOCATION_INTERNAL_H
 #define ATTN_TRACE_LOCATION_INTERNAL_H
 
 #include "base/table.h"
 #include "trace/location.h"
 
-/* The location of SITE in BLOCK: blocks are what model, forward and gradient count, where a layer
- * of such a decoder is two. For these three and for what reads their tensors by block. */
+/* Returns the location of SITE in BLOCK. The rooms model, forward and gradient count blocks; a
+ * layer of a decoder that attends to a source is two blocks. These rooms, and code that reads
+ * tensors by block, call it. */
 struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,
                                             int block, int head);
 
-/* The block of its stack that has the site of AT. */
+/* Returns the number, in its stack, of the block that has the site of AT. */
 int attn_location_block(const struct attn_location *at);
 
-/* Whether the keys of AT are rows of a source. */
+/* Whether AT is attention to a source, so that its keys are rows of the source. */
 bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
 
-/* The layers of a model that people count: half of the blocks of a decoder with a source. */
+/* Returns the number of layers as users count them: half the number of blocks for a decoder with a
+ * source, else the number of blocks. */
 size_t attn_dims_n_whole_layer(const struct attn_dims *dims);
 
-/* Writes stack and layer of AT into CELLS [2], which are neighbours in a table (ATTN_ROLE_STACK).
- */
+/* Writes the stack and the layer of AT into CELLS [2], two neighbouring columns of a table
+ * (ATTN_ROLE_STACK). */
 void attn_location_put(const struct attn_location *at, struct attn_cell *cells);
 
-/* Reads them from ROW of TABLE, whose COLUMN has the layers; tables of one stack have no column of
- * stacks. False if there is no layer. */
+/* Reads what attn_location_put wrote: the layer from COLUMN of row ROW of TABLE, and the stack from
+ * the column before it. Tables of a model with one stack have no column of stacks. False if the
+ * cell of the layer is empty. */
 bool attn_location_read(const struct attn_table *table, size_t row, size_t column,
                         struct attn_location *at);
 
-/* Below, at or above 0: by stack (encoder, decoder, cross), then by layer, then by head. */
+/* Returns a number below, equal to or above 0. Compares first the stack (encoder, decoder, cross),
+ * then the layer, then the head. */
 int attn_location_compare(const struct attn_location *a, const struct attn_location *b);
 
-/* The same of layers in the order in which they are computed: those of the encoder, then of each
- * layer of the decoder its self-attention and its attention to the source. */
+/* As attn_location_compare, but in the order in which layers are computed: those of the encoder,
+ * then for each layer of the decoder its self-attention and its attention to the source. */
 int attn_location_order(const struct attn_location *a, const struct attn_location *b);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* The sites of a layer after its attention. */
+/* The sites of a layer that come after its attention. */
 #define BOTH(id) ATTN_SITE_##id, ATTN_SITE_##id##_GRAD
 static const enum attn_site after_attention[] = {
     BOTH(MLP_PRE),           BOTH(MLP_PRE_LINEAR),     BOTH(MLP_POST),

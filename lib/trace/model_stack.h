@@ -9,10 +9,10 @@ enum attn_model_stack {
     ATTN_STACK_ONLY = 0,
     ATTN_STACK_ENCODER = 1,
     ATTN_STACK_DECODER = 2,
-    ATTN_STACK_CROSS = 3, /* attention of the decoder to the source */
+    ATTN_STACK_CROSS = 3, /* the attention of the decoder to the source */
 };
 
-/* "encoder"; "" for the only stack. */
+/* Returns "encoder", "decoder" or "cross"; "" for ATTN_STACK_ONLY. */
 ATTN_API const char *attn_model_stack_name(enum attn_model_stack stack);
 
 #endif

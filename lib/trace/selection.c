@@ -1,10 +1,10 @@
 /*
  * selection.c - selections as tables of flags, the calls that set them, and lists as users write
- * them.
+ *  them.
  *
- * A list is read item by item; each becomes ranges of indices, which set flags as the calls do.
- * Heads are a table [n_layer, n_head], since a head may be given with its layer. Everything is
- * checked before anything is changed.
+ *  A list is read item by item; each item becomes a range of indices, whose flags are set. Heads
+ * are a table [n_layer, n_head], because a head may be given with its layer. The whole list is
+ * checked before the selection is changed.
  */
 #include "trace/trace_internal.h"
 
@@ -18,23 +18,26 @@
 
 struct attn_selection {
     struct attn_dims dims;
-    struct attn_site_set
-        sites[ATTN_STACK_CROSS + 1]; /* by stack; those of an encoder are in its part */
-    struct attn_selection *encoder;  /* owns; the part of the encoder, or NULL */
-    size_t n_query;                  /* flags set in `queries` */
-    unsigned char *layers;           /* [n_layer] */
-    unsigned char *after;   /* [n_layer] the same for what comes after attention in a layer; differs
-                               from `layers` for pairs alone, where the MLP is the decoder's */
-    unsigned char *heads;   /* [n_layer, n_head] */
-    unsigned char *queries; /* [n_position] */
-    bool has_chosen_heads;  /* heads were named, so that the next one is added to them */
-    bool has_chosen_queries; /* the same for queries */
+    struct attn_site_set sites[ATTN_STACK_CROSS + 1]; /* the chosen sites of each stack; those of
+                                                         the encoder are in `encoder` */
+    /* Owns; the selection of the encoder's layers; NULL: one stack. */
+    struct attn_selection *encoder;
+    size_t n_query;        /* number of flags set in `queries` */
+    unsigned char *layers; /* [n_layer] 1 for each chosen layer */
+    /* [n_layer] 1 for each layer whose sites after attention are chosen; differs from `layers` only
+     * for pairs of blocks, where the MLP belongs to the decoder. */
+    unsigned char *after;
+    unsigned char *heads;    /* [n_layer, n_head] 1 for each chosen head */
+    unsigned char *queries;  /* [n_position] 1 for each chosen query */
+    bool has_chosen_heads;   /* heads were named: a further one is added to them */
+    bool has_chosen_queries; /* queries were named: a further one is added to them */
     bool takes_rows;
 };
 
 static const struct attn_site_set none;
 
-/* The stack of the layers of SELECTION, beside the attention to a source. */
+/* Returns the stack of SELECTION's own layers; attention to a source is ATTN_STACK_CROSS besides.
+ */
 static enum attn_model_stack own_stack(const struct attn_selection *selection)
 {
     return selection->dims.has_pairs       ? ATTN_STACK_DECODER
@@ -42,14 +45,14 @@ static enum attn_model_stack own_stack(const struct attn_selection *selection)
                                            : ATTN_STACK_ONLY;
 }
 
-/* The sites of all stacks but the encoder's part. */
+/* Returns the chosen sites of all stacks except the encoder's. */
 static struct attn_site_set all_sites(const struct attn_selection *selection)
 {
     return attn_sites_join(selection->sites[own_stack(selection)],
                            selection->sites[ATTN_STACK_CROSS]);
 }
 
-/* Selects the SITES that the stacks have, but not those of the encoder's part. */
+/* Chooses those of SITES that the model has, in all stacks except the encoder. */
 static void set_own_sites(struct attn_selection *selection, struct attn_site_set sites)
 {
     sites = attn_sites_common(sites, selection->dims.sites);
@@ -89,7 +92,7 @@ const struct attn_selection *attn_selection_part(const struct attn_selection *se
                : NULL;
 }
 
-/* The same of the heads of AT, whatever its site is. */
+/* As attn_selection_part, but for the heads of AT, whatever the site of AT is. */
 static const struct attn_selection *part_of_heads(const struct attn_selection *selection,
                                                   const struct attn_location *at, int *block)
 {
@@ -102,7 +105,7 @@ static const struct attn_selection *part_of_heads(const struct attn_selection *s
     return attn_selection_part(selection, &heads, block);
 }
 
-/* Whether the stack that SITE of LAYER belongs to has SITE among its sites. */
+/* Whether SITE is chosen in the stack that SITE of block LAYER belongs to. */
 static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
 {
     int number;
@@ -111,14 +114,14 @@ static bool has_stack_site(const struct attn_selection *selection, enum attn_sit
         selection->sites[attn_model_stack_of(&selection->dims, site, layer, &number)], site);
 }
 
-/* Indices from `first` to below `end`, each `step` after the one before. */
+/* The indices first, first + step, first + 2 step and so on below `end`. */
 struct range {
     size_t first, end, step;
 };
 
-/* The elements of a list, for messages. */
+/* What a list counts, for messages. */
 struct axis {
-    const char *noun; /* "layers" */
+    const char *noun; /* such as "layers" */
     size_t n;         /* valid indices 0 .. n-1 */
 };
 
@@ -157,7 +160,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
                      selection, s, attn_selection_free);
 }
 
-/* Makes sites, layers and heads of TO those of FROM, and if HAS_QUERIES its queries. */
+/* Copies the chosen sites, layers and heads of FROM to TO, and if HAS_QUERIES the queries. */
 static void copy_choice(struct attn_selection *to, const struct attn_selection *from,
                         bool has_queries)
 {
@@ -258,7 +261,7 @@ static enum attn_status report_item(const struct axis *axis, const char *item, s
     return ATTN_INVALID;
 }
 
-/* Reports an item of heads with a side that cannot be parsed. */
+/* Reports that ITEM of a list of heads, or one side of its point, is not valid. */
 static enum attn_status report_heads(const struct attn_dims *dims, const char *item, size_t size,
                                      struct attn_error *err)
 {
@@ -270,7 +273,7 @@ static enum attn_status report_heads(const struct attn_dims *dims, const char *i
     return ATTN_INVALID;
 }
 
-/* Reads "N-M" or "N-M+STEP", whose '-' is at DASH. */
+/* Reads "N-M" or "N-M+STEP" into RANGE. DASH points to its '-'. Returns whether it is valid. */
 static bool parse_span(const char *item, size_t size, const char *dash, size_t n,
                        struct range *range)
 {
@@ -289,7 +292,8 @@ static bool parse_span(const char *item, size_t size, const char *dash, size_t n
     return true;
 }
 
-/* Reads one ITEM = N | -N | N-M | N-M+STEP | all of indices below N. */
+/* Reads ITEM = N | -N | N-M | N-M+STEP | all, with indices below N, into RANGE. Returns whether it
+ * is valid. */
 static bool parse_item(const char *item, size_t size, size_t n, struct range *range)
 {
     const char *dash = memchr(item, '-', size);
@@ -328,7 +332,7 @@ static size_t count(const unsigned char *flags, size_t n)
     return sum;
 }
 
-/* Reports that the model lacks SITES, naming the first. */
+/* Reports that the model has none of SITES, and names the first one. */
 static enum attn_status report_site(const struct attn_selection *selection,
                                     struct attn_site_set sites, struct attn_error *err)
 {
@@ -351,7 +355,8 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection,
 {
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    /* A glob may match sites that the model lacks, if it matches another; see attn_sites_parse. */
+    /* A glob such as resid_* may also match sites that the model lacks, as long as it matches one
+     * that it has; see attn_sites_parse. */
     if (!attn_sites_meet(sites, selection->dims.sites) &&
         !(selection->encoder && attn_sites_meet(sites, selection->encoder->dims.sites)))
         return report_site(selection, sites, err);
@@ -382,7 +387,8 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
 {
     const bool is_all = stack == ATTN_STACK_ONLY;
     const struct attn_site_set own = attn_sites_common(sites, selection->dims.sites);
-    /* The input of cross-attention is resid_mid, or that normalized: it has no name of its own. */
+    /* The input of cross-attention is resid_mid, or resid_mid normalized, so "cross:" has no
+     * resid_pre. */
     const struct attn_site_set of_cross =
         attn_sites_without(own, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_PRE_GRAD));
     const struct attn_site_set its =
@@ -432,7 +438,8 @@ enum attn_status attn_selection_add_queries(struct attn_selection *selection, si
     return ATTN_OK;
 }
 
-/* Splits "5.1", "L5H1", "9.*" into its layer and head part; false when ITEM names no layer. */
+/* Finds where ITEM, such as "5.1", "L5H1" or "9.*", separates layer and head. *middle is the '.' or
+ * 'H', *skip the number of characters before the layer. False: the item names no layer. */
 static bool split_head(const char *item, size_t size, const char **middle, size_t *skip)
 {
     const char *dot = memchr(item, '.', size);
@@ -450,7 +457,8 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
     return false;
 }
 
-/* The indices of one side of "L.h": an item of a list, or *. */
+/* Reads one side of "L.h" into RANGE: *, or an item as in parse_item. Returns whether it is valid.
+ */
 static bool parse_side(const char *text, size_t size, size_t n, struct range *range)
 {
     if (size != 1 || text[0] != '*')
@@ -459,14 +467,14 @@ static bool parse_side(const char *text, size_t size, size_t n, struct range *ra
     return true;
 }
 
-/* Sets the flags of HEADS in LAYERS in a table [n_layer, n_head]. */
-static void keep_heads(unsigned char *flags, size_t n_head, struct range layers, struct range heads)
+/* Sets the flags of HEADS in each of LAYERS, in a table [n_layer, n_head]. */
+static void set_heads(unsigned char *flags, size_t n_head, struct range layers, struct range heads)
 {
     for (size_t layer = layers.first; layer < layers.end; layer += layers.step)
         set_flags(flags + layer * n_head, heads);
 }
 
-/* One item of a list of heads. */
+/* Reads one item of a list of heads and sets its flags in FLAGS [n_layer, n_head]. */
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
                                         unsigned char *flags, struct attn_error *err)
 {
@@ -482,11 +490,12 @@ static enum attn_status parse_head_item(const struct attn_dims *dims, const char
     }
     if (!parse_side(head, head_size, dims->n_head, &heads))
         return report_heads(dims, item, size, err);
-    keep_heads(flags, dims->n_head, layers, heads);
+    set_heads(flags, dims->n_head, layers, heads);
     return ATTN_OK;
 }
 
-/* Reads a whole list into FLAGS, which start as zeros: of AXIS, or of heads where that is NULL. */
+/* Reads the list SPEC and sets its flags in FLAGS, which are zeros before. AXIS says what the list
+ * counts; NULL: it is a list of heads. */
 static enum attn_status parse_list(const struct attn_dims *dims, const struct axis *axis,
                                    const char *spec, unsigned char *flags, struct attn_error *err)
 {
@@ -507,7 +516,7 @@ static enum attn_status parse_list(const struct attn_dims *dims, const struct ax
     }
 }
 
-/* Replaces FLAGS [n] of SELECTION by the flags of SPEC. */
+/* Reads the list SPEC, and replaces FLAGS [n] by it if the whole list is valid. */
 static enum attn_status replace_flags(const struct attn_selection *selection,
                                       const struct axis *axis, const char *spec,
                                       unsigned char *flags, size_t n, struct attn_error *err)
@@ -524,10 +533,10 @@ static enum attn_status replace_flags(const struct attn_selection *selection,
     return status;
 }
 
-/* --- lists of a model with two stacks --------------------------------------------------------- */
+/* --- Lists of a model with two stacks --------------------------------------------------------- */
 
-/* Sets the flags of an item in STACK, those of heads or of layers; ATTN_INVALID if it has no such
- * layer or head. */
+/* Sets the flags of ITEM in STACK: of heads if IS_HEADS, else of layers. ATTN_INVALID if the stack
+ * has no such layer or head. */
 static enum attn_status set_in_stack(struct attn_selection *selection, bool is_heads,
                                      enum attn_model_stack stack, const char *item, size_t size,
                                      struct attn_error *err)
@@ -565,8 +574,8 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
     return status;
 }
 
-/* Sets the flags of the items of SPEC alone, in the stacks that they name, or in all that have
- * them. */
+/* Clears all heads or layers, and sets those of the list SPEC: an item counts in the stack that it
+ * names, or in all stacks that have it. */
 static enum attn_status set_stacks(struct attn_selection *selection, bool is_heads,
                                    const char *spec, struct attn_error *err)
 {
@@ -652,7 +661,8 @@ enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dim
                      attn_selection_free);
 }
 
-/* Whether INDEX is below N; then RANGE holds it, or all of them for ALL. */
+/* Finds the range that INDEX means: all N if it equals ALL, else INDEX alone. False if it is not
+ * below N. */
 static bool find_index(int index, int all, size_t n, struct range *range)
 {
     *range = (struct range){0, n, 1};
@@ -682,12 +692,12 @@ enum attn_status attn_selection_add_block(struct attn_selection *selection, int 
                               block, head, dims->n_layer - 1, dims->n_head - 1);
     if (!selection->has_chosen_heads)
         memset(selection->heads, 0, dims->n_layer * dims->n_head);
-    keep_heads(selection->heads, dims->n_head, layers, heads);
+    set_heads(selection->heads, dims->n_head, layers, heads);
     selection->has_chosen_heads = true;
     return ATTN_OK;
 }
 
-/* Refuses AT, whose stack or layer SELECTION does not have. */
+/* Reports that SELECTION has no stack or no layer as in AT. */
 static enum attn_status refuse_layer(const struct attn_selection *selection,
                                      const struct attn_location *at, struct attn_error *err)
 {
@@ -862,7 +872,7 @@ bool attn_selection_wants_block(const struct attn_selection *selection, enum att
         return false;
     if (attn_site_is_lacking(&selection->dims, site, layer))
         return false;
-    if (!attn_site_is_in_layer(site)) /* unless it has no row of the wanted queries */
+    if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */
         return selection->n_query == 0 || attn_selection_n_row(selection, site) > 0;
     if (layer < 0)
         return false;
@@ -996,10 +1006,11 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
                : attn_selection_has_block_head(part, block, at->head);
 }
 
-/* --- Walks ------------------------------------------------------------------------------------ */
+/* --- Going through tensors -------------------------------------------------------------------- */
 
-/* The location number I of the walk over a stack of DIMS: embed, layer by layer, the other sites.
- * False if its site has no place there. */
+/* Finds place number I of a stack with DIMS: first embed, then the sites of each layer, then the
+ * other sites outside the layers. False if the site that I stands for has no tensor at this place.
+ */
 static bool find_place(const struct attn_dims *dims, size_t i, struct attn_location *at)
 {
     const enum attn_site site = attn_site_order[i % ATTN_N_SITE];
@@ -1009,7 +1020,7 @@ static bool find_place(const struct attn_dims *dims, size_t i, struct attn_locat
 
     *at = attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
     return attn_site_is_in_layer(site) == is_layer && (site == ATTN_SITE_EMBED) == (step == 0) &&
-           attn_location_block(at) == block; /* the MLP is in the second block of a layer */
+           attn_location_block(at) == block; /* the MLP of a pair of blocks is in the second one */
 }
 
 bool attn_selection_next(const struct attn_selection *selection, struct attn_selection_walk *walk)
@@ -1025,7 +1036,8 @@ bool attn_selection_next(const struct attn_selection *selection, struct attn_sel
 
         if (is_first)
             walk->at.stack = ATTN_STACK_ENCODER;
-        if (is_place && attn_selection_wants(selection, &walk->at)) /* not each has each site */
+        /* Some layers lack some sites. */
+        if (is_place && attn_selection_wants(selection, &walk->at))
             return true;
     }
     return false;

@@ -19,31 +19,32 @@
 
 struct attn_selection;
 
-/* Sites start as `pattern,z` if the model has them; layers, heads, queries as all. Copies dims. */
+/* Creates a selection of the sites pattern and z, if the model has them, with all layers, heads and
+ * queries. Copies DIMS. */
 ATTN_API enum attn_status attn_selection_create(const struct attn_dims *dims,
                                                 struct attn_selection **selection,
                                                 struct attn_error *err);
 
 ATTN_API void attn_selection_free(struct attn_selection *selection); /* NULL is allowed */
 
-/* Adds the head AT, whose site is ignored. The first call selects it instead of all heads of its
- * stack; further calls, also after a list, add to the chosen heads. The layer may be
- * ATTN_ALL_LAYERS if there is one stack, the head may be ATTN_ALL_HEADS. ATTN_INVALID, with the
- * valid range, leaves the selection unchanged. */
+/* Adds the head AT; its site is ignored. The first call replaces "all heads" of its stack; each
+ * further call, also one after a list, adds a head. The layer may be ATTN_ALL_LAYERS if there is
+ * one stack; the head may be ATTN_ALL_HEADS. ATTN_INVALID, with the valid range, if there is no
+ * such head; the selection is then unchanged. */
 ATTN_API enum attn_status attn_selection_add_head(struct attn_selection *selection,
                                                   const struct attn_location *at,
                                                   struct attn_error *err);
 
-/* Adds N >= 1 queries from FIRST on. The first call selects them instead of all queries. */
+/* Adds the N >= 1 queries FIRST .. FIRST + N - 1. The first call replaces "all queries". */
 ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,
                                                      size_t n, struct attn_error *err);
 
-/* Replaces the previous choice. ATTN_INVALID for a site that the model lacks leaves the selection
- * unchanged. */
+/* Replaces the chosen sites by SITES. ATTN_INVALID if the model lacks all of them; the selection is
+ * then unchanged. */
 ATTN_API enum attn_status attn_selection_set_sites(struct attn_selection *selection,
                                                    struct attn_site_set sites,
                                                    struct attn_error *err);
-/* NULL if SELECTION is NULL. */
+/* Returns the sizes that SELECTION was created with; NULL if it is NULL. */
 ATTN_API const struct attn_dims *attn_selection_dims(const struct attn_selection *selection);
 
 #endif

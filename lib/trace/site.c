@@ -269,7 +269,7 @@ size_t attn_site_n_key(const struct attn_dims *dims, int layer)
                                                                  : dims->n_position;
 }
 
-/* The site that SITE is the gradient of, or SITE. */
+/* Returns the site whose gradient SITE is; SITE itself if it is no gradient. */
 static enum attn_site base_of(enum attn_site site)
 {
     for (size_t i = 0; i < sizeof gradients / sizeof *gradients; i++)
@@ -278,7 +278,7 @@ static enum attn_site base_of(enum attn_site site)
     return site;
 }
 
-/* The name in archives of SITE in the part of a layer that attends to the source. */
+/* Writes and returns the archive name of SITE in the attention of a layer to a source. */
 static const char *cross_name(enum attn_site site, char name[ATTN_SITE_ARCHIVE_NAME_SIZE])
 {
     const char *own = sites[site].archive_name;
@@ -338,7 +338,7 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
     return (size_t)n;
 }
 
-/* The sites that one item of a list names; empty if none. */
+/* Returns the sites that ITEM of a list names; the empty set if it names none. */
 static struct attn_site_set match_item(const char *item)
 {
     struct attn_site_set found = {0};
@@ -353,7 +353,8 @@ static struct attn_site_set match_item(const char *item)
     return attn_sites_are_empty(computed) ? found : computed;
 }
 
-/* Names that others have for a site. They are not accepted: the hint of an error names the site. */
+/* Names that other libraries use for a site. They are not accepted: the hint of the error gives our
+ * name. */
 static const struct {
     const char *name;
     enum attn_site site;

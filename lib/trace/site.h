@@ -20,15 +20,17 @@
 
 #include <limits.h>
 
-/* How a site's tensor is laid out. */
+/* The layout of a site's tensor. */
 enum attn_site_layout {
-    ATTN_LAYOUT_VECTOR = 0, /* [T, n]: one vector a position */
-    ATTN_LAYOUT_QUERY = 1,  /* [T, H, n]: one vector a position and query head */
-    ATTN_LAYOUT_KEY = 2,    /* [S, G, n]: one vector a key and key/value head */
-    ATTN_LAYOUT_MATRIX = 3, /* [H, T, S]: one row a head and query, one column a key */
-    ATTN_LAYOUT_RANK = 4,   /* [H, T, R]: one row a head and query, one column a projected key */
-    ATTN_LAYOUT_PAIRS = 5,  /* [T, S]: a row per query, a column per key, for all heads together */
-    ATTN_LAYOUT_HEADS = 6,  /* [H, T]: one number a head and position */
+    ATTN_LAYOUT_VECTOR = 0, /* [T, n]: one vector for each position */
+    ATTN_LAYOUT_QUERY = 1,  /* [T, H, n]: one vector for each position and query head */
+    ATTN_LAYOUT_KEY = 2,    /* [S, G, n]: one vector for each key and key/value head */
+    /* [H, T, S]: one row for each head and query, one column for each key. */
+    ATTN_LAYOUT_MATRIX = 3,
+    /* [H, T, R]: one row for each head and query, one column for each projected key. */
+    ATTN_LAYOUT_RANK = 4,
+    ATTN_LAYOUT_PAIRS = 5, /* [T, S]: one row for each query, one column for each key; no heads */
+    ATTN_LAYOUT_HEADS = 6, /* [H, T]: one number for each head and position */
 };
 
 /*
@@ -115,19 +117,20 @@ enum attn_site {
 };
 
 enum {
-    ATTN_NO_LAYER = -1,        /* of sites of the model */
-    ATTN_ALL_LAYERS = INT_MIN, /* applies to every layer */
-    ATTN_ALL_HEADS = -1,       /* applies to every head; and the head of sites without heads */
+    ATTN_NO_LAYER = -1,        /* the layer of sites outside the layers */
+    ATTN_ALL_LAYERS = INT_MIN, /* every layer */
+    ATTN_ALL_HEADS = -1,       /* every head; also the head of sites without heads */
 };
 
-/* "pattern"; NULL for an unknown number, which other functions treat as a vector named "". */
+/* Returns a name such as "pattern"; NULL for an unknown number. Other functions treat an unknown
+ * number as a vector named "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
 ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 
-/* Reads a list like "pattern,resid_*,attention" into a set: names, aliases (attention =
- * pattern, context = z), globs with * and ?, each perhaps after a stack, "cross:". Derived sites
- * have to be named: a glob that matches other sites skips them. ATTN_INVALID for an unknown name
- * (the message lists the known ones) or an empty list. */
+/* Reads a list such as "pattern,resid_*,attention" into *sites. An item is a name, an alias
+ * (attention = pattern, context = z) or a glob with * and ?, and may begin with a stack such as
+ * "cross:". A glob matches derived sites only if it matches no other. ATTN_INVALID for an unknown
+ * name (the message lists the known ones) or an empty list. */
 ATTN_API enum attn_status attn_sites_parse(const char *list, struct attn_site_set *sites,
                                            struct attn_error *err);
 

@@ -1,5 +1,5 @@
 /*
- * site_set.h - sets of sites: what is done with a struct attn_site_set (dims.h).
+ * site_set.h - what can be done with sets of sites, struct attn_site_set (dims.h).
  *
  *     struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
  *     attn_sites_add(&sites, ATTN_SITE_V);
@@ -16,12 +16,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The set of the sites that are listed, at least one. */
+/* The set of the listed sites, of which there must be at least one. */
 #define ATTN_SITES(...)                                                                            \
     attn_sites_of((const enum attn_site[]){__VA_ARGS__},                                           \
                   sizeof((const enum attn_site[]){__VA_ARGS__}) / sizeof(enum attn_site))
 
-/* Sites of numbers out of range are ignored. */
+/* Adds SITE to SET. A number that is no site is ignored. */
 static inline void attn_sites_add(struct attn_site_set *set, enum attn_site site)
 {
     if ((unsigned)site < ATTN_N_SITE)
@@ -42,7 +42,7 @@ static inline struct attn_site_set attn_sites_of(const enum attn_site *sites, si
     return set;
 }
 
-/* All sites of the library. */
+/* Returns the set of all sites. */
 static inline struct attn_site_set attn_sites_all(void)
 {
     struct attn_site_set set = {0};
@@ -52,32 +52,32 @@ static inline struct attn_site_set attn_sites_all(void)
     return set;
 }
 
-/* The sites that A or B has, or both. */
+/* Returns the sites that are in A or in B. */
 static inline struct attn_site_set attn_sites_join(struct attn_site_set a, struct attn_site_set b)
 {
     return (struct attn_site_set){{a.words[0] | b.words[0], a.words[1] | b.words[1]}};
 }
 
-/* Adds the sites of OTHERS to SET. */
+/* Adds all sites of OTHERS to SET. */
 static inline void attn_sites_extend(struct attn_site_set *set, struct attn_site_set others)
 {
     *set = attn_sites_join(*set, others);
 }
 
-/* The sites that A and B both have. */
+/* Returns the sites that are in both A and B. */
 static inline struct attn_site_set attn_sites_common(struct attn_site_set a, struct attn_site_set b)
 {
     return (struct attn_site_set){{a.words[0] & b.words[0], a.words[1] & b.words[1]}};
 }
 
-/* The sites of A that B lacks. */
+/* Returns the sites that are in A but not in B. */
 static inline struct attn_site_set attn_sites_without(struct attn_site_set a,
                                                       struct attn_site_set b)
 {
     return (struct attn_site_set){{a.words[0] & ~b.words[0], a.words[1] & ~b.words[1]}};
 }
 
-/* Whether there is a site that A and B both have. */
+/* Whether A and B have a site in common. */
 static inline bool attn_sites_meet(struct attn_site_set a, struct attn_site_set b)
 {
     return (a.words[0] & b.words[0]) != 0 || (a.words[1] & b.words[1]) != 0;

@@ -1,4 +1,5 @@
-/* trace.c - see trace.h: narrows events to a selection, and iterates over cells of rows. */
+/* trace.c - see trace.h: reduces events to what a selection wants, and goes through the cells of
+ * rows. */
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
@@ -9,7 +10,7 @@
 
 enum { ROWS_PER_TASK = 64 };
 
-/* Whether row R of EVENT is wanted. Keys are not narrowed by queries. */
+/* Whether row R of EVENT is wanted. Rows of keys are all wanted, whatever queries are chosen. */
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,
                       size_t r)
 {
@@ -55,7 +56,7 @@ bool attn_trace_next_part(const struct attn_selection *selection,
     return true;
 }
 
-/* Whether the numbers of EVENT are of a head that is wanted. */
+/* Whether the head of EVENT is wanted. */
 static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
 {
     if (event->at.head == ATTN_ALL_HEADS)
@@ -92,7 +93,7 @@ enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_ev
     return trace->on_event(trace->user, &shifted, err);
 }
 
-/* Rows that are copied. */
+/* Rows of an event that several tasks copy. */
 struct keeping {
     const struct attn_trace_event *event;
     size_t width;
@@ -139,7 +140,8 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
 
 /* --- Rows ------------------------------------------------------------------------------------ */
 
-/* Columns of a dense row that count. qk comes from before the mask. */
+/* Returns the number of columns of row R, without `keys`, that are not masked by the causal mask.
+ * qk is never masked: it is computed before the mask. */
 static size_t count_visible(const struct attn_trace_event *event, size_t r)
 {
     bool is_masked =

@@ -1,12 +1,12 @@
 /*
- * trace.h - watch intermediate tensors while the model runs.
+ * trace.h - read tensors while the model runs.
  *
- * A trace is a callback plus the selection it wants. The forward pass calls it on the feeding
- * thread, ordered by layer, site, head and row; sites that are not wanted cost one branch. Watching
- * never changes the result. If a session is fed several sequences at once, the events of each
- * sequence come in this order, interleaved with the other sequences. When the matrices of one layer
- * do not fit in 64 MiB they come in blocks of rows, head by head; the sites of a block follow one
- * another then.
+ *  A trace is a callback and the selection of tensors that it wants. The forward pass calls it on
+ * the thread that feeds the session, in the order of layer, site, head and row. A site that is not
+ * wanted costs one branch. A trace never changes the result. If a session is fed several sequences
+ * at once, the events of each sequence come in this order, but events of the others come between
+ * them. If the matrices of one layer need more than 64 MiB, they come in blocks of rows, head by
+ * head; the sites of one block then follow one another.
  *
  *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
  *     struct attn_trace trace = {.selection = selection, .on_event = print};
@@ -17,29 +17,30 @@
 #include "trace/location.h"
 #include "trace/selection.h"
 
-/* A rectangle of one site: n_row rows of n_col floats, one layer, one selected head. */
+/* A rectangle of one tensor: n_row rows of n_col floats, of one layer and one selected head. */
 struct attn_trace_event {
-    size_t sequence;         /* 0; of several that are fed at once, its number (session.h) */
+    size_t sequence; /* the number of the sequence if several are fed at once (session.h); else 0 */
     struct attn_location at; /* head: 0 .. H - 1 (G - 1 for k, v), or ATTN_ALL_HEADS */
-    size_t row0, n_row;      /* absolute position of the first row; rows, consecutive positions */
-    size_t n_col;            /* columns: the site's width; for matrices the keys seen so far, S */
-    size_t ld;               /* floats from one row to the next */
-    const float *data;       /* borrowed: valid only during the callback */
+    /* Absolute position of the first row; number of rows, which are consecutive positions. */
+    size_t row0, n_row;
+    size_t n_col; /* number of columns: the width of the site; for matrices the keys seen so far */
+    size_t ld;    /* distance between two rows in floats */
+    const float *data; /* borrowed: valid only during the callback */
 
-    /* Which cells of a matrix count; the others are masked. Without `keys` row r of the event has
-     * n_col cells, one per key; the first row0 + r + ahead + 1 count if is_causal, else all. Others
-     * are 0, in attn_scores minus infinity, in qk the product if computed, or the value of an edit.
-     */
+    /* Which cells of a matrix are not masked. If `keys` is NULL, row r of the event has n_col
+     * cells, one for each key. If is_causal, the first row0 + r + ahead + 1 of them are not masked;
+     * else none is masked. A masked cell is 0; in attn_scores it is minus infinity; in qk it is the
+     * product if that was computed, or the value of an edit. */
     bool is_causal;
-    size_t ahead; /* keys before the first query: S - T of attention on arrays, else 0 */
+    size_t ahead; /* number of keys before the first query: S - T for attention on arrays, else 0 */
 
-    /* With `keys` it holds only cells that count: n_kept[r] of them, for the keys at keys + r * ld,
-     * ascending. Both are borrowed as the data is. */
+    /* If `keys` is not NULL, row r has only the n_kept[r] cells that are not masked; their keys are
+     * at keys + r * ld in ascending order. Both arrays are valid only during the callback. */
     const int32_t *keys;
     const size_t *n_kept; /* [n_row] */
 };
 
-/* Returning anything but ATTN_OK stops the feed, which returns that status. */
+/* Called for each event. Any status but ATTN_OK stops the feed, which returns this status. */
 typedef enum attn_status (*attn_trace_fn)(void *user, const struct attn_trace_event *event,
                                           struct attn_error *err);
 

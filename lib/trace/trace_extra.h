@@ -18,27 +18,28 @@
 #include "trace/location.h"
 #include "trace/selection.h"
 
-ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one tensor a model */
+ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one of the model */
 
-/* Whether it describes the change of a metric: a gradient, pattern_x_grad, relevance. */
+/* Whether the site says how a metric changes: a gradient, pattern_x_grad or relevance. */
 ATTN_API bool attn_site_is_of_metric(enum attn_site site);
 
 enum { ATTN_SITE_ARCHIVE_NAME_SIZE = 64 };
-/* The name inside archives, "blocks.3.attn.hook_pattern"; without LAYER for sites of the model.
- * Returns its length. */
+/* Writes the name that SITE of LAYER has in archives, such as "blocks.3.attn.hook_pattern"; LAYER
+ * is ignored for sites outside the layers. Returns the length of the name. */
 ATTN_API size_t attn_site_archive_name(enum attn_site site, int layer,
                                        char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
-/* The name of the site of AT, "encoder.3.attn.hook_pattern" of a model with two stacks. */
+/* As attn_site_archive_name, for the site at AT. In a model with two stacks the name begins with
+ * the stack: "encoder.3.attn.hook_pattern". */
 ATTN_API size_t attn_location_archive_name(const struct attn_location *at,
                                            char name[ATTN_SITE_ARCHIVE_NAME_SIZE]);
 
-/* Another selection of the same. */
+/* Creates a copy of SELECTION, which the caller frees. */
 ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                               struct attn_selection **copy, struct attn_error *err);
 
-/* Each replaces the previous choice. ATTN_INVALID, with the valid range, leaves the selection
- * unchanged. */
+/* Each replaces the chosen layers, heads or queries by those of the list SPEC. ATTN_INVALID, with
+ * the valid range, if the list is not valid; the selection is then unchanged. */
 ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
                                                     const char *spec, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,
@@ -46,35 +47,36 @@ ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *select
 ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
                                                      const char *spec, struct attn_error *err);
 
-/* The shape that the selected part of the site AT has in an archive, whose head is ignored: rank 2
- * [T', n] for vectors, 3 [T', H', n] for queries, [S, G', n] for keys (keys are not narrowed by
- * queries), [H', T', S] for matrices. Returns the rank; 0, and zeros, when there is no such site or
- * layer. */
+/* Computes the shape, in an archive, of the selected part of the tensor AT; its head is ignored.
+ * [T', n] for vectors, [T', H', n] for queries, [S, G', n] for keys (all keys, whatever queries are
+ * chosen), [H', T', S] for matrices. Returns the number of sizes; 0, and zeros, if there is no such
+ * site or layer. */
 ATTN_API int attn_selection_shape(const struct attn_selection *selection,
                                   const struct attn_location *at, size_t shape[3]);
 
-/* Whether the head AT, whose site is ignored, is selected, or a query. Numbers out of range, and a
- * selection of NULL, are not. */
+/* Whether a head, or a query, is selected. The site of AT is ignored. False for numbers out of
+ * range and if SELECTION is NULL. */
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection,
                                       const struct attn_location *at);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
 
-/* The part of a SELECTION of two stacks that is of the encoder, whose layers count from 0 there; or
- * NULL. Borrowed. */
+/* Returns the part of SELECTION that is of the encoder, whose layers are numbered from 0 there;
+ * NULL if the model has one stack. Borrowed. */
 ATTN_API const struct attn_selection *
 attn_selection_encoder(const struct attn_selection *selection);
 
-/* Whether site and layer of AT, whose head is ignored, are wanted at all: the site, the layer, and
- * for sites with heads one of its heads. The layer of sites of the model is ATTN_NO_LAYER. */
+/* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
+ * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */
 ATTN_API bool attn_selection_wants(const struct attn_selection *selection,
                                    const struct attn_location *at);
 
-/* Walks over the tensors that SELECTION wants, in the order in which they are computed: of each
- * stack embed, layer by layer, the rest; an encoder first. WALK begins as {0}; its `at`, of all
- * heads, is the next tensor. False after the last. */
+/* Goes through the tensors that SELECTION wants in the order in which they are computed: in each
+ * stack embed, then layer by layer, then the rest; the encoder comes first. WALK begins as {0}.
+ * Each call sets walk->at to the next tensor, with all its heads; it returns false after the last.
+ */
 struct attn_selection_walk {
     struct attn_location at;
-    size_t next; /* among all places */
+    size_t next; /* the place at which the next call begins */
 };
 ATTN_API bool attn_selection_next(const struct attn_selection *selection,
                                   struct attn_selection_walk *walk);

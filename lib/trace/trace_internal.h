@@ -16,88 +16,98 @@
 
 /* --- Sites ------------------------------------------------------------------------------------ */
 
-/* The sites in the order of ATTN_SITE_MAP, in which they are shown and computed in a layer. */
+/* The sites in the order of ATTN_SITE_MAP, which is the order in which a layer computes them and in
+ * which they are shown. */
 extern const enum attn_site attn_site_order[ATTN_N_SITE];
 
-/* The index of SITE in it, and whether A comes before B. */
+/* The first returns the index of SITE in attn_site_order; the second whether A comes before B
+ * there. */
 int attn_site_index(enum attn_site site);
 bool attn_site_is_before(enum attn_site a, enum attn_site b);
 
-const char *attn_site_shape_text(enum attn_site site); /* "H T S" */
-bool attn_site_has_heads(enum attn_site site);         /* false: layout VECTOR or PAIRS */
-bool attn_site_has_keys(enum attn_site site);          /* its columns are keys: MATRIX or PAIRS */
-bool attn_site_has_first_key(enum attn_site site);     /* the same without contacts, from 1 on */
+const char *attn_site_shape_text(enum attn_site site); /* such as "H T S" */
+bool attn_site_has_heads(enum attn_site site);         /* false for the layouts VECTOR and PAIRS */
+bool attn_site_has_keys(enum attn_site site);          /* layouts MATRIX and PAIRS */
+/* Whether column 0 is key 0: false for contacts, which begin at position 1. */
+bool attn_site_has_first_key(enum attn_site site);
 
-/* Which numbers it has: weights are shares, 0 to 1; most others have both signs. */
+/* Returns the range of its numbers: weights lie between 0 and 1; most others have both signs. */
 enum attn_value_range attn_site_range(enum attn_site site);
 
-/* All derived sites, gradients among them. */
+/* Returns the set of all derived sites; gradients are among them. */
 struct attn_site_set attn_sites_derived(void);
 
-/* The gradients of those sites of OF that have one. */
+/* Returns the gradients of those sites of OF that have one. */
 struct attn_site_set attn_sites_gradients_of(struct attn_site_set of);
 
-/* The last dimension's size: d_model for resid_pre, d_head for q, n_position for pattern (n_source
- * where a layer attends to the source: see attn_site_n_key). */
+/* Returns the size of the last dimension: d_model for resid_pre, d_head for q, n_position for
+ * pattern. For a layer that attends to a source see attn_site_n_key. */
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims);
 
-/* The number of its heads, key/value heads for layout KEY; 1 without heads. */
+/* Returns the number of heads of SITE: key/value heads for the layout KEY, 1 without heads. */
 size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 
-/* The first position that it has a row of: of embed the first patch of a picture, of contacts 1,
- * else 0; and the one after the last. Columns of contacts begin at that position, too. */
+/* Return the first position that SITE has a row of, and the one after the last. The first is the
+ * first patch of a picture for embed, 1 for contacts, else 0. The columns of contacts begin at 1,
+ * too. */
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims);
 
-/* Its columns: keys of LAYER, or its width. */
+/* Returns the number of columns of SITE in LAYER: keys, or the width of a vector. */
 size_t attn_site_n_column(enum attn_site site, const struct attn_dims *dims, int layer);
 
-/* Whether it is one row for all positions, number 0, which no choice of queries leaves out: logits
- * of an image classifier, text_embed, image_embed. */
+/* Whether SITE has a single row, number 0, for all positions: logits of an image classifier,
+ * text_embed, image_embed. No choice of queries leaves this row out. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
-/* The factors of the scores: the site of queries (layout QUERY) or of keys: rot_q and rot_k where
- * positions are rotary, else q and k. */
+/* Returns the site of the queries (LAYOUT is QUERY) or keys (KEY) whose product is the score: rot_q
+ * and rot_k in models with rotary positions, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
 
-/* The output of a block, which the next one reads: resid_post, or that normalized. */
+/* Returns the site that holds the output of a block, which is the input of the next: resid_post, or
+ * normalized_resid_post. */
 enum attn_site attn_site_of_output(const struct attn_dims *dims);
 
-/* The same of LAYER, which has no MLP if it is the first of a pair. */
+/* As attn_site_of_output, for block LAYER. The first block of a pair has no MLP, so its output is
+ * that of its attention. */
 enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer);
 
-/* Whether LAYER does not have SITE, which other layers may have; ATTN_ALL_LAYERS: false. */
+/* Whether LAYER lacks SITE although the model has it. False for ATTN_ALL_LAYERS. */
 bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer);
 
-/* Keys that LAYER attends to, S: n_position, or n_source. */
+/* Returns S, the number of keys that LAYER attends to: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
 
-/* An attn_trace_fn: hands an event of the encoder by itself on to USER, a struct attn_trace of both
- * stacks, as one of those. */
+/* An attn_trace_fn of a run of the encoder alone. USER is a struct attn_trace of both stacks; it
+ * gets the event with the encoder as its stack. */
 enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
                                           struct attn_error *err);
 
-/* Whether SITE comes after the attention of its layer: of the MLP, or the output of the layer. */
+/* Whether SITE comes after the attention of its layer: sites of the MLP, and the output of the
+ * layer. */
 bool attn_site_is_after_attention(enum attn_site site);
 
-/* The stack that SITE of the block LAYER belongs to, and the number that the layer has there, in
- * *NUMBER. */
+/* Returns the stack that SITE of block LAYER belongs to. *number becomes the number of the layer in
+ * this stack. */
 enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
                                           int layer, int *number);
 
-/* The stack that ITEM of a list begins with, "cross:", whose size is *SIZE; or ATTN_STACK_ONLY. */
+/* Returns the stack that ITEM of a list names at its beginning, such as "cross:", and the length of
+ * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size);
 
 /* --- Selections ------------------------------------------------------------------------------- */
 
-/* A selection of the heads that SPEC means, and of everything else. Owned by the caller. */
+/* Creates a selection of the heads of the list SPEC, with all sites, layers and queries. The caller
+ * frees it. */
 enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
                                    struct attn_selection **selection, struct attn_error *err);
 
-/* Lets rows of all heads of a layer come before its next rows, for a trace without an order. */
+/* Allows rows of all heads to come before the next rows of a layer. For traces that do not need the
+ * rows head by head. */
 void attn_selection_take_rows(struct attn_selection *selection);
 
-/* Reads. LAYER must be in range. */
+/* Return what is selected. LAYER must be in range. */
 bool attn_selection_takes_rows(const struct attn_selection *selection);
 struct attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
@@ -105,26 +115,29 @@ bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
 size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* The encoder's part, which may be changed; and whether the other part has no sites. */
+/* The first returns the encoder's part, for changes. The second returns whether only the encoder
+ * has selected sites. */
 struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
-/* The index of the layer of AT in an array of all layers of SELECTION, which has one more for what
- * is outside of the encoder's layers; and the size of such an array. */
+/* The first returns the index of the layer of AT in an array with an item for each layer of
+ * SELECTION, of both stacks, and one for the tensors outside the encoder's layers. The second
+ * returns the size of this array. */
 int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at);
 size_t attn_selection_n_slot(const struct attn_selection *selection);
 
-/* The part of SELECTION that has the stack of AT, which is SELECTION or its encoder's part, and the
- * block there; NULL if SELECTION, which may be NULL, has no such stack or layer. */
+/* Returns the part of SELECTION that has the stack of AT: SELECTION itself or its encoder's part;
+ * *block becomes the block of AT there. NULL if SELECTION is NULL or has no such stack or layer. */
 const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
                                                  const struct attn_location *at, int *block);
 
-/* Whether the head of AT, a key/value head for sites of keys, is among the chosen heads. */
+/* Whether the head of AT is selected. For sites of keys it is a key/value head, which is selected
+ * if a query head of its group is. */
 bool attn_selection_has_tensor_head(const struct attn_selection *selection,
                                     const struct attn_location *at);
 
-/* attn_selection_add_head, attn_selection_has_head, attn_selection_wants and attn_selection_shape
- * of the layer with the number BLOCK. */
+/* As the functions attn_selection_add_head, attn_selection_has_head, attn_selection_wants and
+ * attn_selection_shape, but for the block number BLOCK. */
 enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
                                           struct attn_error *err);
 bool attn_selection_has_block_head(const struct attn_selection *selection, int block, int head);
@@ -133,87 +146,92 @@ bool attn_selection_wants_block(const struct attn_selection *selection, enum att
 int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
                                int block, size_t shape[3]);
 
-/* Drops the sites that no chosen layer, head or query of a stack has. */
+/* Removes the sites of which no chosen layer, head or query has a row. */
 void attn_selection_drop_sites(struct attn_selection *selection);
 
-/* A copy of the part of SELECTION that is of the encoder, or of the decoder, by itself. */
+/* Creates a selection of one stack from SELECTION of two: of the encoder if IS_ENCODER, else of the
+ * decoder. */
 enum attn_status attn_selection_copy_stack(const struct attn_selection *selection, bool is_encoder,
                                            struct attn_selection **copy, struct attn_error *err);
 
-/* A copy with all queries of DIMS, which has the layers and heads of SELECTION. */
+/* Creates a selection for DIMS with the layers and heads of SELECTION, and with all queries. */
 enum attn_status attn_selection_copy_heads(const struct attn_selection *selection,
                                            const struct attn_dims *dims,
                                            struct attn_selection **copy, struct attn_error *err);
 
-/* Sets the layers that a user's list means: the numbers are those of the stacks, where there are
- * two. */
+/* Chooses the layers of a list that a user wrote. In a model with two stacks the numbers are those
+ * of the layers of each stack. */
 enum attn_status attn_selection_choose_layers(struct attn_selection *selection, const char *spec,
                                               struct attn_error *err);
 
-/* Adds SITES to those of STACK, after attn_selection_clear_sites. */
+/* Adds SITES to the chosen sites of STACK. Call attn_selection_clear_sites first. */
 enum attn_status attn_selection_add_sites(struct attn_selection *selection,
                                           enum attn_model_stack stack, struct attn_site_set sites,
                                           struct attn_error *err);
 void attn_selection_clear_sites(struct attn_selection *selection);
 
-/* Adds the gradients of the sites of each stack. */
+/* Adds, in each stack, the gradients of its chosen sites. */
 void attn_selection_add_gradients(struct attn_selection *selection);
 
-/* For sites whose rows are queries: the wanted rows, and the queries before them without a row. */
+/* For sites whose rows are queries. The first returns the number of chosen queries that have a row;
+ * the second the number of chosen queries before the first row of the site. */
 size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
 size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
 
-/* Whether anything of layers or heads was left out; whether queries were. */
+/* Whether all layers and heads are chosen, and whether all queries are. */
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
 bool attn_selection_is_all_queries(const struct attn_selection *selection);
 
-/* Whether a key/value head serves a wanted query head h of LAYER: h / (H/G) == kv_head. */
+/* Whether a chosen query head h of LAYER uses KV_HEAD: h / (H/G) == kv_head. */
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
-/* The selection of a feed from which the sites MADE of SELECTION can be computed: its other sites,
- * and all rows of the stream at layers. LAYERS, unless NULL, replaces its layers. The caller frees
- * *seen. */
+/* Creates the selection that a run needs so that the sites MADE of SELECTION can be computed from
+ * it: the other sites of SELECTION, and the residual stream at all positions. LAYERS, unless NULL,
+ * is a list that replaces the chosen layers. The caller frees *seen. */
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
                                            struct attn_site_set made, const char *layers,
                                            struct attn_selection **seen, struct attn_error *err);
 
 /* --- Traces, and the cells of their events ---------------------------------------------------- */
 
-/* Whether TRACE, not NULL, has a selection and a callback; else ERR names the missing one. */
+/* Whether TRACE has a selection and a callback; else ERR names the missing one. TRACE is not NULL.
+ */
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err);
 
-/* The next consecutive rows of EVENT that SELECTION wants, as a separate event; *row begins at 0
- * and keeps the position of the search. False at the end. */
+/* Makes PART the next rows of EVENT that SELECTION wants and that are consecutive. *row is 0 before
+ * the first call, and then says where the search goes on. False: there are no more. */
 bool attn_trace_next_part(const struct attn_selection *selection,
                           const struct attn_trace_event *event, size_t *row,
                           struct attn_trace_event *part);
 
-/* Gives TRACE the rows of EVENT that it wants, where it wants any of this tensor and head. */
+/* Calls TRACE with the rows of EVENT that its selection wants, if there are any. */
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err);
 
-/* Copies the rows of EVENT to ROWS [T, width], which holds all heads side by side, on POOL: the
- * first write to each page of memory takes most of the time. */
+/* Copies the rows of EVENT to ROWS [T, width], where all heads lie side by side. Uses POOL, because
+ * the first write to each page of memory takes most of the time. */
 void attn_trace_keep_rows(const struct attn_trace_event *event, struct attn_pool *pool,
                           size_t width, float *rows);
 
-/* The same to STREAM [n_layer + 1, T, D of DIMS], for streams into layers and after the last. With
- * norms of the sums these are the sums after layers, of pairs only after the second. */
+/* As attn_trace_keep_rows, but for the residual stream: copies EVENT to its place in STREAM
+ * [n_layer + 1, T, D], the streams into each layer and after the last. In models whose norms follow
+ * the sums, the entry after a layer is the sum before its norm; for pairs of blocks only after the
+ * second block. */
 void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_pool *pool,
                             const struct attn_dims *dims, float *stream);
 
 /*
- * Iterates over the unmasked cells of an event's row.
+ * Goes through the unmasked cells of a row of an event.
  *
  *     struct attn_row row = attn_event_row(event, r);
  *     struct attn_cells cells;
- *     while (attn_row_next(&row, &cells))             // ascending; cells between are masked
- *         ... cells.values [cells.n] belong to the columns cells.first and on ...
+ *     while (attn_row_next(&row, &cells)) // in ascending order, without masked cells
+ *         ... cells.values [cells.n] belong to the columns from cells.first on ...
  *
- * A row that a causal mask cuts is one run of cells, a sparse one many: consumers treat both alike.
+ *  A row that only a causal mask cuts gives one struct attn_cells; a sparse row gives several.
  */
 
-/* Neighbouring cells; n >= 1. */
+/* Cells of neighbouring columns; n >= 1. */
 struct attn_cells {
     size_t first, n;     /* column of the first cell; number of cells */
     const float *values; /* [n] */
@@ -221,36 +239,38 @@ struct attn_cells {
 
 struct attn_row {
     const float *values; /* [n] */
-    const int32_t *keys; /* [n] the column of each, ascending; NULL: 0 .. n-1 */
+    const int32_t *keys; /* [n] the columns, in ascending order; NULL: they are 0 .. n-1 */
     size_t n;
-    size_t at; /* the first that attn_row_next has not given */
+    size_t at; /* index of the first cell that attn_row_next has not returned */
 };
 
-/* Row R of an event, from 0; borrows from it. */
+/* Returns row R of EVENT, counted from 0. Borrows from the event. */
 struct attn_row attn_event_row(const struct attn_trace_event *event, size_t r);
 
-/* The next cells, as many as are neighbours; false when there are no more. */
+/* Returns in CELLS the next cells of neighbouring columns, as many as there are; false at the end
+ * of the row. */
 bool attn_row_next(struct attn_row *row, struct attn_cells *cells);
 
-/* Whether row R is always 1: the first query of a causal pattern sees only itself. */
+/* Whether the weight of row R must be 1: the first query of a causal pattern sees only itself. */
 bool attn_event_is_certain(const struct attn_trace_event *event, size_t r);
 
-/* Copies row R of EVENT to OUT [width]; masked cells become 0 in patterns, minus infinity in
- * scores, and NaN in qk, where the product is not computed. Cells beyond WIDTH are left out: OUT
- * has fewer keys than were fed. */
+/* Copies row R of EVENT to OUT [width]. Masked cells become 0 in patterns, minus infinity in
+ * scores, and NaN in qk if the product was not computed. Cells beyond WIDTH are left out; OUT may
+ * have fewer keys than were fed. */
 void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *out, size_t width);
 
 /* --- Edits ------------------------------------------------------------------------------------ */
 
-/* Checks edits against the sizes of a model: its sites, heads and layers, ops of each site. */
+/* Checks EDITS against DIMS: their sites, heads and layers, and whether the op is allowed at the
+ * site. */
 enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err);
 
-/* Whether any edit concerns the site in that layer (any head). */
+/* Whether one of the edits changes SITE in LAYER, in any head. */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
-/* Applies the edits of TARGET in order; returns the number of rows in which an edit changed a
- * value. Sets HAS_EFFECT [n_edit] or NULL for edits that changed one. Safe on any thread. */
+/* Applies the edits that concern TARGET in order. Returns the number of rows whose values changed.
+ * Sets has_effect[i] if edit i changed a value; HAS_EFFECT may be NULL. Any thread may call it. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_target *target);
 
