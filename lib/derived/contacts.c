@@ -1,11 +1,12 @@
 /*
  * contacts.c - see contacts.h. The regression is computed as
  *
- *     half = sum of w_c A_c;  a_c = row sums of S;  far = sum of (w_c / sum of a_c) a_c a_c^T
+ *     half = sum of w_c A_c; a_c = row sums of S; far = sum of (w_c / sum of a_c) a_c a_c^T
  *     contact = sigmoid(b + (half + half^T) - far)
  *
- * in double precision, c ascending, rounded once. Tasks are chunks of columns of all rows that
- * came, so that every sum has one order whatever the threads, instruction set and rows of an event.
+ *  in double precision, with c ascending, and rounded once. A task is a range of columns of all
+ * rows of an event, so that each sum has one order, whatever the number of threads, the instruction
+ * set and the rows of an event are.
  */
 #include "derived/contacts.h"
 
@@ -22,28 +23,29 @@
 enum {
     CLS = 0,
     EOS = 2
-}; /* of the alphabet of ESM; modeling_esm.py has the second as a constant */
+}; /* ids in the alphabet of ESM; modeling_esm.py has the id of EOS as a constant */
 enum { CHUNK = 128, ROWS_AT_ONCE = 64 };
 
 struct attn_contacts {
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
-    size_t n, n_head, n_layer, n_chunk; /* n: residues; n_head: of a layer */
+    size_t n, n_head, n_layer, n_chunk; /* n: number of residues; n_head: heads of a layer */
     double bias;
     double *weights; /* [n_layer * n_head] owns */
-    float *kept;     /* [n] owns; 0 for residues that are left out, else 1 */
+    float *kept;     /* [n] owns; 0 for residues that the attention mask leaves out, else 1 */
     bool has_dropped;
     const struct attn_kernels *kernels;
-    double *half;    /* [n, n] owns */
-    double *sums;    /* [n_layer * n_head, n] owns; a_c: so far the sums of columns */
-    double *factors; /* [n_layer * n_head] owns; w_c / sum of a_c */
-    double *parts;   /* [n, n_chunk] owns; sums of the rows of the head that comes, by chunk */
-    double *far;     /* [n_thread, n] owns; a row */
-    float *row;      /* [n + 2] owns; a row of a pattern without all its cells */
-    float *out;      /* [ROWS_AT_ONCE, n] owns */
+    double *half; /* [n, n] owns */
+    double *sums; /* [n_layer * n_head, n] owns; a_c; while rows still come, the sums of columns */
+    double *factors; /* [n_layer * n_head] owns; w_c / (sum of a_c) */
+    /* [n, n_chunk] owns; for the current head: the sum of each row, chunk by chunk. */
+    double *parts;
+    double *far; /* [n_thread, n] owns; a row of `far` for each thread */
+    float *row;  /* [n + 2] owns; a row of a pattern whose masked cells are filled in */
+    float *out;  /* [ROWS_AT_ONCE, n] owns; the rows that are emitted */
 };
 
-/* --- creating --------------------------------------------------------------------------------- */
+/* --- Creating --------------------------------------------------------------------------------- */
 
 static enum attn_status check_ids(const struct attn_sequence *text, struct attn_error *err)
 {
@@ -122,16 +124,16 @@ void attn_contacts_free(struct attn_contacts *contacts)
     attn_free(contacts);
 }
 
-/* --- patterns --------------------------------------------------------------------------------- */
+/* --- Adding patterns -------------------------------------------------------------------------- */
 
-/* Dense rows of a head: residues FIRST .. FIRST+N-1. */
+/* Rows of a head without gaps, of the residues first .. first + n - 1, which tasks add. */
 struct adding {
     const struct attn_contacts *contacts;
     const float *values; /* [n, ld] from the column of <cls> on */
     size_t head, first, n, ld, n_task;
 };
 
-/* The sum of residue I's columns of CHUNK, whose first value is X, which are added. */
+/* Adds the columns of CHUNK of residue I's row; X is the first of them. Returns their sum. */
 static double add_chunk(const struct adding *adding, size_t i, size_t chunk, const float *x)
 {
     const struct attn_contacts *c = adding->contacts;
@@ -145,7 +147,7 @@ static double add_chunk(const struct adding *adding, size_t i, size_t chunk, con
                                     c->sums + adding->head * c->n + first);
 }
 
-/* A task: chunks of columns of all rows, row by row. */
+/* A task: adds some chunks of columns of all rows, row by row. */
 static void add_columns(void *context, size_t task, int worker)
 {
     const struct adding *adding = context;
@@ -163,7 +165,7 @@ static void add_columns(void *context, size_t task, int worker)
     }
 }
 
-/* All rows of HEAD came. */
+/* Called when all rows of HEAD have come: computes its a_c and its factor. */
 static void end_head(struct attn_contacts *c, size_t head)
 {
     double *sums = c->sums + head * c->n, total = 0;
@@ -210,14 +212,14 @@ void attn_contacts_add(struct attn_contacts *contacts, const struct attn_trace_e
         end_head(c, head);
 }
 
-/* --- contacts --------------------------------------------------------------------------------- */
+/* --- Computing contacts ----------------------------------------------------------------------- */
 
 struct finishing {
     const struct attn_contacts *contacts;
-    size_t first; /* the residue of the first row of `out` */
+    size_t first; /* the residue of row 0 of `out` */
 };
 
-/* A task: a row. */
+/* A task: computes one row of contacts. */
 static void finish_row(void *context, size_t task, int worker)
 {
     const struct finishing *finishing = context;
@@ -231,7 +233,7 @@ static void finish_row(void *context, size_t task, int worker)
     for (size_t head = 0; head < c->n_layer * c->n_head; head++) {
         const double *sums = c->sums + head * n;
 
-        /* products in this order: the same for i, j and j, i */
+        /* multiplied in this order, so that i, j and j, i give the same bits */
         c->kernels->add_product(c->factors[head], sums[i], sums, n, far);
     }
     for (size_t j = 0; j < n; j++) {

@@ -1,5 +1,7 @@
-/* derived.c - see derived.h: which kinds there are, the trace between a session and who asked, and
- * layers that are computed again. */
+/*
+ * derived.c - see derived.h: which kinds a run can have, the trace between a session and the trace
+ *  that wants derived tensors, and layers that are computed again.
+ */
 #include "derived/derived_internal.h"
 
 #include "attention/attention_internal.h"
@@ -13,13 +15,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* In the order of their sites. */
+/* The kinds, in the order of their sites. */
 static const struct attn_derived_kind *const kinds[] = {
     &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing,
     &attn_derived_contacts};
 enum { N_KIND = sizeof kinds / sizeof *kinds };
 
-/* --- Which a run can have -------------------------------------------------------------------- */
+/* --- What a run can have ---------------------------------------------------------------------- */
 
 static enum attn_status check_attention(const struct attn_model *model,
                                         const struct attn_attention *layers, enum attn_site site,
@@ -84,7 +86,7 @@ enum attn_status attn_derived_check(const struct attn_model *model,
     struct attn_site_set sites = {0};
 
     if (!list || attn_sites_parse(list, &sites, &unknown) != ATTN_OK)
-        return ATTN_OK; /* who reads the list reports what is no site */
+        return ATTN_OK; /* the list is checked where it is used */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if (attn_sites_have(sites, kinds[i]->site))
             status = check_kind(model, layers, kinds[i], err);
@@ -100,7 +102,7 @@ bool attn_derived_is_wanted(const struct attn_selection *selection)
     return attn_sites_meet(attn_selection_sites(selection), sites);
 }
 
-/* --- Layers computed again ------------------------------------------------------------------- */
+/* --- Computing layers again ------------------------------------------------------------------- */
 
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
                                         struct attn_site_set sites, int layer,
@@ -141,7 +143,8 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     options.trace = again->trace;
     options.edits = edits;
     options.n_edit = 0;
-    /* Those of the run but for resid_pre, which is given with its edits, then those of AGAIN. */
+    /* The edits of the run come first, without those of resid_pre, whose values contain them
+     * already; then the edits of AGAIN. */
     for (size_t i = 0; i < run->n_edit; i++)
         if (run->edits[i].at.site != ATTN_SITE_RESID_PRE)
             edits[options.n_edit++] = run->edits[i];
@@ -188,7 +191,7 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
     return n;
 }
 
-/* --- The trace ------------------------------------------------------------------------------- */
+/* --- The trace of the session ----------------------------------------------------------------- */
 
 static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
 {
@@ -196,7 +199,8 @@ static bool is_wanted(const struct attn_derivation *derivation, enum attn_site s
            attn_selection_wants_block(derivation->asked_by->selection, site, layer);
 }
 
-/* The last layer for which all before it are kept: the last that is selected, or -1 for none. */
+/* Returns the last layer for which resid_pre of all earlier layers must be kept; -1: there is none.
+ */
 static int last_to_need_earlier(const struct attn_derivation *derivation)
 {
     const int n_layer = (int)attn_selection_dims(derivation->asked_by->selection)->n_layer;
@@ -209,7 +213,8 @@ static int last_to_need_earlier(const struct attn_derivation *derivation)
     return last;
 }
 
-/* Whether LAYER is computed again: for itself, or for a later one. */
+/* Whether resid_pre of LAYER must be kept, because LAYER is computed again for its own derived
+ * tensors or for those of a later layer. */
 static bool is_kept(const struct attn_derivation *derivation, int layer)
 {
     bool is_kept = layer <= last_to_need_earlier(derivation);
@@ -237,7 +242,7 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
     return ATTN_OK;
 }
 
-/* All tensors of LAYER came. */
+/* Called when all tensors of LAYER have come: emits the derived ones. */
 static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
                                      struct attn_error *err)
 {
@@ -256,7 +261,7 @@ static enum attn_status finish_layer(struct attn_derivation *derivation, int lay
     return status;
 }
 
-/* An attn_trace_fn. */
+/* An attn_trace_fn: keeps what derived tensors need, and passes on what the other trace wants. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -293,7 +298,7 @@ static enum attn_status watch(struct attn_derivation *derivation, struct attn_er
                                   &derivation->contacts, err));
     ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), "all", watched, err));
     sites = attn_selection_sites(*watched);
-    if (!attn_sites_meet(sites, matrices)) /* writers need each head whole */
+    if (!attn_sites_meet(sites, matrices)) /* a trace with matrices needs the rows head by head */
         attn_selection_take_rows(*watched);
     ATTN_TRY(attn_selection_set_sites(*watched,
                                       attn_sites_join(sites, ATTN_SITES(ATTN_SITE_PATTERN)), err));

@@ -1,19 +1,19 @@
 /*
- * derived.h - tensors that are made of others when a layer of a run has been computed: rollout,
- * weighted_pattern, value_zeroing; contacts, when all have been. For the files of this layer, and
- * of those above.
+ * derived.h - tensors that are computed from others. rollout, weighted_pattern and value_zeroing
+ * are computed at the end of a layer; contacts at the end of the last one. For the files of this
+ * layer, and of those above.
  *
  *     attn_derivation_create(run, &trace, pool, &derivation, &err);
- *     options.trace = attn_derivation_trace(derivation);   // a session is watched by it
- *     attn_session_feed(session, ids, n, &err);            // TRACE gets all that it wants
+ *     options.trace = attn_derivation_trace(derivation); // create the session with it
+ *     attn_session_feed(session, ids, n, &err);          // TRACE gets all that it wants
  *     attn_derivation_free(derivation);
  *
- * A derivation stands between a session and a trace. It passes on what the trace wants of the
- * session's own tensors. When a layer is complete, it computes the layer again from its resid_pre,
- * with the edits of the run, and emits what is derived, after the other tensors of that layer. A
- * layer that is computed again has the same bits (attn_session_feed_layer).
+ *  A derivation stands between a session and a trace. It passes on those tensors of the session
+ * that the trace wants. When a layer is complete, it computes the layer again from its resid_pre,
+ * with the edits of the run, and emits the derived tensors after the others of that layer. A layer
+ * that is computed again has the same bits (attn_session_feed_layer).
  *
- * Each kind has a file of its own, derived_NAME.c or contacts.h, which gives the definition.
+ *  Each kind has a file of its own, derived_NAME.c or contacts.h, which has the definition.
  */
 #ifndef ATTN_DERIVED_DERIVED_H
 #define ATTN_DERIVED_DERIVED_H
@@ -21,35 +21,37 @@
 #include "forward/session.h"
 #include "input/sequence.h"
 
-/* The derived sites of a run of MODEL with the attention of LAYERS [n_layer], as bits. */
+/* Returns the derived sites that a run of MODEL can have if its layers have the attention LAYERS
+ * [n_layer]. */
 struct attn_site_set attn_derived_sites(const struct attn_model *model,
                                         const struct attn_attention *layers);
 
-/* Whether such a run has the sites that LIST, or NULL, names. MODEL: NULL for arrays.
- * ATTN_INVALID, with the reason. */
+/* Checks that a run of MODEL with the attention LAYERS can have the derived sites that LIST names.
+ * MODEL NULL: the run is of arrays; LIST may be NULL. ATTN_INVALID, with the reason, if not. */
 enum attn_status attn_derived_check(const struct attn_model *model,
                                     const struct attn_attention *layers, const char *list,
                                     struct attn_error *err);
 
-/* Whether SELECTION holds any. */
+/* Whether SELECTION has a derived site. */
 bool attn_derived_is_wanted(const struct attn_selection *selection);
 
 struct attn_derivation;
 
-/* The run whose tensors are derived. Everything is borrowed. */
+/* The run whose tensors are used. Everything is borrowed. */
 struct attn_derived_scope {
     const struct attn_model *model;
     const struct attn_sequence *text, *source;
-    struct attn_session_options session; /* that of the run, with its edits */
+    struct attn_session_options session; /* the options of the run's session, with its edits */
 };
 
-/* For one feed of the whole text of the run OF. TRACE and POOL (or NULL) are borrowed. */
+/* Creates a derivation for one feed of the whole text of the run OF. TRACE and POOL are borrowed;
+ * POOL may be NULL. */
 enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
                                         const struct attn_trace *trace, struct attn_pool *pool,
                                         struct attn_derivation **derivation,
                                         struct attn_error *err);
 
-/* Borrowed from the derivation. */
+/* Returns the trace to give to the session; borrowed from the derivation. */
 const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation);
 
 void attn_derivation_free(struct attn_derivation *derivation); /* NULL is allowed */

@@ -1,5 +1,5 @@
-/* derived_internal.h - what the kinds of derived tensors share. For derived.c and
- * derived_NAME.c. */
+/* derived_internal.h - what the kinds of derived tensors share. For derived.c and derived_NAME.c.
+ */
 #ifndef ATTN_DERIVED_DERIVED_INTERNAL_H
 #define ATTN_DERIVED_DERIVED_INTERNAL_H
 
@@ -7,24 +7,26 @@
 
 struct attn_derivation {
     struct attn_derived_scope of;
-    const struct attn_trace *asked_by; /* borrowed */
+    const struct attn_trace *asked_by; /* the trace that wants derived tensors; borrowed */
     struct attn_pool *pool;            /* borrowed, or NULL */
-    struct attn_selection *watched;    /* owns; what the session is asked for */
+    struct attn_selection *watched;    /* owns; what the session passes to the derivation */
     struct attn_trace trace;
-    float **resid_pre;              /* [n_layer], each [T, D] or NULL; owns */
-    struct attn_contacts *contacts; /* owns; NULL: they are not wanted */
+    float **resid_pre;              /* [n_layer] owns; each [T, D], or NULL if it is not kept */
+    struct attn_contacts *contacts; /* owns; NULL: contacts are not wanted */
 };
 
-/* One kind: derived_NAME.c. */
+/* A kind of derived tensors; derived_NAME.c defines it. */
 struct attn_derived_kind {
     enum attn_site site;
-    bool needs_earlier; /* resid_pre of all layers up to this one, not of this one alone */
+    bool needs_earlier; /* needs resid_pre of this layer and of all earlier ones; else only of this
+                           one */
 
-    /* Why RUN, whose attention has patterns and no dropout, cannot have it: ATTN_INVALID. NULL: it
-     * can. */
+    /* Checks that a run of MODEL can have this kind. The attention has patterns and no dropout.
+     * ATTN_INVALID if it cannot. NULL: each run can. */
     enum attn_status (*check)(const struct attn_model *model, struct attn_error *err);
 
-    /* Emits all that is wanted of it in LAYER, whose resid_pre is kept. NULL: contacts. */
+    /* Emits the wanted tensors of this kind in LAYER, whose resid_pre is kept. NULL: contacts,
+     * which come at the end. */
     enum attn_status (*derive)(const struct attn_derivation *derivation, int layer,
                                struct attn_error *err);
 };
@@ -34,13 +36,13 @@ extern const struct attn_derived_kind attn_derived_weighted_pattern;
 extern const struct attn_derived_kind attn_derived_value_zeroing;
 extern const struct attn_derived_kind attn_derived_contacts;
 
-/* A selection of SITES of LAYER alone, of all heads and queries. The caller frees it. */
+/* Creates a selection of SITES in LAYER only, with all heads and queries. The caller frees it. */
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
                                         struct attn_site_set sites, int layer,
                                         struct attn_selection **selection, struct attn_error *err);
 
-/* A session that computes LAYER again, for TRACE, which wants nothing after it. EDITS [n_edit]
- * come after those of the run. The caller frees it. */
+/* How LAYER is computed again: TRACE gets its tensors, and EDITS [n_edit] follow those of the run.
+ * The session stops after LAYER; the caller frees it. */
 struct attn_again {
     const struct attn_trace *trace;
     int layer;
@@ -51,15 +53,16 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
                                       const struct attn_again *again, struct attn_session **session,
                                       struct attn_error *err);
 
-/* Feeds rows FIRST .. FIRST+N-1 of LAYER's resid_pre, the next ones of the session. */
+/* Feeds rows FIRST .. FIRST + N - 1 of LAYER's resid_pre to SESSION. They must be its next rows. */
 enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
                                       struct attn_session *session, int layer, size_t first,
                                       size_t n, struct attn_error *err);
 
-/* Whether LAYER may be fed piece by piece: every row depends on those before it alone. */
+/* Whether LAYER may be fed some rows at a time: each row depends only on itself and on earlier
+ * ones. */
 bool attn_derivation_has_steps(const struct attn_derivation *derivation, int layer);
 
-/* Rows that matter to the queries that are wanted: the first *n. */
+/* Returns the number of rows, from row 0 on, that the wanted queries depend on. */
 size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer);
 
 #endif

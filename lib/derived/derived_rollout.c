@@ -1,14 +1,14 @@
 /*
  * derived_rollout.c - attention followed through the layers (Abnar & Zuidema 2020, arXiv
- * 2005.00928):
+ *  2005.00928):
  *
  *     mixed_m = pattern_m, mean over its heads, plus the identity, each row divided by its sum
  *     rollout_l = mixed_l mixed_l-1 ... mixed_0
  *
- * The identity stands for the residual stream. Row q is the vector e_q, which goes down through the
- * layers: r = r mixed_m for m = l .. 0, in double precision, each sum over ascending positions. So
- * a row takes O(T) numbers, and its value depends on no other row. The patterns of the layers below
- * are computed again, some rows of all heads at a time.
+ *  The identity stands for the residual stream. To get row q, the unit vector e_q is multiplied by
+ * the matrices of the layers from l down to 0: r = r mixed_m, in double precision, each sum over
+ * ascending positions. So a row takes O(T) numbers, and its value depends on no other row. The
+ * patterns of the layers below are computed again, some rows of all heads at a time.
  */
 #include "derived/derived_internal.h"
 
@@ -20,24 +20,26 @@
 #include <string.h>
 
 enum {
-    MOST_MIXED = 1 << 20,  /* cells of mixed at a time, where a layer may be fed in pieces */
-    MOST_ROLLED = 1 << 22, /* numbers of the queries that go down together, or one query */
+    MOST_MIXED = 1 << 20,  /* largest number of cells of `mixed` in memory, if a layer may be fed
+                              some rows at a time */
+    MOST_ROLLED = 1 << 22, /* largest number of floats for the queries that are multiplied together;
+                              one query may exceed it */
     QUERIES_PER_TASK = 4,
 };
 
 struct rollout {
     const struct attn_derivation *derivation;
-    size_t n_head, n; /* n: T */
-    size_t n_at_once; /* rows of mixed */
-    size_t first;     /* the first of those in hand */
-    double *mixed;    /* [n_at_once, n] owns */
-    size_t *queries;  /* [n_query] owns; that go down now */
+    size_t n_head, n; /* n: T, the number of positions */
+    size_t n_at_once; /* number of rows of `mixed` in memory */
+    size_t first;     /* the first of these rows */
+    double *mixed;    /* [n_at_once, n] owns; rows of mixed_m */
+    size_t *queries;  /* [n_query] owns; the queries whose rows are being multiplied */
     size_t n_query;
-    double *from, *to; /* [n_query, n] own: their rows before and after a layer */
-    float *row;        /* [n] owns; one that is emitted */
+    double *from, *to; /* [n_query, n] own; the rows of these queries, before and after a layer */
+    float *row;        /* [n] owns; a row that is emitted */
 };
 
-/* An attn_trace_fn: adds up the heads of the rows in hand. */
+/* An attn_trace_fn: adds the pattern of each head to the rows of `mixed`. */
 static enum attn_status on_pattern(void *user, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
@@ -56,7 +58,7 @@ static enum attn_status on_pattern(void *user, const struct attn_trace_event *ev
     return ATTN_OK;
 }
 
-/* An attn_task_fn: the mean of the heads of one row, mixed. */
+/* An attn_task_fn: makes one row of `mixed` from the sum over heads. */
 static void mix_row(void *context, size_t task, int worker)
 {
     const struct rollout *rollout = context;
@@ -72,14 +74,14 @@ static void mix_row(void *context, size_t task, int worker)
         row[i] /= sum;
 }
 
-/* Rows of mixed in hand, and how many. */
+/* The rows of `mixed` that are in memory, and their number. */
 struct rolling {
     struct rollout *rollout;
     size_t n_row;
 };
 
-/* An attn_task_fn: some queries go through those rows. */
-static void roll_queries(void *context, size_t task, int worker)
+/* An attn_task_fn: multiplies the rows of some queries by these rows of `mixed`. */
+static void multiply_queries(void *context, size_t task, int worker)
 {
     const struct rolling *rolling = context;
     const struct rollout *rollout = rolling->rollout;
@@ -100,9 +102,10 @@ static void roll_queries(void *context, size_t task, int worker)
     }
 }
 
-/* All queries in hand go through LAYER. */
-static enum attn_status roll_layer(struct rollout *rollout, int layer, struct attn_session *session,
-                                   struct attn_error *err)
+/* Multiplies the rows of all current queries by the matrix of LAYER; SESSION computes its patterns.
+ */
+static enum attn_status multiply_by_rows(struct rollout *rollout, int layer,
+                                         struct attn_session *session, struct attn_error *err)
 {
     struct attn_pool *pool = rollout->derivation->pool;
     const size_t n_row = attn_derivation_n_row(rollout->derivation, layer);
@@ -118,7 +121,7 @@ static enum attn_status roll_layer(struct rollout *rollout, int layer, struct at
                                       rolling.n_row, err));
         attn_pool_run(pool, rolling.n_row, mix_row, rollout);
         attn_pool_run(pool, (rollout->n_query + QUERIES_PER_TASK - 1) / QUERIES_PER_TASK,
-                      roll_queries, &rolling);
+                      multiply_queries, &rolling);
     }
     rolled = rollout->to;
     rollout->to = rollout->from;
@@ -126,8 +129,9 @@ static enum attn_status roll_layer(struct rollout *rollout, int layer, struct at
     return ATTN_OK;
 }
 
-/* The same, with the session for it. */
-static enum attn_status go_through(struct rollout *rollout, int layer, struct attn_error *err)
+/* As multiply_by_rows, with a session that it creates. */
+static enum attn_status multiply_by_layer(struct rollout *rollout, int layer,
+                                          struct attn_error *err)
 {
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN);
     struct attn_trace trace = {NULL, on_pattern, rollout};
@@ -140,7 +144,7 @@ static enum attn_status go_through(struct rollout *rollout, int layer, struct at
     trace.selection = selection;
     status = attn_derivation_open(rollout->derivation, &again, &session, err);
     if (status == ATTN_OK)
-        status = roll_layer(rollout, layer, session, err);
+        status = multiply_by_rows(rollout, layer, session, err);
     attn_session_free(session);
     attn_selection_free(selection);
     return status;
@@ -171,18 +175,19 @@ static enum attn_status emit(const struct rollout *rollout, int layer, struct at
     return ATTN_OK;
 }
 
-/* The queries in hand, from their own positions down to the input. */
+/* Computes and emits the rows of the current queries: begins with unit vectors, and multiplies by
+ * the matrices from LAYER down to 0. */
 static enum attn_status roll(struct rollout *rollout, int layer, struct attn_error *err)
 {
     memset(rollout->from, 0, rollout->n_query * rollout->n * sizeof *rollout->from);
     for (size_t q = 0; q < rollout->n_query; q++)
         rollout->from[q * rollout->n + rollout->queries[q]] = 1;
     for (int m = layer; m >= 0; m--)
-        ATTN_TRY(go_through(rollout, m, err));
+        ATTN_TRY(multiply_by_layer(rollout, m, err));
     return emit(rollout, layer, err);
 }
 
-/* All queries that are wanted, N_MOST at a time. */
+/* Does this for all wanted queries, at most N_MOST at a time. */
 static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_most,
                                  struct attn_error *err)
 {
@@ -214,7 +219,7 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     const size_t n = dims->n_position, n_asked = attn_selection_n_query(asked);
     const size_t fits = n < MOST_ROLLED ? MOST_ROLLED / n : 1;
     const size_t mixed_fit = n < MOST_MIXED ? MOST_MIXED / n : 1;
-    /* Rows of mixed go together where one of them cannot be fed in pieces. */
+    /* If a row of the layer cannot be fed without the others, all rows of `mixed` are in memory. */
     const bool has_pieces = mixed_fit < n && attn_derivation_has_steps(derivation, 0);
     struct rollout rollout = {.derivation = derivation,
                               .n_head = dims->n_head,

@@ -1,16 +1,16 @@
 /*
  * derived_value_zeroing.c - how much each row of a layer's output changes when one key has no value
- * (Mohebbi et al. 2023, arXiv 2301.12971):
+ *  (Mohebbi et al. 2023, arXiv 2301.12971):
  *
  *     changed[i, j] = 1 - cos(resid_post[i], resid_post[i] with v[j] = 0 in all heads of the layer)
  *     value_zeroing[i, j] = changed[i, j] / sum over j of changed[i, j]
  *
- * The inputs of the layer are the same for all j. A row that no key changes has no values. Of two
- * rows that are not the same and of which one is zeros, 1 - cos is 1.
+ *  The inputs of the layer are the same for all j. A row that no key changes has no values. If two
+ *  rows differ and one of them is all zeros, 1 - cos is 1.
  *
- * The layer is computed again for each key, from the row of that key on: the keys go from last to
- * first, and the session goes back to the key each time, whose earlier rows it keeps. Cosines are
- * in double precision.
+ *  The layer is computed again for each key, from the row of that key on. The keys go from last to
+ *  first; each time the session is rewound to the key and keeps the rows before it. Cosines are in
+ *  double precision.
  */
 #include "derived/derived_internal.h"
 
@@ -24,21 +24,21 @@
 struct zeroing {
     const struct attn_derivation *derivation;
     int layer;
-    enum attn_site output;        /* of the layer */
-    size_t n_row, n_key, d_model; /* n_row: rows up to the last query that is wanted */
-    const float *base;            /* [T, D] resid_post, of the capture */
-    float *values;                /* [G, n_key, d_value] owns; v, but for the key in hand */
-    float *saved;                 /* [G, d_value] owns; the values of that key */
+    enum attn_site output;        /* the site of the layer's output */
+    size_t n_row, n_key, d_model; /* n_row: number of rows up to the last wanted query */
+    const float *base;            /* [T, D] resid_post without changes, in `kept` */
+    float *values; /* [G, n_key, d_value] owns; v, in which the current key is set to 0 */
+    float *saved;  /* [G, d_value] owns; the values of the current key */
     size_t key;
     float *changed;                   /* [n_row, n_key] owns */
-    struct attn_edit *edits;          /* [G] owns; v = values */
-    struct attn_capture *kept;        /* owns; of the layer as it is */
-    struct attn_selection *selection; /* owns; of that */
-    struct attn_session *session;     /* owns; that computes the layer again */
+    struct attn_edit *edits;          /* [G] owns; edits that set v to `values` */
+    struct attn_capture *kept;        /* owns; the layer without changes */
+    struct attn_selection *selection; /* owns; the selection of `kept` */
+    struct attn_session *session;     /* owns; computes the layer again */
 };
 
-/* 1 - cos(x, y) of N numbers each, as half the square of the distance of their directions: exact
- * where they are nearly the same. */
+/* Returns 1 - cos(x, y) of N numbers each. It is computed as half the square of the distance
+ * between their directions, which is accurate also if they are nearly equal. */
 static double cosine_distance(const float *x, const float *y, size_t n)
 {
     double xx = 0, yy = 0, distance = 0;
@@ -61,7 +61,8 @@ static double cosine_distance(const float *x, const float *y, size_t n)
     return distance / 2;
 }
 
-/* An attn_trace_fn: rows of the layer's output without the key in hand. */
+/* An attn_trace_fn: compares the rows of the layer's output without the current key to the original
+ * ones. */
 static enum attn_status on_output(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
@@ -77,7 +78,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* The layer as it is: v and its output. */
+/* Computes the layer without changes, and keeps its v and its output. */
 static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *err)
 {
     const struct attn_derivation *derivation = zeroing->derivation;
@@ -96,7 +97,7 @@ static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Edits that put the values where the layer's own are. */
+/* Creates the edits that replace the layer's v by `values`. */
 static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
@@ -122,7 +123,7 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Takes the values of the key in hand away, or puts them back. */
+/* Sets the values of the current key to 0, or back to what they were. */
 static void set_values(struct zeroing *zeroing, bool is_zero)
 {
     const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
@@ -138,7 +139,7 @@ static void set_values(struct zeroing *zeroing, bool is_zero)
     }
 }
 
-/* Feeds the rows that the key in hand can change. */
+/* Feeds the rows that the current key can change. */
 static enum attn_status feed_changed(const struct zeroing *zeroing, bool has_steps,
                                      struct attn_error *err)
 {
@@ -163,7 +164,7 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
 
     ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITES(zeroing->output), err));
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
-    if (has_steps) /* so that there is something to go back to */
+    if (has_steps) /* the session can only be rewound to rows that it was fed */
         ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,
                                       zeroing->n_row, err));
     for (zeroing->key = n; zeroing->key-- > 0;) {
@@ -174,7 +175,7 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
     return ATTN_OK;
 }
 
-/* One row, divided by its sum; without values where that is 0. */
+/* Emits one row divided by its sum; without values if the sum is 0. */
 static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, struct attn_error *err)
 {
     const bool is_cross =

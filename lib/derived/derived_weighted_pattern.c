@@ -1,16 +1,16 @@
 /*
- * derived_weighted_pattern.c - the pattern times the length of what each head writes of a key
- * (Kobayashi et al. 2020, arXiv 2004.10102):
+ * derived_weighted_pattern.c - the pattern, times the length of the vector that each head writes
+ * for a key (Kobayashi et al. 2020, arXiv 2004.10102):
  *
  *     weighted_pattern[h, i, j] = pattern[h, i, j] * |f_h(x_j)|,
- *     f_h(x_j) = scale * v[j, g] W_O[h],    v[j, g] = x_j W_V[g] + b_V[g]
+ *     f_h(x_j) = scale * v[j, g] W_O[h], v[j, g] = x_j W_V[g] + b_V[g]
  *
- * g is the head of values of h, scale that of models with layer scale, else 1. v is the site, with
- * its bias and with edits. The bias of the output projection belongs to no key, and a norm after
- * attn_out comes later: neither is part of f. Without an output projection f is v.
+ *  g is the value head of h; scale is that of models with layer scale, else 1. v is the site v,
+ * with its bias and with edits. The bias of the output projection belongs to no key, and a norm
+ * after attn_out comes later: neither is part of f. Without an output projection f is v.
  *
- * The length comes of the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key costs Ev^2 and not Ev * D
- * multiplications, in double precision.
+ *  The length is computed with the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key needs Ev^2 and
+ * not Ev * D multiplications, in double precision.
  */
 #include "derived/derived_internal.h"
 
@@ -22,24 +22,26 @@
 #include <math.h>
 #include <string.h>
 
-enum { PIECE_FLOATS = 1 << 18 }; /* emitted at a time, or one row */
+enum { PIECE_FLOATS = 1 << 18 }; /* floats emitted at a time, or one row */
 
 struct weighting {
     const struct attn_derivation *derivation;
-    const struct attn_matrix *output; /* [H*Ev, D]; its data is NULL where there is none */
-    const struct attn_vector *scale;  /* [D]; likewise */
+    /* [H*Ev, D]; its data is NULL if there is no output projection. */
+    const struct attn_matrix *output;
+    const struct attn_vector *scale; /* [D]; its data is NULL if there is no layer scale */
     size_t n_head, n_shared, d_value, n_key;
     double *lengths; /* [n_head, n_key] owns: |f_h(x_j)| */
-    double *rows;    /* [d_value, D] owns: W_O of one head, times the scale */
-    double *factors; /* [D] owns: the scale */
-    double *gram;    /* [d_value, d_value] owns */
-    float *piece;    /* [piece_size] owns: rows that are emitted */
+    double *rows;    /* [d_value, D] owns: W_O of the current head times the scale */
+    double *factors; /* [D] owns: the scale in double precision */
+    double *gram;    /* [d_value, d_value] owns: W_O[h] W_O[h]^T of the current head */
+    float *piece;    /* [piece_size] owns: the rows that are emitted */
     size_t piece_size;
-    struct attn_selection *selection; /* owns; what the layer is computed again for */
-    struct attn_session *session;     /* owns; that does it */
+    /* Owns; what is read from the layer when it is computed again. */
+    struct attn_selection *selection;
+    struct attn_session *session; /* owns; computes the layer again */
 };
 
-/* gram = W_O[head] W_O[head]^T, of W_O times the scale. */
+/* Computes gram = W_O[head] W_O[head]^T, where W_O is multiplied by the scale. */
 static void find_gram(struct weighting *weighting, size_t head)
 {
     const size_t n = weighting->d_value, width = weighting->output->n_col;
@@ -62,7 +64,7 @@ static void find_gram(struct weighting *weighting, size_t head)
         }
 }
 
-/* |f| of one key, whose values are V [d_value]. */
+/* Returns |f| of one key, whose values are V [d_value]. */
 static double find_length(const struct weighting *weighting, const float *v)
 {
     const size_t n = weighting->d_value;
@@ -80,8 +82,9 @@ static double find_length(const struct weighting *weighting, const float *v)
     return sqrt(fmax(square, 0));
 }
 
-/* V of one head of values: the lengths of the heads that share it. */
-static void take_values(struct weighting *weighting, const struct attn_trace_event *event)
+/* Computes the lengths of all keys for the heads that use the value head of EVENT, an event of v.
+ */
+static void compute_lengths(struct weighting *weighting, const struct attn_trace_event *event)
 {
     const size_t first = (size_t)event->at.head * weighting->n_shared;
 
@@ -97,7 +100,7 @@ static void take_values(struct weighting *weighting, const struct attn_trace_eve
     }
 }
 
-/* Rows FIRST .. FIRST+N-1 of a pattern. */
+/* Emits rows FIRST .. FIRST + N - 1 of EVENT, an event of the pattern, times the lengths. */
 static enum attn_status emit_rows(struct weighting *weighting, const struct attn_trace_event *event,
                                   size_t first, size_t n, struct attn_error *err)
 {
@@ -128,7 +131,8 @@ static enum attn_status emit_rows(struct weighting *weighting, const struct attn
     return attn_trace_hand_on(weighting->derivation->asked_by, &part, err);
 }
 
-/* An attn_trace_fn. */
+/* An attn_trace_fn: computes lengths from events of v, and emits rows from events of the pattern.
+ */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
@@ -139,7 +143,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     void *piece = weighting->piece;
 
     if (event->at.site == ATTN_SITE_V) {
-        take_values(weighting, event);
+        compute_lengths(weighting, event);
         return ATTN_OK;
     }
     ATTN_TRY(attn_grow(&piece, &weighting->piece_size, n_most * event->ld, sizeof *weighting->piece,
@@ -168,7 +172,7 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
     return ATTN_OK;
 }
 
-/* V and pattern of the heads and queries that are wanted. */
+/* Selects v and the pattern of the wanted heads and queries. */
 static enum attn_status choose(const struct attn_derivation *derivation, int layer,
                                struct attn_selection **selection, struct attn_error *err)
 {

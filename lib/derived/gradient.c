@@ -1,5 +1,7 @@
-/* gradient.c - see gradient.h: what is asked for, what has no gradients, and the trace that stands
- * between a session and who asked. */
+/*
+ * gradient.c - see gradient.h: what is wanted, what has no gradients, and the trace that stands
+ *  between a session and the trace that wants gradients.
+ */
 #include "derived/gradient.h"
 
 #include "base/escape.h"
@@ -12,22 +14,25 @@
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
-/* Layers of texts up to these limits are kept instead of being computed again, which takes a
- * quarter of the time. A longer text takes little more memory than its run without gradients. */
+/* Up to this length and this number of bytes, what the layers need for their gradients is kept
+ * instead of being computed again, which takes a quarter of the time. A longer text takes little
+ * more memory than a run without gradients. */
 enum { MOST_KEPT = 512, KEPT_BYTES = 192 << 20 };
 
 struct attn_gradient {
     struct attn_gradient_scope of;
     const struct attn_trace *asked_by;
     struct attn_pool *pool;
-    struct attn_selection *watched; /* owns; of the feed */
-    struct attn_selection *wanted;  /* owns; of the backward pass */
+    struct attn_selection *watched; /* owns; what the session passes on during the feed */
+    struct attn_selection *wanted;  /* owns; what the backward pass emits */
     struct attn_trace feed_trace, trace;
-    struct attn_kept_layers *kept;        /* owns; or NULL */
-    float *stream;                        /* [n_layer + 1, T, D] owns */
-    float *embeddings;                    /* [T, De] owns; NULL where they are not read */
-    struct attn_relevance *relevances[2]; /* own; relevance and relevance_norm, or NULL */
-    struct attn_selection *of_encoder;    /* owns; or NULL: no gradient in the encoder is wanted */
+    /* Owns; the layers that are kept; NULL: they are computed again. */
+    struct attn_kept_layers *kept;
+    float *stream;     /* [n_layer + 1, T, D] owns; the residual stream */
+    float *embeddings; /* [T, De] owns; NULL: they are not needed */
+    /* Own; of relevance and of relevance_norm; NULL: not wanted. */
+    struct attn_relevance *relevances[2];
+    struct attn_selection *of_encoder; /* owns; what is wanted of the encoder; NULL: no gradient */
 };
 
 static struct attn_site_set relevances(void)
@@ -35,7 +40,7 @@ static struct attn_site_set relevances(void)
     return ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM);
 }
 
-/* --- what is asked for ------------------------------------------------------------------------ */
+/* --- What is wanted --------------------------------------------------------------------------- */
 
 struct attn_site_set attn_gradient_sites(void)
 {
@@ -75,10 +80,10 @@ struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
         attn_sites_gradients_of(sites));
 }
 
-/* --- traces ----------------------------------------------------------------------------------- */
+/* --- Traces ----------------------------------------------------------------------------------- */
 
-/* An attn_trace_fn, of the feed: keeps the stream into every layer and after the last, and what
- * `kept` asks for. */
+/* An attn_trace_fn for the feed: keeps the residual stream into each layer and after the last, and
+ * what `kept` needs. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
@@ -91,7 +96,7 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
-/* An attn_trace_fn, of the backward pass. */
+/* An attn_trace_fn for the backward pass: adds to relevance, and passes on what the trace wants. */
 static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
                                     struct attn_error *err)
 {
@@ -103,10 +108,10 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
 
-/* --- creating --------------------------------------------------------------------------------- */
+/* --- Creating --------------------------------------------------------------------------------- */
 
-/* Of the backward pass: what was asked for; and for relevance all patterns times their gradients,
- * up to its last layer. */
+/* Selects what the backward pass emits: the wanted gradients; and if relevance is wanted,
+ * pattern_x_grad of all heads up to the last layer that is needed. */
 static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
@@ -135,8 +140,8 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
     return attn_selection_set_sites(gradient->wanted, sites, err);
 }
 
-/* Selects what the feed emits: the sites that were asked for, the stream, and the layers if they
- * fit. Then all heads are emitted, and the trace that asked gets its own. */
+/* Selects what the session passes on during the feed: the wanted sites, the residual stream, and
+ * the layers, if they are kept. Then all heads come, and each trace gets what it wants. */
 static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
@@ -155,7 +160,7 @@ static enum attn_status choose_watched(struct attn_gradient *gradient, struct at
                         attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection));
     attn_selection_free(gradient->watched);
     gradient->watched = NULL;
-    dims.lacking = NULL; /* rotated or not: the factors of the scores are kept */
+    dims.lacking = NULL; /* so that q and k are kept both rotated and not, if both exist */
     ATTN_TRY(attn_selection_create(&dims, &gradient->watched, err));
     return attn_selection_set_sites(gradient->watched, sites, err);
 }
@@ -210,9 +215,9 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_free(gradient);
 }
 
-/* --- the backward pass ------------------------------------------------------------------------ */
+/* --- The backward pass ------------------------------------------------------------------------ */
 
-/* From the gradient D of the encoder's final rows to those in it. */
+/* Runs the backward pass of the encoder, from D, the gradient of its final rows. */
 static enum attn_status run_encoder(struct attn_gradient *gradient, const float *d,
                                     struct attn_error *err)
 {

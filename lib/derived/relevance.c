@@ -1,9 +1,10 @@
 /*
  * relevance.c - see relevance.h.
  *
- * Gradients come from the last layer to the first, and so does the product: a row q of it is the
- * vector e_q, which is multiplied by I + A from the right, layer by layer. So only the rows that
- * are asked for are held, in double precision, and one A. Each sum goes over ascending positions.
+ *  Gradients come from the last layer to the first, and the product is computed in the same order:
+ * row q begins as the unit vector e_q and is multiplied by I + A from the right, layer by layer. So
+ * only the wanted rows are in memory, in double precision, and the matrix A of one layer. Each sum
+ * goes over ascending positions.
  */
 #include "derived/relevance.h"
 
@@ -15,18 +16,18 @@
 #include <string.h>
 
 struct attn_relevance {
-    const struct attn_selection *asked; /* borrowed */
+    const struct attn_selection *asked; /* what is wanted; borrowed */
     enum attn_site site;
     struct attn_pool *pool;
     size_t n, n_head, n_layer, n_query;
     size_t *queries; /* [n_query] owns */
-    double *mean;    /* [n, n] owns; A of the layer that comes, so far a sum over heads */
-    size_t n_left;   /* rows of heads that are still to come */
-    double **rows;   /* [n_layer] each [n_query, n] or NULL; owns */
-    int layer;       /* that is in hand */
+    double *mean;    /* [n, n] owns; A of the current layer; while heads still come, their sum */
+    size_t n_left;   /* number of rows of heads that have not come yet */
+    double **rows;   /* [n_layer] owns; each [n_query, n], or NULL if the layer is not wanted */
+    int layer;       /* the current layer */
     double *norms;   /* [n] owns; sums of the rows of I + A; NULL: rows are not divided */
-    double *before;  /* [n_thread, n] owns; a row before it is multiplied */
-    float *out;      /* [n] owns */
+    double *before;  /* [n_thread, n] owns; a copy of the row that a thread multiplies */
+    float *out;      /* [n] owns; the row that is emitted */
 };
 
 static enum attn_status build(struct attn_relevance *relevance, struct attn_error *err)
@@ -77,7 +78,8 @@ enum attn_status attn_relevance_create(const struct attn_selection *asked, enum 
     ATTN_RETURN_MADE(build(made, err), relevance, made, attn_relevance_free);
 }
 
-/* A task: a query, through the layer in hand, for every layer that is asked for after it. */
+/* A task: multiplies the row of one query, for each wanted layer from the current one on, by I + A
+ * of the current layer. */
 static void multiply_row(void *context, size_t task, int worker)
 {
     const struct attn_relevance *r = context;
