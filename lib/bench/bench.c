@@ -1,4 +1,4 @@
-/* bench.c - the table of rows, and a run of some parts. */
+/* bench.c - the table of rows, and a run of the chosen parts. */
 #include "bench/bench_internal.h"
 
 #include "base/escape.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    MEMORY_BYTES = 256 << 20, /* several times the largest cache */
+    MEMORY_BYTES = 256 << 20, /* several times the size of the largest cache */
     N_RANDOM = 1 << 22,
 };
 
@@ -57,7 +57,7 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
 
 /* --- A run ------------------------------------------------------------------------------------ */
 
-/* Finds which of KINDS [n] LIST names; all when it is NULL. */
+/* Marks in WANTED those of KINDS [n] that LIST names; all if LIST is NULL. */
 static enum attn_status read_parts(const char *list, const struct attn_bench_kind *kinds, size_t n,
                                    bool *wanted, struct attn_error *err)
 {

@@ -1,16 +1,16 @@
 /*
- * bench.h - the speed of a model on this machine, relative to the limits of the machine: `prefill`
- * feeds prompts of several lengths and delivers every attention matrix, `feed` delivers none,
- * `decode` feeds one token.
+ * bench.h - the speed of a model on this machine, as a share of what the machine can do. `prefill`
+ *  feeds prompts of several lengths and passes every attention matrix to a trace, `feed` passes
+ * none, `decode` feeds one token.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
  *     options.model = model, options.pool = pool, options.on_row = print;
  *     attn_bench_run(&options, &err);
  *
- * Machines that are shared change from second to second. So the limits, multiply-adds on registers
- * and reading of memory, are measured by the same threads again beside each round of each part, and
- * the result is the median of the quotients: a share, not a time. Multiply-adds of the limit are
- * those of float32 also where products are made in bfloat16.
+ *  A machine that others use changes its speed from second to second. So its limits, multiply-adds
+ * in registers and reading of memory, are measured again beside each round of each part, by the
+ * same threads. The result is the median of the quotients: a share, not a time. The limit counts
+ *  multiply-adds of float32, also if products are computed in bfloat16.
  */
 #ifndef ATTN_BENCH_BENCH_H
 #define ATTN_BENCH_BENCH_H
@@ -25,38 +25,39 @@
 
 enum { ATTN_BENCH_NAME_SIZE = 48 };
 
-/* The limits of the machine, all threads together. */
+/* The limits of the machine, for all threads together. */
 struct attn_bench_limits {
-    double flops; /* floating-point operations a second, on registers */
-    double bytes; /* read from memory a second */
+    double flops; /* floating-point operations for each second, in registers */
+    double bytes; /* bytes read from memory in each second */
 };
 
 /* The measurements of one part. */
 struct attn_bench_row {
-    const char *part;                /* "prefill"; constant */
-    char name[ATTN_BENCH_NAME_SIZE]; /* "128 tokens, all patterns" */
-    double seconds;                  /* median of a round */
-    double n_flop;                   /* floating-point operations that it needs; 0: not counted */
-    double n_byte;                   /* bytes that it must read, or that a writer writes */
-    double share; /* of the limit: the larger of n_flop / peak and n_byte / bandwidth, or plain
-                     writes of n_byte, divided by the time; 0: no useful limit */
-    struct attn_bench_limits limits; /* measured beside the rounds, medians; 0: the share is of
-                                        something else */
+    const char *part;                /* such as "prefill"; a constant */
+    char name[ATTN_BENCH_NAME_SIZE]; /* such as "128 tokens, all patterns" */
+    double seconds;                  /* median time of one run of the part */
+    double n_flop;                   /* floating-point operations of the part; 0: not counted */
+    double n_byte;                   /* bytes that the part must read, or that a writer writes */
+    double share; /* the least time that the machine needs, divided by the measured time; the least
+                     time is the larger of n_flop / flops and n_byte / bytes, or for writers that of
+                     plain writes; 0: no useful limit */
+    struct attn_bench_limits limits; /* medians of what was measured beside the rounds; 0: the share
+                                        is of another limit */
     size_t n_round;
 };
 
-/* Returning anything but ATTN_OK ends the run, which returns that status. */
+/* Called for each row. Any status but ATTN_OK ends the run, which returns this status. */
 typedef enum attn_status (*attn_bench_fn)(void *user, const struct attn_bench_row *row,
                                           struct attn_error *err);
 
 struct attn_bench_options {
-    const struct attn_model *model; /* borrowed; its shapes and weights are run */
-    struct attn_pool *pool;         /* borrowed; NULL: the caller's thread alone */
-    const char *parts;              /* names separated by commas; NULL: all */
-    double seconds;                 /* for each part, about */
+    const struct attn_model *model; /* borrowed; the model that is run */
+    struct attn_pool *pool;         /* borrowed; NULL: only the caller's thread */
+    const char *parts;              /* names of parts, separated by commas; NULL: all */
+    double seconds;                 /* approximate time for each part */
     attn_bench_fn on_row;
     void *user;
-    const volatile sig_atomic_t *cancel; /* not 0: ATTN_CANCELED */
+    const volatile sig_atomic_t *cancel; /* once it is not 0, the run ends with ATTN_CANCELED */
     enum attn_gemm gemm;
     enum attn_isa isa;
 };
@@ -64,15 +65,15 @@ struct attn_bench_options {
 #define ATTN_BENCH_OPTIONS_DEFAULT                                                                 \
     ((struct attn_bench_options){.seconds = 0.5, .isa = ATTN_ISA_BEST})
 
-/* A table for rows, without any: part, name, seconds, share, gflops, gbytes_per_second (both a
- * second), rounds, and the limits as limit_gflops, limit_gbytes_per_second. */
+/* Creates a table for rows, still empty: part, name, seconds, share, gflops and gbytes_per_second
+ * of the part, rounds, and limit_gflops and limit_gbytes_per_second of the machine. */
 enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *err);
 
-/* Appends ROW to that table. */
+/* Appends ROW to such a table. */
 enum attn_status attn_bench_table_append(struct attn_table *table, const struct attn_bench_row *row,
                                          struct attn_error *err);
 
-/* Runs them. ATTN_INVALID for an unknown part; otherwise the failure of a part. */
+/* Runs the parts. ATTN_INVALID for an unknown part; otherwise the failure of a part. */
 enum attn_status attn_bench_run(const struct attn_bench_options *options, struct attn_error *err);
 
 #endif

@@ -1,5 +1,7 @@
-/* bench_measure.c - how one part is measured. The limits of the machine are measured beside each
- * part, by the threads that do the work. */
+/*
+ * bench_measure.c - measures one part. The limits of the machine are measured beside each round, by
+ *  the threads that do the work.
+ */
 #include "bench/bench_internal.h"
 
 #include "base/clock.h"
@@ -15,7 +17,7 @@
 
 enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20, MAX_ROUNDS = 1000, MIN_ROUNDS = 5 };
 
-/* A round of a short part is as many runs of it as take so long. */
+/* Short parts are run several times in a round, so that a round takes at least this long. */
 static const double shortest_round = 1e-3;
 
 size_t attn_bench_length(const struct attn_bench *bench, size_t i)
@@ -36,7 +38,7 @@ int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
 
 struct memory_read {
     const struct attn_bench *bench;
-    size_t first, n; /* floats of the memory that are read this time */
+    size_t first, n; /* the range of floats that is read */
 };
 
 static void spin(void *context, size_t task, int worker)
@@ -58,7 +60,8 @@ static void read_memory(void *context, size_t task, int worker)
     (void)seen;
 }
 
-/* Another part of the memory each time, which the caches have forgotten. */
+/* Returns the next range of the memory to read. By the time a range comes again, the caches have
+ * lost it. */
 static struct memory_read next_read(struct attn_bench *bench)
 {
     struct memory_read read = {bench, bench->next_read, READ_BYTES / sizeof(float)};
@@ -98,7 +101,7 @@ static double median(double *x, size_t n)
     return n % 2 == 1 ? x[n / 2] : (x[n / 2 - 1] + x[n / 2]) / 2;
 }
 
-/* Seconds of one run: the mean of N. */
+/* Runs PART N times; *seconds is the mean time of one run. */
 static enum attn_status time_round(const struct attn_bench_part *part, size_t n, double *seconds,
                                    struct attn_error *err)
 {
@@ -113,14 +116,14 @@ static enum attn_status time_round(const struct attn_bench_part *part, size_t n,
     return ATTN_OK;
 }
 
-/* The measurements of each round. */
+/* The measurements of all rounds. */
 struct rounds {
     double seconds[MAX_ROUNDS], shares[MAX_ROUNDS];
     double flops[MAX_ROUNDS],
-        bytes[MAX_ROUNDS]; /* limits of the machine; unused for parts that define another limit */
+        bytes[MAX_ROUNDS]; /* limits of the machine; unused for parts with their own limit */
 };
 
-/* Seconds that the machine needs at least, measured now, for round I. */
+/* Measures, for round I, the least number of seconds that the machine needs for a run. */
 static double find_limit(struct attn_bench *bench, const struct attn_bench_part *part,
                          struct rounds *rounds, size_t i)
 {

@@ -1,5 +1,7 @@
-/* bench_models.c - whole models: prompts of several lengths with every attention matrix delivered
- * or none, and one token at a time. */
+/*
+ * bench_models.c - parts that run the whole model: prompts of several lengths, with or without a
+ *  trace that gets every attention matrix, and one token at a time.
+ */
 #include "bench/bench_internal.h"
 
 #include "base/dtype_internal.h"
@@ -12,14 +14,14 @@
 
 #include <stdio.h>
 
-/* A session that is fed again and again. */
+/* A session that is fed repeatedly. */
 struct fed {
     struct attn_bench *bench;
     struct attn_session *session;
     struct attn_selection *selection;
     struct attn_trace trace;
-    int32_t *ids; /* [n_max] */
-    size_t n;     /* fed in a round */
+    int32_t *ids; /* [n_max] the tokens */
+    size_t n;     /* number of tokens that a round feeds */
     size_t n_before;
 };
 
@@ -50,7 +52,8 @@ static void close_fed(struct fed *fed)
     attn_free(fed->ids);
 }
 
-/* A session over N positions that delivers every pattern, if IS_WATCHED. Close it in any case. */
+/* Opens a session of N positions. IS_WATCHED: a trace gets all patterns. The caller closes FED,
+ * also after a failure. */
 static enum attn_status open_fed(struct fed *fed, size_t n, bool is_watched, struct attn_error *err)
 {
     const struct attn_bench *bench = fed->bench;
@@ -87,8 +90,8 @@ static enum attn_status feed(void *context, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Bytes of the weights that a run with logits reads, from packed ones where they are; files have
- * one type. */
+/* Returns the number of bytes of weights that a run with logits reads. Packed weights may have
+ * another type than the file, whose weights all have one type. */
 static double read_bytes(const struct attn_bench *bench, const struct attn_cost *cost)
 {
     const struct attn_model *model = bench->options->model;
@@ -153,7 +156,8 @@ static enum attn_status measure_decode(struct fed *fed, struct attn_error *err)
     ATTN_TRY(open_fed(fed, n_before + 1, false, err));
     ATTN_TRY(attn_session_feed(fed->session, fed->ids, n_before, err));
     part.n_byte = (double)cost.keys_values;
-    ATTN_TRY(attn_cost_find(fed->bench->options->model, 1, 0, &cost, err)); /* and experts */
+    /* The cost of one token includes the experts that it uses. */
+    ATTN_TRY(attn_cost_find(fed->bench->options->model, 1, 0, &cost, err));
     part.n_byte += read_bytes(fed->bench, &cost);
     return attn_bench_measure(fed->bench, &part, err);
 }

@@ -1,4 +1,4 @@
-/* processor.c - /proc/cpuinfo, of x86 and ARM. */
+/* processor.c - reads /proc/cpuinfo, on x86 and ARM. */
 #include "bench/processor.h"
 
 #include "base/file.h"
@@ -9,17 +9,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Words of the lists "flags" (x86) and "Features" (ARM), as they are reported. */
+/* The words of "flags" (x86) and "Features" (ARM) that are reported. */
 static const char *const features[] = {"avx2",     "avx512f", "avx512_bf16", "avx512_fp16",
                                        "amx_bf16", "asimd",   "sve",         "bf16"};
 
-/* Part of a text. */
+/* A part of a text. */
 struct span {
     const char *data;
     size_t size;
 };
 
-/* Takes the first line off TEXT. False at the end. */
+/* Removes the first line from TEXT and stores it in LINE. False at the end of the text. */
 static bool next_line(struct span *text, struct span *line)
 {
     const char *end;
@@ -38,7 +38,7 @@ static bool is_blank(char c)
     return c == ' ' || c == '\t';
 }
 
-/* The value of KEY in LINE, which has the form "KEY : value". */
+/* Whether LINE is "KEY : value"; if so, stores the value. */
 static bool has_key(struct span line, const char *key, struct span *value)
 {
     size_t at = strlen(key);
@@ -56,7 +56,7 @@ static bool has_key(struct span line, const char *key, struct span *value)
     return true;
 }
 
-/* The first value of KEY; empty without one. */
+/* Returns the first value of KEY in TEXT; empty if there is none. */
 static struct span find(struct span text, const char *key)
 {
     struct span line, value;
@@ -76,7 +76,8 @@ static size_t find_number(struct span text, const char *key)
     return strtoul(digits, NULL, 10);
 }
 
-/* Appends ", KEY VALUE", or VALUE alone where KEY is NULL. */
+/* Appends ", KEY VALUE" to TEXT, or ", VALUE" if KEY is NULL; without the comma if TEXT is empty.
+ */
 static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct span value)
 {
     const size_t n = strlen(text);
@@ -86,7 +87,7 @@ static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct 
                  key ? key : "", key ? " " : "", (int)value.size, value.data);
 }
 
-/* Keeps the features that are in LIST, words separated by blanks. */
+/* Copies to TEXT those words of LIST that are in `features`. LIST has blanks between words. */
 static void find_features(struct span list, char text[ATTN_PROCESSOR_TEXT_SIZE])
 {
     size_t used = 0;
