@@ -149,18 +149,21 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     const char *unused = option_find_given(call, "similarity|scale|eps");
 
     if (args->arrays.scores && unused)
-        return refuse(err, NULL, "--%s changes how scores are computed, and --scores gives them",
+        return refuse(err, NULL,
+                      "--attention %s changes how scores are computed, and --scores gives them",
                       unused);
     if (args->request.attention.keep && !has_dropout)
-        return refuse(err, "with --dropout 0 the weights that stay are not divided by 1-P",
-                      "--keep needs --dropout, whose choice it replaces");
-    if (args->request.attention.keep && option_text(call, "seed"))
-        return refuse(err, NULL,
-                      "--keep and --seed do not go together: each chooses the weights that stay");
+        return refuse(err,
+                      "with --attention dropout=0 the weights that stay are not divided by 1-P",
+                      "--keep needs --attention dropout, whose choice it replaces");
+    if (args->request.attention.keep &&
+        (args->request.attention.change.parts & ATTN_PART_DROPOUT_SEED) != 0)
+        return refuse(err, "--attention dropout=P",
+                      "--keep and a seed do not go together: each chooses the weights that stay");
     if (has_dropout &&
         (args->measures || (!args->arrays.v && !args->arrays.x && !args->asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
-                      "--dropout changes z and pattern_dropped, and neither is shown");
+                      "--attention dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
 }
 

@@ -1,8 +1,7 @@
 /*
  * completion.c - attn-cli completion: completes command lines. The script of a shell passes the
- * words of the line to `attn-cli completion --complete -- WORD...`, where the last word is the one
- * to complete, and offers what that prints. The proposals come from the table of commands and their
- * options.
+ * words of the line to `attn-cli completion words -- WORD...`, the last one to be completed,
+ * and adds what that prints. Everything comes from the table of commands and their options.
  *
  * The first line of the answer is "KIND SIZE". KIND is `words`, or `file` or `directory` if the
  * shell completes paths as well. SIZE is the number of bytes of the last word before the part to
@@ -12,7 +11,7 @@
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
 #include "cmd/line/help.h"
-#include "cmd/line/options.h"
+#include "cmd/line/options_internal.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 #include "cmd/line/topics.h"
@@ -145,6 +144,38 @@ static enum attn_status propose_values(struct answer *answer, const struct optio
     return ATTN_OK;
 }
 
+/* Proposes the settings of OPTION of COMMAND after the last blank of the value, or the values of
+ * one that the value names. bash begins a quoted value with its quotation mark. */
+static enum attn_status propose_settings(struct answer *answer, const struct command *command,
+                                         const struct option *option, struct attn_error *err)
+{
+    const char *blank = strrchr(answer->part, ' ');
+    const char *part = blank ? blank + 1 : answer->part + strspn(answer->part, "'\"");
+    const char *equals = strchr(part, '=');
+    struct option_walk walk = {.command = command};
+
+    answer->part = part;
+    if (equals && option_find(&walk, option->name, part, (size_t)(equals - part))) {
+        answer->part = equals + 1;
+        return propose_values(answer, &walk.option, err);
+    }
+    if (option->kind == OPTION_KIND_SETTINGS)
+        print_kind(answer, "words");
+    else
+        ATTN_TRY(propose_values(answer, option, err));
+    walk = (struct option_walk){.command = command};
+    while (option_next(&walk)) {
+        char name[OPTION_LABEL_SIZE], help[1024];
+
+        if (!walk.option.of || strcmp(walk.option.of, option->name) != 0)
+            continue;
+        snprintf(name, sizeof name, "%s%s", walk.option.name, walk.option.argument ? "=" : "");
+        option_help(&walk.option, NULL, help, sizeof help);
+        propose(answer, name, strlen(name), help);
+    }
+    return ATTN_OK;
+}
+
 /* --- lines ------------------------------------------------------------------------------------ */
 
 /* Finds the option of COMMAND that WORD begins with. Sets *rest to what follows its name: "",
@@ -153,7 +184,7 @@ static bool find_option(const struct command *command, const char *word, struct 
                         const char **rest)
 {
     for (struct option_walk walk = {.command = command}; word[0] == '-' && option_next(&walk);) {
-        const size_t size = walk.option.name ? strlen(walk.option.name) : 0;
+        const size_t size = walk.option.name && !walk.option.of ? strlen(walk.option.name) : 0;
         const bool is_long = size > 0 && word[1] == '-' &&
                              strncmp(word + 2, walk.option.name, size) == 0 &&
                              (word[2 + size] == '\0' || word[2 + size] == '=');
@@ -176,7 +207,7 @@ static bool is_given(const struct command *command, const struct option *option,
 
     for (size_t i = 0; i < n; i++)
         if (find_option(command, words[i], &other, &rest) && strcmp(other.name, option->name) == 0)
-            return option->kind != OPTION_KIND_LIST;
+            return option->kind != OPTION_KIND_LIST && !option_has_settings(command, option);
     return false;
 }
 
@@ -188,18 +219,24 @@ static void propose_options(const struct answer *answer, const struct command *c
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64], help[1024];
 
-        if (!walk.option.name || is_given(command, &walk.option, words, n))
+        if (!walk.option.name || walk.option.of || is_given(command, &walk.option, words, n))
             continue;
         snprintf(name, sizeof name, "--%s", walk.option.name);
-        option_help(&walk.option, help, sizeof help);
+        option_help(&walk.option, NULL, help, sizeof help);
         propose(answer, name, strlen(name), help);
         if (walk.option.letter)
             propose(answer, (const char[]){'-', walk.option.letter}, 2, help);
     }
 }
 
-/* Completes the argument that follows WORDS [n] of COMMAND. Note that bash splits --load=map into
- * three words. */
+static enum attn_status propose_value(struct answer *answer, const struct command *command,
+                                      const struct option *option, struct attn_error *err)
+{
+    return option_has_settings(command, option) ? propose_settings(answer, command, option, err)
+                                                : propose_values(answer, option, err);
+}
+
+/* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words. */
 static enum attn_status complete_argument(struct answer *answer, const struct command *command,
                                           const char *const *words, size_t n,
                                           struct attn_error *err)
@@ -216,11 +253,11 @@ static enum attn_status complete_argument(struct answer *answer, const struct co
         n--;
     if (!is_ended && n > 0 && find_option(command, words[n - 1], &option, &rest) &&
         option.argument && !*rest)
-        return propose_values(answer, &option, err);
+        return propose_value(answer, command, &option, err);
     if (!is_ended && find_option(command, answer->word, &option, &rest) && option.argument &&
         *rest) {
         answer->part = rest + (*rest == '=' && answer->word[1] == '-');
-        return propose_values(answer, &option, err);
+        return propose_value(answer, command, &option, err);
     }
     if (!is_ended && answer->word[0] == '-') {
         propose_options(answer, command, words, n);
@@ -262,7 +299,7 @@ static const char bash_script[] =
     "words\n\n"
     "_attn_cli() {\n"
     "    local cur=${COMP_WORDS[COMP_CWORD]} kind=words size=0 prefix lines\n"
-    "    mapfile -t lines < <(attn-cli completion --complete -- \\\n"
+    "    mapfile -t lines < <(attn-cli completion words -- \\\n"
     "        \"${COMP_WORDS[@]:1:COMP_CWORD}\" 2>/dev/null)\n"
     "    read -r kind size <<<\"${lines[0]}\"\n"
     "    lines=(\"${lines[@]:1}\")\n"
@@ -284,7 +321,7 @@ static const char zsh_script[] =
     "_attn-cli() {\n"
     "    local kind size ret=1\n"
     "    local -a before=(${(Q)words[2,CURRENT-1]}) lines\n"
-    "    lines=(\"${(@f)$(attn-cli completion --complete -- \\\n"
+    "    lines=(\"${(@f)$(attn-cli completion words -- \\\n"
     "        \"${(@)before}\" \"${(Q)PREFIX}\" 2>/dev/null)}\")\n"
     "    read -r kind size <<<\"$lines[1]\"\n"
     "    lines=(${${lines[2,-1]//:/\\\\:}//$'\\t'/:})\n"
@@ -307,7 +344,7 @@ static const char fish_script[] =
     "function __attn_cli\n"
     "    set -l word (commandline -ct)\n"
     "    set -l before (commandline -opc)\n"
-    "    set -l lines (attn-cli completion --complete -- $before[2..-1] \"$word\" 2>/dev/null)\n"
+    "    set -l lines (attn-cli completion words -- $before[2..-1] \"$word\" 2>/dev/null)\n"
     "    set -q lines[1]; or return\n"
     "    set -l head (string split ' ' -- $lines[1])\n"
     "    set -l prefix (string sub -l $head[2] -- \"$word\")\n"
@@ -325,18 +362,11 @@ static const char fish_script[] =
 /* --- the command ------------------------------------------------------------------------------ */
 
 struct completion_args {
-    struct text_list words; /* the name of a shell, or the words after --complete */
-    bool has_models, is_completing;
+    struct text_list words; /* a shell; or "words", then those of a line */
 };
 
 static const struct option rows[] = {
-    OPTION_PLAIN("bash|zsh|fish", struct completion_args, words, NULL),
-    OPTION_FLAG("complete", struct completion_args, is_completing,
-                "complete the last of the words after `--`, those of a line after attn-cli, as the "
-                "scripts need it"),
-    OPTION_FLAG("models", struct completion_args, has_models,
-                "print the names that --model takes, one per line, as scripts of older versions "
-                "need them"),
+    OPTION_PLAIN("bash|zsh|fish|words", struct completion_args, words, NULL),
 };
 
 static const struct option_group own_options = OPTION_GROUP("Output", rows);
@@ -348,10 +378,11 @@ static enum attn_status complete(struct call *call, struct attn_error *err);
 const struct command command_completion = {
     .name = "completion",
     .summary = "complete command lines in a shell",
-    .usage = "bash|zsh|fish",
+    .usage = "bash|zsh|fish | words -- WORD ...",
     .description =
         "Prints a script that lets the shell complete commands, options and their values.\n"
-        "'make install' puts it where shells look for it.\n",
+        "'make install' puts it where shells look for it. The script asks 'words', which\n"
+        "completes the last WORD of a line after attn-cli.\n",
     .examples = "  source <(attn-cli completion bash)\n"
                 "  source <(attn-cli completion zsh)\n"
                 "  attn-cli completion fish | source\n",
@@ -367,11 +398,9 @@ static enum attn_status complete(struct call *call, struct attn_error *err)
     const struct text_list *words = &args->words;
     int shell;
 
-    if (args->is_completing && !args->has_models)
-        return complete_line(words->items, words->n, call->out, err);
-    if (args->has_models && !args->is_completing && words->n == 0)
-        return model_names_print("", call->out, err);
-    if (words->n != 1 || args->has_models || args->is_completing)
+    if (words->n > 0 && strcmp(words->items[0], "words") == 0)
+        return complete_line(words->items + 1, words->n - 1, call->out, err);
+    if (words->n != 1)
         return refuse(err, NULL, "'completion' takes one shell: bash, zsh or fish");
     shell = word_find("bash|zsh|fish", words->items[0]);
     if (shell < 0)

@@ -93,19 +93,20 @@ static void print_examples(struct attn_sink *out, const char *text)
     print_text(out, ".EE\n");
 }
 
-static void print_option(struct attn_sink *out, const struct option *option)
+static void print_option(struct attn_sink *out, const struct option *option,
+                         const struct command *command)
 {
     char help[1024];
 
-    option_help(option, help, sizeof help);
+    option_help(option, command, help, sizeof help);
     print_text(out, ".TP\n");
     if (option->letter)
         print(out, "\\fB\\-%c\\fP, ", option->letter);
-    print_text(out, "\\fB\\-\\-");
+    print_text(out, option->of ? "\\fB" : "\\fB\\-\\-");
     print_roff(out, option->name, strlen(option->name));
     print_text(out, "\\fP");
     if (option->argument) {
-        print_text(out, " \\fI");
+        print_text(out, option->of ? "=\\fI" : " \\fI");
         print_roff(out, option->argument, strlen(option->argument));
         print_text(out, "\\fP");
     }
@@ -115,21 +116,8 @@ static void print_option(struct attn_sink *out, const struct option *option)
         print(out, "[\\fB%s\\fP]\n", option->environment);
 }
 
-/* Prints a row that refers the options NAMES to TOPIC. Prints nothing if TOPIC is NULL. */
-static void print_explained(struct attn_sink *out, const char *topic, const char *names)
-{
-    if (!topic)
-        return;
-    print_text(out, ".TP\n.B ");
-    print_roff(out, names, strlen(names));
-    print(out, "\nTOPIC %s below explains these\n", topic);
-}
-
 static void print_command(struct attn_sink *out, const struct command *command)
 {
-    const char *topic = NULL;
-    char names[120];
-
     print(out, ".SH COMMAND %s\n", command->name);
     print(out, ".B attn\\-cli %s\n", command->name);
     print_line(out, command->usage);
@@ -139,15 +127,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
     else
         print_line(out, command_summary(command));
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        if (walk.begins) {
-            print_explained(out, topic, names);
-            topic = help_list_explained(&walk, names, sizeof names);
+        if (walk.begins)
             print(out, ".SS %s\n", walk.heading);
-        }
-        if (walk.option.name && !walk.option.topic)
-            print_option(out, &walk.option);
+        if (walk.option.name && !walk.option.of)
+            print_option(out, &walk.option, command);
     }
-    print_explained(out, topic, names);
 }
 
 /* Prints the text and the rows of a topic, and the options that are explained there instead of in
@@ -165,8 +149,8 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
         print_line(out, row.text);
     }
     while (topic_option_next(topic, &walk))
-        if (walk.option.topic)
-            print_option(out, &walk.option);
+        if (walk.option.of)
+            print_option(out, &walk.option, NULL);
 }
 
 /* Returns true if one of the first N_BEFORE commands has an option with this environment
@@ -197,6 +181,9 @@ static void print_environment(struct attn_sink *out)
         }
     print_text(
         out, ".TP\n"
+             ".B ATTN_CLI_CONFIG\n"
+             "a file with default options; TOPIC options explains it\n"
+             ".TP\n"
              ".B ATTN_CLI_MODEL_PATH\n"
              "folders of models, separated by colons, where a bare name is looked for first\n"
              ".TP\n"

@@ -68,7 +68,8 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
 
     call->args = calloc(1, command->args_size + question_size);
     call->given = calloc(options_count(command), sizeof *call->given);
-    if (!call->args || !call->given)
+    call->sources = calloc(options_count(command), sizeof *call->sources);
+    if (!call->args || !call->given || !call->sources)
         return attn_error_no_memory(err);
     if (command->defaults)
         memcpy(call->args, command->defaults, command->args_size);
@@ -130,6 +131,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
         options_release(call);
     free(call->args);
     free(call->given);
+    free(call->sources);
     return code;
 }
 

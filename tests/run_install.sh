@@ -116,7 +116,7 @@ CHANGES
 }
 
 finds_the_installed_models() {
-    (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion --models) |
+    (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion words -- run -m '' | tail -n +2) |
         LC_ALL=C sort >"$scratch/seen"
     (cd models && printf '%s\n' */ | tr -d /) | LC_ALL=C sort >"$scratch/expected"
     same "$scratch/expected" "$scratch/seen" &&

@@ -102,22 +102,23 @@ enum attn_status effects_check(const struct call *call, const struct output_args
         figure = picture->options.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *name = walk.option.name, *lacking;
+        char label[OPTION_LABEL_SIZE];
         const unsigned media = walk.option.media;
         unsigned changed = media;
 
-        if (!call->given[walk.n - 1] || media == 0)
+        if (!option_is_typed(call, &walk) || media == 0)
             continue;
+        option_label(&walk.option, label);
         if ((shown & ATTN_MEDIUM_EXPLANATION) != 0 && word_find(of_tensors, name) >= 0)
             changed &= ~(unsigned)ATTN_MEDIA_DRAWN;
         if ((changed & written) == 0) {
             list_outputs(call->command, changed, shown, list, sizeof list);
-            return refuse(err, NULL, "--%s has no effect here%s%s", name,
+            return refuse(err, NULL, "%s has no effect here%s%s", label,
                           list[0] ? ": it needs " : "", list);
         }
         lacking = find_lacking(figure, name);
         if (lacking && (media & written & ~(unsigned)ATTN_MEDIA_LABELLED) == 0)
-            return refuse(err, NULL, "--%s has no effect here: the figure has no %s", name,
-                          lacking);
+            return refuse(err, NULL, "%s has no effect here: the figure has no %s", label, lacking);
     }
     return ATTN_OK;
 }

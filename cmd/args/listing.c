@@ -19,13 +19,15 @@ static enum attn_status check_options(const struct call *call, const char *headi
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *name = walk.option.name;
+        char label[OPTION_LABEL_SIZE];
 
-        if (!name || !call->given[walk.n - 1] || word_find(known_names, name) >= 0 ||
+        if (!name || !option_is_typed(call, &walk) || word_find(known_names, name) >= 0 ||
             word_find(names, name) >= 0)
             continue;
         if (strcmp(name, "compare") == 0 ||
             (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0))
-            return refuse(err, NULL, "--%s goes with one text, not with --items", name);
+            return refuse(err, NULL, "%s goes with one text, not with --items",
+                          option_label(&walk.option, label));
     }
     return ATTN_OK;
 }

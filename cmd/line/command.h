@@ -56,20 +56,38 @@ struct command {
     enum attn_status (*work)(struct call *call, struct attn_error *err);
 };
 
-/* Which help a command line asks for. */
+/* Where the value of an option is from. */
+enum call_origin {
+    CALL_ORIGIN_NONE, /* it has its default */
+    CALL_ORIGIN_COMMAND_LINE,
+    CALL_ORIGIN_OFF,      /* --no-NAME on the command line */
+    CALL_ORIGIN_VARIABLE, /* of the environment */
+    CALL_ORIGIN_FILE,     /* of ATTN_CLI_CONFIG */
+};
+
+struct call_source {
+    enum call_origin origin;
+    const char *label; /* the option in messages, where it is no option of the command line:
+                          "ATTN_CLI_STYLE dpi", "FILE:3"; or NULL */
+};
+
+/* Help that a command line asks for. */
 enum call_help { CALL_HELP_NONE, CALL_HELP_WHOLE, CALL_HELP_BRIEF };
 
 /* The state of a command that is run. main.c fills it. */
 struct call {
     const struct command *command;
-    char **argv;      /* [argc] the arguments after the command's name */
-    int argc, n_read; /* n_read: the number of parsed arguments */
-    void *args;       /* [args_size] the command's struct of arguments */
-    void *how;        /* the arguments of its question, which follow; or NULL */
-    /* [options_count] the text of each option's value; of a list the last one, of a flag "true";
-     * NULL: not given */
-    const char **given;
-    struct option_walk *found; /* [n_found] the given options, in the order of the command line */
+    char **argv;        /* [argc] after the command's name */
+    int argc, n_read;   /* n_read: arguments that were parsed */
+    void *args;         /* [args_size] the command's struct of arguments */
+    void *how;          /* the arguments of its question, which follow; or NULL */
+    const char **given; /* [options_count] the text of each option's value, of a list the last,
+                           "true" of a flag; or NULL */
+    struct call_source *sources; /* [options_count] */
+    char **kept;                 /* [n_kept] owns; texts that values and labels are part of */
+    size_t n_kept;
+    struct option_walk *found; /* [n_found] the options that have a value, as a walk meets them, in
+                                  the order of the command line */
     size_t n_found;
     struct attn_sink *out; /* standard output */
     enum call_help help;

@@ -50,48 +50,59 @@ enum { NAME_SIZE = 32 };
 
 enum { N_NAME = 1024 }; /* more than the number of options; a power of 2 */
 
-/* Returns the slot of NAME in the hash table NAMES, or the free slot for it. */
-static const char **find_name(const char *names[N_NAME], const char *name)
+/* An option, or a setting of the option `of` unless that is NULL. */
+struct name {
+    const char *name, *of;
+};
+
+/* Where NAME is in NAMES, a table by hashes, or would be put. */
+static struct name *find_name(struct name names[N_NAME], const char *name)
 {
     size_t at = 0;
 
     for (const char *c = name; *c; c++)
         at = at * 31 + (unsigned char)*c;
-    for (at %= N_NAME; names[at] && strcmp(names[at], name) != 0;)
+    for (at %= N_NAME; names[at].name && strcmp(names[at].name, name) != 0;)
         at = (at + 1) % N_NAME;
     return &names[at];
 }
 
-/* Returns true if some command has the option NAME. Uses a hash table, because help texts have
- * hundreds of names. */
-static bool is_option(const char *name)
+/* Whether a command has the option or setting NAME; *of is the option of a setting, or NULL. A help
+ * asks for hundreds of names. */
+static bool is_option(const char *name, const char **of)
 {
-    static const char *names[N_NAME];
+    static struct name names[N_NAME];
     static bool is_filled;
+    const struct name *found;
 
     for (size_t i = 0; !is_filled && command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
             if (walk.option.name)
-                *find_name(names, walk.option.name) = walk.option.name;
+                *find_name(names, walk.option.name) =
+                    (struct name){walk.option.name, walk.option.of};
     is_filled = true;
-    return *find_name(names, name) != NULL;
+    found = find_name(names, name);
+    *of = found->of;
+    return found->name != NULL;
 }
 
-/* Writes to OPTION the option, without dashes, that sets FIELD [size]. Returns false if there is
- * none. */
-static bool find_option(const char *field, size_t size, char option[NAME_SIZE])
+/* Finds the option that fills FIELD [size], without its dashes; *of as in is_option. Returns
+ * whether one does. */
+static bool find_option(const char *field, size_t size, char option[NAME_SIZE], const char **of)
 {
+    *of = NULL;
     if (size == 0 || size >= NAME_SIZE)
         return false;
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
         if (strlen(others[i].field) == size && memcmp(others[i].field, field, size) == 0) {
             snprintf(option, NAME_SIZE, "%s", others[i].option);
+            is_option(option, of);
             return true;
         }
     for (size_t i = 0; i < size; i++)
         option[i] = (char)(field[i] == '_' ? '-' : field[i]);
     option[size] = '\0';
-    return is_option(option);
+    return is_option(option, of);
 }
 
 static bool is_subject(const char *text, size_t size)
@@ -131,12 +142,11 @@ void field_names_set_arguments(char **items, int n)
     arguments.n = n;
 }
 
-/* Reads a field in backquotes at AT, such as "`heads 0.0`". Writes the option that sets it to
- * OPTION, and returns the size of its name with the first backquote; 0 if AT is not a field. QUOTE
- * is the start of the quotation around AT, or NULL. In a quotation, backquotes belong to a text of
- * the user, except in two cases: the field is its first word, or it is the `set` of a model that is
- * made. */
-static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE])
+/* Reads the field at AT, "`heads 0.0`": the option that fills it, *of as in is_option, and the size
+ * of its name with the first backquote. Returns 0 if AT is not a field. In a quotation, which
+ * begins at QUOTE or is NULL, backquotes in a text of the user stay; the library quotes a field as
+ * the first word, and each `set` of a model that is made. */
+static size_t read_field(const char *at, const char *quote, char option[NAME_SIZE], const char **of)
 {
     const char *end = *at == '`' ? strchr(at + 1, '`') : NULL;
     const size_t size = end ? strcspn(at + 1, " `") : 0;
@@ -147,16 +157,17 @@ static size_t read_field(const char *at, const char *quote, char option[NAME_SIZ
         return 0;
     if (quote && is_argument(at, (size_t)(end + 1 - at)))
         return 0;
-    return find_option(at + 1, size, option) ? size + 1 : 0;
+    return find_option(at + 1, size, option, of) ? size + 1 : 0;
 }
 
 bool field_names_fit(const char *text, const struct command *command)
 {
     bool has_field = false;
     char option[NAME_SIZE];
+    const char *of;
 
     for (const char *at = text; (at = strchr(at, '`')) != NULL; at++) {
-        if (read_field(at, NULL, option) == 0)
+        if (read_field(at, NULL, option, &of) == 0)
             continue;
         option[strcspn(option, " ")] = '\0';
         if (!command || option_is_of(command, option) || strstr(at, " of a run"))
@@ -166,24 +177,32 @@ bool field_names_fit(const char *text, const struct command *command)
     return !has_field;
 }
 
+/* Appends "--heads", or "--style dpi" for a setting. */
+static void append_name(char *out, size_t size, size_t *used, const char *option, const char *of)
+{
+    attn_fixed_text_append(out, size, used, "--%s%s%s", of ? of : "", of ? " " : "", option);
+}
+
 void field_names_show(const char *text, char *out, size_t size)
 {
-    const char *begin = text, *quote = NULL;
+    const char *begin = text, *quote = NULL, *of;
     char option[NAME_SIZE];
     size_t used = 0, n = strcspn(text, ":");
 
     out[0] = '\0';
-    if (is_subject(text, n) && find_option(text, n, option)) {
-        attn_fixed_text_append(out, size, &used, "--%s", option);
+    if (is_subject(text, n) && find_option(text, n, option, &of)) {
+        append_name(out, size, &used, option, of);
         text += n;
     }
     for (; *text != '\0'; text += n) {
-        n = read_field(text, quote, option);
+        n = read_field(text, quote, option, &of);
         if (n > 0) {
             const char *value = text + n; /* with the space before it; or empty */
             const size_t n_value = strcspn(value, "`");
 
-            attn_fixed_text_append(out, size, &used, "--%s%.*s", option, (int)n_value, value);
+            append_name(out, size, &used, option, of);
+            attn_fixed_text_append(out, size, &used, "%s%.*s", of && n_value > 0 ? "=" : "",
+                                   (int)n_value - (of && n_value > 0), value + (of && n_value > 0));
             n += n_value + 1;
         } else {
             if (is_quote(begin, text, !quote))

@@ -40,11 +40,38 @@ static void append_form(const char *form, const char *placeholder, const char *v
                                quote, value, quote, at + strlen(placeholder));
 }
 
+/* Writes the form of a setting: --style 'dpi=300'. */
+static void form_setting(const struct option *option, const char *value,
+                         char hint[FORMER_HINT_SIZE])
+{
+    const bool is_flag = option->kind == OPTION_KIND_FLAG;
+    const char *shown =
+        !value || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\"\n\r\t\033")]
+            ? option->argument
+            : value;
+    const char *quote = !is_flag && strchr(shown, ' ') ? "\"" : "";
+    size_t used = 0;
+
+    attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: --%s ", option->of);
+    if (is_flag)
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s", option->name);
+    else
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "'%s=%s%s%s'", option->name, quote,
+                               shown, quote);
+}
+
 bool former_hint(const struct command *command, const char *name, size_t size, const char *value,
                  char hint[FORMER_HINT_SIZE])
 {
+    struct option_walk setting = {.command = command};
     size_t used = 0;
 
+    while (option_next(&setting))
+        if (setting.option.of && strlen(setting.option.name) == size &&
+            memcmp(setting.option.name, name, size) == 0) {
+            form_setting(&setting.option, value, hint);
+            return true;
+        }
     for (size_t i = 0; i < sizeof formers / sizeof *formers; i++) {
         const char *commands = formers[i].commands;
 

@@ -45,7 +45,7 @@ void help_row(struct attn_sink *out, const char *name, const char *text, size_t 
     print_text(out, "\n");
 }
 
-void help_option(struct attn_sink *out, const struct option *option)
+void help_option(struct attn_sink *out, const struct option *option, const struct command *command)
 {
     char name[128], text[1024];
     char letter[8] = "    ";
@@ -53,48 +53,23 @@ void help_option(struct attn_sink *out, const struct option *option)
 
     if (option->letter)
         snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    snprintf(name, sizeof name, "%s--%s%s%s", letter, option->name, option->argument ? " " : "",
+    if (option->of)
+        snprintf(letter, sizeof letter, "      ");
+    snprintf(name, sizeof name, "%s%s%s%s%s", letter, option->of ? "" : "--", option->name,
+             !option->argument ? ""
+             : option->of      ? "="
+                               : " ",
              option->argument ? option->argument : "");
-    option_help(option, text, sizeof text);
+    option_help(option, command, text, sizeof text);
     used = strlen(text);
     if (option->environment)
         attn_fixed_text_append(text, sizeof text, &used, " [%s]", option->environment);
     help_row(out, name, text, OPTION_COLUMN);
 }
 
-const char *help_list_explained(const struct option_walk *walk, char *names, size_t size)
-{
-    const char *heading = walk->heading, *topic = NULL;
-    size_t used = 0;
-
-    names[0] = '\0';
-    for (struct option_walk rest = {.command = walk->command}; option_next(&rest);) {
-        const struct option *option = &rest.option;
-
-        if (!option->topic || strcmp(rest.heading, heading) != 0)
-            continue;
-        attn_fixed_text_append(names, size, &used, "%s--%s", topic ? ", " : "", option->name);
-        topic = option->topic;
-    }
-    return topic;
-}
-
-/* Prints a row that refers the options NAMES to TOPIC. Prints nothing if TOPIC is NULL. */
-static void print_explained(struct attn_sink *out, const char *topic, const char *names)
-{
-    char name[128], text[64];
-
-    if (!topic)
-        return;
-    snprintf(name, sizeof name, "    %s", names);
-    snprintf(text, sizeof text, "'attn-cli help %s' explains these", topic);
-    help_row(out, name, text, OPTION_COLUMN);
-}
-
 static void print_command(struct attn_sink *out, const struct command *command)
 {
-    const char *examples = command_examples(command), *topic = NULL;
-    char names[120];
+    const char *examples = command_examples(command);
 
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
           command_summary(command), command->name, command->usage);
@@ -103,15 +78,11 @@ static void print_command(struct attn_sink *out, const struct command *command)
         print_text(out, command_description(command));
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        if (walk.begins) {
-            print_explained(out, topic, names);
-            topic = help_list_explained(&walk, names, sizeof names);
+        if (walk.begins)
             print(out, "\n%s:\n", walk.heading);
-        }
-        if (walk.option.name && !walk.option.topic)
-            help_option(out, &walk.option);
+        if (walk.option.name && !walk.option.of)
+            help_option(out, &walk.option, command);
     }
-    print_explained(out, topic, names);
     if (examples) {
         print_text(out, "\nExamples:\n");
         print_text(out, examples);
@@ -205,7 +176,7 @@ static size_t count_options(const struct command *command, const char *heading)
     size_t n = 0;
 
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        n += walk.option.name && strcmp(walk.heading, heading) == 0;
+        n += walk.option.name && !walk.option.of && strcmp(walk.heading, heading) == 0;
     return n;
 }
 
@@ -238,7 +209,7 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
 
-        if (!walk.option.name)
+        if (!walk.option.name || walk.option.of)
             continue;
         if (walk.begins)
             begin_lines(

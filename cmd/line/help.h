@@ -21,12 +21,8 @@ void help_row(struct attn_sink *out, const char *name, const char *text, size_t 
 /* Returns true if VALUE of an option is `help`, which asks for its values. VALUE may be NULL. */
 bool help_is_asked(const char *value);
 
-/* Prints an option: its names and its argument, followed by its help. */
-void help_option(struct attn_sink *out, const struct option *option);
-
-/* Some options under a heading are explained in a topic. Writes their names, such as "--scale,
- * --eps", to NAMES [size]. WALK must be at the first option of the heading. Returns the name of the
- * topic; NULL if there are no such options. */
-const char *help_list_explained(const struct option_walk *walk, char *names, size_t size);
+/* One option, or setting: its names and argument, then its help, with the names of its settings in
+ * COMMAND unless that is NULL. */
+void help_option(struct attn_sink *out, const struct option *option, const struct command *command);
 
 #endif

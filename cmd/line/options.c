@@ -1,192 +1,18 @@
-/* options.c - parses a command line by the options of a command. The message of a mistake says what
- * was expected; for an unknown name the hint suggests a similar one. */
-#include "cmd/line/options.h"
+/* options.c - reads a command line against a command's options. A mistake is refused with what was
+ * expected, and for a name that does not exist with the one that was probably meant. */
+#include "cmd/line/options_internal.h"
 
-#include "cmd/line/field_names.h"
 #include "cmd/line/former.h"
 #include "cmd/line/help.h"
 #include "cmd/line/report.h"
-#include "cmd/line/topics.h"
 
 #include "tool.h"
 
-#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option help_rows[] = {
-    OPTION_AT(HELP, "help", NULL, 0,
-              "print this help; -h prints only examples and the names of the options",
-              .letter = 'h'),
-};
-
-static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
-
-/* Returns the name of the option that sets PARAM, such as "merge-words". It is valid until the
- * process ends. */
-static const char *name_of_param(const struct attn_param *param)
-{
-    enum { MOST = 64, SIZE = 32 };
-    static struct {
-        const char *name;
-        char dashed[SIZE];
-    } known[MOST];
-    size_t i = 0;
-
-    if (param->option || !strchr(param->name, '_'))
-        return param->option ? param->option : param->name;
-    while (i < MOST && known[i].name && strcmp(known[i].name, param->name) != 0)
-        i++;
-    assert(i < MOST && strlen(param->name) < SIZE);
-    if (!known[i].name) {
-        snprintf(known[i].dashed, SIZE, "%s", param->name);
-        for (char *at = known[i].dashed; (at = strchr(at, '_'));)
-            *at = '-';
-        known[i].name = param->name;
-    }
-    return known[i].dashed;
-}
-
-static enum option_kind kind_of_param(const struct attn_param *param)
-{
-    switch (param->type) {
-    case ATTN_PARAM_FLAG:
-        return OPTION_KIND_FLAG;
-    case ATTN_PARAM_CHOICE:
-    case ATTN_PARAM_SWITCH:
-        return OPTION_KIND_CHOICE;
-    case ATTN_PARAM_TEXTS:
-    case ATTN_PARAM_NAMED:
-    case ATTN_PARAM_PLACES:
-        return OPTION_KIND_LIST;
-    default:
-        return OPTION_KIND_TEXT;
-    }
-}
-
-/* Sets *row to option I of LIST. Returns false if there are not so many. */
-static bool find_param(const struct attn_param_list *list, size_t i, struct option *row)
-{
-    const struct attn_param *param = list->items;
-
-    for (; param < list->items + list->n; param++) {
-        if ((param->traits & ATTN_PARAM_NO_OPTION) || i-- > 0)
-            continue;
-        *row = (struct option){.name = name_of_param(param),
-                               .letter = param->letter,
-                               .argument = param->argument,
-                               .help = param->help,
-                               .media = param->media,
-                               .kind = kind_of_param(param),
-                               .param = param};
-        if (row->kind == OPTION_KIND_CHOICE)
-            row->argument = param->words;
-        if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
-            row->traits |= OPTION_SHAPES_TENSORS;
-        if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
-            row->traits |= OPTION_SHAPES_GRADIENTS;
-        if (param->traits & ATTN_PARAM_NOT_COMPARED)
-            row->traits |= OPTION_NOT_COMPARED;
-        if (param->traits & ATTN_PARAM_IN_TOPIC)
-            row->topic = topic_of_heading(list->heading);
-        return true;
-    }
-    return false;
-}
-
-/* Sets *row to option I of GROUP. Returns false if there are not so many. */
-static bool find_row(const struct option_group *group, size_t i, struct option *row)
-{
-    if (group->params)
-        return find_param(group->params, i, row);
-    if (group->make_row)
-        return group->make_row(i, row);
-    if (i < group->n)
-        *row = group->rows[i];
-    return i < group->n;
-}
-
-/* Returns the number of subgroups of GROUP in COMMAND; 1 if it has none. */
-static size_t count_subs(const struct command *command, const struct option_group *group)
-{
-    const size_t n = group->is_of_question ? command->question->n_part : group->n_part;
-
-    return n > 0 ? n : 1;
-}
-
-/* Returns subgroup I of PART of COMMAND, or the part's group if that has none. Sets *offset to the
- * offset of its struct. */
-static struct option_group find_sub(const struct command *command, const struct option_part *part,
-                                    size_t i, size_t *offset)
-{
-    const struct option_group *group = part->group;
-
-    *offset = part->offset;
-    if (group->is_of_question) {
-        const struct attn_param_part *params = &command->question->parts[i];
-
-        *offset = command->args_size + params->offset;
-        return params->list->is_input == group->is_input
-                   ? (struct option_group){.params = params->list}
-                   : (struct option_group){.n = 0};
-    }
-    if (group->n_part > 0) {
-        *offset += group->parts[i].offset;
-        group = group->parts[i].group;
-    }
-    *offset += group->offset;
-    return *group;
-}
-
-bool option_next(struct option_walk *walk)
-{
-    static const struct option_part last = {&help_options, 0};
-    const struct command *command = walk->command;
-    const char *lacks = command_lacks(command);
-    struct option *option = &walk->option;
-
-    while (walk->part <= command->n_part) {
-        const struct option_part part =
-            walk->part < command->n_part ? command->parts[walk->part] : last;
-        size_t offset;
-        const struct option_group sub = find_sub(command, &part, walk->sub, &offset);
-
-        if (walk->row == 0 && (sub.heading || sub.params))
-            walk->heading = sub.heading ? sub.heading : sub.params->heading;
-        if (!find_row(&sub, walk->row++, option)) {
-            walk->row = 0;
-            walk->sub = (walk->sub + 1) % count_subs(command, part.group);
-            walk->part += walk->sub == 0;
-        } else if (option->kind == OPTION_KIND_HEADING) {
-            walk->heading = option->heading;
-        } else if (!option->name || !lacks || word_find(lacks, option->name) < 0) {
-            option->heading = walk->heading;
-            option->traits |= sub.traits;
-            if (part.group->is_of_question && option->param->home == ATTN_PARAM_OF_REQUEST)
-                option->offset = part.group->request;
-            else
-                option->offset += offset;
-            walk->begins =
-                option->name && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
-            walk->shown = option->name ? walk->heading : walk->shown;
-            walk->n++;
-            return true;
-        }
-    }
-    return false;
-}
-
-size_t options_count(const struct command *command)
-{
-    struct option_walk walk = {.command = command};
-
-    while (option_next(&walk))
-        continue;
-    return walk.n;
-}
-
-/* Returns the address where the value of OPTION is stored. */
+/* Where the value of OPTION goes. */
 static void *place_of(const struct call *call, const struct option *option)
 {
     return (char *)call->args + option->offset;
@@ -243,6 +69,12 @@ bool option_is_param_given(void *user, const char *name)
     return false;
 }
 
+bool option_is_typed(const struct call *call, const struct option_walk *walk)
+{
+    return call->given[walk->n - 1] &&
+           call->sources[walk->n - 1].origin == CALL_ORIGIN_COMMAND_LINE;
+}
+
 const char *option_text(const struct call *call, const char *name)
 {
     for (size_t i = 0; i < call->n_found; i++)
@@ -251,35 +83,9 @@ const char *option_text(const struct call *call, const char *name)
     return NULL;
 }
 
-void option_help(const struct option *option, char *text, size_t size)
-{
-    /* this help comes from the library and names fields */
-    if (option->param || option->kind == OPTION_KIND_NAMED)
-        field_names_show(option->help, text, size);
-    else
-        snprintf(text, size, "%s", option->help);
-}
-
 static bool takes_value(const struct option *option)
 {
     return option->kind != OPTION_KIND_FLAG && option->kind != OPTION_KIND_HELP;
-}
-
-/* Moves WALK to the option NAME [size]. Returns false if there is none. */
-static bool find_name(struct option_walk *walk, const char *name, size_t size)
-{
-    while (option_next(walk)) {
-        const char *other = walk->option.name;
-
-        if (other && strlen(other) == size && memcmp(other, name, size) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool option_is_of(const struct command *command, const char *name)
-{
-    return find_name(&(struct option_walk){.command = command}, name, strlen(name));
 }
 
 static bool find_letter(struct option_walk *walk, char letter)
@@ -301,7 +107,7 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
     for (size_t i = 0; command_at(i); i++) {
         struct option_walk walk = {.command = command_at(i)};
 
-        if (!find_name(&walk, name, size) || n++ > 2)
+        if (!option_find(&walk, NULL, name, size) || n++ > 2)
             continue;
         attn_fixed_text_append(hint, HINT_SIZE, &used, "%s'attn-cli %s'", used > 0 ? ", " : "",
                                command_at(i)->name);
@@ -326,7 +132,7 @@ static enum attn_status refuse_unknown(const struct command *command, const char
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
-        if (walk.option.name)
+        if (walk.option.name && !walk.option.of)
             attn_typo_try(&typo, walk.option.name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '--%s'?", attn_typo_meant(&typo));
@@ -415,17 +221,22 @@ bool text_ends_in(const char *text, const char *ending)
     return size >= n && strcmp(text + size - n, ending) == 0;
 }
 
-/* Refuses VALUE for an option that already has a value. */
+/* Refuses VALUE for an option that has one of the same ORIGIN. */
 static enum attn_status check_once(struct call *call, const struct option *option,
-                                   const char *value, struct attn_error *err)
+                                   const char *label, const char *value, enum call_origin origin,
+                                   struct attn_error *err)
 {
+    char name_of[OPTION_LABEL_SIZE];
+
     if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
         return ATTN_OK;
+    if (origin == CALL_ORIGIN_COMMAND_LINE)
+        label = option_label(option, name_of); /* it was typed as a letter, perhaps */
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *before = call->given[walk.n - 1], *name = walk.option.name;
 
-        if (before && strcmp(name, option->name) == 0)
-            return refuse(err, NULL, "'--%s' was given twice: '%s' and '%s'", name, before, value);
+        if (before && call->sources[walk.n - 1].origin == origin && strcmp(name, option->name) == 0)
+            return refuse(err, NULL, "'%s' was given twice: '%s' and '%s'", label, before, value);
     }
     return ATTN_OK;
 }
@@ -440,8 +251,9 @@ static bool is_late(const struct attn_param *param)
 static enum attn_status set_late(const struct call *call, struct attn_error *err)
 {
     enum attn_status status;
+    char label[OPTION_LABEL_SIZE];
+    const char *from;
     bool takes_help;
-    char label[64];
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const struct option *option = &walk.option;
@@ -451,20 +263,36 @@ static enum attn_status set_late(const struct call *call, struct attn_error *err
             continue;
         takes_help = (option->param->traits & ATTN_PARAM_TAKES_HELP) != 0;
         if (takes_help && help_is_asked(value))
-            continue; /* the command prints the list of values */
-        snprintf(label, sizeof label, "--%s", option->name);
-        status = attn_param_set(option->param, place_of(call, option), label, value, err);
+            continue; /* the command shows the values */
+        from = call->sources[walk.n - 1].label;
+        status = attn_param_set(option->param, place_of(call, option),
+                                from ? from : option_label(option, label), value, err);
         if (status == ATTN_INVALID && takes_help)
-            attn_error_hint(err, "%s help shows them", label);
+            attn_error_hint(err, "%s%shelp shows them", option_label(option, label),
+                            option->of ? "=" : " ");
         ATTN_TRY(status);
     }
     return ATTN_OK;
 }
 
-/* Records that the option of WALK is given, with the text VALUE. */
-static enum attn_status note_given(struct call *call, const struct option_walk *walk,
-                                   const char *value, struct attn_error *err)
+char *call_keep(struct call *call, const char *text, size_t size)
 {
+    char **kept = realloc(call->kept, (call->n_kept + 1) * sizeof *kept);
+
+    if (!kept)
+        return NULL;
+    call->kept = kept;
+    kept[call->n_kept] = strndup(text, size);
+    return kept[call->n_kept] ? kept[call->n_kept++] : NULL;
+}
+
+/* Notes that the option of WALK is given by ORIGIN, with the text VALUE. LABEL is its name in
+ * messages. */
+static enum attn_status note_given(struct call *call, const struct option_walk *walk,
+                                   const char *label, const char *value, enum call_origin origin,
+                                   struct attn_error *err)
+{
+    struct call_source *source = &call->sources[walk->n - 1];
     struct option_walk *found;
 
     if (!call->given[walk->n - 1]) {
@@ -475,7 +303,12 @@ static enum attn_status note_given(struct call *call, const struct option_walk *
         call->found = found;
     }
     call->given[walk->n - 1] = value;
-    return ATTN_OK;
+    source->origin = origin;
+    source->label = NULL;
+    if (origin == CALL_ORIGIN_COMMAND_LINE)
+        return ATTN_OK;
+    source->label = call_keep(call, label, strlen(label));
+    return source->label ? ATTN_OK : attn_error_no_memory(err);
 }
 
 /* Stores VALUE for the option of WALK. LABEL is the option as typed, such as "--load", or the name
@@ -486,7 +319,6 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
     const struct option *option = &walk->option;
     void *place = place_of(call, option);
 
-    ATTN_TRY(note_given(call, walk, takes_value(option) ? value : "true", err));
     if (option->param)
         return is_late(option->param) ? ATTN_OK
                                       : attn_param_set(option->param, place, label, value, err);
@@ -516,19 +348,41 @@ static enum attn_status store(struct call *call, const struct option_walk *walk,
         return append_named(place, option->name, value, err);
     case OPTION_KIND_HELP:
     case OPTION_KIND_HEADING:
+    case OPTION_KIND_SETTINGS:
         break;
     }
     call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
     return ATTN_OK;
 }
 
-/* Returns true if ARGUMENT is a long option of COMMAND, such as "--limit" or "--limit=1". */
+enum attn_status option_take_value(struct call *call, const struct option_walk *walk,
+                                   const char *label, const char *value, enum call_origin origin,
+                                   struct attn_error *err)
+{
+    const enum call_origin before = call->sources[walk->n - 1].origin;
+
+    if (before != CALL_ORIGIN_NONE && before < origin)
+        return ATTN_OK;
+    ATTN_TRY(check_once(call, &walk->option, label, value, origin, err));
+    ATTN_TRY(
+        note_given(call, walk, label, takes_value(&walk->option) ? value : "true", origin, err));
+    return store(call, walk, label, value, err);
+}
+
+enum attn_status option_take(struct call *call, const struct option_walk *walk, const char *label,
+                             const char *value, enum call_origin origin, struct attn_error *err)
+{
+    return (option_has_settings(call->command, &walk->option) ? settings_take : option_take_value)(
+        call, walk, label, value, origin, err);
+}
+
+/* Whether ARGUMENT is a long option of COMMAND, "--limit" or "--limit=1". */
 static bool is_option(const struct command *command, const char *argument)
 {
     struct option_walk walk = {.command = command};
 
     return strncmp(argument, "--", 2) == 0 &&
-           find_name(&walk, argument + 2, strcspn(argument + 2, "="));
+           option_find(&walk, NULL, argument + 2, strcspn(argument + 2, "="));
 }
 
 /* In older versions OPTION's name may have been a flag (command.h, `older`). If the next argument
@@ -543,7 +397,7 @@ static bool find_older(const struct call *call, const struct option *option,
     *flag = (struct option_walk){.command = call->command};
     return older && strncmp(older, option->name, size) == 0 && older[size] == '=' &&
            word_find(option->argument, next) < 0 &&
-           find_name(flag, older + size + 1, strlen(older + size + 1));
+           option_find(flag, NULL, older + size + 1, strlen(older + size + 1));
 }
 
 /* Reads an option. VALUE is attached to it ("--limit=1"); if it is NULL, the value is the next
@@ -561,7 +415,7 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         int n = 0;
 
         if (find_older(call, option, &flag))
-            return store(call, &flag, label, "", err);
+            return option_take_value(call, &flag, label, "", CALL_ORIGIN_COMMAND_LINE, err);
         while (next && n < 32 && next[n] >= ' ' && next[n] <= '~')
             n++;
         if (next && is_option(call->command, next))
@@ -573,8 +427,23 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         value = next;
         call->n_read++;
     }
-    ATTN_TRY(check_once(call, option, value, err));
-    return store(call, walk, label, value, err);
+    return option_take(call, walk, label, value, CALL_ORIGIN_COMMAND_LINE, err);
+}
+
+/* Turns the flag of WALK off, also against variables and the file of defaults. */
+static void turn_off(struct call *call, const struct option_walk *walk)
+{
+    const struct attn_param *param = walk->option.param;
+    char *place = place_of(call, &walk->option);
+    size_t n = 0;
+
+    *(bool *)(place + (param ? param->offset : 0)) = false;
+    call->given[walk->n - 1] = NULL;
+    call->sources[walk->n - 1].origin = CALL_ORIGIN_OFF;
+    for (size_t i = 0; i < call->n_found; i++)
+        if (call->found[i].n != walk->n)
+            call->found[n++] = call->found[i];
+    call->n_found = n;
 }
 
 static enum attn_status take_long(struct call *call, const char *argument, struct attn_error *err)
@@ -583,10 +452,18 @@ static enum attn_status take_long(struct call *call, const char *argument, struc
     size_t size = equals ? (size_t)(equals - argument) : strlen(argument);
     struct option_walk walk = {.command = call->command};
     const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
+    const char *value = equals ? equals + 1 : next && next[0] != '-' ? next : NULL;
     char label[64];
 
-    if (!find_name(&walk, argument + 2, size - 2))
-        return refuse_unknown(call->command, argument, size, equals ? equals + 1 : next, err);
+    if (!option_find(&walk, NULL, argument + 2, size - 2)) {
+        walk = (struct option_walk){.command = call->command};
+        if (strncmp(argument, "--no-", 5) != 0 || equals ||
+            !option_find(&walk, NULL, argument + 5, size - 5) ||
+            walk.option.kind != OPTION_KIND_FLAG)
+            return refuse_unknown(call->command, argument, size, value, err);
+        turn_off(call, &walk);
+        return ATTN_OK;
+    }
     snprintf(label, sizeof label, "--%s", walk.option.name);
     if (equals && !takes_value(&walk.option))
         return refuse(err, NULL, "option '%s' takes no value", label);
@@ -638,16 +515,10 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
         else
             ATTN_TRY(take_letters(call, argument + 1, err));
     }
-    /* options that were not given take their values from environment variables */
-    for (struct option_walk walk = {.command = call->command};
-         call->help == CALL_HELP_NONE && option_next(&walk);) {
-        const char *variable = walk.option.environment;
-        const char *value = variable ? getenv(variable) : NULL;
-
-        if (value && value[0] && !call->given[walk.n - 1])
-            ATTN_TRY(store(call, &walk, variable, value, err));
-    }
-    return call->help == CALL_HELP_NONE ? set_late(call, err) : ATTN_OK;
+    if (call->help != CALL_HELP_NONE)
+        return ATTN_OK;
+    ATTN_TRY(defaults_take(call, err));
+    return set_late(call, err);
 }
 
 void options_release(struct call *call)
@@ -664,7 +535,12 @@ void options_release(struct call *call)
             *list = (struct named_list){0};
         }
     }
+    for (size_t i = 0; i < call->n_kept; i++)
+        free(call->kept[i]);
+    free(call->kept);
     free(call->found);
+    call->kept = NULL;
+    call->n_kept = 0;
     call->found = NULL;
     call->n_found = 0;
 }

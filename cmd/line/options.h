@@ -19,8 +19,10 @@
  *
  * The command line may be written --name VALUE, --name=VALUE, -n VALUE, -nVALUE and -qv for flags
  * without values; names are never abbreviated and `--` ends the options. Flags and lists may be
- * repeated; an option that takes one value is refused if it is given twice. An option that is not
- * given takes its value from its environment variable.
+ * repeated; an option that takes one value is refused when it is given twice. --no-NAME turns a
+ * flag off. Some options have settings, --style 'theme=dark dpi=300', which are rows of the table,
+ * too; they may be repeated. Variables of the environment and the file of ATTN_CLI_CONFIG have
+ * values for options that are not given.
  */
 #ifndef CMD_OPTIONS_H
 #define CMD_OPTIONS_H
@@ -46,15 +48,16 @@ struct named_list {
 };
 
 enum option_kind {
-    OPTION_KIND_FLAG,    /* bool: it is given */
-    OPTION_KIND_TEXT,    /* const char *: borrowed from the command line */
-    OPTION_KIND_LIST,    /* struct text_list: all values */
-    OPTION_KIND_NUMBER,  /* int64_t: an integer from min to max */
-    OPTION_KIND_REAL,    /* double: finite, at least min, and below max unless max is 0 */
-    OPTION_KIND_CHOICE,  /* int: index of the value among the words of `argument`, "map|read" */
-    OPTION_KIND_NAMED,   /* struct named_list: name and value; neighbouring options share a list */
-    OPTION_KIND_HELP,    /* ends the parsing */
-    OPTION_KIND_HEADING, /* not an option: the heading of the next rows */
+    OPTION_KIND_FLAG,     /* bool: present */
+    OPTION_KIND_TEXT,     /* const char *: borrowed from the command line */
+    OPTION_KIND_LIST,     /* struct text_list: every value */
+    OPTION_KIND_NUMBER,   /* int64_t: a whole number, min..max */
+    OPTION_KIND_REAL,     /* double: finite, from min on, and below max unless that is 0 */
+    OPTION_KIND_CHOICE,   /* int: index of the value among the words of `argument`, "map|read" */
+    OPTION_KIND_NAMED,    /* struct named_list: its name and value; neighbours share the list */
+    OPTION_KIND_SETTINGS, /* no value of its own: those of its settings */
+    OPTION_KIND_HELP,     /* ends the reading */
+    OPTION_KIND_HEADING,  /* no option: the heading of the rows after it */
 };
 
 struct option {
@@ -68,12 +71,10 @@ struct option {
     enum option_kind kind;
     size_t offset; /* offset of the value in the struct of its group */
     int64_t min, max;
-    /* of `help`: explains the option, so that the help of a command only shows its name; or NULL */
-    const char *topic;
-    unsigned traits; /* set of enum option_trait; the traits of the group are added */
-    unsigned media;  /* the media that the option affects, a set of enum attn_medium; 0: all */
-    /* the parameter of the library that it sets, whatever its kind; or NULL */
-    const struct attn_param *param;
+    const char *of;  /* the option whose setting it is, "style": --style 'dpi=300'; or NULL */
+    unsigned traits; /* a set of enum option_trait; rows also have those of their group */
+    unsigned media;  /* that it changes, a set of enum attn_medium; 0: all */
+    const struct attn_param *param; /* which it sets, whatever its kind; or NULL */
 };
 
 /* What an option affects. */
@@ -182,13 +183,21 @@ bool option_next(struct option_walk *walk);
 
 size_t options_count(const struct command *command);
 
-/* Returns true if COMMAND has the option NAME. */
+/* Whether COMMAND has the option or the setting NAME. */
 bool option_is_of(const struct command *command, const char *name);
 
-/* Parses the command line of CALL. Values are stored in CALL->args, the command's struct, which
- * must hold the defaults; their texts are stored in CALL->given [options_count], which must be
- * NULL. An option that is not given takes its value from its environment variable. Borrows the
- * command line and the environment. If --help is found, stops and sets CALL->help. */
+/* Whether OPTION of COMMAND has settings. */
+bool option_has_settings(const struct command *command, const struct option *option);
+
+enum { OPTION_LABEL_SIZE = 64 };
+
+/* Writes the name of OPTION to LABEL, which is returned: "--load", "--style dpi". */
+const char *option_label(const struct option *option, char label[OPTION_LABEL_SIZE]);
+
+/* Parses the command line of CALL into CALL->args, the command's struct, which holds the defaults,
+ * the texts of the values into CALL->given [options_count], and where each is from into
+ * CALL->sources [options_count], all zero before. Borrows the command line and the environment.
+ * Ends early at --help and sets CALL->help. */
 enum attn_status options_parse(struct call *call, struct attn_error *err);
 
 /* Frees the lists that options_parse made. */
@@ -203,12 +212,17 @@ bool text_ends_in(const char *text, const char *ending);
  * the command line of USER, a struct call. A word that is the default does not count. */
 bool option_is_param_given(void *user, const char *name);
 
-/* Returns the text of the value of option NAME on the command line of CALL; NULL if it is not
- * given. */
+/* Whether the option of WALK is given on the command line of CALL. A default that has no effect is
+ * not refused. */
+bool option_is_typed(const struct call *call, const struct option_walk *walk);
+
+/* The text of the option NAME of CALL, or NULL. */
 const char *option_text(const struct call *call, const char *name);
 
-/* Writes the help of OPTION to TEXT [size]. */
-void option_help(const struct option *option, char *text, size_t size);
+/* Writes the help of OPTION to TEXT [size], with the names of its settings if it is one of COMMAND;
+ * COMMAND may be NULL. */
+void option_help(const struct option *option, const struct command *command, char *text,
+                 size_t size);
 
 /* Returns the first option in LIST, such as "probe|texts", that is given on the command line of
  * CALL; NULL if none is. */

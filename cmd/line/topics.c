@@ -145,8 +145,8 @@ const struct topic topics[] = {
              "attention, and what both cost.\n",
      .heading = "Attention",
      .examples = "  attn-cli run --attention window:2 --compare \"The keys to the cabinet\"\n"
-                 "  attn-cli run --scale off --heads 2.5 \"The keys to the cabinet\"\n"
-                 "  attn-cli run --dropout 0.1 --seed 1 --top 1 \"The keys to the cabinet\"\n"},
+                 "  attn-cli run --attention scale=off --heads 2.5 \"The keys to the cabinet\"\n"
+                 "  attn-cli run --attention dropout=0.1:1 --top 1 \"The keys to the cabinet\"\n"},
     {.name = "figures",
      .summary = "pictures of patterns and tables",
      .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
@@ -159,6 +159,25 @@ const struct topic topics[] = {
      .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"
                  "  attn-cli run --figure lines --heads 2.5 --svg lines.svg \"The keys to it\"\n"
                  "  attn-cli ablate --target ' are' --heatmap \"The keys to the cabinet\"\n"},
+    {.name = "options",
+     .summary = "how options are written, and defaults in a file",
+     .text =
+         "--name VALUE and --name=VALUE are the same. Names are never abbreviated. -- ends the\n"
+         "options. --no-name turns a flag off, as --no-quiet.\n"
+         "\n"
+         "Some options have settings: --style 'theme=dark dpi=300'. The option may be given\n"
+         "several times, each setting once. A value with blanks stands in quotation marks:\n"
+         "--style 'font=\"DejaVu Sans\"'. ATTN_CLI_STYLE has default settings.\n"
+         "\n"
+         "ATTN_CLI_CONFIG names a file with default options: one a line, --name or\n"
+         "--name=VALUE; # begins a comment. A line holds for each command that has the\n"
+         "option. The command line comes first, then variables, then the file. An option of\n"
+         "the file that does not go with the command line is refused, but settings of\n"
+         "--style without an effect are not.\n",
+     .examples =
+         "  attn-cli run --heads 2.5 --style 'theme=dark cell=20' --svg a.svg \"The keys\"\n"
+         "  ATTN_CLI_STYLE='theme=dark' attn-cli run --heatmap \"The keys\"\n"
+         "  ATTN_CLI_CONFIG=~/.attn-cli attn-cli run --no-quiet \"The keys\"\n"},
     {.name = "interventions",
      .summary = "switch heads off, knock out keys, patch, steer",
      .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
@@ -283,7 +302,7 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
                 is_new = !has_option(command_at(i), topic->heading, option);
             if (!is_new)
                 continue;
-            option_help(option, walk->help, sizeof walk->help);
+            option_help(option, NULL, walk->help, sizeof walk->help);
             append_commands(topic->heading, option, walk->help, sizeof walk->help);
             walk->option = *option;
             walk->option.help = walk->help;
@@ -308,7 +327,7 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     for (size_t i = 0; topic_option_next(topic, &walk); i++) {
         if (i == 0)
             print_text(out, "\nOptions:\n");
-        help_option(out, &walk.option);
+        help_option(out, &walk.option, NULL);
     }
     print_text(out, "\nExamples:\n");
     print_text(out, topic->examples);

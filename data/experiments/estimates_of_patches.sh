@@ -32,6 +32,6 @@ echo
 compare
 for how in "" "--estimate ig --verify 0"; do
     echo
-    attn-cli patch -q --heatmap --color never --width 60 --site z --clean "$clean" \
+    attn-cli patch -q --heatmap --color never --style width=60 --site z --clean "$clean" \
         --corrupted "$corrupted" --target "$target" --foil "$foil" $how
 done

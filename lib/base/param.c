@@ -378,6 +378,7 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
         *(const char **)(void *)((char *)home + param->second) = text;
         break;
     case ATTN_PARAM_OWN: /* has its own `read` */
+    case ATTN_PARAM_SETTINGS:
     case ATTN_PARAM_INPUTS:
     case ATTN_PARAM_ARRAY:
         break; /* the caller reads it */
@@ -470,6 +471,7 @@ static size_t size_of(const struct attn_param *param)
     case ATTN_PARAM_MASK:
         return sizeof(void *);
     case ATTN_PARAM_OWN:
+    case ATTN_PARAM_SETTINGS:
         break;
     }
     return 0;

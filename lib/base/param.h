@@ -63,7 +63,9 @@ enum attn_param_type {
     ATTN_PARAM_PLACES = 20,
     /* const struct attn_mask_array *; second: const char *, a word or the path of a file, instead
      * of which a program may pass the cells */
-    ATTN_PARAM_MASK = 21
+    ATTN_PARAM_MASK = 21,
+    /* no field: an option of the command whose settings are the parameters with `of` */
+    ATTN_PARAM_SETTINGS = 22
 };
 
 /* The struct that contains the fields. */
@@ -80,7 +82,6 @@ enum attn_param_trait {
     ATTN_PARAM_NO_KEYWORD = 8,       /* only available on the command line */
     /* tensors depend on this parameter; outputs that record options include it */
     ATTN_PARAM_SHAPES_TENSORS = 16,
-    ATTN_PARAM_IN_TOPIC = 32,   /* the help of a command only mentions its name */
     ATTN_PARAM_IS_CLOSED = 64,  /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128 /* the value `help` on the command line lists its values */
 };
@@ -88,6 +89,8 @@ enum attn_param_trait {
 struct attn_param {
     const char *name;     /* as in texts: "heads_out" */
     const char *option;   /* name of the command's option, if it differs from `name`; or NULL */
+    const char *of;       /* the option of the command whose setting it is, "style": its value is
+                             given as --style 'dpi=300'; or NULL */
     const char *argument; /* placeholder for its value: "K"; NULL for flags and for words */
     const char *help;     /* other parameters in backquotes */
     enum attn_param_type type;
@@ -110,7 +113,8 @@ struct attn_param {
     enum attn_status (*read)(const struct attn_param *param, void *home, const char *label,
                              const char *text, struct attn_error *err);
     void (*release)(const struct attn_param *param, void *home); /* frees what `read` allocated */
-    char letter; /* one-letter option of the command, or 0 */
+    const char *variable; /* environment variable with the command's default, or NULL */
+    char letter;          /* one-letter option of the command, or 0 */
 };
 
 /* Initializers of a parameter from TYPE, NAME, ARGUMENT, STRUCT, FIELD and HELP, and of one that
@@ -124,6 +128,13 @@ struct attn_param {
     {                                                                                              \
         .name = (word), .argument = (what), .type = ATTN_PARAM_##kind,                             \
         .home = ATTN_PARAM_OF_CALLER, .help = __VA_ARGS__                                          \
+    }
+
+/* An option of the command alone, whose settings are parameters with `of`. */
+#define ATTN_PARAM_WITH_SETTINGS(word, ...)                                                        \
+    {                                                                                              \
+        .name = (word), .argument = "'NAME=VALUE ...'", .type = ATTN_PARAM_SETTINGS,               \
+        .home = ATTN_PARAM_OF_CALLER, .traits = ATTN_PARAM_NO_KEYWORD, .help = __VA_ARGS__         \
     }
 
 /* Parameters under one heading of the help. */

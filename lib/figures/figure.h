@@ -26,10 +26,10 @@ struct attn_figure_content {
     enum attn_figure kind; /* not ATTN_FIGURE_DEFAULT */
     const struct attn_grid *grid;
     const struct attn_picture_options *picture;
-    bool is_in_points; /* --cell is given in points, not in pixels */
+    bool is_in_points; /* `cell` is given in points, not in pixels */
 };
 
-/* Returns true if --cell is in points for files of FORMAT; PNG uses pixels. */
+/* Returns true if `cell` is in points for files of FORMAT; PNG uses pixels. */
 static inline bool attn_figure_is_in_points(const struct attn_format *format)
 {
     return format != &attn_png_format;

@@ -3,6 +3,8 @@
 
 #include "attention/attention_internal.h"
 #include "base/given.h"
+#include "base/number.h"
+#include "base/param_internal.h"
 #include "base/status_internal.h"
 #include "run/request_params_internal.h"
 
@@ -13,8 +15,32 @@
     {                                                                                              \
         .name = (word), .type = ATTN_PARAM_##kind, .offset = TO(field), .mark = (part),            \
         .marks = offsetof(struct attn_attention_args, change.parts),                               \
-        .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_IN_TOPIC, .help = __VA_ARGS__             \
+        .traits = ATTN_PARAM_SHAPES_TENSORS, .of = "attention", .help = __VA_ARGS__                \
     }
+
+/* "P" or "P:SEED". */
+static enum attn_status read_dropout(const struct attn_param *param, void *home, const char *label,
+                                     const char *text, struct attn_error *err)
+{
+    struct attn_attention_args *args = home;
+    const char *colon = strchr(text, ':');
+    const size_t size = colon ? (size_t)(colon - text) : strlen(text);
+    double share;
+    int64_t seed = 0;
+
+    (void)param;
+    if (!attn_parse_double(text, size, &share) || share < 0 || share >= 1 ||
+        (colon && !attn_parse_int(colon + 1, strlen(colon + 1), 0, INT64_MAX, &seed)))
+        return attn_param_refuse(err, label, text,
+                                 "P or P:SEED, P from 0 to less than 1, SEED from 0");
+    args->change.to.dropout = share;
+    args->change.parts |= ATTN_PART_DROPOUT;
+    if (colon) {
+        args->change.to.dropout_seed = (uint64_t)seed;
+        args->change.parts |= ATTN_PART_DROPOUT_SEED;
+    }
+    return ATTN_OK;
+}
 
 static const int scales[] = {true, false};
 
@@ -50,10 +76,19 @@ const struct attn_param_list attn_attention_params = ATTN_PARAM_LIST("Attention"
 
 static const struct attn_param dropout_rows[] = {
     ROW(REAL, "dropout", dropout, ATTN_PART_DROPOUT,
-        "drop this share of the weights and divide the others by 1-P, as in training",
-        .argument = "P", .most = 1),
-    ROW(SEED, "seed", dropout_seed, ATTN_PART_DROPOUT_SEED,
-        "seed of the choice of dropped weights; default: 0", .argument = "S"),
+        "drop this share of the weights and divide the others by 1-P, as in training; SEED, from "
+        "which the choice follows, is 0 by default",
+        .argument = "P[:SEED]", .read = read_dropout, .most = 1),
+    {
+        .name = "seed",
+        .argument = "S",
+        .type = ATTN_PARAM_SEED,
+        .offset = TO(dropout_seed),
+        .mark = ATTN_PART_DROPOUT_SEED,
+        .marks = offsetof(struct attn_attention_args, change.parts),
+        .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NO_OPTION,
+        .help = "seed of the choice of dropped weights; default: 0",
+    },
 };
 
 const struct attn_param_list attn_dropout_params = ATTN_PARAM_LIST("Attention", dropout_rows);

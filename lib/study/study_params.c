@@ -68,19 +68,23 @@ static const struct attn_param studied[] = {
                "add the percentile interval of each mean over N resamples of the items. Keeps 8 "
                "bytes for each number of each item",
                .second = offsetof(struct attn_items_args, study.seed), .least = 1),
+    ATTN_PARAM_WITH_SETTINGS("stats", "statistics of the means over items"),
     ATTN_PARAM(REAL, "interval", "PERCENT", struct attn_items_args, study.interval,
-               "of `bootstrap`; default: 95", .most = 100),
+               "of `bootstrap`; default: 95", .of = "stats", .most = 100),
     ATTN_PARAM(TEXT, "cluster", "LABEL", struct attn_items_args, study.cluster,
                "items with one value of this label depend on each other, as the sentences of a "
                "verb do: standard errors are cluster-robust, `bootstrap` draws whole clusters. At "
-               "most 10,000 values. Keeps 16 bytes for each number of each cluster"),
+               "most 10,000 values. Keeps 16 bytes for each number of each cluster",
+               .of = "stats"),
     ATTN_PARAM(FLAG, "contrast", NULL, struct attn_items_args, study.has_contrasts,
                "with `group_by`: after the groups, the difference of each from the first; with "
-               "`paired` the difference of differences"),
+               "`paired` the difference of differences",
+               .of = "stats"),
     ATTN_PARAM(TEXT, "fdr", "COLUMN", struct attn_items_args, study.fdr,
                "add p, of a t test of each row's mean in COLUMN against 0, and q, the false "
                "discovery rate over all rows (Benjamini and Hochberg); p of control_rank is the "
-               "rank itself"),
+               "rank itself",
+               .of = "stats"),
     ATTN_PARAM(TEXT, "each", "FILE", struct attn_items_args, each.path,
                "also write one line per item and row, with the item's labels: FILE.csv, "
                "FILE.jsonl, or '-', standard output, where the table is left out then",

@@ -102,51 +102,54 @@ static const struct attn_param picture_rows[] = {
         "grid for several and for tables, patches for pictures; for `attn-cli score` and "
         "\140attribute `method`\140 tokens, causes for its cells",
         .read = read_figure, .media = ATTN_MEDIA_PICTURES),
+    ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
+               .media = ATTN_MEDIA_PICTURES),
+    ATTN_PARAM_WITH_SETTINGS("style", "how pictures and tables look", .variable = "ATTN_CLI_STYLE"),
     ATTN_PARAM(
         OWN, "colormap", "NAME", PICTURE, colormap,
         "colours; 'help' shows them. Default: blues in files and on light terminals, viridis on "
         "dark ones, diverging for numbers that may be negative",
-        .read = read_colormap, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
+        .read = read_colormap, .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
         .traits = ATTN_PARAM_TAKES_HELP),
     ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
                "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
                "gradients in one figure share one scale",
-               .read = read_color_scale, .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
+               .read = read_color_scale, .of = "style",
+               .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
     ATTN_PARAM(CHOICE, "values", NULL, PICTURE, values,
                "print numbers in the cells of a figure; auto (default): when a cell has room for "
                "two digits",
-               .words = "auto|always|never", .media = ATTN_MEDIA_PICTURES),
+               .words = "auto|always|never", .of = "style", .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(COUNT, "cell", "N", PICTURE, cell,
                "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000,
-               .media = ATTN_MEDIA_DRAWN),
+               .of = "style", .media = ATTN_MEDIA_DRAWN),
     ATTN_PARAM(REAL, "dpi", "N", PICTURE, dpi,
-               "pixels per inch of PNG; default: 144, with `figure_width` 300", .least = 10,
-               .most = 2400, .traits = ATTN_PARAM_IS_CLOSED, .media = ATTN_MEDIUM_PNG),
+               "pixels per inch of PNG; default: 144; with `figure_width`, 300", .least = 10,
+               .most = 2400, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
+               .media = ATTN_MEDIUM_PNG),
     ATTN_PARAM(REAL, "font_size", "PT", PICTURE, font_size,
-               "size of a figure's labels in points, with which all else grows; default: 9, with "
-               "`figure_width` 8",
-               .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED,
+               "size of a figure's labels in points, with which all else grows; default: 9; with "
+               "`figure_width`, 8",
+               .least = 1, .most = 200, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
                .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(TEXT, "font", "NAME", PICTURE, font,
-               "font of a figure; default: a monospaced one, with `figure_width` a proportional "
+               "font of a figure; default: a monospaced one; with `figure_width`, a proportional "
                "one",
-               .media = ATTN_MEDIA_LABELLED),
+               .of = "style", .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(OWN, "figure_width", "LENGTH", PICTURE, figure_width,
                "width of a figure, as in 85mm, 8.5cm, 3.3in or 240pt, in the look of a journal: "
                "text has `font_size` or else 8 points, in Helvetica or the like, cells take the "
                "room, and the words above a figure are its caption, printed as a note",
-               .read = read_length, .media = ATTN_MEDIA_LABELLED),
+               .read = read_length, .of = "style", .media = ATTN_MEDIA_LABELLED),
     ATTN_PARAM(COUNT, "width", "N", PICTURE, width,
                "columns of text; default: the width of the terminal. Without a terminal a heat map "
                "has COLUMNS or 80, a table as many as it needs",
-               .least = 1, .most = 100000,
+               .least = 1, .most = 100000, .of = "style",
                .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_PAPER | ATTN_MEDIUM_SCREEN |
                         ATTN_MEDIUM_COMPARISON | ATTN_MEDIUM_HEATMAP),
-    ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
-               .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(CHOICE, "theme", NULL, PICTURE, theme,
                "background (auto: light in files, the terminal's)", .words = "auto|light|dark",
-               .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
+               .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
 };
 const struct attn_param_list attn_picture_params = ATTN_PARAM_LIST("Pictures", picture_rows);

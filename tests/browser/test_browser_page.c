@@ -254,7 +254,7 @@ END_TEST
 START_TEST(legends_have_the_ticks_of_the_library)
 {
     enter();
-    run_without_json(FABLE("--color-scale", ":0..0.5", life));
+    run_without_json(FABLE("--style", "color-scale=:0..0.5", life));
     attn_browser_load(browser, "p.html", "v=matrix&h=2.5");
     assert_text(TICKS, "0 .005 .02 .05 .1 .25 .5");
     assert_text("[...document.getElementById('span').options].at(-1).text", "0 to 0.5");

@@ -39,8 +39,8 @@ class Items(TestCase):
                     (["--by", "layer"], dict(by="layer")),
                     (["--group-by", "number"], dict(group_by="number")),
                     (["--group-by", "number,order", "--by", "mlp"], dict(group_by=["number", "order"], by="mlp")),
-                    (["--bootstrap", "40:3", "--interval", "90"], dict(bootstrap=(40, 3), interval=90)),
-                    (["--cluster", "id", "--group-by", "number", "--contrast", "--fdr", "change"],
+                    (["--bootstrap", "40:3", "--stats", "interval=90"], dict(bootstrap=(40, 3), interval=90)),
+                    (["--stats", "cluster=id", "--group-by", "number", "--stats", "contrast fdr=change"],
                      dict(cluster="id", group_by="number", contrast=True, fdr="change"))):
                 theirs = cli_table("ablate", "-q", "-m", "fable", "--items", path, *arguments)
                 for items in (ITEMS, path, iter(ITEMS)):

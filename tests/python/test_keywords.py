@@ -38,6 +38,7 @@ ELSEWHERE = {
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme order "
                                  "merge-words hide-first renormalize live live-limit story live-words",
+    "their settings": "style stats",
     "the terminal": "heatmap width color full quiet verbose help",
     "Model.similarity": "pairs",
     "Model.compare": "compare",
@@ -54,10 +55,18 @@ ELSEWHERE = {
 }
 
 
+def complete(*words):
+    lines = subprocess.run([CLI, "completion", "words", "--", *words], check=True, capture_output=True, text=True).stdout
+    return [line.split("\t")[0] for line in lines.split("\n")[1:]]
+
+
 def options_of(command):
-    """Those that completion offers."""
-    lines = subprocess.run([CLI, "completion", "--complete", "--", command, "--"], check=True, capture_output=True, text=True).stdout
-    return [line.split("\t")[0][2:] for line in lines.split("\n") if line.startswith("--")]
+    """Those that completion offers, and their settings."""
+    names = [name[2:] for name in complete(command, "--") if name.startswith("--")]
+    for option in ("style", "attention", "stats"):
+        if option in names:
+            names += [name.rstrip("=") for name in complete(command, f"--{option}", "") if name.endswith("=") or name == "contrast"]
+    return names
 
 
 def takes(method, arguments, keywords, items, name):

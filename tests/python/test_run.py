@@ -179,10 +179,10 @@ class Changes(TestCase):
                 (["--ablate-pattern", "1.*"], dict(ablate_pattern="1.*")),
                 (["--knockout", "dessert>eat@2.*"], dict(knockout=["dessert>eat@2.*"])),
                 (["--attention", "window:3"], dict(attention="window:3")),
-                (["--mask", "none", "--scale", "off"], dict(mask="none", scale=False)),
-                (["--masking", "zero", "--eps", "0.5"], dict(masking="zero", eps=0.5)),
-                (["--dropout", "0.5", "--seed", "3"], dict(dropout=0.5, seed=3)),
-                (["--similarity", "cosine", "--algorithm", "blockwise"], dict(similarity="cosine", algorithm="blockwise"))):
+                (["--mask", "none", "--attention", "scale=off"], dict(mask="none", scale=False)),
+                (["--attention", "masking=zero", "--attention", "eps=0.5"], dict(masking="zero", eps=0.5)),
+                (["--attention", "dropout=0.5:3"], dict(dropout=0.5, seed=3)),
+                (["--attention", "similarity=cosine", "--attention", "algorithm=blockwise"], dict(similarity="cosine", algorithm="blockwise"))):
             theirs = cli_arrays("-m", "fable", *arguments, "--sites", "pattern,logits", TEXT)
             ours = model().run(TEXT, sites="pattern,logits", **options)
             self.assert_same(ours.logits, theirs["logits"], arguments)

@@ -188,7 +188,7 @@ def check_patch(options, pairs, path):
                       for place in ("--positions", f"{name}={pair['pos.' + name]}")))
                for pair in pairs]
     rows = attn(*exact, "--items", path, "--csv", "-", "--bootstrap", f"{N_RESAMPLE}:{SEED}",
-                "--interval", "80")
+                "--stats", "interval=80")
     assert len(rows) == len(singles[0])
     n = len(pairs)
     generator = np.random.MT19937()

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # options.sh - no option is ignored: each option of each command, given beside a command line of BASES, changes what is
 # printed or written, or is refused. Options come from the help, which is made from the tables of options; `value_of` gives
-# each a value that is not its default. Names are unique within a command.
+# each a value that is not its default. Settings of an option are tried as options are. Names are unique within a command.
 . "$(dirname "$0")/frame.sh"
 
 text='The keys to the cabinet'
@@ -238,12 +238,13 @@ try_base() { # NUMBER N_PART OFFSET
     run_in "$folder" "${base[@]}" && run_in "$folder.again" "${base[@]}" && remove_times "$folder" &&
         remove_times "$folder.again" && diff -r "$folder" "$folder.again" >"$scratch/out" ||
         { fail "${base[*]}: $(head -c 200 "$folder/.err" "$scratch/out")" && return; }
-    while read -r name argument; do
+    while read -r name of argument; do
         n=$((n + 1))
         [ -z "${exempt[$name]-}${exempt[$command.$name]-}" ] && [[ "|${bases[$1]}|" != *"|--$name|"* ]] &&
             [ $((n % $2)) -eq "$3" ] || continue
         option=("--$name")
         [ -z "$argument" ] || { value_of "$command" "$name" "$argument" && option+=("$value"); }
+        [ "$of" = - ] || option=("--$of" "$name${argument:+=$value}")
         run_in "$folder.seen" "$command" "${option[@]}" "${base[@]:1}"
         status=$?
         [ $status -ne 0 ] || remove_times "$folder.seen"
@@ -270,9 +271,21 @@ try_shown() { # "OPTION|VALUE|LINE"
     diff -r "$folder" "$folder.seen" >/dev/null && fail "${option[*]} changes nothing: attn-cli ${base[*]}" || pass
 }
 
+# Prints "NAME OF ARGUMENT" for each option and setting of COMMAND; OF is - for an option.
+list_options() { # COMMAND
+    local of name argument
+    "$cli" help "$1" | sed -nE "/ 'NAME=VALUE/d; s/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\\2 -\\3/p"
+    for of in style:figures attention:attention stats:items; do
+        "$cli" completion words -- "$1" "--${of%:*}" '' | sed -n 's/=\?\t.*//p' >"$scratch/names"
+        "$cli" help "${of#*:}" | sed -nE 's/^ {8}([a-z-]+)=?([^ ]*)(  .*|$)/\1 \2/p' | while read -r name argument; do
+            grep -qxe "$name" "$scratch/names" && echo "$name ${of%:*} $argument"
+        done
+    done
+}
+
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
 for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score completion help; do
-    "$cli" help $command | sed -nE 's/^( {6}|  -., )--([a-z-]+)( [^ ]+)?(  .*|$)/\2\3/p' >"$scratch/$command.options"
+    list_options $command >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
 done

@@ -123,7 +123,7 @@ for kind in "${kinds[@]}"; do
         same run --attention $kind --mask $mask --sites "$all" "${tensors[@]}" -p "$text"
         is_full || continue
         same_run '*' run --attention $kind --mask $mask --heads 0.1,2.* --queries 0,4-9 -t 4 -p "$text"
-        same_run '*' run --attention $kind --mask $mask --dropout 0.3 -p "$text"
+        same_run '*' run --attention $kind --mask $mask --attention dropout=0.3 -p "$text"
         same_run '*' attend "${q[@]}" --attention $kind --mask $mask
     done
     same attend "${q[@]}" --attention $kind --mask causal --sites '*' "${tensors[@]}"
@@ -138,8 +138,8 @@ for kind in linear linear:relu linear:exp:raw lowrank:3; do
     same run --attention $kind "${mask[@]}" --sites '*' "${tensors[@]}" -p "$text"
     same attend "${q[@]}" --attention $kind "${mask[@]}" --sites '*' "${tensors[@]}"
 done
-for option in '--masking renormalize' '--masking zero' '--similarity cosine' '--algorithm blockwise' \
-    '--dropout 0.4' '--compute bf16' '--scale off' '--knockout 3>1@1.*' \
+for option in '--attention masking=renormalize' '--attention masking=zero' '--attention similarity=cosine' '--attention algorithm=blockwise' \
+    '--attention dropout=0.4' '--compute bf16' '--attention scale=off' '--knockout 3>1@1.*' \
     '--ablate-pattern 1.1' '--ablate-mean 2.2'; do
     read -ra options <<<"$option"
     same run "${options[@]}" --sites '*' "${tensors[@]}" -p "$text"
@@ -151,7 +151,7 @@ for mask in 004_simple_attention_causal 004_simple_attention_padding; do
     golden=tests/golden/attend/$mask
     for masking in inf renormalize zero; do
         same attend --q "$golden/q.npy" --k "$golden/k.npy" --v "$golden/v.npy" --mask "$golden/mask.npy" \
-            --masking $masking --sites '*' "${tensors[@]}"
+            --attention "masking=$masking" --sites '*' "${tensors[@]}"
     done
 done
 same attend --x "$arrays.hook_resid_pre.npy" --sites '*' "${tensors[@]}"

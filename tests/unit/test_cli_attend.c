@@ -40,9 +40,9 @@ static const struct golden goldens[] = {
     {"004_score_table", {NULL}},
     {"004_simple_attention", {NULL}},
     {"000_causal_inf", {"--mask", "causal"}},
-    {"000_causal_renormalize", {"--mask", "causal", "--masking", "renormalize"}},
-    {"000_causal_zero", {"--mask", "causal", "--masking", "zero"}},
-    {"003_simplified", {"--mask", "causal", "--scale", "off"}},
+    {"000_causal_renormalize", {"--mask", "causal", "--attention", "masking=renormalize"}},
+    {"000_causal_zero", {"--mask", "causal", "--attention", "masking=zero"}},
+    {"003_simplified", {"--mask", "causal", "--attention", "scale=off"}},
     {"004_simple_attention_causal", {NULL}},
     {"004_simple_attention_padding", {NULL}},
 };

@@ -1,7 +1,7 @@
 /*
  * test_cli_fields.c - what the library calls fields and the tool options: every field that a text
  * of the library names is one that some command has an option for, and reads as that option. No two
- * options of a command have one name.
+ * options of a command have one name, and there are not too many.
  */
 #include "cmd/line/command.h"
 #include "cmd/line/field_names.h"
@@ -146,5 +146,36 @@ START_TEST(names_of_options_are_unique_within_a_command)
 }
 END_TEST
 
-ATTN_SUITE("cli fields", names_of_options_are_unique_within_a_command,
+/* Each option is a decision: who adds one raises these, and says why. */
+enum { MOST_NAMES = 198, MOST_PAIRS = 974 };
+
+/* Whether a command before command N has the option NAME. */
+static bool is_known(size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
+            if (walk.option.name && !walk.option.of && strcmp(walk.option.name, name) == 0)
+                return true;
+    return false;
+}
+
+START_TEST(the_surface_is_small)
+{
+    size_t n_name = 0, n_pair = 0;
+
+    for (size_t i = 0; command_at(i); i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
+            if (!walk.option.name || walk.option.of)
+                continue;
+            n_pair++;
+            n_name += !is_known(i, walk.option.name);
+        }
+    ck_assert_msg(n_name <= MOST_NAMES, "%zu names of options, expected at most %d", n_name,
+                  MOST_NAMES);
+    ck_assert_msg(n_pair <= MOST_PAIRS, "%zu pairs of an option and a command, expected at most %d",
+                  n_pair, MOST_PAIRS);
+}
+END_TEST
+
+ATTN_SUITE("cli fields", names_of_options_are_unique_within_a_command, the_surface_is_small,
            every_field_that_the_library_names_is_an_option, fields_read_as_options)

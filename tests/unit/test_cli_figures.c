@@ -181,8 +181,8 @@ END_TEST
 
 START_TEST(cells_have_the_side_that_is_asked_for)
 {
-    assert_matrix((const char *const[]){"run", "--sites", "pattern", "--heads", "2.5", "--cell",
-                                        "20", TEXT, NULL},
+    assert_matrix((const char *const[]){"run", "--sites", "pattern", "--heads", "2.5", "--style",
+                                        "cell=20", TEXT, NULL},
                   30);
 }
 END_TEST
@@ -235,7 +235,7 @@ START_TEST(numbers_of_both_signs_lie_around_the_middle)
                                 NULL};
     struct attn_csv csv = csv_of(args);
     struct attn_ran ran =
-        run(args, (const char *const[]){"--svg", "-", "--colormap", "blues", NULL});
+        run(args, (const char *const[]){"--svg", "-", "--style", "colormap=blues", NULL});
     struct attn_svg svg = attn_svg_parse(ran.out);
     uint32_t colors[32];
     double most = 0;

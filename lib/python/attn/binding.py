@@ -601,6 +601,7 @@ ATTN_PARAM_SIZED = 18
 ATTN_PARAM_IDS = 19
 ATTN_PARAM_PLACES = 20
 ATTN_PARAM_MASK = 21
+ATTN_PARAM_SETTINGS = 22
 ATTN_PARAM_OF_ARGS = 0
 ATTN_PARAM_OF_REQUEST = 1
 ATTN_PARAM_OF_CALLER = 2
@@ -609,7 +610,6 @@ ATTN_PARAM_NOT_COMPARED = 2
 ATTN_PARAM_NO_OPTION = 4
 ATTN_PARAM_NO_KEYWORD = 8
 ATTN_PARAM_SHAPES_TENSORS = 16
-ATTN_PARAM_IN_TOPIC = 32
 ATTN_PARAM_IS_CLOSED = 64
 ATTN_PARAM_TAKES_HELP = 128
 ATTN_PARAM_GIVEN = 0
@@ -2450,6 +2450,7 @@ attn_attention_args._fields_ = [
 attn_param._fields_ = [
     ("name", c_char_p),
     ("option", c_char_p),
+    ("of", c_char_p),
     ("argument", c_char_p),
     ("help", c_char_p),
     ("type", c_int),
@@ -2468,6 +2469,7 @@ attn_param._fields_ = [
     ("media", c_uint),
     ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
     ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
+    ("variable", c_char_p),
     ("letter", c_char),
 ]
 attn_param_list._fields_ = [
