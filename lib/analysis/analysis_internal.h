@@ -7,56 +7,59 @@
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
-/* The measures in the order of ATTN_MEASURE_MAP, in which they are shown. */
+/* The measures in the order of ATTN_MEASURE_MAP, which is the order in which they are shown. */
 extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
 
-/* The measurements that find a set of measures, each metric once. Initialize with zeros. */
+/* The measurements that compute a set of measures; each metric is computed once. Initialize with
+ * zeros. */
 struct attn_measure_group {
     const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
     struct attn_measurement *items[ATTN_N_MEASURE];    /* [n] own */
     size_t n;
-    struct attn_pool *pool; /* or NULL */
+    struct attn_pool *pool; /* or NULL: no threads */
 };
 
-/* Creates the measurements of SET, bits of measures; arguments and errors as for
- * attn_measurement_create. Release also after a failure. */
+/* Creates the measurements of SET in GROUP. The other arguments and the errors are those of
+ * attn_measurement_create. Release GROUP also after a failure. */
 enum attn_status attn_measure_group_create(attn_measure_set set,
                                            const struct attn_metric_settings *settings,
                                            const struct attn_selection *selection,
                                            struct attn_pool *pool, struct attn_measure_group *group,
                                            struct attn_error *err);
 
-/* Adds the rows of EVENT to all measures: one after the other on the threads of the pool, or
- * together on the thread that calls. */
+/* Adds the rows of EVENT to all measures. With a pool the measurements are done one after the
+ * other, each on its threads; else all together on the calling thread. */
 void attn_measure_group_add(const struct attn_measure_group *group,
                             const struct attn_trace_event *event);
 void attn_measure_group_release(struct attn_measure_group *group);
 
-/* MEASURE, one of the set, of AT, as in attn_measurement_find; NaN if it has no rows. */
+/* Returns the value of MEASURE, which must be in the set, for AT as in attn_measurement_find; NaN
+ * if there are no rows. */
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                const struct attn_location *at);
 
-const char *attn_measure_help(enum attn_measure measure); /* sentences, no full stop */
-bool attn_measure_is_count(enum attn_measure measure);    /* of rows: a whole number */
+const char *attn_measure_help(enum attn_measure measure); /* sentences without the last full stop */
+/* Whether it counts rows, so that it is a whole number. */
+bool attn_measure_is_count(enum attn_measure measure);
 
-int attn_measures_count(attn_measure_set set); /* how many bits are set */
+int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
 
-/* The columns of a table that hold a difference, and its cells there; NaN is a missing value. */
+/* The columns of a table that holds a difference, and their cells. NaN becomes a missing value. */
 void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);
 void attn_difference_cells(const struct attn_difference *difference,
                            struct attn_cell cells[ATTN_N_DIFFERENCE]);
 
-/* KL(p || q) in nats of the two distributions whose logits these are [n], not yet normalized. */
+/* Returns KL(p || q) in nats of two distributions, given as logits EXACT and OTHER [n]. */
 double attn_logits_kl(const float *exact, const float *other, size_t n);
 
-/* --- Typical patterns (analysis/head_patterns.h) -----------------------------------------------
- */
+/* --- Typical patterns (analysis/head_patterns.h) ---------------------------------------------- */
 
-/* Adds the rows of EVENT, of a pattern. */
+/* Adds the rows of EVENT, an event of the pattern. */
 void attn_head_patterns_add(struct attn_head_patterns *patterns,
                             const struct attn_trace_event *event);
 
-/* The mean of a cell of the head AT over the texts that have this cell; NaN if all mask it. */
+/* Returns the mean weight of the head AT in the cell QUERY, KEY over the texts in which this cell
+ * is not masked; NaN if there are none. */
 float attn_head_patterns_mean(const struct attn_head_patterns *patterns,
                               const struct attn_location *at, size_t query, size_t key);
 

@@ -1,5 +1,7 @@
-/* difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
- * sparse rows grows with their cells; a key that a row lacks has weight 0 there. */
+/*
+ * difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
+ * sparse rows grows with their number of cells. A key that a row lacks has weight 0 in it.
+ */
 #include "analysis/analysis_internal.h"
 
 #include "analysis/metric.h"
@@ -9,7 +11,7 @@
 #include <assert.h>
 #include <math.h>
 
-/* The keys with the largest weights of a row, the largest first. */
+/* The keys of a row with the largest weights, the largest first. */
 struct top {
     size_t n, n_most;
     struct top_key {
@@ -46,13 +48,14 @@ static double recall_of(const struct top *exact, const struct top *other)
     return (double)n / (double)exact->n;
 }
 
-/* p ln(p/q) - p + q, which is >= 0 but for rounding; LOG_RATIO is ln(p/q). */
+/* Returns p ln(p/q) - p + q, which is >= 0 except for rounding. LOG_RATIO is ln(p/q). */
 static double divergence(double p, double q, double log_ratio)
 {
     return fmax(p * log_ratio - p + q, 0);
 }
 
-/* The terms that are summed: first from pattern rows, then from context vectors. */
+/* The terms that are summed over rows: first those of pattern rows, then those of context vectors.
+ */
 enum {
     N_ROW,
     N_KL_INFINITE,
@@ -69,7 +72,7 @@ enum {
     N_TERM
 };
 
-/* One key of both rows. */
+/* Adds the terms of one key. A and B are its weights in the two rows. */
 static void add_key(double *terms, double a, double b)
 {
     terms[TV] += 0.5 * fabs(a - b);
@@ -100,7 +103,7 @@ static bool compare_pattern(const struct attn_row *exact, const struct attn_row 
         add_key(terms, (double)a, (double)b);
         if (key < other_key)
             terms[MASS_LOST] += (double)a;
-        add_to_top(&top, key, a); /* weights of 0 do not count, nor do keys a row lacks */
+        add_to_top(&top, key, a); /* keys with weight 0 and keys that a row lacks are not added */
         add_to_top(&other_top, other_key, b);
         i += key <= other_key;
         j += other_key <= key;

@@ -1,12 +1,12 @@
 /*
- * difference.h - the distance of an attention from the exact one: a measure (metric.h) on rows of
- * the pattern and on context vectors, in double precision.
+ * difference.h - how far an attention is from exact attention: a measure (metric.h) of rows of the
+ * pattern and of context vectors, in double precision.
  *
  *     struct attn_difference d = found->heads[0].local; // as attn_compare finds it
  *     printf("%g\n", d.values[ATTN_DIFFERENCE_TV]);
  *
  * Letters: a are the exact weights of a row, b the other ones, all >= 0. A row whose exact weights
- * are all 0, such as a query whose keys are all masked, is not compared.
+ * are all 0, for example because all keys are masked, is not compared.
  */
 #ifndef ATTN_ANALYSIS_DIFFERENCE_H
 #define ATTN_ANALYSIS_DIFFERENCE_H
@@ -54,11 +54,12 @@ enum attn_difference_value {
         ATTN_N_DIFFERENCE = 0 ATTN_DIFFERENCE_MAP(ATTN_COUNT)
 };
 
-/* NaN where nothing was compared: low-rank attention has no pattern. Rows are whole numbers. */
+/* A value is NaN if nothing was compared, as for low-rank attention, which has no pattern. Numbers
+ * of rows are whole numbers. */
 struct attn_difference {
     double values[ATTN_N_DIFFERENCE];
 };
 
-enum { ATTN_MOST_RECALLED = 64 }; /* the largest K of RECALL */
+enum { ATTN_MOST_RECALLED = 64 }; /* largest K of RECALL */
 
 #endif

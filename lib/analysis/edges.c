@@ -1,5 +1,7 @@
-/* edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
- * their keys, so that a key comes after those before it that weigh as much. */
+/*
+ * edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
+ * their keys, so that among equal weights the smaller key comes first.
+ */
 #include "analysis/edges.h"
 
 #include "base/given.h"
@@ -14,15 +16,17 @@
 struct attn_edges {
     const struct attn_selection *selection;
     struct attn_pool *pool;
-    size_t n_most;           /* a query */
-    size_t n_query;          /* that are selected */
-    size_t *row_of;          /* owns; [n_position] a query's place among the selected ones */
-    size_t *head_of;         /* owns; [n_layer * n_head] a head's place among the selected ones */
-    struct attn_edge *items; /* owns; [heads, n_query, n_most] */
-    size_t *n_found;         /* owns; [heads, n_query] */
+    size_t n_most;  /* most edges for each query */
+    size_t n_query; /* number of selected queries */
+    /* Owns; [n_position] the index of each selected query among the selected ones. */
+    size_t *row_of;
+    size_t *head_of; /* owns; [n_layer * n_head] the index of each selected head among the selected
+                        ones */
+    struct attn_edge *items; /* owns; [selected heads, n_query, n_most] */
+    size_t *n_found;         /* owns; [selected heads, n_query] how many edges each row has */
 };
 
-/* Numbers the selected heads and queries. Returns the number of heads. */
+/* Numbers the selected heads and queries. Returns the number of selected heads. */
 static size_t number(struct attn_edges *edges)
 {
     const struct attn_dims *dims = attn_selection_dims(edges->selection);
@@ -89,7 +93,7 @@ void attn_edges_free(struct attn_edges *edges)
     attn_free(edges);
 }
 
-/* The place of the row of QUERY in `n_found`. */
+/* Returns the index in `n_found` of the row of QUERY in the head AT. */
 static size_t place_of(const struct attn_edges *edges, const struct attn_location *at, size_t query)
 {
     const size_t layer = (size_t)attn_location_block(at);
@@ -99,7 +103,8 @@ static size_t place_of(const struct attn_edges *edges, const struct attn_locatio
            edges->row_of[query];
 }
 
-/* Puts EDGE, whose key is larger than all keys of ITEMS [*n], in its place. NaN comes first. */
+/* Inserts EDGE into ITEMS [*n], which are sorted by weight, NaN first; at most N_MOST are kept. Its
+ * key is larger than theirs, so it comes after equal weights. */
 static void insert(struct attn_edge *items, size_t *n, size_t n_most, struct attn_edge edge)
 {
     size_t at = *n;
@@ -113,7 +118,7 @@ static void insert(struct attn_edge *items, size_t *n, size_t n_most, struct att
     items[at] = edge;
 }
 
-/* Rows of an event that are added. */
+/* The rows of an event that tasks add. */
 struct rows {
     struct attn_edges *edges;
     const struct attn_trace_event *event;
@@ -136,7 +141,7 @@ static void add_row(void *context, size_t r, int worker)
     }
 }
 
-/* Whether AT is of the stack whose queries the edges have: not of the encoder of a translator. */
+/* Whether AT is in the stack whose queries the edges have: not in the encoder of a translator. */
 static bool is_of_edges(const struct attn_selection *selection, const struct attn_location *at)
 {
     return at && (at->stack != ATTN_STACK_ENCODER || !attn_selection_dims(selection)->encoder);

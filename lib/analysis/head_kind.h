@@ -1,12 +1,13 @@
 /*
- * head_kind.h - the kinds of heads that are shown by colour: where a head looks most.
+ * head_kind.h - the kinds of heads that are shown by colour: at what a head looks most.
  *
- *     double weight, values[ATTN_N_MEASURE];           // NaN: unknown
+ *     double weight, values[ATTN_N_MEASURE]; // NaN: unknown
  *     const struct attn_head_kind *kind = attn_head_kind_of(values, &weight);
- *     struct attn_rgb color = attn_hue_color(kind->hue, weight, theme); //
- * encode/colormap_internal.h
+ *     // encode/colormap_internal.h:
+ *     struct attn_rgb color = attn_hue_color(kind->hue, weight, theme);
  *
- * The hues are five of Okabe and Ito (2008). Colour is never the only sign: a letter stands on it.
+ * The hues are five of Okabe and Ito (2008). Colour is never the only sign: each kind has a letter,
+ * too.
  */
 #ifndef ATTN_ANALYSIS_HEAD_KIND_H
 #define ATTN_ANALYSIS_HEAD_KIND_H
@@ -24,21 +25,21 @@
 enum { ATTN_N_HEAD_KIND = 0 ATTN_HEAD_KIND_MAP(ATTN_COUNT) };
 
 struct attn_head_kind {
-    enum attn_measure measure; /* attn_measure_name is the name of the kind */
+    enum attn_measure measure; /* its name is also the name of the kind */
     char letter;
-    uint32_t hue; /* 0xRRGGBB, of weight 1 */
+    uint32_t hue; /* 0xRRGGBB, the colour of weight 1 */
 };
 
-/* Kind I, 0 to ATTN_N_HEAD_KIND - 1. */
+/* Returns kind I, 0 to ATTN_N_HEAD_KIND - 1. */
 const struct attn_head_kind *attn_head_kind_at(size_t i);
 
-/* The measures that decide: those of the kinds, and n_induction. */
+/* Returns the measures that attn_head_kind_of needs: those of the kinds, and n_induction. */
 attn_measure_set attn_head_kind_measures(void);
 
-/* The kind whose measure in VALUES [ATTN_N_MEASURE] is the largest, the first of equal ones, and
- * *WEIGHT, the measure. A head is of induction from 0.3 in two rows on: that measure sums the
- * weights on several tokens, so a head that looks everywhere has some, too. NULL, and 0, if all
- * values are NaN. */
+/* Returns the kind whose measure in VALUES [ATTN_N_MEASURE] is the largest, the first of equal
+ * ones, and stores this measure in *weight. Induction counts only from 0.3 on and with two rows or
+ * more: it sums the weights on several tokens, so a head that looks everywhere has some, too. NULL,
+ * with 0, if all values are NaN. */
 const struct attn_head_kind *attn_head_kind_of(const double *values, double *weight);
 
 #endif

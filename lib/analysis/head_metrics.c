@@ -1,13 +1,16 @@
-/* head_metrics.c - the measures of where a head looks, from the rows of its pattern A: i is a
- * query, j a key. Without another word a measure is the mean over the rows that have such keys;
- * where keys are rows of a source, only those do that say so. */
+/*
+ * head_metrics.c - the measures of where a head looks, from the rows of its pattern A; i is a
+ * query, j a key. A measure is the mean over the rows that see such keys, unless its comment says
+ * otherwise. If keys are rows of a source, a row counts only for the measures that say so.
+ */
 #include "analysis/metric.h"
 #include "base/elementary.h"
 #include "kernels/kernels.h"
 
 #include <math.h>
 
-/* A measure of N_VALUES values, from N_TERMS terms that LABEL_row finds. */
+/* Defines attn_metric_LABEL: a measure with N_VALUES values, computed from the N_TERMS terms that
+ * LABEL_row finds. */
 #define METRIC(label, n_values, n_terms, look_for, finish_by)                                      \
     const struct attn_metric attn_metric_##label = {.name = #label,                                \
                                                     .n_value = (n_values),                         \
@@ -17,7 +20,7 @@
                                                     .finish = (finish_by)}
 #define MEAN(label)                                                                                \
     METRIC(label, 1, ATTN_METRIC_MEAN_TERMS, ATTN_METRIC_NO_PLACES, attn_metric_mean)
-/* Also the number of rows. */
+/* A mean, and as a second value the number of rows. */
 #define MEAN_AND_ROWS(label, look_for)                                                             \
     METRIC(label, 2, ATTN_METRIC_MEAN_TERMS, look_for, attn_metric_mean_and_rows)
 
@@ -25,7 +28,7 @@
 
 enum { N_ROW, ENTROPY, N_NORM, ENTROPY_NORM, N_ENTROPY_TERM };
 
-/* The mask of the keys of ROW, or NULL. */
+/* Returns the mask of the keys of ROW; NULL: it has none. */
 static const int32_t *mask_of(const struct attn_metric_row *row)
 {
     if (!row->settings)
@@ -33,7 +36,7 @@ static const int32_t *mask_of(const struct attn_metric_row *row)
     return row->is_cross ? row->settings->source_mask : row->settings->key_mask;
 }
 
-/* Cells of ROW without those that a mask of keys hides. */
+/* Returns the number of cells of ROW that the mask of keys does not hide. */
 static size_t count_seen(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;
@@ -47,20 +50,21 @@ static size_t count_seen(const struct attn_metric_row *row)
     return n;
 }
 
-/* The weight that no key of ROW has; 0 where no head has a sink. */
+/* Returns the part of ROW's weight that no key has. It goes to the sink; 0 if the heads have no
+ * sinks. */
 static double find_rest(const struct attn_metric_row *row)
 {
     double rest = 1;
 
     for (size_t i = 0; i < row->cells.n; i++)
         rest -= (double)row->cells.values[i];
-    return row->settings->has_sinks && rest > 1e-6 ? rest : 0; /* or rounding */
+    return row->settings->has_sinks && rest > 1e-6 ? rest : 0; /* a smaller rest is rounding */
 }
 
 /* entropy: -sum_j A_ij ln A_ij, in nats (Clark et al. 2019, section 3.3; without smoothing, 0 ln 0
- * = 0). Query i sees i+1 keys, so that it grows with its position; `entropy_norm` is divided by ln
- * of the number of keys that it sees, and rows that see one key are left out. A sink is one more
- * key. */
+ * = 0). Query i sees i+1 keys, so the entropy grows with the position. `entropy_norm` is divided by
+ * ln of the number of keys that the query sees; rows that see one key are left out. A sink counts
+ * as one more key. */
 static bool entropy_row(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_row *cells = &row->cells;
@@ -79,7 +83,7 @@ static bool entropy_row(const struct attn_metric_row *row, double *terms)
 
 static void entropy_values(const double *sums, double *values)
 {
-    values[0] = sums[ENTROPY] / sums[N_ROW]; /* NaN without rows */
+    values[0] = sums[ENTROPY] / sums[N_ROW]; /* NaN if there are no rows */
     values[1] = sums[ENTROPY_NORM] / sums[N_NORM];
 }
 
@@ -94,7 +98,7 @@ static bool max_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(max);
 
-/* sink: the weight that no key has (Xiao et al. 2309.17453; gpt-oss). */
+/* sink: the part of the weight that no key has (Xiao et al. 2309.17453; gpt-oss). */
 static bool sink_row(const struct attn_metric_row *row, double *terms)
 {
     return attn_metric_mean_of(find_rest(row), row->settings->has_sinks && row->cells.n > 0, terms);
@@ -106,8 +110,8 @@ MEAN(sink);
 
 enum { MOMENT, SIZE, WEIGHT, N_DISTANCE_TERM };
 
-/* distance: how far back, in tokens: sum A_ij (i - j) / sum A_ij (Vig and Belinkov 2019); and how
- * far away, sum A_ij |i - j| / sum A_ij. */
+/* distance: how far back a head looks, in tokens: sum A_ij (i - j) / sum A_ij (Vig and Belinkov
+ * 2019). The second value is how far away: sum A_ij |i - j| / sum A_ij. */
 static bool distance_row(const struct attn_metric_row *row, double *terms)
 {
     struct attn_row cells = row->cells;
@@ -131,7 +135,7 @@ static bool distance_row(const struct attn_metric_row *row, double *terms)
 
 static void distance_values(const double *sums, double *values)
 {
-    values[0] = sums[MOMENT] / sums[WEIGHT]; /* NaN without rows */
+    values[0] = sums[MOMENT] / sums[WEIGHT]; /* NaN if there are no rows */
     values[1] = sums[SIZE] / sums[WEIGHT];
 }
 
@@ -148,7 +152,8 @@ static bool self_row(const struct attn_metric_row *row, double *terms)
 MEAN(self);
 
 /* previous: the weight on the token before, for queries that have one. (TransformerLens's
- * head_detector divides by the sum of all weights, first row included: T/(T-1) times less.) */
+ * head_detector divides by the sum of all weights, also those of the first row, so its value is
+ * T/(T-1) times smaller.) */
 static bool previous_row(const struct attn_metric_row *row, double *terms)
 {
     const bool has_target = !row->is_cross && row->query > 0;
@@ -159,7 +164,7 @@ static bool previous_row(const struct attn_metric_row *row, double *terms)
 
 MEAN(previous);
 
-/* first: the weight on the first key, for the queries after the first. Queries often attend to it
+/* first: the weight on the first key, for all queries but the first. Queries often attend to it
  * when no other key matches. */
 static bool first_row(const struct attn_metric_row *row, double *terms)
 {
@@ -186,7 +191,7 @@ static bool sees_some(const struct attn_metric_row *row, size_t first, size_t en
     return false;
 }
 
-/* The end of the keys that ROW sees. */
+/* Returns 1 plus the largest key that ROW sees. */
 static size_t end_of_keys(const struct attn_metric_row *row)
 {
     const struct attn_row *cells = &row->cells;
@@ -194,8 +199,8 @@ static size_t end_of_keys(const struct attn_metric_row *row)
     return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
 }
 
-/* The largest weight on a place of the source that is neither its first nor its last: where heads
- * look when nothing else fits, as at </s>. */
+/* Adds the largest weight on a row of the source except its first and its last: heads look at the
+ * last, </s>, when nothing else matches. */
 static bool far_in_source(const struct attn_metric_row *row, double *terms)
 {
     const int32_t *mask = mask_of(row);
@@ -208,7 +213,8 @@ static bool far_in_source(const struct attn_metric_row *row, double *terms)
                                terms);
 }
 
-/* The largest weight on a token that is not the first, the previous one or the query itself. */
+/* Adds the largest weight on a token except the first one, the previous one and the query itself.
+ */
 static bool far_in_text(const struct attn_metric_row *row, double *terms)
 {
     const size_t query = row->query, end = query > 0 ? query - 1 : 0;
@@ -220,8 +226,8 @@ static bool far_in_text(const struct attn_metric_row *row, double *terms)
     return attn_metric_mean_of(before > after || isnan(before) ? before : after, has_keys, terms);
 }
 
-/* far: how hard a head looks elsewhere: at something where heads do not look anyway, for queries
- * that see such a key. */
+/* far: how strongly a head looks at something else than the places where heads look anyway. Only
+ * queries that see such a key count. */
 static bool far_row(const struct attn_metric_row *row, double *terms)
 {
     return row->is_cross ? far_in_source(row, terms) : far_in_text(row, terms);
@@ -231,7 +237,7 @@ MEAN_AND_ROWS(far, ATTN_METRIC_NO_PLACES);
 
 /* --- On which tokens -------------------------------------------------------------------------- */
 
-/* duplicate: the weight on earlier places of the same token. It needs the ids of the tokens. */
+/* duplicate: the weight on earlier positions of the same token. Needs the ids of the tokens. */
 static bool duplicate_row(const struct attn_metric_row *row, double *terms)
 {
     return attn_metric_mean_after(row, 0, terms);
@@ -239,8 +245,8 @@ static bool duplicate_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(duplicate, ATTN_METRIC_REPETITIONS);
 
-/* induction: the weight on tokens that follow an earlier place of the same token (Olsson et al.
- * 2022). It needs the ids of the tokens. */
+/* induction: the weight on the tokens that follow an earlier position of the same token (Olsson et
+ * al. 2022). Needs the ids of the tokens. */
 static bool induction_row(const struct attn_metric_row *row, double *terms)
 {
     return attn_metric_mean_after(row, 1, terms);
@@ -248,7 +254,8 @@ static bool induction_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(induction, ATTN_METRIC_REPETITIONS);
 
-/* The mean of the weight on marks, over the queries that see some or have some before them. */
+/* Adds the weight on marks, if there is a mark among the keys that the query sees or at or before
+ * the query. */
 static bool add_marks(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_metric_places *places = row->places;
@@ -259,16 +266,18 @@ static bool add_marks(const struct attn_metric_row *row, double *terms)
 
     if (!places || row->is_cross)
         return false;
-    end = end > row->query ? end : row->query + 1; /* without a mask also those after the query */
+    /* Without a causal mask, also marks after the query. */
+    end = end > row->query ? end : row->query + 1;
     for (; n < places->n_mark && (size_t)places->marks[n] < end; n++)
         sum += attn_metric_weight(cells, (size_t)places->marks[n]);
     return attn_metric_mean_of(sum, n > 0, terms);
 }
 
-/* punctuation: the weight on punctuation, including the query itself (Clark et al. 2019 find heads
- * that look at commas and full stops), for queries that have punctuation at or before them. A token
- * is punctuation if its text, without white space around it, has only characters of Unicode's
- * categories P; a token that is a part of a character is not. Needs the texts of the tokens. */
+/* punctuation: the weight on punctuation, the query itself included (Clark et al. 2019 find heads
+ * that look at commas and full stops). Only queries with punctuation at or before them count. A
+ * token is punctuation if its text, without white space at the ends, has only characters of
+ * Unicode's categories P; a token that is a part of a character is not. Needs the texts of the
+ * tokens. */
 static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 {
     return add_marks(row, terms);
@@ -276,8 +285,8 @@ static bool punctuation_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(punctuation, ATTN_METRIC_PUNCTUATION);
 
-/* separator: the weight on [SEP] and </s> (Clark et al. 2019: over half of the attention of BERT's
- * middle layers). It needs the texts of the tokens. */
+/* separator: the weight on [SEP] and </s>, which get over half of the attention in BERT's middle
+ * layers (Clark et al. 2019). Needs the texts of the tokens. */
 static bool separator_row(const struct attn_metric_row *row, double *terms)
 {
     return add_marks(row, terms);
@@ -285,7 +294,7 @@ static bool separator_row(const struct attn_metric_row *row, double *terms)
 
 MEAN_AND_ROWS(separator, ATTN_METRIC_SEPARATORS);
 
-/* next: the weight on the token after, for queries that see it. */
+/* next: the weight on the token after the query, for queries that see it. */
 static bool next_row(const struct attn_metric_row *row, double *terms)
 {
     const bool has_target = !row->is_cross && end_of_keys(row) > row->query + 1;
@@ -300,8 +309,9 @@ MEAN(next);
 
 enum { N_LOOK, SUM_I, SUM_J, SUM_II, SUM_JJ, SUM_IJ, N_NEAR, NEARNESS, N_LOOK_TERM };
 
-/* alignment: where rows of cross-attention look in a source of S rows, j the key with the largest
- * weight: the correlation of i and j, and how near all weights are to the diagonal of T rows. */
+/* alignment: where rows of cross-attention look in a source of S rows. j is the key with the
+ * largest weight of row i. The values are the correlation of i and j, and how near all weights are
+ * to the diagonal. */
 static bool alignment_row(const struct attn_metric_row *row, double *terms)
 {
     const double i = (double)row->query, n_row = (double)row->settings->n_token;
@@ -333,7 +343,8 @@ static void alignment_values(const double *sums, double *values)
     const double n = sums[N_LOOK], of_i = n * sums[SUM_II] - sums[SUM_I] * sums[SUM_I];
     const double of_j = n * sums[SUM_JJ] - sums[SUM_J] * sums[SUM_J];
 
-    values[0] = (n * sums[SUM_IJ] - sums[SUM_I] * sums[SUM_J]) / sqrt(of_i * of_j); /* NaN if 0 */
+    /* NaN if it is 0 / 0. */
+    values[0] = (n * sums[SUM_IJ] - sums[SUM_I] * sums[SUM_J]) / sqrt(of_i * of_j);
     values[1] = sums[NEARNESS] / sums[N_NEAR];
 }
 
@@ -343,7 +354,8 @@ METRIC(alignment, 2, N_LOOK_TERM, ATTN_METRIC_NO_PLACES, alignment_values);
 
 enum { PATCH_MOMENT, PATCH_WEIGHT, NEAR, ON_CLS, ON_REGISTERS, N_PATCH, N_CLS, N_REGISTER, N_TERM };
 
-/* The distance of the patches of a query and a key, numbered by rows of N_COLUMN. */
+/* Returns the distance between the patches A and B, which are numbered row by row, N_COLUMN in a
+ * row. */
 static double patch_distance(size_t a, size_t b, size_t n_column)
 {
     const size_t row_a = a / n_column, row_b = b / n_column;
@@ -353,11 +365,13 @@ static double patch_distance(size_t a, size_t b, size_t n_column)
     return sqrt(down * down + across * across);
 }
 
-/* patches: distance and locality among patches, weights on the positions before them. */
+/* patches: the distance and the locality of weights on patches, and the weights on the positions
+ * before the patches. */
 static bool patches_row(const struct attn_metric_row *row, double *terms)
 {
     const size_t n_front = row->settings->n_front, n_column = row->settings->n_patch_column;
-    const double nearest = 1.5; /* a corner is 1.41 away, the next patch but one 2 */
+    /* A diagonal neighbour is 1.41 away, the nearest patch that is no neighbour 2. */
+    const double nearest = 1.5;
     struct attn_row cells = row->cells;
     struct attn_cells run;
 
@@ -384,7 +398,7 @@ static bool patches_row(const struct attn_metric_row *row, double *terms)
 
 static void patches_values(const double *sums, double *values)
 {
-    values[0] = sums[PATCH_MOMENT] / sums[PATCH_WEIGHT]; /* NaN without rows */
+    values[0] = sums[PATCH_MOMENT] / sums[PATCH_WEIGHT]; /* NaN if there are no rows */
     values[1] = sums[NEAR] / sums[N_PATCH];
     values[2] = sums[ON_CLS] / sums[N_CLS];
     values[3] = sums[ON_REGISTERS] / sums[N_REGISTER];

@@ -9,7 +9,7 @@
 
 enum { SIDE = ATTN_PATTERN_SIDE };
 
-/* A cell of a head over all texts. */
+/* A cell of a head's pattern: the sum of its weights over N texts. */
 struct cell {
     double sum;
     size_t n;

@@ -1,9 +1,9 @@
 /*
- * head_patterns.h - the typical pattern of each head: the mean over texts of its weights between
- * the first tokens. A survey fills it, and a poster draws it:
+ * head_patterns.h - the typical pattern of each head: its weights between the first tokens,
+ * averaged over texts. A survey fills it, and a poster draws it:
  *
  *     attn_head_patterns_create(n_layer, n_head, &patterns, &err);
- *     args.patterns = patterns;                                        // experiment/survey.h
+ *     args.patterns = patterns; // experiment/survey.h
  *     attn_head_patterns_free(patterns);
  */
 #ifndef ATTN_ANALYSIS_HEAD_PATTERNS_H
@@ -14,11 +14,11 @@
 
 #include <stddef.h>
 
-enum { ATTN_PATTERN_SIDE = 24 }; /* tokens */
+enum { ATTN_PATTERN_SIDE = 24 }; /* number of tokens */
 
 struct attn_head_patterns;
 
-/* The caller frees *PATTERNS. */
+/* Creates patterns without texts. The caller frees *patterns. */
 ATTN_API enum attn_status attn_head_patterns_create(size_t n_layer, size_t n_head,
                                                     struct attn_head_patterns **patterns,
                                                     struct attn_error *err);

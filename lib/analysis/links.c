@@ -13,8 +13,8 @@
 
 /* --- Methods ---------------------------------------------------------------------------------- */
 
-/* Sets the links of cells that are the largest of their row and of their column. FREE [m, n]: the
- * cells that may be linked; NULL: all. Returns whether one was new. */
+/* Sets links[i, j] for each cell of X that is the largest of its row and of its column. FREE_CELLS
+ * [m, n]: 1 for cells that may be linked; NULL: all may. Returns whether a link is new. */
 static bool link_largest(const double *x, size_t m, size_t n, const unsigned char *free_cells,
                          unsigned char *links)
 {
@@ -35,14 +35,15 @@ static bool link_largest(const double *x, size_t m, size_t n, const unsigned cha
     return is_new;
 }
 
-/* A second round, over s = (x + 1) / 2 times min(1, 0.9 fx + 0.9 fy): fx and fy say that a row and
- * a column have no link yet. (Sabet et al. 2020, section 2.2; two rounds.) */
+/* The second round of itermax (Sabet et al. 2020, section 2.2; two rounds): link_largest with s =
+ * (x + 1) / 2 times min(1, 0.9 fx + 0.9 fy), where fx and fy are 1 if the row and the column have
+ * no link yet, else 0. */
 static enum attn_status link_free(const double *x, size_t m, size_t n, unsigned char *links,
                                   struct attn_error *err)
 {
     double *s = attn_alloc(m, n * sizeof *s, err);
     unsigned char *used = attn_alloc(m + n, 1, err), *free_cells = attn_alloc(m, n, err);
-    size_t n_row = 0, n_col = 0; /* that are linked */
+    size_t n_row = 0, n_col = 0; /* number of rows and columns with links */
 
     for (size_t i = 0; used && i < m * n; i++)
         if (links[i])
@@ -63,11 +64,12 @@ static enum attn_status link_free(const double *x, size_t m, size_t n, unsigned 
     return s && used && free_cells ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* A column of the longer side, in a matching of all rows of the shorter one. Column 0 is none. */
+/* A column, in a matching of all rows to columns. Rows are the shorter side; column 0 stands for
+ * none. */
 struct column {
     double price, slack;
-    size_t row;    /* from 1, that it is matched with; 0: none */
-    size_t before; /* the column from which a chain of exchanges came */
+    size_t row;    /* the row that it is matched with, counted from 1; 0: none */
+    size_t before; /* the previous column in the chain of exchanges */
     bool is_seen;
 };
 
@@ -78,7 +80,8 @@ struct matching {
     struct column *columns; /* [n_column + 1] owns */
 };
 
-/* Lowers the slack of the columns that are not seen by what COLUMN offers; returns the least. */
+/* Lowers the slack of the columns that were not seen, if the row matched with COLUMN can reach them
+ * at less cost. Returns the column with the least slack. */
 static size_t find_least(const struct matching *match, size_t column)
 {
     const size_t row = match->columns[column].row;
@@ -101,8 +104,8 @@ static size_t find_least(const struct matching *match, size_t column)
     return least;
 }
 
-/* Finds a place for ROW, from 1, along the cheapest chain of exchanges (Kuhn 1955, with the prices
- * of Jonker and Volgenant 1987). */
+/* Matches ROW, counted from 1, by the cheapest chain of exchanges (Kuhn 1955, with the prices of
+ * Jonker and Volgenant 1987). */
 static void match_row(struct matching *match, size_t row)
 {
     struct column *columns = match->columns;
@@ -158,8 +161,8 @@ static enum attn_status link_matching(const double *x, size_t m, size_t n, unsig
     return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Divides exp of N numbers that lie STRIDE apart by their sum, and keeps the smaller of that and
- * what OUT has. */
+/* Computes the softmax of N numbers X that lie STRIDE apart, and replaces each number of OUT by its
+ * softmax if that is smaller. */
 static void keep_smaller_share(const double *x, size_t n, size_t stride, double *out)
 {
     double largest = x[0], sum = 0;
@@ -212,9 +215,10 @@ enum attn_status attn_links_find(const struct attn_link_rule *rule, double *x, s
                                                                 : link_free(x, m, n, links, err);
 }
 
-/* --- Links that people made ------------------------------------------------------------------- */
+/* --- Links made by people --------------------------------------------------------------------- */
 
-/* Reads the number of a word of N at *AT. */
+/* Reads the number of a word at *at, which must be one of N words, and moves *at past it. Returns
+ * whether it is valid. */
 static bool read_word(const char **at, size_t n, bool is_one_based, size_t *word)
 {
     const size_t size = strspn(*at, "0123456789");

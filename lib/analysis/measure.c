@@ -48,7 +48,7 @@ int attn_measures_count(attn_measure_set set)
 
 /* --- Groups ----------------------------------------------------------------------------------- */
 
-/* The index of MEASURE's metric in GROUP; `n` if the group lacks it. */
+/* Returns the index of MEASURE's metric in GROUP; `n` if GROUP lacks it. */
 static size_t find_metric(const struct attn_measure_group *group, enum attn_measure measure)
 {
     size_t i = 0;

@@ -1,6 +1,6 @@
 /*
  * measure.h - the numbers of a head that can be shown, in the order of output. Each is a value of a
- * metric of this layer (analysis/head_metrics.c defines them).
+ * metric of this room (head_metrics.c defines them).
  *
  *     attn_measure_set measures;
  *     attn_measures_parse("entropy,induction", &measures, &err);
@@ -16,9 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* X(ID, name, metric, index of its value, unit or NULL, words for titles or NULL, whether it counts
- * rows, help: its definition, and its limits). A is the pattern of a head, i a query, j a key;
- * values are means over the rows unless the help defines them otherwise. */
+/* X(ID, number, name, metric, index of its value, unit or NULL, words for titles or NULL, whether
+ * it counts rows, help: its definition and its limits). A is the pattern of a head, i a query, j a
+ * key. Values are means over the rows unless the help says otherwise. */
 #define ATTN_MEASURE_MAP(X)                                                                        \
     X(ENTROPY, 0, "entropy", entropy, 0, "nats", "entropy", false,                                 \
       "how widely a head looks: -sum_j A_ij ln A_ij, in nats. It grows with the number of "        \
@@ -111,24 +111,25 @@ enum attn_measure {
         ATTN_N_MEASURE = 0 ATTN_MEASURE_MAP(ATTN_COUNT)
 };
 
-/* A set of measures, a bit for each. */
+/* A set of measures: bit m stands for measure m. */
 typedef uint64_t attn_measure_set;
 #define ATTN_MEASURE_BIT(measure) (UINT64_C(1) << (measure))
 #define ATTN_MEASURES_ALL (ATTN_MEASURE_BIT(ATTN_N_MEASURE) - 1)
-/* The default of tables: all measures before punctuation, and the number of rows in far. */
+/* The measures of tables by default: all before punctuation, and the number of rows of far. */
 #define ATTN_MEASURES_DEFAULT                                                                      \
     ((ATTN_MEASURE_BIT(ATTN_MEASURE_PUNCTUATION) - 1) | ATTN_MEASURE_BIT(ATTN_MEASURE_N_FAR))
-/* That of pictures, where the token before is no neighbour: those of patches instead. */
+/* The measures of tables of pictures, where the token before is no neighbour: those of patches
+ * instead. */
 #define ATTN_MEASURES_OF_PICTURES                                                                  \
     ((ATTN_MEASURES_DEFAULT | (ATTN_MEASURE_BIT(ATTN_MEASURE_REGISTERS + 1) -                      \
                                ATTN_MEASURE_BIT(ATTN_MEASURE_PATCH_DISTANCE))) &                   \
      ~(ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS)))
 
-/* "entropy"; NULL, as help is, for a number that is no measure's. */
+/* Returns a name such as "entropy"; NULL if MEASURE is no measure, as attn_measure_help does. */
 ATTN_API const char *attn_measure_name(enum attn_measure measure);
 
-/* Reads a list like "entropy,self" into a set of bits; "all" is all of them. ATTN_INVALID for an
- * unknown name, and the message lists the known ones. */
+/* Reads a list such as "entropy,self" into *measures; "all" means all. ATTN_INVALID for an unknown
+ * name; the message lists the known ones. */
 ATTN_API enum attn_status attn_measures_parse(const char *list, attn_measure_set *measures,
                                               struct attn_error *err);
 

@@ -1,5 +1,7 @@
-/* metric.c - the registry of measures, and the sums of heads. The terms of an event's rows are
- * found on the pool and added in the order of the rows, so that sums do not depend on threads. */
+/*
+ * metric.c - the list of measures, and their sums for each head. The terms of an event's rows are
+ * computed on the pool and added in the order of the rows, so that sums do not depend on threads.
+ */
 #include "analysis/metric.h"
 
 #include "base/memory.h"
@@ -25,10 +27,10 @@ struct attn_measurement {
     struct attn_pool *pool;
     size_t n_layer, n_head;
     struct attn_metric_places places; /* own their arrays */
-    bool has_places;                  /* they were found */
+    bool has_places;                  /* `places` was filled */
     double *sums;                     /* owns; [n_layer, n_head, n_term] */
-    double *terms;                    /* owns; [n_position, n_term] of the rows of one event */
-    bool *is_counted;                 /* owns; [n_position] whether those rows count */
+    double *terms;    /* owns; [n_position, n_term] the terms of the rows of one event */
+    bool *is_counted; /* owns; [n_position] whether each of these rows counts */
 };
 
 const struct attn_metric *attn_metric_find(const char *name)
@@ -48,10 +50,10 @@ static int by_number(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Whether TEXT [size], without white space around it, consists of punctuation. */
+/* Whether TEXT [size] has only punctuation, except for white space at its ends. */
 static bool is_punctuation(const char *text, size_t size)
 {
-    size_t n = 0; /* characters of punctuation */
+    size_t n = 0; /* number of characters of punctuation */
     bool is_over = false;
 
     for (size_t at = 0; at < size;) {
@@ -77,7 +79,8 @@ static bool is_separator(const char *text, size_t size)
            (size == 4 && memcmp(text, "</s>", 4) == 0);
 }
 
-/* Sorts the places of IDS [n] by id, and then by place: neighbours are places of one token. */
+/* Finds for each position of IDS [n] the first and the next position of the same token, by sorting
+ * positions by id and then by number. */
 static enum attn_status find_repetitions(const int32_t *ids, size_t n,
                                          struct attn_metric_places *places, struct attn_error *err)
 {
@@ -105,8 +108,8 @@ static enum attn_status find_repetitions(const int32_t *ids, size_t n,
     return ATTN_OK;
 }
 
-/* Finds the places that the metric of M needs, among N, if its settings have the data for them.
- * Fails with ATTN_NO_MEMORY alone. */
+/* Finds the places that the metric of M needs among N positions, if its settings have the data for
+ * that. Fails only with ATTN_NO_MEMORY. */
 static enum attn_status find_places(struct attn_measurement *m, size_t n, struct attn_error *err)
 {
     const struct attn_metric_settings *settings = &m->settings;
@@ -181,7 +184,7 @@ void attn_measurement_free(struct attn_measurement *measurement)
     attn_free(measurement);
 }
 
-/* The sums of HEAD in the layer of AT. */
+/* Returns the sums of HEAD in the layer of AT. */
 static double *sums_of(const struct attn_measurement *m, const struct attn_location *at, int head)
 {
     const size_t layer = (size_t)attn_selection_slot(m->selection, at);
@@ -197,13 +200,13 @@ static void add(const struct attn_metric *metric, double *sums, const double *te
         sums[i] += terms[i];
 }
 
-/* Rows of one event whose terms are found. */
+/* The rows of an event whose terms tasks compute. */
 struct rows {
     struct attn_measurement *measurement;
-    const struct attn_trace_event *event, *exact; /* exact: NULL, or the rows that are added */
+    const struct attn_trace_event *event, *exact; /* exact: the rows of exact attention, or NULL */
 };
 
-/* The fields that are equal in all rows of EVENT. */
+/* Returns a row with the fields that all rows of EVENT share. */
 static struct attn_metric_row row_of(const struct attn_measurement *m,
                                      const struct attn_trace_event *event)
 {
@@ -296,7 +299,7 @@ void attn_measurement_find(const struct attn_measurement *measurement,
     metric->finish(all, values);
 }
 
-/* --- For the measures ------------------------------------------------------------------------- */
+/* --- Functions for measures ------------------------------------------------------------------- */
 
 double attn_metric_weight(const struct attn_row *cells, size_t key)
 {
@@ -304,7 +307,7 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
 
     if (!cells->keys)
         return key < cells->n ? (double)cells->values[key] : 0;
-    while (low < high) { /* the keys ascend */
+    while (low < high) { /* the keys are in ascending order */
         const size_t middle = low + (high - low) / 2;
 
         if ((size_t)cells->keys[middle] < key)
@@ -315,7 +318,8 @@ double attn_metric_weight(const struct attn_row *cells, size_t key)
     return low < cells->n && (size_t)cells->keys[low] == key ? (double)cells->values[low] : 0;
 }
 
-/* Returns max(0, VALUES [n]), or NaN if a value is NaN. Four accumulators hide latency. */
+/* Returns max(0, VALUES [n]), or NaN if a value is NaN. Four accumulators, so that steps need not
+ * wait for each other. */
 static double largest_of(const float *values, size_t n)
 {
     float a = 0, b = 0, c = 0, d = 0;
@@ -341,7 +345,7 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
 {
     size_t low = first, high = end < cells->n ? end : cells->n;
 
-    if (cells->keys) { /* they ascend */
+    if (cells->keys) { /* they are in ascending order */
         for (low = 0; low < cells->n && (size_t)cells->keys[low] < first; low++)
             ;
         for (high = low; high < cells->n && (size_t)cells->keys[high] < end; high++)
@@ -376,7 +380,7 @@ bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, 
 
 void attn_metric_mean(const double *sums, double *values)
 {
-    values[0] = sums[SUM] / sums[N_ROW]; /* NaN without rows */
+    values[0] = sums[SUM] / sums[N_ROW]; /* NaN if there are no rows */
 }
 
 void attn_metric_mean_and_rows(const double *sums, double *values)

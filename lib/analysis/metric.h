@@ -35,71 +35,77 @@
 #include "base/pool.h"
 #include "trace/trace_internal.h"
 
-/* Facts about a run that measures use, in addition to its rows. */
+/* Facts about a run that measures need, besides its rows. */
 struct attn_metric_settings {
     size_t n_recalled;  /* K of `recall`, 1..ATTN_MOST_RECALLED */
-    const int32_t *ids; /* of every position; NULL: unknown, and measures that need them have no
-                           rows. Borrowed */
-    const char *const *tokens; /* [n_token] the name of each key; NULL: unknown, and measures that
-                                  need it have no rows. Borrowed */
-    const size_t *token_sizes; /* in bytes */
+    const int32_t *ids; /* ids of all positions; NULL: unknown, so that measures that need them have
+                           no rows. Borrowed */
+    const char *const *tokens; /* [n_token] the text of each token; NULL: unknown, so that measures
+                                  that need it have no rows. Borrowed */
+    const size_t *token_sizes; /* [n_token] sizes of `tokens` in bytes */
     size_t n_token;
-    size_t n_front, n_patch_column; /* of a picture: positions before its patches, patches in a row;
-                                       0: it is none, and measures of patches have no rows */
-    bool has_sinks; /* heads have sinks; a measurement sets it, by the sites of its selection */
-    const int32_t *key_mask, *source_mask; /* [n_key] of the text and the source: 0 where a key is
-                                              masked; NULL: no key is masked. Borrowed */
+    /* Of a picture: number of positions before its patches, and of patches in a row; 0: no picture,
+     * so that measures of patches have no rows. */
+    size_t n_front, n_patch_column;
+    /* The heads have sinks; a measurement sets it from the sites of its selection. */
+    bool has_sinks;
+    /* [n_key] for the text and the source: 0 if a key is masked; NULL: no key is. Borrowed. */
+    const int32_t *key_mask, *source_mask;
 };
 
-/* Facts about places that measures need. */
+/* Which places of tokens a measure needs. */
 enum attn_metric_search {
     ATTN_METRIC_NO_PLACES,
-    ATTN_METRIC_REPETITIONS, /* where tokens stand again; needs ids */
-    ATTN_METRIC_PUNCTUATION, /* where punctuation stands; needs tokens */
-    ATTN_METRIC_SEPARATORS,  /* where [SEP] and </s> stand; needs tokens */
+    ATTN_METRIC_REPETITIONS, /* positions with the same token; needs ids */
+    ATTN_METRIC_PUNCTUATION, /* positions of punctuation; needs tokens */
+    ATTN_METRIC_SEPARATORS,  /* positions of [SEP] and </s>; needs tokens */
 };
 
-/* The places that were looked for. */
+/* The places that a measure needs. */
 struct attn_metric_places {
-    int32_t *first; /* [T] the first place of the token that is here */
-    int32_t *next;  /* [T] the next place of the same token; T at its last place */
-    int32_t *marks; /* [n_mark] ascending: of punctuation, or of separators */
+    int32_t *first; /* [T] the first position of the token at this position */
+    int32_t *next;  /* [T] the next position of the token at this position; T: there is none */
+    int32_t *marks; /* [n_mark] positions of punctuation or of separators, in ascending order */
     size_t n_mark;
 };
 
 /* One row of one head. */
 struct attn_metric_row {
     const struct attn_metric_settings *settings;
-    /* NULL if the metric needs no places, or lacks the data for them. */
+    /* NULL: the metric needs no places, or the data for them is missing. */
     const struct attn_metric_places *places;
     enum attn_site site;
-    size_t query;          /* its position among the keys */
-    bool is_cross;         /* the keys are rows of a source, and no positions */
-    struct attn_row cells; /* unmasked cells of a matrix; all components of vectors */
-    struct attn_row exact; /* in a comparison, the same row of exact attention */
+    size_t query;          /* position of the query among the keys */
+    bool is_cross;         /* the keys are rows of a source, not positions of the text */
+    struct attn_row cells; /* the unmasked cells of a matrix; all components of a vector */
+    struct attn_row exact; /* when attentions are compared: the same row of exact attention */
 };
 
-/* Upper bounds of the terms and values of a measure, for the arrays of callers. */
+/* Most terms and most values of a measure, for the arrays of callers. */
 enum { ATTN_METRIC_MOST = 16 };
 
-/* A row of the registry. Terms and sums are doubles with the same meaning: n_term of them. */
+/* A measure. It has n_term terms for each row, and sums of them with the same meaning; all are
+ * doubles. */
 struct attn_metric {
     const char *name;
-    enum attn_metric_search search; /* the places that it looks at */
+    enum attn_metric_search search; /* which places it needs */
     size_t n_value;                 /* 1..ATTN_METRIC_MOST */
     size_t n_term;                  /* 1..ATTN_METRIC_MOST */
 
-    /* Adds to the terms of a row, which are 0. False: the row does not count. On any thread. */
+    /* Adds to the TERMS of a row, which are 0 before. False: the row does not count. Any thread may
+     * call it. */
     bool (*row)(const struct attn_metric_row *row, double *terms);
 
-    /* Adds TERMS, of one row or more, to SUMS, which begin at 0; NULL: each to its own. */
+    /* Adds TERMS, of one row or more, to SUMS, which are 0 at first. NULL: each term is added to
+     * the sum with its index. */
     void (*add)(double *sums, const double *terms);
 
-    /* Makes VALUES [n_value] of sums; NaN where nothing was added. */
+    /* Computes VALUES [n_value] from SUMS; NaN if nothing was added. */
     void (*finish)(const double *sums, double *values);
 };
 
-/* The registry: the measure NAME is attn_metric_NAME, in head_metrics.c but for `difference`. */
+/* The list of measures. Measure NAME is attn_metric_NAME; `difference` is in difference.c, the
+ * others in head_metrics.c. */
 #define ATTN_METRIC_MAP(X)                                                                         \
     X(difference)                                                                                  \
     X(entropy)                                                                                     \
@@ -122,13 +128,13 @@ struct attn_metric {
 ATTN_METRIC_MAP(ATTN_METRIC_DECLARE)
 #undef ATTN_METRIC_DECLARE
 
-/* The measure called NAME, or NULL. */
+/* Returns the measure called NAME, or NULL. */
 const struct attn_metric *attn_metric_find(const char *name);
 
-struct attn_measurement; /* the sums of every head of a run */
+struct attn_measurement; /* the sums of a measure for each head of a run */
 
-/* METRIC, SELECTION and POOL, which may be NULL, are borrowed. Takes n_term doubles for each head
- * and each position of the run. Errors: ATTN_NO_MEMORY. */
+/* Creates the sums of METRIC for a run. METRIC, SELECTION and POOL are borrowed; POOL may be NULL.
+ * Takes n_term doubles for each head and each position of the run. Errors: ATTN_NO_MEMORY. */
 enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          const struct attn_metric_settings *settings,
                                          const struct attn_selection *selection,
@@ -137,34 +143,35 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
                                          struct attn_error *err);
 void attn_measurement_free(struct attn_measurement *measurement); /* NULL is allowed */
 
-/* Adds the rows of EVENT, of a site that the metric reads, in their order. `difference` also takes
- * EXACT, an event with some of the same rows of the same head; other metrics NULL. */
+/* Adds the rows of EVENT in their order; the metric must read its site. `difference` also needs
+ * EXACT, an event with some of the same rows of the same head in exact attention; for other metrics
+ * it is NULL. */
 void attn_measurement_add(struct attn_measurement *measurement,
                           const struct attn_trace_event *event,
                           const struct attn_trace_event *exact);
 
-/* Adds the rows of EVENT to each of ITEMS [n], but no `difference`: on the thread that calls,
- * and faster than one after the other. */
+/* Adds the rows of EVENT to each of ITEMS [n], none of which may be `difference`. Does it on the
+ * calling thread, faster than one by one. */
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* VALUES [n_value] of the head AT, whose site is ignored; of the selected heads of its layer
- * (ATTN_ALL_HEADS), or of all (ATTN_ALL_LAYERS). */
+/* Computes VALUES [n_value] of the head AT; its site is ignored. ATTN_ALL_HEADS: of all selected
+ * heads of its layer; ATTN_ALL_LAYERS: of all selected heads. */
 void attn_measurement_find(const struct attn_measurement *measurement,
                            const struct attn_location *at, double *values);
 
-/* --- For the measures ------------------------------------------------------------------------- */
+/* --- Functions for measures ------------------------------------------------------------------- */
 
-/* The weight on KEY; 0 where it is masked. */
+/* Returns the weight on KEY; 0 if it is masked. */
 double attn_metric_weight(const struct attn_row *cells, size_t key);
 
-/* The largest weight on the keys FIRST up to END, without END; 0 when all are masked. */
+/* Returns the largest weight on the keys FIRST .. END - 1; 0 if all are masked. */
 double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end);
 
-/* A mean over rows has two terms: the number of rows, and their sum. The first function adds VALUE
- * if the row counts, and returns whether it does; the second does so with the weight on all keys
- * DISTANCE after an earlier place of the query's token, if there are any; the other two are
- * `finish`: the mean, and the mean with the number of rows. */
+/* A mean over rows has two terms: the number of rows, and their sum. attn_metric_mean_of adds VALUE
+ * if the row counts, and returns whether it counts. attn_metric_mean_after does so with the weight
+ * on all keys that come DISTANCE after an earlier position of the query's token, if there are any.
+ * The other two are `finish` functions: the mean, and the mean with the number of rows. */
 enum { ATTN_METRIC_MEAN_TERMS = 2 };
 bool attn_metric_mean_of(double value, bool is_counted, double *terms);
 bool attn_metric_mean_after(const struct attn_metric_row *row, size_t distance, double *terms);
