@@ -1,16 +1,16 @@
 /*
  * bench.h - the speed of a model on this machine, as a share of what the machine can do. `prefill`
- *  feeds prompts of several lengths and passes every attention matrix to a trace, `feed` passes
+ * feeds prompts of several lengths and passes every attention matrix to a trace, `feed` passes
  * none, `decode` feeds one token.
  *
  *     struct attn_bench_options options = ATTN_BENCH_OPTIONS_DEFAULT;
  *     options.model = model, options.pool = pool, options.on_row = print;
  *     attn_bench_run(&options, &err);
  *
- *  A machine that others use changes its speed from second to second. So its limits, multiply-adds
+ * A machine that others use changes its speed from second to second. So its limits, multiply-adds
  * in registers and reading of memory, are measured again beside each round of each part, by the
  * same threads. The result is the median of the quotients: a share, not a time. The limit counts
- *  multiply-adds of float32, also if products are computed in bfloat16.
+ * multiply-adds of float32, also if products are computed in bfloat16.
  */
 #ifndef ATTN_BENCH_BENCH_H
 #define ATTN_BENCH_BENCH_H

@@ -1,6 +1,6 @@
 /*
  * bench_measure.c - measures one part. The limits of the machine are measured beside each round, by
- *  the threads that do the work.
+ * the threads that do the work.
  */
 #include "bench/bench_internal.h"
 

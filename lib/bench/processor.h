@@ -5,8 +5,8 @@
  *     attn_processor_find(&processor);
  *     puts(processor.name); // "AMD EPYC, family 26, model 2"
  *
- *  On virtual machines different processors can have the same name, so family and model are part of
- *  it.
+ * On virtual machines different processors can have the same name, so family and model are part of
+ * it.
  */
 #ifndef ATTN_BENCH_PROCESSOR_H
 #define ATTN_BENCH_PROCESSOR_H

@@ -34,12 +34,12 @@ ATTN_API const struct attn_trace *attn_capture_trace(const struct attn_capture *
 /*
  * Returns the kept numbers of the tensor AT. The head of AT is ignored; the layer is ATTN_NO_LAYER
  * for sites outside the layers. The shape is [H', T', S] for matrices, [H', T', n] for queries,
- *  [G', S, n] for keys (all keys, whatever queries are chosen) and [T', n] for sites without heads;
- *  heads and queries are in ascending order. NULL if the tensor is not selected or does not exist.
- *  Borrowed from the capture.
+ * [G', S, n] for keys (all keys, whatever queries are chosen) and [T', n] for sites without heads;
+ * heads and queries are in ascending order. NULL if the tensor is not selected or does not exist.
+ * Borrowed from the capture.
  *
- *  Cells that the mask or the kind of attention leaves out are 0 in patterns and minus infinity in
- *  attn_scores; in qk they are the product if it was computed, else NaN. A row for which no event
+ * Cells that the mask or the kind of attention leaves out are 0 in patterns and minus infinity in
+ * attn_scores; in qk they are the product if it was computed, else NaN. A row for which no event
  * came is zeros.
  */
 ATTN_API const float *attn_capture_tensor(const struct attn_capture *capture,

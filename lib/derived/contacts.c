@@ -4,9 +4,9 @@
  *     half = sum of w_c A_c; a_c = row sums of S; far = sum of (w_c / sum of a_c) a_c a_c^T
  *     contact = sigmoid(b + (half + half^T) - far)
  *
- *  in double precision, with c ascending, and rounded once. A task is a range of columns of all
- * rows of an event, so that each sum has one order, whatever the number of threads, the instruction
- * set and the rows of an event are.
+ * in double precision, with c ascending, and rounded once. A task is a range of columns of all rows
+ * of an event, so that each sum has one order, whatever the number of threads, the instruction set
+ * and the rows of an event are.
  */
 #include "derived/contacts.h"
 

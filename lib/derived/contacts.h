@@ -1,6 +1,6 @@
 /*
  * contacts.h - predicts which residues of a protein touch, from the patterns of all heads (Rao et
- *  al. 2021, bioRxiv 2020.12.15.422761): a logistic regression whose weights are in the files of
+ * al. 2021, bioRxiv 2020.12.15.422761): a logistic regression whose weights are in the files of
  * ESM.
  *
  *     A_c = pattern of head c of all layers, 0 in rows and columns of <eos>, without the
@@ -9,7 +9,7 @@
  *     F_c,ij = S_ij - (sum of row i) * (sum of column j) / (sum of S)
  *     contact_ij = sigmoid(b + sum over c of w_c F_c,ij)
  *
- *  For derived.c. Patterns are added up while they come, so that no pattern has to be kept.
+ * For derived.c. Patterns are added up while they come, so that no pattern has to be kept.
  */
 #ifndef ATTN_DERIVED_CONTACTS_H
 #define ATTN_DERIVED_CONTACTS_H

@@ -1,6 +1,6 @@
 /*
  * derived.c - see derived.h: which kinds a run can have, the trace between a session and the trace
- *  that wants derived tensors, and layers that are computed again.
+ * that wants derived tensors, and layers that are computed again.
  */
 #include "derived/derived_internal.h"
 

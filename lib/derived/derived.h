@@ -8,12 +8,12 @@
  *     attn_session_feed(session, ids, n, &err);          // TRACE gets all that it wants
  *     attn_derivation_free(derivation);
  *
- *  A derivation stands between a session and a trace. It passes on those tensors of the session
- * that the trace wants. When a layer is complete, it computes the layer again from its resid_pre,
- * with the edits of the run, and emits the derived tensors after the others of that layer. A layer
- * that is computed again has the same bits (attn_session_feed_layer).
+ * A derivation stands between a session and a trace. It passes on those tensors of the session that
+ * the trace wants. When a layer is complete, it computes the layer again from its resid_pre, with
+ * the edits of the run, and emits the derived tensors after the others of that layer. A layer that
+ * is computed again has the same bits (attn_session_feed_layer).
  *
- *  Each kind has a file of its own, derived_NAME.c or contacts.h, which has the definition.
+ * Each kind has a file of its own, derived_NAME.c or contacts.h, which has the definition.
  */
 #ifndef ATTN_DERIVED_DERIVED_H
 #define ATTN_DERIVED_DERIVED_H

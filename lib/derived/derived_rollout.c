@@ -1,11 +1,11 @@
 /*
  * derived_rollout.c - attention followed through the layers (Abnar & Zuidema 2020, arXiv
- *  2005.00928):
+ * 2005.00928):
  *
  *     mixed_m = pattern_m, mean over its heads, plus the identity, each row divided by its sum
  *     rollout_l = mixed_l mixed_l-1 ... mixed_0
  *
- *  The identity stands for the residual stream. To get row q, the unit vector e_q is multiplied by
+ * The identity stands for the residual stream. To get row q, the unit vector e_q is multiplied by
  * the matrices of the layers from l down to 0: r = r mixed_m, in double precision, each sum over
  * ascending positions. So a row takes O(T) numbers, and its value depends on no other row. The
  * patterns of the layers below are computed again, some rows of all heads at a time.

@@ -1,16 +1,16 @@
 /*
  * derived_value_zeroing.c - how much each row of a layer's output changes when one key has no value
- *  (Mohebbi et al. 2023, arXiv 2301.12971):
+ * (Mohebbi et al. 2023, arXiv 2301.12971):
  *
  *     changed[i, j] = 1 - cos(resid_post[i], resid_post[i] with v[j] = 0 in all heads of the layer)
  *     value_zeroing[i, j] = changed[i, j] / sum over j of changed[i, j]
  *
- *  The inputs of the layer are the same for all j. A row that no key changes has no values. If two
- *  rows differ and one of them is all zeros, 1 - cos is 1.
+ * The inputs of the layer are the same for all j. A row that no key changes has no values. If two
+ * rows differ and one of them is all zeros, 1 - cos is 1.
  *
- *  The layer is computed again for each key, from the row of that key on. The keys go from last to
- *  first; each time the session is rewound to the key and keeps the rows before it. Cosines are in
- *  double precision.
+ * The layer is computed again for each key, from the row of that key on. The keys go from last to
+ * first; each time the session is rewound to the key and keeps the rows before it. Cosines are in
+ * double precision.
  */
 #include "derived/derived_internal.h"
 

@@ -5,12 +5,12 @@
  *     weighted_pattern[h, i, j] = pattern[h, i, j] * |f_h(x_j)|,
  *     f_h(x_j) = scale * v[j, g] W_O[h], v[j, g] = x_j W_V[g] + b_V[g]
  *
- *  g is the value head of h; scale is that of models with layer scale, else 1. v is the site v,
- * with its bias and with edits. The bias of the output projection belongs to no key, and a norm
- * after attn_out comes later: neither is part of f. Without an output projection f is v.
+ * g is the value head of h; scale is that of models with layer scale, else 1. v is the site v, with
+ * its bias and with edits. The bias of the output projection belongs to no key, and a norm after
+ * attn_out comes later: neither is part of f. Without an output projection f is v.
  *
- *  The length is computed with the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key needs Ev^2 and
- * not Ev * D multiplications, in double precision.
+ * The length is computed with the matrix W_O[h] W_O[h]^T [Ev, Ev], so that a key needs Ev^2 and not
+ * Ev * D multiplications, in double precision.
  */
 #include "derived/derived_internal.h"
 

@@ -9,8 +9,8 @@
  *     attn_gradient_run(gradient, &err);             // and then the gradients that it wants
  *     attn_gradient_free(gradient);
  *
- *  During the feed it keeps the residual stream into each layer, T D numbers each; for short texts
- *  also what the backward pass reads of each layer (gradient/kept_layers.h).
+ * During the feed it keeps the residual stream into each layer, T D numbers each; for short texts
+ * also what the backward pass reads of each layer (gradient/kept_layers.h).
  */
 #ifndef ATTN_DERIVED_GRADIENT_H
 #define ATTN_DERIVED_GRADIENT_H

@@ -1,7 +1,7 @@
 /*
  * relevance.c - see relevance.h.
  *
- *  Gradients come from the last layer to the first, and the product is computed in the same order:
+ * Gradients come from the last layer to the first, and the product is computed in the same order:
  * row q begins as the unit vector e_q and is multiplied by I + A from the right, layer by layer. So
  * only the wanted rows are in memory, in double precision, and the matrix A of one layer. Each sum
  * goes over ascending positions.

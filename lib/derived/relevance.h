@@ -1,10 +1,10 @@
 /*
  * relevance.h - the sites relevance and relevance_norm, computed from patterns and their gradients
- *  (Chefer et al. 2021, arXiv 2103.15679, rules 5 and 6):
+ * (Chefer et al. 2021, arXiv 2103.15679, rules 5 and 6):
  *
  *     R_0 = I, R_l = R_l-1 + A_l R_l-1, A_l = mean over heads of max(0, pattern times gradient)
  *
- *  so that after layer l it is (I + A_l) ... (I + A_0). relevance_norm divides each row of I + A_l
+ * so that after layer l it is (I + A_l) ... (I + A_0). relevance_norm divides each row of I + A_l
  * by its sum, as in an earlier paper of the authors (2012.09838). For the files of this layer.
  */
 #ifndef ATTN_DERIVED_RELEVANCE_H

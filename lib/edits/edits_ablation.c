@@ -1,11 +1,11 @@
 /*
  * edits_ablation.c - edits that set tensors to zero, or to their mean over the positions of the
- *  text. A run without edits computes the means first.
+ * text. A run without edits computes the means first.
  *
- *  An item of a list either names heads, as in trace/selection.h, and then means their z or their
- *  pattern; or it names a tensor: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers.
- *  The mean of a matrix is taken column by column over the cells that are not masked. A masked cell
- *  keeps its value.
+ * An item of a list either names heads, as in trace/selection.h, and then means their z or their
+ * pattern; or it names a tensor: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. The
+ * mean of a matrix is taken column by column over the cells that are not masked. A masked cell
+ * keeps its value.
  */
 #include "edits/edits_internal.h"
 

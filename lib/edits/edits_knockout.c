@@ -1,10 +1,10 @@
 /*
  * edits_knockout.c - edits that keep some queries from looking at some keys (attention knockout,
- *  Geva et al. 2304.14767).
+ * Geva et al. 2304.14767).
  *
- *  Queries and keys are positions (input/position.h). Their scores become minus infinity before the
- *  softmax. In a layer that attends to a source, the keys are positions of the source. A knockout
- *  that changes nothing is named in a note.
+ * Queries and keys are positions (input/position.h). Their scores become minus infinity before the
+ * softmax. In a layer that attends to a source, the keys are positions of the source. A knockout
+ * that changes nothing is named in a note.
  */
 #include "edits/edits_internal.h"
 

@@ -1,9 +1,9 @@
 /*
  * edits_place.c - edits of one tensor, or of one of its heads: patches, which replace it by the
- *  values of another run; steering, which adds a vector to it or multiplies it by a factor.
+ * values of another run; steering, which adds a vector to it or multiplies it by a factor.
  *
- *  The array of a patch is the whole tensor: as many positions as the text has, and all heads. The
- *  addend of a steering is a vector, or a row for each of the positions that are named.
+ * The array of a patch is the whole tensor: as many positions as the text has, and all heads. The
+ * addend of a steering is a vector, or a row for each of the positions that are named.
  */
 #include "edits/edits_internal.h"
 

@@ -1,8 +1,8 @@
 /*
  * intervention.h - three kinds of changes to a run that name words of the text or arrays of files:
- *  knockouts, patches and steering. All other changes are edits (trace/edit.h).
+ * knockouts, patches and steering. All other changes are edits (trace/edit.h).
  *
- *  A command line writes them as texts, which these functions read:
+ * A command line writes them as texts, which these functions read:
  *
  *     struct attn_knockout knockout;
  *     attn_knockout_parse("it>cat@2.*", &knockout, &err);
@@ -10,7 +10,7 @@
  *     ... attn_run_request(host, &request, &result, &err) ...
  *     attn_knockout_release(&knockout);
  *
- *  A program may also fill the fields itself: it lends what they point to until the request is
+ * A program may also fill the fields itself: it lends what they point to until the request is
  * served.
  */
 #ifndef ATTN_EDITS_INTERVENTION_H

@@ -1,6 +1,6 @@
 /*
  * foreign.h - models in formats of other programs: recognizes the files that a directory has
- *  instead of safetensors, and suggests the command that converts them.
+ * instead of safetensors, and suggests the command that converts them.
  *
  *     if (!attn_source_has_part(source, "model.safetensors"))
  *         status = attn_foreign_check(source, err);

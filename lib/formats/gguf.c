@@ -1,9 +1,9 @@
 /*
  * gguf.c - reads the pairs and the tensors of each file in one pass, then sorts both by name, which
- *  also finds duplicates.
+ * also finds duplicates.
  *
- *  No allocation has a size that only the file states: a count is compared with the bytes that are
- *  left, and buffers grow as entries are read. Keys and names are copied; values stay in the file.
+ * No allocation has a size that only the file states: a count is compared with the bytes that are
+ * left, and buffers grow as entries are read. Keys and names are copied; values stay in the file.
  */
 #include "formats/gguf.h"
 

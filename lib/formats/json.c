@@ -2,10 +2,9 @@
  * json.c - JSON trees by cJSON, which gets only text that the strict scanner (json_reader.h)
  * accepted.
  *
- *  cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \\u0000 and
- * numbers after 63 characters, and ignore the case of keys. The scanner refuses such texts first,
- * so that cJSON can fail only for lack of memory. An attn_node is a cJSON item; only this file uses
- * cJSON.
+ * cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \u0000 and numbers
+ * after 63 characters, and ignore the case of keys. The scanner refuses such texts first, so that
+ * cJSON can fail only for lack of memory. An attn_node is a cJSON item; only this file uses cJSON.
  */
 #include "formats/json.h"
 

@@ -1,7 +1,7 @@
 /*
  * json_reader.c - see json_reader.h. The parser keeps one state and one bit for each level; it does
- *  not recurse and does not allocate. A string is checked when it is read; functions that decode it
- *  rely on that.
+ * not recurse and does not allocate. A string is checked when it is read; functions that decode it
+ * rely on that.
  */
 #include "formats/json_reader.h"
 
@@ -124,7 +124,7 @@ static const unsigned char hex_values[256] = {
     ['8'] = 9,  ['9'] = 10, ['a'] = 11, ['b'] = 12, ['c'] = 13, ['d'] = 14, ['e'] = 15, ['f'] = 16,
     ['A'] = 11, ['B'] = 12, ['C'] = 13, ['D'] = 14, ['E'] = 15, ['F'] = 16};
 
-/* Reads the four hexadecimal digits of a \\u escape at OFFSET into *unit. */
+/* Reads the four hexadecimal digits of a \u escape at OFFSET into *unit. */
 static enum attn_status read_hex(const struct attn_json_reader *reader, size_t offset,
                                  uint32_t *unit, struct attn_error *err)
 {
@@ -718,9 +718,9 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
 /*
  * --- Duplicate keys of an object ---------------------------------------------------------------
  *
- *  When an object closes, its keys are sorted by hash, and by their bytes if hashes are equal. The
- *  hash only saves comparisons: keys that were chosen to collide also cost O(n log n), which a hash
- *  table could guarantee only with a secret seed. A key takes 8 bytes here, less than its text, so
+ * When an object closes, its keys are sorted by hash, and by their bytes if hashes are equal. The
+ * hash only saves comparisons: keys that were chosen to collide also cost O(n log n), which a hash
+ * table could guarantee only with a secret seed. A key takes 8 bytes here, less than its text, so
  * an object with millions of keys needs less memory here than its text does.
  */
 

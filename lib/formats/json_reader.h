@@ -2,7 +2,7 @@
  * json_reader.h - a strict parser for JSON text from outside (RFC 8259) that returns token by
  * token.
  *
- *  It refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw
+ * It refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw
  * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
  * text, more than 64 levels. attn_json_check_keys finds duplicate keys. Reading tokens allocates
  * nothing: they point into the text. After a failure the reader cannot be used.
@@ -82,7 +82,7 @@ bool attn_json_skip_strings(struct attn_json_reader *reader);
 /* Skips the next value with all that it contains. */
 enum attn_status attn_json_skip(struct attn_json_reader *reader, struct attn_error *err);
 
-/* Decode the string of a KEY or STRING token; the result may contain NUL (\\u0000). The first
+/* Decode the string of a KEY or STRING token; the result may contain NUL (\u0000). The first
  * appends it to OUT. The second stores it at TO [token->size], which may be the token's own text,
  * and returns its size. */
 void attn_json_unescape(const struct attn_json_token *token, struct attn_buffer *out);

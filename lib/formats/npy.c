@@ -1,14 +1,14 @@
 /*
  * npy.c - see npy.h: reads the header of a .npy file strictly, and converts the elements, one at a
- *  time or all in place.
+ * time or all in place.
  *
- *  The header is magic, version and length, then a Python dict literal as numpy writes it. Blanks,
- *  kind of quotes, order of the members and commas may differ.
+ * The header is magic, version and length, then a Python dict literal as numpy writes it. Blanks,
+ * kind of quotes, order of the members and commas may differ.
  *
- *     \\x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
+ *     \x93NUMPY 1 0 u16 {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
  *
- *  Escapes, 0x10, 1_000, nested values and duplicate keys are refused: Python accepts them, but no
- *  writer needs them.
+ * Escapes, 0x10, 1_000, nested values and duplicate keys are refused: Python accepts them, but no
+ * writer needs them.
  */
 #include "formats/npy.h"
 

@@ -1,9 +1,9 @@
 /*
  * safetensors.c - opens one file or several shards as one directory of tensors sorted by name.
  *
- *  If there is an index, the directory is first made from its weight_map. Then each shard is opened
- *  once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,
- *  unless the map places them in another shard: then the same tensor is there twice, which is
+ * If there is an index, the directory is first made from its weight_map. Then each shard is opened
+ * once and fills in the tensors that the map places in it. Other tensors of a shard are ignored,
+ * unless the map places them in another shard: then the same tensor is there twice, which is
  * refused.
  */
 #include "formats/tensor_files_internal.h"

@@ -1,11 +1,11 @@
 /*
  * safetensors_header.c - reads the header of one file token by token.
  *
- *  The header is copied first, because a mapped file can be overwritten between two reads. Names
+ * The header is copied first, because a mapped file can be overwritten between two reads. Names
  * point into the copy, where they are decoded and ended by NUL. Three passes over the text (check,
  * count, fill) allow one allocation of the exact size even for a million tensors. Two sorts follow:
  * by offset, to check that the tensors cover the data without gaps, and by name. Byte offsets in
- *  messages about JSON count from the beginning of the file, offsets of tensors from the beginning
+ * messages about JSON count from the beginning of the file, offsets of tensors from the beginning
  * of the data, as in the header.
  */
 #include "formats/tensor_files_internal.h"

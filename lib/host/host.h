@@ -7,7 +7,7 @@
  *     ... attn_run_request(host, &request, &result, &err), any number of times (run/run.h) ...
  *     attn_host_free(host);
  *
- *  A request does not change its host: several threads may use one host at the same time. The
+ * A request does not change its host: several threads may use one host at the same time. The
  * threads of the pool work for one request at a time; other requests compute on the thread that
  * called.
  */

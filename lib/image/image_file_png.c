@@ -1,9 +1,9 @@
 /*
  * image_file_png.c - see image_file_internal.h. The only file that uses libpng.
  *
- *  libpng reports a failure to a function that must not return. Ours jumps back into decode(). So
- *  decode() must not change local variables: all state is in `struct png_reading`, whose owner
- *  releases it. libpng allocates memory itself, at most 8 MB for each chunk.
+ * libpng reports a failure to a function that must not return. Ours jumps back into decode(). So
+ * decode() must not change local variables: all state is in `struct png_reading`, whose owner
+ * releases it. libpng allocates memory itself, at most 8 MB for each chunk.
  */
 #include "image/image_file_internal.h"
 

@@ -1,12 +1,12 @@
 /*
  * image_functions.h - the functions of libpng 1.6, of TurboJPEG and of libwebp 1 that
- *  image_file_png.c, image_file_jpeg.c and image_file_webp.c call. They are declared here, so that
- *  building needs no headers of these libraries. They are looked up when a picture is read.
+ * image_file_png.c, image_file_jpeg.c and image_file_webp.c call. They are declared here, so that
+ * building needs no headers of these libraries. They are looked up when a picture is read.
  *
  *     #define DECLARE(result, name, arguments) result name arguments;
  *     ATTN_PNG_MAP(DECLARE)
  *
- *  tests/tools/check_cairo.sh compares all of this with the real headers, if they are installed.
+ * tests/tools/check_cairo.sh compares all of this with the real headers, if they are installed.
  */
 #ifndef ATTN_IMAGE_IMAGE_FUNCTIONS_H
 #define ATTN_IMAGE_IMAGE_FUNCTIONS_H

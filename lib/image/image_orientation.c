@@ -1,6 +1,6 @@
 /*
  * image_orientation.c - see image_file_internal.h. Files may be malicious: each read is checked
- *  against the bytes that are left, and both loops only go forward.
+ * against the bytes that are left, and both loops only go forward.
  */
 #include "image/image_file_internal.h"
 

@@ -1,8 +1,8 @@
 /*
  * image_resize.c - see image_file_internal.h.
  *
- *  Each pixel of the result is a weighted sum of pixels of the picture: first along rows, then
- * along columns. Both results are rounded to bytes. A filter is widened by as much as the picture
+ * Each pixel of the result is a weighted sum of pixels of the picture: first along rows, then along
+ * columns. Both results are rounded to bytes. A filter is widened by as much as the picture
  * shrinks, so that each pixel counts. Weights are integers with 22 bits after the point, made from
  * doubles whose sum is 1. After Pillow 12.3, src/libImaging/Resample.c.
  */

@@ -1,6 +1,6 @@
 /*
  * pixel_steps.c - see pixel_steps.h. Defaults and order of the steps are those of the image
- *  processors of transformers 5.23 that resize with Pillow.
+ * processors of transformers 5.23 that resize with Pillow.
  */
 #include "image/pixel_steps.h"
 

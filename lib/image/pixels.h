@@ -1,6 +1,6 @@
 /*
  * pixels.h - what a model reads of a picture: resized, cropped and normalized as the model's
- *  preprocessor_config.json says.
+ * preprocessor_config.json says.
  *
  *     struct attn_pixels pixels = {0};
  *     attn_pixels_read(host, "cat.png", &pixels, &err); // host/host_extra.h
@@ -8,8 +8,8 @@
  *     ...
  *     attn_pixels_release(&pixels);
  *
- *  A request that names an `image` does the same. Bytes are resized to the same bits as Pillow 12;
- *  values are computed from them as transformers does.
+ * A request that names an `image` does the same. Bytes are resized to the same bits as Pillow 12;
+ * values are computed from them as transformers does.
  */
 #ifndef ATTN_IMAGE_PIXELS_H
 #define ATTN_IMAGE_PIXELS_H

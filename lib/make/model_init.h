@@ -13,7 +13,7 @@
  *     attn_init_write(init, "life", &err);
  *     attn_init_free(init);
  *
- *  The random generator is PyTorch's for the CPU, without AVX2 (base/random.h). Weights of norms
+ * The random generator is PyTorch's for the CPU, without AVX2 (base/random.h). Weights of norms
  * begin as 1, their biases as 0. Other biases are 0 unless they are drawn with `linear`; with
  * "bias": true in the config each linear map has a bias.
  */

@@ -1,10 +1,10 @@
 /*
  * model_init_draw.c - makes the weights: allocates all tensors, and draws them group by group.
  *
- *  A matrix in memory is [n_block][in][width], with a block for each head or one block, or it is
- *  transposed, [out][in]. Numbers are drawn in the order of PyTorch's layers: nn.Linear holds
- *  [out, in], and all heads in one layer. Other numbers are drawn in the order of memory, one
- * matrix for each head.
+ * A matrix in memory is [n_block][in][width], with a block for each head or one block, or it is
+ * transposed, [out][in]. Numbers are drawn in the order of PyTorch's layers: nn.Linear holds [out,
+ * in], and all heads in one layer. Other numbers are drawn in the order of memory, one matrix for
+ * each head.
  */
 #include "make/model_init_internal.h"
 

@@ -5,8 +5,8 @@
  *     ablate.at = (struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 3};
  *     ablate.op = ATTN_EDIT_ZERO;
  *
- *  A session gets its edits when it is created. It applies them in the order given, before a tensor
- *  is passed to the trace and before it is used.
+ * A session gets its edits when it is created. It applies them in the order given, before a tensor
+ * is passed to the trace and before it is used.
  */
 #ifndef ATTN_TRACE_EDIT_H
 #define ATTN_TRACE_EDIT_H

@@ -1,10 +1,10 @@
 /*
  * selection.c - selections as tables of flags, the calls that set them, and lists as users write
- *  them.
+ * them.
  *
- *  A list is read item by item; each item becomes a range of indices, whose flags are set. Heads
- * are a table [n_layer, n_head], because a head may be given with its layer. The whole list is
- * checked before the selection is changed.
+ * A list is read item by item; each item becomes a range of indices, whose flags are set. Heads are
+ * a table [n_layer, n_head], because a head may be given with its layer. The whole list is checked
+ * before the selection is changed.
  */
 #include "trace/trace_internal.h"
 

@@ -1,7 +1,7 @@
 /*
  * trace.h - read tensors while the model runs.
  *
- *  A trace is a callback and the selection of tensors that it wants. The forward pass calls it on
+ * A trace is a callback and the selection of tensors that it wants. The forward pass calls it on
  * the thread that feeds the session, in the order of layer, site, head and row. A site that is not
  * wanted costs one branch. A trace never changes the result. If a session is fed several sequences
  * at once, the events of each sequence come in this order, but events of the others come between

@@ -228,7 +228,7 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
  *     while (attn_row_next(&row, &cells)) // in ascending order, without masked cells
  *         ... cells.values [cells.n] belong to the columns from cells.first on ...
  *
- *  A row that only a causal mask cuts gives one struct attn_cells; a sparse row gives several.
+ * A row that only a causal mask cuts gives one struct attn_cells; a sparse row gives several.
  */
 
 /* Cells of neighbouring columns; n >= 1. */
