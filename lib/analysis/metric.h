@@ -2,7 +2,8 @@
  * metric.h - measures of attention heads: numbers that are computed from the rows of a head, one
  * event of a trace after the other, in memory that does not grow with the events.
  *
- * A measure is a row of functions, and its name in ATTN_METRIC_MAP. The entropy of the pattern:
+ * A measure is a struct attn_metric, whose name is in ATTN_METRIC_MAP. Here is the entropy of the
+ * pattern:
  *
  *     enum { N_ROW, ENTROPY, N_TERM };
  *     static bool row(const struct attn_metric_row *row, double *terms)

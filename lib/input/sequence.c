@@ -235,7 +235,8 @@ static enum attn_status set_types(const struct attn_input *input, const struct a
     return attn_model_check_types(model, input->types, input->n_type, err);
 }
 
-/* Checks the key mask of SEQUENCE, the text or the source. */
+/* Makes the key mask of INPUT, if it has one, that of SEQUENCE, and checks it. WHAT names the items
+ * that it must match, for the message. */
 static enum attn_status set_key_mask(const struct attn_input *input, struct attn_sequence *sequence,
                                      const char *what, struct attn_error *err)
 {

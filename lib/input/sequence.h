@@ -27,22 +27,22 @@ struct attn_sequence {
     const char *role;        /* both are set before, and borrowed */
     size_t n;                /* tokens or rows; 0 without a sequence */
     const int32_t *ids;      /* [n], of the encoding or the input; NULL for rows */
-    const int32_t *types;    /* [n], of ids: the input's, or `made_types`; NULL: all are 0 */
+    const int32_t *types;    /* [n] types of ids: of the input, or `made_types`; NULL: all 0 */
     int32_t *made_types;     /* owns; types from the tokenizer, or NULL */
     const int32_t *key_mask; /* [n] borrowed from the input; 0 masks a key; NULL: all are 1 */
-    const float *rows;       /* [n, d]: the input's, or `embedded`; NULL for ids */
+    const float *rows;       /* [n, d] rows of the input, or `embedded`; NULL for ids */
     const char *name; /* the array of the rows, for messages; NULL: the model computes them */
     struct attn_encoding encoding; /* of a text: its tokens and their offsets */
     float *embedded;               /* owns; the embeddings of a source that is a text, or the final
                                       rows of an encoder */
-    /* [n, d] the rows that an encoder reads instead of ids: the input's, or `heard`. */
+    /* [n, d] the rows that an encoder reads instead of ids: from the input, or in `heard`. */
     const float *fed;
     float *heard;           /* owns; rows made from sound */
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
     bool is_later;          /* set before; the caller runs the encoder later and fills `embedded` */
-    /* Of a picture: the input's, or `made`; NULL for other inputs. */
+    /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
     struct attn_pixels made;        /* owns; the pixels, if they were read from a file */
     struct attn_image_grid grid;    /* of a picture: the grid of its patches */

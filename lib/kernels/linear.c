@@ -100,7 +100,7 @@ size_t attn_linear_scratch(const struct attn_linear *linear)
            (size_t)ATTN_GEMM_MOST_ROWS * ATTN_PANEL_PADDED;
 }
 
-/* A piece may exceed its row budget by half. */
+/* Allows for pieces of the depth that are longer than PACKED_DEPTH by half. */
 size_t attn_linear_scratch_transposed(const struct attn_linear *linear)
 {
     const size_t most = PACKED_DEPTH * 3 / 2, n_col = linear->weight.n_col;

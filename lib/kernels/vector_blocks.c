@@ -6,9 +6,9 @@
  * multiplied by the code that decodes rows or packs panels (vector_pack.c). A value is exact, or
  * one rounded sum of two exact products, so that all instruction sets and ggml give the same bits.
  *
- * The comment before each function lists the bytes of a block in order: d and m are F16 factors; q
- * holds codes, s scales, h the high bits of codes. Loops are plain, so that the compiler can
- * vectorize them.
+ * The comment before each function lists the fields of a block in order, with their sizes in bytes:
+ * d and m are F16 factors; q holds codes, s scales, h the high bits of codes. Loops are plain, so
+ * that the compiler can vectorize them.
  */
 #include "kernels/block_books.h"
 #include "kernels/vector.h"
@@ -88,7 +88,7 @@ static inline void split_fives(bytes q, bytes h, uint8_t zero, int8_t n[restrict
     memcpy(n + 16, &high, sizeof high);
 }
 
-/* d, q[16] */
+/* A block is d, q[16]. */
 static void split_q4_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 18) {
@@ -97,7 +97,7 @@ static void split_q4_0(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, m, q[16] */
+/* A block is d, m, q[16]. */
 static void split_q4_1(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 20) {
@@ -107,7 +107,7 @@ static void split_q4_1(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, h[4], q[16] */
+/* A block is d, h[4], q[16]. */
 static void split_q5_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 22) {
@@ -116,7 +116,7 @@ static void split_q5_0(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, m, h[4], q[16] */
+/* A block is d, m, h[4], q[16]. */
 static void split_q5_1(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 24) {
@@ -126,7 +126,7 @@ static void split_q5_1(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, q[32] of 8 signed bits */
+/* A block is d, q[32] of 8 signed bits. */
 static void split_q8_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 34) {
@@ -149,7 +149,7 @@ static inline void look_up(const int8_t values[16], bytes q, int8_t n[restrict 3
     bytes_look_up(values, codes + 16, n + 16);
 }
 
-/* d, q[16] */
+/* A block is d, q[16]. */
 static void split_iq4_nl(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 18) {
@@ -161,7 +161,8 @@ static void split_iq4_nl(bytes b, size_t n_block, struct attn_codes *c)
 /* The values of the codes of FP4: twice those of OCP's E2M1. */
 static const int8_t fp4_values[16] = {0, 1, 2, 3, 4, 6, 8, 12, 0, -1, -2, -3, -4, -6, -8, -12};
 
-/* Exponent e, q[16]: the scale is 2^(e - 128), for the doubled values of fp4_values */
+/* A block is an exponent e and q[16]: the scale is 2^(e - 128), for the doubled values of
+ * fp4_values. */
 static void split_mxfp4(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < n_block; i++, b += 17) {
@@ -172,8 +173,8 @@ static void split_mxfp4(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* s[4], q[32]: 64 values. Each 16 values have a scale of 4 exponent bits and 3 fraction bits; the
- * codes are those of MXFP4 */
+/* A block is s[4], q[32]: 64 values. Each 16 values have a scale of 4 exponent bits and 3 fraction
+ * bits; the codes are those of MXFP4. */
 static void split_nvfp4(bytes b, size_t n_block, struct attn_codes *c)
 {
     for (size_t i = 0; i < 4 * n_block; i++) {
@@ -223,7 +224,7 @@ static inline void scale_all(float d, const int8_t *restrict s, int n, float *re
         y[j] = d * (float)s[j];
 }
 
-/* s[16], q[64], d, m: 16 values share a scale and a minimum of 4 bits each */
+/* A block is s[16], q[64], d, m: 16 values share a scale and a minimum of 4 bits each. */
 static void split_q2_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     int8_t scales[16], minima[16];
@@ -238,7 +239,7 @@ static void split_q2_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(-half(b + 82), minima, 16, c->offset);
 }
 
-/* h[32], q[64], s[12], d: 16 values share a scale of 6 bits */
+/* A block is h[32], q[64], s[12], d: 16 values share a scale of 6 bits. */
 static void split_q3_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     const uint32_t low[] = {word(b + 96), word(b + 100)}, high = word(b + 104);
@@ -258,7 +259,8 @@ static void split_q3_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(half(b + 108), scales, 16, c->scale);
 }
 
-/* d, m, s[12]: decodes the eight scales and eight minima, of 6 bits each, of Q4_K and Q5_K */
+/* A block begins with d, m, s[12]. Decodes the eight scales and eight minima, of 6 bits each, of
+ * Q4_K and Q5_K. */
 static inline void split_sixes(bytes b, struct attn_codes *c)
 {
     /* Four bytes of s in each word. */
@@ -273,7 +275,7 @@ static inline void split_sixes(bytes b, struct attn_codes *c)
     scale_all(-half(b + 2), scales + 8, 8, c->offset);
 }
 
-/* d, m, s[12], q[128] */
+/* A block is d, m, s[12], q[128]. */
 static void split_q4_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -281,7 +283,7 @@ static void split_q4_k(bytes b, size_t n_block, struct attn_codes *c)
     split_sixes(b, c);
 }
 
-/* d, m, s[12], h[32], q[128] */
+/* A block is d, m, s[12], h[32], q[128]. */
 static void split_q5_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -292,7 +294,7 @@ static void split_q5_k(bytes b, size_t n_block, struct attn_codes *c)
     split_sixes(b, c);
 }
 
-/* q[128], h[64], s[16] of 8 signed bits, d */
+/* A block is q[128], h[64], s[16] of 8 signed bits, d. */
 static void split_q6_k(bytes b, size_t n_block, struct attn_codes *c)
 {
     int8_t high[ATTN_MOST_CODES], scales[16];
@@ -306,7 +308,8 @@ static void split_q6_k(bytes b, size_t n_block, struct attn_codes *c)
     scale_all(half(b + 208), scales, 16, c->scale);
 }
 
-/* d, h[2], l[4], q[128]: 32 values share a scale of 6 bits; the codes are those of IQ4_NL */
+/* A block is d, h[2], l[4], q[128]: 32 values share a scale of 6 bits; the codes are those of
+ * IQ4_NL. */
 static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const unsigned high = (unsigned)(b[2] | b[3] << 8);
@@ -331,8 +334,8 @@ static inline void scale_equally(float d, struct attn_codes *c)
         c->scale[j] = d;
 }
 
-/* q[48], h[4], d: a byte of q holds five digits of base 3, as a fraction of 256; a byte of h holds
- * four */
+/* A block is q[48], h[4], d: a byte of q holds five digits of base 3, as a fraction of 256; a byte
+ * of h holds four. */
 static void split_tq1_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     static const struct {
@@ -348,7 +351,7 @@ static void split_tq1_0(bytes b, size_t n_block, struct attn_codes *c)
     scale_equally(half(b + 52), c);
 }
 
-/* q[64], d */
+/* A block is q[64], d. */
 static void split_tq2_0(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -437,7 +440,8 @@ static inline void scale_oddly(float d, bytes s, size_t n, float *restrict y)
         y[j] = d * (float)(2 * (s[j / 2] >> 4 * (j % 2) & 15) + 1);
 }
 
-/* d, 8 of {x[4], w[4]}: w holds a scale of 4 bits and four times 7 signs, for 32 values */
+/* A block is d, 8 of {x[4], w[4]}: w holds a scale of 4 bits and four times 7 signs, for 32
+ * values. */
 static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.125F;
@@ -454,7 +458,7 @@ static void split_iq2_xxs(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, x[32], s[8]: each x has 9 bits of a point and 7 signs */
+/* A block is d, x[32], s[8]: each x has 9 bits of a point and 7 signs. */
 static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -467,7 +471,7 @@ static void split_iq2_xs(bytes b, size_t n_block, struct attn_codes *c)
     scale_oddly(half(b) * 0.125F, b + 66, 16, c->scale);
 }
 
-/* d, x[32], signs[32], h[8], s[8] */
+/* A block is d, x[32], signs[32], h[8], s[8]. */
 static void split_iq2_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -479,8 +483,8 @@ static void split_iq2_s(bytes b, size_t n_block, struct attn_codes *c)
     scale_oddly(half(b) * 0.125F, b + 74, 16, c->scale);
 }
 
-/* d, x[64], w[8] of 4 bytes: each w holds a scale of 4 bits and four times 7 signs, for 32 values
- */
+/* A block is d, x[64], w[8] of 4 bytes: each w holds a scale of 4 bits and four times 7 signs, for
+ * 32 values. */
 static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.25F;
@@ -496,7 +500,7 @@ static void split_iq3_xxs(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* d, x[64], h[8], signs[32], s[4] */
+/* A block is d, x[64], h[8], signs[32], s[4]. */
 static void split_iq3_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     (void)n_block;
@@ -511,8 +515,8 @@ static void split_iq3_s(bytes b, size_t n_block, struct attn_codes *c)
     scale_oddly(half(b), b + 106, 8, c->scale);
 }
 
-/* d, x[32], h[8] of 2 bytes: each h holds four times 3 high bits, a scale of 3 bits and a sign, for
- * 32 values */
+/* A block is d, x[32], h[8] of 2 bytes: each h holds four times 3 high bits, a scale of 3 bits and
+ * a sign, for 32 values. */
 static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
 {
     const float d = half(b) * 0.125F;
@@ -528,8 +532,8 @@ static void split_iq1_s(bytes b, size_t n_block, struct attn_codes *c)
     }
 }
 
-/* x[32], h[16], s[4]: each half of h holds 3 high bits and a sign; each s, of 2 bytes, holds four
- * scales of 3 bits and 4 bits of d, the lowest first */
+/* A block is x[32], h[16], s[4]: each half of h holds 3 high bits and a sign; each s, of 2 bytes,
+ * holds four scales of 3 bits and 4 bits of d, the lowest first. */
 static void split_iq1_m(bytes b, size_t n_block, struct attn_codes *c)
 {
     const unsigned char *s = b + 48;

@@ -244,7 +244,7 @@ enum {
     N_CHAIN = 24
 }; /* independent chains, of 32 registers: each fma takes 4 cycles, and 2 start in each cycle */
 #else
-enum { N_CHAIN = 12 }; /* of 16 registers */
+enum { N_CHAIN = 12 }; /* as above, with 16 registers */
 #endif
 
 /* Does as many multiply-adds as this instruction set allows, on registers alone. */

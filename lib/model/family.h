@@ -42,7 +42,7 @@
     X(SINKS, NONE, PART, config->has_sinks)                                                        \
     X(ROUTER, MLP, PART, has_experts)                                                              \
     X(EXPERTS_FOUND, MLP, FOUND, has_experts) /* one tensor for all; its shape begins with n */    \
-    X(EXPERTS, MLP, PART, has_experts) /* one for all, or, with @ for the number, one for each */  \
+    X(EXPERTS, MLP, PART, has_experts)        /* one tensor for all, or one each, with @ */        \
     X(EXPERT_BIAS, MLP, BIAS, has_experts && config->has_expert_bias) /* bias of the router */     \
     X(EXPERT_BIASES, MLP, BIAS, has_experts && config->has_expert_bias)                            \
     X(SHARED_BIAS, MLP, BIAS, false)                                                               \
@@ -70,7 +70,7 @@
     X(SPAN_CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SPANS)                    \
     X(OUTPUT, UNEMBED, PART, has_own) /* a separate output matrix */                               \
     X(OUTPUT_FOUND, UNEMBED, may_have_own ? OUTPUT : PART,                                         \
-      may_have_own &&has_own) /* the same, even if the config says tied */                         \
+      may_have_own &&has_own) /* its own, even if the config ties them */                          \
     X(OUTPUT_MAP, MLP, PART, config->has_output_map)                                               \
     X(OUTPUT_BIAS, UNEMBED, has_output &&is_vocabulary ? BIAS : PART,                              \
       has_output &&is_vocabulary && config->has_output_bias)                                       \

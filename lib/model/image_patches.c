@@ -131,7 +131,7 @@ struct taps {
     double sum;
 };
 
-/* Returns the taps of row (or column) I of M, if the table has N. */
+/* Returns the taps of row (or column) I of a grid of M rows, from a table of N rows. */
 static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, size_t i)
 {
     const double ratio = (double)n / (double)m, centre = ratio * ((double)i + 0.5);

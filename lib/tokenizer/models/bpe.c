@@ -323,7 +323,7 @@ struct cached_piece {
     uint64_t words[2]; /* the bytes of the piece, padded with zeros */
     size_t first;      /* index of its first token in the encoding */
     uint32_t size;     /* 1 .. MAX_PIECE_BYTES; 0: the entry is free */
-    uint32_t n;        /* tokens */
+    uint32_t n;        /* number of its tokens */
 };
 
 /* Initialize with = {0}: a cache that stores nothing. */

@@ -237,7 +237,8 @@ enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
 
 /* --- The steps -------------------------------------------------------------------------------- */
 
-/* Replaces each A by B; in the first string, A is dropped if START is not 0. */
+/* Replaces each text STEP->a in a string by STEP->b. If STEP->start is not 0, drops it instead in
+ * the first string. */
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
                          struct attn_strings *out);
 /* Replaces runs of <0xHH> by the characters of these bytes, or if they are not UTF-8, by one U+FFFD

@@ -100,7 +100,8 @@ struct attn_nf_plain {
 /* Ranges with canonical combining classes other than 0, ascending. */
 extern const struct attn_character_range attn_nf_classes[], attn_nf_classes_end[];
 
-/* Sorted by whole; and the indices of those that are composed again, sorted by left, then right. */
+/* The first array has all decompositions into two characters, sorted by `whole`. The second has the
+ * indices in it of those that normal form C composes again, sorted by `left`, then `right`. */
 extern const struct attn_nf_decomposition attn_nf_decompositions[], attn_nf_decompositions_end[];
 extern const uint16_t attn_nf_compositions[], attn_nf_compositions_end[];
 
