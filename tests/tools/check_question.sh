@@ -84,7 +84,7 @@ print(inspect.signature(model.reach))
 print(model.reach.__doc__)
 table = model.reach("The cat sat", skip=1, sort="reach", limit=2)
 print(table.columns, len(table))
-print(len(model.reach(texts=["The cat", "The dog"])))
+print(len(model.reach(items=["The cat", "The dog"])))
 print(model.reach(items=[{"text": "The cat"}, {"text": "The dog"}]).info["n_item"])
 print(table.plot().svg[:100])
 try:
@@ -92,7 +92,7 @@ try:
 except ValueError as problem:
     print(problem)
 PYTHON
-    has answer "^\(text=None, \*, texts=None, skip: 'int' = 0, sort: 'str \| None' = None" \
+    has answer "^\(text=None, \*, skip: 'int' = 0, sort: 'str \| None' = None" \
         '^ *How far back each head looks\.$' '^ +skip +leave out the first K tokens' \
         "^\['layer', 'head', 'reach'\] 2$" '^32$' '^2$' '<svg' '^skip is -1, expected'
 else
