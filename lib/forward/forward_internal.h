@@ -41,7 +41,7 @@ struct attn_feed_part {
     size_t row0, n_row; /* its first position in the sequence, and their number */
     size_t n_dropped;   /* number of positions at the beginning that the last layer leaves out,
                            because their rows are not needed */
-    size_t n_cut;       /* the same at the end; only for encoders */
+    size_t n_cut;       /* number of positions left out at the end; only for encoders */
     size_t left;        /* index of its first row among the rows of the feed that are not dropped */
     size_t logit0,
         n_logit;        /* positions of an encoder whose logits may be requested; n_logit 0: all */
@@ -239,7 +239,8 @@ bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 /* Whether the rest of the feed is skipped, because it failed or all needed tensors are computed. */
 bool attn_forward_is_over(const struct attn_forward *f);
 
-/* The same, but checks the caller's cancel flag first, which fails the feed. */
+/* As attn_forward_is_over, but first checks whether the caller has canceled the feed, and then
+ * fails it. */
 bool attn_forward_is_stopped(struct attn_forward *f);
 
 /* Fails the feed because a value of the current layer is NaN or infinite. The message names the

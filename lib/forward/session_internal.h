@@ -79,8 +79,8 @@ enum attn_status attn_session_measure(const struct attn_model *model,
 enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
                                          size_t n, struct attn_error *err);
 
-/* The same, with the tokens IDS [n], which ATTN_POOLING_LAST needs to find padding; NULL: there is
- * no padding. */
+/* As attn_session_feed_layer, with the tokens IDS [n], which ATTN_POOLING_LAST needs to find
+ * padding; NULL: there is no padding. */
 enum attn_status attn_session_feed_layer_of(struct attn_session *session, int layer, const float *x,
                                             const int32_t *ids, size_t n, struct attn_error *err);
 

@@ -28,7 +28,7 @@ enum attn_backward_rule {
     ATTN_BACKWARD_PLAIN = 0, /* ordinary derivatives */
     ATTN_BACKWARD_RELP = 1, /* norms and activations are constant factors; the two factors of a gate
                                get half each (2508.21258) */
-    /* The same, and in attention q and k get a quarter each, v half (2402.05602). */
+    /* As RELP; besides, in attention q and k get a quarter each, v half (2402.05602). */
     ATTN_BACKWARD_ATTNLRP = 2,
 };
 

@@ -58,7 +58,7 @@ static void back_clip(struct attn_backward *b)
 {
     const struct attn_dims *dims = &b->f->dims;
     const bool is_raw = b->at.q_raw; /* otherwise q and k are used for scores unchanged */
-    /* Done by attn_rotary_back. */
+    /* Norms over all heads are handled later, by attn_rotary_back. */
     const bool is_later = b->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS;
 
     if (!is_later) {

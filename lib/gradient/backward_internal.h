@@ -127,7 +127,7 @@ void attn_recompute_norm(struct attn_backward *b, const struct attn_norm_weights
 void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                     const float *x, const float *dy, float *dx);
 
-/* The same for one row, with the weights W [n]. */
+/* As attn_norm_back, but for one row X [n], with the weights W [n]. */
 void attn_norm_row_back(const struct attn_backward *b, const float *w, const float *x, size_t n,
                         const float *dy, float *dx);
 

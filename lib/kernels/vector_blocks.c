@@ -427,7 +427,7 @@ static inline unsigned even_signs(unsigned seven)
 /* Writes 8 times the levels minus 1, that is -8, 0 or 8, plus 1, or minus 1 if IS_LESS. */
 static inline void write_shifted(uint64_t levels, bool is_less, int8_t n[restrict 8])
 {
-    /* Biased by 128, which the xor removes. */
+    /* Each byte is the value plus 128; the xor subtracts 128. */
     const uint64_t x = (8 * levels + (is_less ? 119 : 121) * EACH) ^ 128 * EACH;
 
     memcpy(n, &x, sizeof x);

@@ -146,7 +146,7 @@ struct attn_gguf_form {
     size_t n_layer_large;  /* the model with this many layers scales scores by D / H; 0: no model
                               does */
     bool has_interleaved_heads;  /* the halves of each head alternate in the rows of q and k */
-    bool has_interleaved_biases; /* the same for the biases of q and k */
+    bool has_interleaved_biases; /* the halves alternate in the biases of q and k, too */
     bool has_divisors;           /* frequencies are divided by rope_freqs.weight */
     bool normalizes_experts;     /* the weights of experts sum to 1, unless a key says otherwise */
     bool yarn_is_exact;          /* the bounds of YaRN are not rounded */

@@ -84,7 +84,7 @@ struct rewriting {
     enum attn_property_form form;
     struct level levels[MAX_LEVELS + 1]; /* levels[0] is the whole pattern */
     int n_level;                         /* number of groups around the current place */
-    int n_open;                          /* the same, including those opened for options */
+    int n_open;                          /* n_level plus the groups opened for options */
     const char *problem;                 /* names the part that cannot be rewritten; or NULL */
 };
 

@@ -63,7 +63,8 @@ void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 
-/* The same, but returns -1 for ids that are marked in IS_FOREIGN, which may be NULL. */
+/* As attn_vocabulary_find, but returns -1 for ids that are marked in IS_FOREIGN, which may be NULL.
+ */
 static inline int32_t attn_vocabulary_find_own(const struct attn_vocabulary *vocabulary,
                                                const bool *is_foreign, const char *key, size_t size)
 {

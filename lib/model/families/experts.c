@@ -43,7 +43,8 @@
         SHARED("gate_proj", "D", "s", shared.gate), SHARED("up_proj", "D", "s", shared.in),        \
         SHARED("down_proj", "s", "D", shared.out), GATED_MLP
 
-/* The same with biases, for gpt-oss. Its experts may also be blocks of MXFP4 (bind_mxfp4). */
+/* As the rules above, with biases, for gpt-oss. Its experts may also be blocks of MXFP4
+ * (bind_mxfp4). */
 #define BIASED_EXPERTS                                                                             \
     LINEAR(MLP "router", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),              \
         FUSED(MLP "experts.gate_up_proj", "nDj", ATTN_PART_EXPERTS, ALTERNATE_MATRIX),             \

@@ -308,7 +308,8 @@ struct unit {
     size_t size, from_size;
 };
 
-/* The last character, which is not written yet: it corresponds to the slice up to the next one. */
+/* The last character that was read. It is written when the next one is known, because it stands for
+ * the slice up to the next one. */
 struct held {
     const char *text; /* [size] */
     size_t size, from;
