@@ -93,6 +93,7 @@ struct reading {
     int layer, head;     /* head: ATTN_ALL_HEADS for a site of the stream */
     enum attn_site site; /* site of the stream */
     size_t position;
+    bool is_hidden; /* has no row */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -103,6 +104,10 @@ static const struct attn_param param_rows[] = {
                "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
                "An item's own is one",
                .home = ATTN_PARAM_OF_REQUEST, .keys = "queries|at"),
+    ATTN_PARAM(
+        LIST, "layers", "SPEC", struct attn_request, selection.layers,
+        "print the rows of these layers only: 0,2-4 or 0-11+2; -1 is the last, which has two",
+        .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(COUNT, "top", "K", struct attn_lens_args, top,
                "print the K most probable tokens, or labels of a picture, of each reading; "
                "default: 3",
@@ -269,6 +274,24 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
 
+/* Whether LAYER has rows. */
+static bool is_shown(const struct lens *lens, int layer)
+{
+    return attn_selection_has_block_head(lens->frame.run->selection, layer, 0);
+}
+
+/* Refuses layers of the encoder alone: no output layer reads it. */
+static enum attn_status check_layers(const struct lens *lens, struct attn_error *err)
+{
+    const char *layers = lens->frame.request.selection.layers;
+
+    for (int layer = 0; layer < (int)lens->frame.config->n_layer; layer++)
+        if (is_shown(lens, layer))
+            return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`layers` are '%s', which a lens does not read",
+                       attn_quote_string(layers ? layers : "").text);
+}
+
 /* Records the stream, or z, at the queries, allocates memory for readings, and starts the session
  * that computes them. */
 static enum attn_status prepare(void *state, struct attn_error *err)
@@ -282,6 +305,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                                 attn_site_of_output(attn_selection_dims(frame->run->selection))));
     const size_t n_vocab = config->n_vocab;
 
+    ATTN_TRY(check_layers(lens, err));
     lens->n_query = attn_selection_n_query(frame->run->selection);
     lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
     if (frame->item && (frame->item->queries || frame->item->answer.at) && lens->n_query != 1 &&
@@ -534,17 +558,18 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
         reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));
         find_values(lens);
-        if (!lens->is_mean)
+        if (!lens->is_mean && !reading.is_hidden)
             ATTN_TRY(append_values(lens, &reading, lens->values, err));
         for (size_t k = 0; k < lens->n_value; k++)
             lens->sums[k] += lens->values[k] / (double)n;
     }
     attn_session_reset(lens->frame.session);
-    if (lens->is_mean)
+    if (lens->is_mean && !reading.is_hidden)
         ATTN_TRY(append_values(lens, &reading, lens->sums, err));
     return attn_host_check_canceled(frame->run->host, err);
 }
 
+/* Reads the stream at the layers that are shown, and of an item the model's own answer too. */
 static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
@@ -556,13 +581,14 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 
     for (int layer = 0; layer < n_layer; layer++)
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0};
+            const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0,
+                                            !is_shown(lens, layer)};
             const float *rows = attn_capture_block(lens->frame.capture, sites[i], layer);
-            const bool is_read = sites[i] == ATTN_SITE_RESID_PRE ||
-                                 attn_sites_have(lens->sites, sites[i]) ||
-                                 (sites[i] == output && layer + 1 == n_layer);
+            const bool is_answer = sites[i] == output && layer + 1 == n_layer;
+            const bool is_asked = sites[i] == ATTN_SITE_RESID_PRE || is_answer ||
+                                  attn_sites_have(lens->sites, sites[i]);
 
-            if (rows && is_read)
+            if (rows && (reading.is_hidden ? is_answer && lens->frame.answer : is_asked))
                 ATTN_TRY(read_queries(lens, reading, rows, err));
         }
     return ATTN_OK;
@@ -603,8 +629,10 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
 
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         for (int head = 0; head < (int)config->n_head; head++) {
-            const struct reading reading = {layer, head, ATTN_SITE_Z, 0};
+            const struct reading reading = {layer, head, ATTN_SITE_Z, 0, false};
 
+            if (!is_shown(lens, layer))
+                continue;
             write_head(lens, layer, head);
             ATTN_TRY(read_queries(lens, reading, lens->stream, err));
         }
@@ -747,6 +775,7 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
     }
     append_places(table, &places);
     asked.selection.queries = attn_buffer_string(&places);
+    asked.selection.layers = NULL;
     asked.on_note = NULL; /* the experiment sent these notes already */
     args.top = 1;
     status = attn_buffer_check(&places, err);

@@ -37,7 +37,8 @@ struct attn_lens_args {
 /*
  * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; the position
  * that a classifier reads; a classifier that reads a mean has no position and takes no queries).
- * Its sites may add resid_mid and resid_post to resid_pre of all layers. The table has the columns
+ * Its layers choose rows. Its sites may add resid_mid and resid_post to resid_pre of all layers.
+ * The table has the columns
  *
  *     layer, site, position, place, id, token, prob          place 1: the most probable
  *     layer, site, position, rank, prob, logit               with a target; rank 1: most probable
