@@ -41,9 +41,8 @@ static const struct {
 
 /* Fields with which messages begin. */
 static const char *const subjects[] = {
-    "layers",      "heads",     "queries", "sites",         "ablate", "ablate_pattern",
-    "ablate_mean", "knockouts", "patches", "from",          "to",     "at",
-    "sets",        "steer",     "rescale", "baseline_keep",
+    "layers", "heads", "queries", "sites", "ablate", "knockouts", "patches",
+    "from",   "to",    "at",      "sets",  "steer",  "rescale",   "baseline_keep",
 };
 
 enum { NAME_SIZE = 32 };

@@ -18,6 +18,8 @@ static const struct {
     {"texts", "score", "FILE", "--items FILE --by token"}, /* the mean of a token, as then */
     {"texts", "ablate|attribute|heads|lens", "FILE", "--items FILE"},
     {"lines", "ablate|attribute|batch|heads|lens|score", NULL, "--items-format lines"},
+    {"ablate-mean", NULL, "HEADS", "--ablate mean:HEADS"},
+    {"ablate-pattern", NULL, NULL, "--ablate pattern:L.H, or uniform:HEADS for equal weights"},
     {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
     {"per", "score", NULL, "--by text|token|word"},
     {"layer", "align", "SPEC", "--layers SPEC"},

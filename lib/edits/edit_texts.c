@@ -15,14 +15,11 @@
 #define NUMBER_OF(field) .second = offsetof(struct attn_edit_texts, field)
 
 static const struct attn_param rows[] = {
-    ROW(LIST, "ablate", "HEADS", ablate,
+    ROW(LIST, "ablate", "[mean:|uniform:]HEADS,...", ablate,
         "set the context vectors of these heads to zero: 0.3,1.*; or other tensors: "
-        "mlp_out:2,v:0.3"),
-    ROW(LIST, "ablate_pattern", "HEADS", ablate_pattern,
-        "set the attention patterns of these heads to zero"),
-    ROW(LIST, "ablate_mean", "HEADS", ablate_mean,
-        "set the context vectors of these heads, or other tensors (mlp_out:2), to their mean over "
-        "the positions of the text"),
+        "mlp_out:2,v:0.3. An item that begins with mean: sets them to their mean over the "
+        "positions of the text, mean:2.5; with uniform: it gives every key that the head sees the "
+        "same weight"),
     ROW(TEXTS, "knockout", "QUERIES>KEYS[@HEADS]", knockouts,
         "keep these queries from looking at these keys, in all heads or in HEADS: 'it>cat@2.*'. "
         "Queries and keys are positions or words of the text; in cross-attention layers keys are "
@@ -72,8 +69,6 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
         ATTN_TRY(attn_patch_read(texts->patches[i], model, &texts->patch[i], err));
     ATTN_TRY(read_steering(texts, model, err));
     edits->ablate = texts->ablate;
-    edits->ablate_pattern = texts->ablate_pattern;
-    edits->ablate_mean = texts->ablate_mean;
     edits->knockouts = texts->knockout;
     edits->n_knockout = texts->n_knockout;
     edits->patches = texts->patch;

@@ -14,11 +14,11 @@
 
 /* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
-    const char *ablate, *ablate_pattern, *ablate_mean; /* heads (edits/request_edits.h) */
-    const char *const *knockouts;                      /* [n_knockout] as attn_knockout_parse */
-    const char *const *patches;                        /* [n_patch] as attn_patch_read */
-    const char *const *steers;                         /* [n_steer] as attn_steering_read */
-    const char *const *rescales;                       /* [n_rescale] as attn_rescale_parse */
+    const char *ablate;           /* edits/request_edits.h */
+    const char *const *knockouts; /* [n_knockout] as attn_knockout_parse */
+    const char *const *patches;   /* [n_patch] as attn_patch_read */
+    const char *const *steers;    /* [n_steer] as attn_steering_read */
+    const char *const *rescales;  /* [n_rescale] as attn_rescale_parse */
     size_t n_knockout, n_patch, n_steer, n_rescale;
 
     /* The values read from these texts: owned. */

@@ -37,14 +37,16 @@ static size_t count_items(const char *list)
     return n;
 }
 
-/* Appends each item of the comma-separated LIST to PARTS [*n]. LIST may be NULL. */
-static void add_items(enum attn_edit_option option, const char *list, struct attn_edit_part *parts,
-                      size_t *n)
+/* Appends each item of the comma-separated LIST that is of OPTION to PARTS [*n]. LIST may be NULL.
+ */
+static void add_ablations(enum attn_edit_option option, const char *list,
+                          struct attn_edit_part *parts, size_t *n)
 {
     size_t at = 0, size;
 
     for (const char *item; list && (item = next_item(list, &at, &size));)
-        parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
+        if (attn_edits_find_word(item, NULL) == option)
+            parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
 }
 
 static struct attn_edit_part part_of(enum attn_edit_option option, const char *text,
@@ -68,13 +70,23 @@ static void add_steerings(const struct attn_request_edits *edits, struct attn_ed
 
 static size_t count_parts(const struct attn_request_edits *edits)
 {
-    return count_items(edits->ablate) + count_items(edits->ablate_pattern) + edits->n +
-           count_items(edits->ablate_mean) + edits->n_knockout + edits->n_patch + edits->n_steering;
+    return count_items(edits->ablate) + edits->n + edits->n_knockout + edits->n_patch +
+           edits->n_steering;
 }
 
 bool attn_edits_are_given(const struct attn_request_edits *edits)
 {
     return count_parts(edits) > 0;
+}
+
+bool attn_edits_need_means(const struct attn_request_edits *edits)
+{
+    size_t at = 0, size;
+
+    for (const char *item; edits->ablate && (item = next_item(edits->ablate, &at, &size));)
+        if (attn_edits_find_word(item, NULL) == ATTN_EDIT_OPTION_ABLATE_MEAN)
+            return true;
+    return false;
 }
 
 bool attn_edits_name_positions(const struct attn_request_edits *edits)
@@ -126,12 +138,12 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
     if (!attn_edits_are_given(edits))
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(made, count_parts(edits), err));
-    add_items(ATTN_EDIT_OPTION_ABLATE, edits->ablate, made, n);
-    add_items(ATTN_EDIT_OPTION_ABLATE_PATTERN, edits->ablate_pattern, made, n);
+    add_ablations(ATTN_EDIT_OPTION_ABLATE, edits->ablate, made, n);
+    add_ablations(ATTN_EDIT_OPTION_ABLATE_UNIFORM, edits->ablate, made, n);
     for (size_t i = 0; i < edits->n; i++)
         made[(*n)++] =
             (struct attn_edit_part){.option = ATTN_EDIT_OPTION_ITEMS, .given = &edits->items[i]};
-    add_items(ATTN_EDIT_OPTION_ABLATE_MEAN, edits->ablate_mean, made, n);
+    add_ablations(ATTN_EDIT_OPTION_ABLATE_MEAN, edits->ablate, made, n);
     for (size_t i = 0; i < edits->n_knockout; i++)
         made[(*n)++] = part_of(ATTN_EDIT_OPTION_KNOCKOUT, attn_knockout_name(&edits->knockouts[i]),
                                &edits->knockouts[i]);
@@ -161,7 +173,7 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
 {
     static attn_edit_add_fn *const add[ATTN_N_EDIT_OPTION] = {
         [ATTN_EDIT_OPTION_ABLATE] = attn_edits_add_ablations,
-        [ATTN_EDIT_OPTION_ABLATE_PATTERN] = attn_edits_add_ablations,
+        [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = attn_edits_add_ablations,
         [ATTN_EDIT_OPTION_ITEMS] = add_given,
         [ATTN_EDIT_OPTION_ABLATE_MEAN] = attn_edits_add_means,
         [ATTN_EDIT_OPTION_KNOCKOUT] = attn_edits_add_knockouts,
@@ -269,16 +281,20 @@ void attn_edits_find_effects(const struct attn_edit_list *list, const struct att
 
 /* --- Notes ------------------------------------------------------------------------------------ */
 
+/* Returns the option whose field contains PART. */
+static enum attn_edit_option option_of(const struct attn_edit_part *part)
+{
+    return part->option == ATTN_EDIT_OPTION_ABLATE_UNIFORM ||
+                   part->option == ATTN_EDIT_OPTION_ABLATE_MEAN
+               ? ATTN_EDIT_OPTION_ABLATE
+               : part->option;
+}
+
 /* How messages name the field of a request that holds the parts of each option. */
 static const char *const fields[ATTN_N_EDIT_OPTION] = {
-    [ATTN_EDIT_OPTION_ABLATE] = "`ablate`",
-    [ATTN_EDIT_OPTION_ABLATE_PATTERN] = "`ablate_pattern`",
-    [ATTN_EDIT_OPTION_ITEMS] = "the edit",
-    [ATTN_EDIT_OPTION_ABLATE_MEAN] = "`ablate_mean`",
-    [ATTN_EDIT_OPTION_KNOCKOUT] = "`knockouts`",
-    [ATTN_EDIT_OPTION_PATCH] = "`patches`",
-    [ATTN_EDIT_OPTION_STEER] = "`steer`",
-    [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
+    [ATTN_EDIT_OPTION_ABLATE] = "`ablate`",      [ATTN_EDIT_OPTION_ITEMS] = "the edit",
+    [ATTN_EDIT_OPTION_KNOCKOUT] = "`knockouts`", [ATTN_EDIT_OPTION_PATCH] = "`patches`",
+    [ATTN_EDIT_OPTION_STEER] = "`steer`",        [ATTN_EDIT_OPTION_RESCALE] = "`rescale`",
 };
 
 /* Appends the name of PART to NAMES, after a comma unless it is the first. */
@@ -306,7 +322,7 @@ static void append_name(char *names, size_t *used, const struct attn_edit_part *
  * nothing in equally many records. */
 static bool is_named_with(const struct attn_edit_part *a, const struct attn_edit_part *b)
 {
-    return a->option == b->option && a->option < ATTN_EDIT_OPTION_KNOCKOUT &&
+    return option_of(a) == option_of(b) && a->option < ATTN_EDIT_OPTION_KNOCKOUT &&
            a->n_idle == b->n_idle;
 }
 
@@ -351,7 +367,7 @@ void attn_edit_parts_note_idle(struct attn_notes notes, const struct attn_edit_p
         attn_note(notes.on_note, notes.user, ATTN_NOTE_EDIT_IDLE,
                   "%s '%s' changed nothing that is shown%s: what it names has these values "
                   "already, or comes after every tensor that is wanted",
-                  fields[parts[i].option], attn_quote_string(text).text,
+                  fields[option_of(&parts[i])], attn_quote_string(text).text,
                   share_of(parts[i].n_idle, n_record).text);
     }
 }
@@ -364,7 +380,7 @@ void attn_edits_note(const struct attn_edit_list *list, struct attn_notes notes,
 
     for (size_t i = 0; i < list->n_part; i++)
         if (list->parts[i].n_idle + list->parts[i].n_hidden == 0)
-            had_effect |= 1U << list->parts[i].option;
+            had_effect |= 1U << option_of(&list->parts[i]);
     attn_edit_parts_note_idle(notes, list->parts, list->n_part, 0);
     if (had_effect == 0 || n_row == 0)
         return;

@@ -19,11 +19,11 @@
 
 /* The field of a request (struct attn_request_edits) that produced an edit. */
 enum attn_edit_option {
-    ATTN_EDIT_OPTION_ABLATE,
-    ATTN_EDIT_OPTION_ABLATE_PATTERN,
+    ATTN_EDIT_OPTION_ABLATE, /* its items to zero; then those to uniform weights */
+    ATTN_EDIT_OPTION_ABLATE_UNIFORM,
     ATTN_EDIT_OPTION_ITEMS,
-    ATTN_EDIT_OPTION_ABLATE_MEAN,
-    ATTN_EDIT_OPTION_KNOCKOUT, /* from here on, each part gets its own note */
+    ATTN_EDIT_OPTION_ABLATE_MEAN, /* and those to a mean */
+    ATTN_EDIT_OPTION_KNOCKOUT,    /* from here on, each part gets its own note */
     ATTN_EDIT_OPTION_PATCH,
     ATTN_EDIT_OPTION_STEER,
     ATTN_EDIT_OPTION_RESCALE,
@@ -81,6 +81,9 @@ void attn_edits_release(struct attn_edit_list *list);
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err);
 bool attn_edits_are_given(const struct attn_request_edits *edits);
+
+/* Whether an item of EDITS needs a mean over the text. */
+bool attn_edits_need_means(const struct attn_request_edits *edits);
 
 /* Whether an edit of EDITS names positions of the text. */
 bool attn_edits_name_positions(const struct attn_request_edits *edits);

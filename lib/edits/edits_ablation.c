@@ -1,11 +1,13 @@
 /*
- * edits_ablation.c - edits that set tensors to zero, or to their mean over the positions of the
- * text. A run without edits computes the means first.
+ * edits_ablation.c - edits that set tensors to zero or to their mean over the positions of the
+ * text, or the weights of heads to uniform ones. A run without edits computes the means first.
+ * Weights become uniform by setting the products of queries and keys to zero: masked cells stay
+ * masked.
  *
- * An item of a list either names heads, as in trace/selection.h, and then means their z or their
- * pattern; or it names a tensor: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. The
- * mean of a matrix is taken column by column over the cells that are not masked. A masked cell
- * keeps its value.
+ * An item of the list may begin with a word, "mean:2.5". It either names heads, as in
+ * trace/selection.h, and then means their z or their weights; or it names a tensor:
+ * SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. The mean of a matrix is taken column
+ * by column over the cells that are not masked. A masked cell keeps its value.
  */
 #include "edits/edits_internal.h"
 
@@ -18,16 +20,39 @@
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* For each list: its field in a request, and the site that an item means if it names only heads. */
+/* The field of a request that contains the items. */
+static const char field[] = "ablate";
+
+/* For each option: the site that an item means if it names only heads. */
 static const struct list_kind {
-    const char *field;
     enum attn_site site;
     bool takes_sites; /* items may name another site */
 } kinds[] = {
-    [ATTN_EDIT_OPTION_ABLATE] = {"ablate", ATTN_SITE_Z, true},
-    [ATTN_EDIT_OPTION_ABLATE_PATTERN] = {"ablate_pattern", ATTN_SITE_PATTERN, false},
-    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {"ablate_mean", ATTN_SITE_Z, true},
+    [ATTN_EDIT_OPTION_ABLATE] = {ATTN_SITE_Z, true},
+    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {ATTN_SITE_QK, false},
+    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {ATTN_SITE_Z, true},
 };
+
+enum attn_edit_option attn_edits_find_word(const char *item, const char **rest)
+{
+    static const struct {
+        const char *word;
+        enum attn_edit_option option;
+    } words[] = {{"zero:", ATTN_EDIT_OPTION_ABLATE},
+                 {"uniform:", ATTN_EDIT_OPTION_ABLATE_UNIFORM},
+                 {"mean:", ATTN_EDIT_OPTION_ABLATE_MEAN}};
+    enum attn_edit_option option = ATTN_EDIT_OPTION_ABLATE;
+    size_t size = 0;
+
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strncmp(item, words[i].word, strlen(words[i].word)) == 0) {
+            option = words[i].option;
+            size = strlen(words[i].word);
+        }
+    if (rest)
+        *rest = item + size;
+    return option;
+}
 
 /* An item of a list, whose edits are to be appended. */
 struct item {
@@ -99,14 +124,14 @@ static enum attn_status add_tensor(const struct item *item, const struct attn_ed
 
 static enum attn_status add_item(const struct item *item, struct attn_error *err)
 {
-    struct attn_edit_place place = {.name = item->text, .field = item->kind->field};
+    struct attn_edit_place place = {.name = item->text, .field = field};
     bool is_tensor;
 
     if (!item->kind->takes_sites)
-        return attn_error_in(add_heads(item, err), item->kind->field, err);
+        return attn_error_in(add_heads(item, err), field, err);
     ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
     if (!is_tensor)
-        return attn_error_in(add_heads(item, err), item->kind->field, err);
+        return attn_error_in(add_heads(item, err), field, err);
     ATTN_TRY(attn_edit_place_resolve(&place, attn_model_config(item->scope->model), err));
     if (attn_site_is_in_layer(place.at.site))
         ATTN_TRY(attn_edit_place_check(&place, attn_model_config(item->scope->model), err));
@@ -122,8 +147,10 @@ static enum attn_status add_items(const struct attn_edit_scope *scope, struct at
     for (size_t i = range.first; status == ATTN_OK && i < range.end; i++) {
         const struct attn_edit_part *part = &list->parts[i];
         char *text = attn_strndup(part->text, part->size, err);
-        const struct item item = {scope, list, &kinds[part->option], i, first, list->n, text};
+        struct item item = {scope, list, &kinds[part->option], i, first, list->n, text};
 
+        if (text)
+            attn_edits_find_word(text, &item.text);
         status = text ? add_item(&item, err) : ATTN_NO_MEMORY;
         attn_free(text);
     }

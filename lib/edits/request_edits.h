@@ -11,11 +11,11 @@ struct attn_steering;
 
 /* The edits of a request, in the order in which they apply. */
 struct attn_request_edits {
-    const char *ablate;            /* heads whose z becomes 0 */
-    const char *ablate_pattern;    /* heads whose pattern becomes 0 */
-    const struct attn_edit *items; /* [n] */
-    const char *ablate_mean; /* heads whose z becomes its mean over the text; a run without edits
-                                finds it first */
+    /* "2.5,mean:1.*,uniform:0.3": heads whose z becomes 0, or its mean over the text, which is
+     * found first, or whose weights become uniform. Zeros and uniform weights apply first, means
+     * after `items`. */
+    const char *ablate;
+    const struct attn_edit *items;         /* [n] */
     const struct attn_knockout *knockouts; /* [n_knockout] */
     const struct attn_patch *patches;      /* [n_patch] */
     size_t n, n_knockout, n_patch;

@@ -25,8 +25,7 @@
     X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
     X(TEXT, "text") X(PAIR, "pair") X(IMAGE, "image") X(VIEW, "view")                          \
     X(ATTENTION, "attention") X(MASK, "mask") X(ASK, "ask") X(TARGET, "target")                \
-    X(FOIL, "foil") X(ABLATE, "ablate") X(ABLATE_MEAN, "ablate-mean")                          \
-    X(KNOCKOUT, "knockout") X(STEER, "steer")
+    X(FOIL, "foil") X(ABLATE, "ablate") X(KNOCKOUT, "knockout") X(STEER, "steer")
 /* clang-format on */
 #define MEMBER_ENUM(id, name) id,
 #define MEMBER_NAME(id, name) name,
@@ -117,7 +116,7 @@ static enum attn_status check_edit(const struct story *story, const char *key, c
     else if (strcmp(key, "steer") == 0)
         status = attn_steering_read(value, attn_host_model(story->host), &steering, &why);
     else
-        request.edits.ablate = value;
+        request.edits.ablate = value + (strncmp(value, "mean:", 5) == 0 ? 5 : 0);
     if (status != ATTN_OK)
         return refuse_as(story, key, value, &why, err);
     request.edits.knockouts = &knockout;
@@ -370,7 +369,7 @@ static enum attn_status read_step(const struct story *story, const struct attn_n
             return attn_error_set(err, ATTN_FORMAT,
                                   "step %zu of '%s' has '%s', expected title, paragraph, "
                                   "question, answer, text, pair, image, view, attention, mask, "
-                                  "ask, target, foil, ablate, ablate-mean, knockout or steer",
+                                  "ask, target, foil, ablate, knockout or steer",
                                   story->number,
                                   attn_quote_string(attn_json_name(story->json)).text,
                                   attn_quote_string(key).text);

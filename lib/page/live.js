@@ -14,9 +14,9 @@ const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 // --- What is asked for --------------------------------------------------------------------------
 
 // Options that are changed on the page, and options of the run that are kept.
-const CHANGED = ['ablate', 'ablate-mean', 'knockout', 'steer', 'attention', 'mask'];
+const CHANGED = ['ablate', 'knockout', 'steer', 'attention', 'mask'];
 // kept, since the page cannot change them
-const INTERVENTIONS = ['ablate-pattern', 'patch', 'rescale'];
+const INTERVENTIONS = ['patch', 'rescale'];
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
@@ -37,8 +37,8 @@ function headsOf(item) {
   return found.length > 0 ? found : [item];
 }
 
-// The changes of a run: `off` maps names of heads to 'zero' or 'mean'; knockouts; steerings of a
-// story; options of the attention.
+// The changes of a run: `off` maps names of heads to 'zero', 'mean' or 'uniform'; knockouts; steerings
+// of a story; options of the attention.
 function noChanges() {
   return { off: {}, knockouts: [], steerings: [], attention: '', mask: '' };
 }
@@ -47,8 +47,10 @@ function noChanges() {
 function changesOf(valuesOf) {
   const changes = { ...noChanges(), knockouts: valuesOf('knockout'), steerings: valuesOf('steer'),
     attention: valuesOf('attention')[0] ?? '', mask: valuesOf('mask')[0] ?? '' };
-  for (const [option, how] of [['ablate', 'zero'], ['ablate-mean', 'mean']])
-    for (const name of valuesOf(option).flatMap(text => text.split(',')).flatMap(item => headsOf(item.trim()))) changes.off[name] = how;
+  for (const item of valuesOf('ablate').flatMap(text => text.split(','))) {
+    const [, how = 'zero', heads] = /^(?:(zero|mean|uniform):)?(.*)$/s.exec(item.trim());
+    for (const name of headsOf(heads)) changes.off[name] = how;
+  }
   return changes;
 }
 
@@ -68,9 +70,9 @@ const isChanged = ({ off, knockouts, steerings, attention, mask }) =>
 
 // Returns the options for the changes.
 function optionsOf({ off, knockouts, steerings, attention, mask }) {
-  const heads = how => Object.keys(off).filter(name => off[name] === how).join();
-  return [...heads('zero') ? [['ablate', heads('zero')]] : [],
-    ...heads('mean') ? [['ablate-mean', heads('mean')]] : [],
+  const heads = how => Object.keys(off).filter(name => off[name] === how).map(name => how === 'zero' ? name : how + ':' + name);
+  const ablated = [...heads('zero'), ...heads('mean'), ...heads('uniform')].join();
+  return [...ablated ? [['ablate', ablated]] : [],
     ...knockouts.map(knockout => ['knockout', knockout]), ...steerings.map(steering => ['steer', steering]),
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
@@ -467,7 +469,7 @@ function writeControls() {
   $('live-attention').value = attention;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
-    ...Object.entries(off).map(([name, how]) => chip(t(how === 'zero' ? 'head {} off' : 'head {} to its mean', name),
+    ...Object.entries(off).map(([name, how]) => chip(t({ zero: 'head {} off', mean: 'head {} to its mean', uniform: 'head {} to equal weights' }[how], name),
       t('switch head {} on', name), () => toggleHead(name))),
     ...knockouts.map(knockout => chip(t('knockout {}', knockout), t('let them look again: {}', knockout), () =>
       change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))),

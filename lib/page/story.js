@@ -4,7 +4,7 @@
 'use strict';
 globalThis.attnStory = ({ viewer, asked, t, button, change, changesOf, optionsOf, ask, askedNow, pathOf, imageOf, viewParts }) => {
 const { $ } = viewer, { el } = attnPage;
-const LISTS = ['ablate', 'ablate-mean', 'knockout', 'steer'];
+const LISTS = ['ablate', 'knockout', 'steer'];
 const LABELS = { title: 'Title', paragraph: 'Paragraph', question: 'Question', answer: 'Answer' }, WORDS = Object.keys(LABELS);
 let story = { title: '', steps: [] }, step = 0;
 
@@ -59,7 +59,7 @@ function stepNow() {
   if (asked.image === null) made.text = asked.text;
   else made.image = imageOf(asked.image);
   if (asked.pair !== null) made.pair = asked.pair;
-  for (const name of LISTS) if (valuesOf(name).length > 0) made[name] = valuesOf(name).flatMap(text => name.startsWith('ablate') ? text.split(',') : [text]);
+  for (const name of LISTS) if (valuesOf(name).length > 0) made[name] = valuesOf(name).flatMap(text => name === 'ablate' ? text.split(',') : [text]);
   for (const name of ['attention', 'mask']) if (valuesOf(name).length > 0) [made[name]] = valuesOf(name);
   return { ...made, view: viewParts().join('&'), ...askedNow() };
 }

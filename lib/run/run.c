@@ -597,7 +597,7 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
         return ATTN_OK;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
-    if (run->request.edits.ablate_mean)
+    if (attn_edits_need_means(&run->request.edits))
         session.pool = attn_host_pool(run->host, (double)INFINITY);
     return attn_edits_find(&scope, &run->edits, err);
 }

@@ -181,7 +181,7 @@ START_TEST(fable_has_the_bits_of_the_binary)
         SAME("run", "-m", "fable", "--sites", "*", "--json", "-", texts[i]);
         SAME("run", "-m", "fable", "--tidy", "-", texts[i]);
         SAME("run", "-m", "fable", "--ablate", "2.5,1.*", "--json", "-", texts[i]);
-        SAME("run", "-m", "fable", "--ablate-mean", "0.*", "--top", "5", texts[i]);
+        SAME("run", "-m", "fable", "--ablate", "mean:0.*", "--top", "5", texts[i]);
         SAME("run", "-m", "fable", "--knockout", "-1>0@3.2", "--json", "-", texts[i]);
         SAME("run", "-m", "fable", "--heads", "2.2", "--queries", "-1", "--explain", texts[i]);
         SAME("tokenize", "-m", "fable", texts[i]);
@@ -1586,7 +1586,7 @@ END_TEST
 START_TEST(questions_keep_changes)
 {
     static const char *const changes[][2] = {{"ablate=2.5", "--ablate 2.5"},
-                                             {"ablate-mean=2.5", "--ablate-mean 2.5"},
+                                             {"ablate=mean:2.5", "--ablate mean:2.5"},
                                              {"knockout=4%3E1", "--knockout '4>1'"}};
     char *values[4];
 

@@ -19,7 +19,7 @@ PORT = 2828
 KEYS = "The keys to the cabinet"
 CASES = [
     [["run"], KEYS], [["run", "--sites=*", "--json=-"], KEYS], [["run", "--tidy=-"], "caf\u00e9 \u732b \U0001f680"],
-    [["run", "--ablate=2.5,1.*", "--json=-"], KEYS], [["run", "--ablate-mean=0.*", "--top=5"], KEYS],
+    [["run", "--ablate=2.5,1.*", "--json=-"], KEYS], [["run", "--ablate=mean:0.*", "--top=5"], KEYS],
     [["run", "--knockout=-1>0@3.2", "--json=-"], KEYS], [["run", "--mask=none", "--json=-"], KEYS],
     *[[["run", "--attention=" + kind, "--json=-"], "What they said of the dog was that it ran away."]
       for kind in ("window:3", "strided:2", "log", "random:3", "block:2", "hybrid:2:3", "linear")],

@@ -38,7 +38,7 @@ RUNS = {
     "everything": TOKENS + ["--sites", "*"],
     "selection": TOKENS + ["--sites", "*", "--heads", "1.1,1.2,2.0", "--queries", "0,3-5,-1"],
     "default": ["-m", TINY, "-p", "The keys", "--top", "5", "--next", " are", "--next", ' "is"'],
-    "ablated": TOKENS + ["--ablate", "0.1", "--ablate-pattern", "1.*", "-q"],
+    "ablated": TOKENS + ["--ablate", "0.1,pattern:1", "-q"],
     "words": ["Life is short, eat dessert first"],
     "ids": ["-m", ROOT / "tests" / "fixtures" / "attn-grouped", "--ids", "1,2,3,2", "--sites", "*"],
 }

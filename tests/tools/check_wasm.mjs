@@ -51,7 +51,7 @@ const cases = [
     ['run', '-m', 'fable', '--attention', kind, '--tidy', '-', texts[7]]),
   ['run', '-m', 'fable', '--ablate', '2.5,1.*', '--top', '3', texts[1]],
   ['run', '-m', 'fable', '--attention', 'lowrank:3', '--mask', 'none', '--json', '-', texts[7]],
-  ['run', '-m', 'fable', '--ablate-mean', '0.*', '--csv', 'out', texts[1]],
+  ['run', '-m', 'fable', '--ablate', 'mean:0.*', '--csv', 'out', texts[1]],
   ['run', '-m', 'fable', '--knockout', '-1>keys', '--top', '3', texts[1]],
   ['run', '-m', 'fable', '--mask', 'none', '--json', '-', texts[0]],
   ['run', '-m', 'fable', '--html', 'page.html', texts[0]],

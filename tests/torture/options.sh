@@ -50,7 +50,7 @@ known=(
 value_of() { # COMMAND NAME ARGUMENT
     case $1.$2 in
     *.a-ids | *.b-ids | *.clean-ids | *.corrupted-ids | *.baseline-ids) value=462,1759,645,444,625 ;;
-    *.ablate | *.ablate-pattern | *.ablate-mean | ablate.set) value=2.5 ;;
+    *.ablate | ablate.set) value=2.5 ;;
     *.at | *.from) value=1 ;;
     *.to) value=0 ;;
     *.attention | *.with-attention) value=window:2 ;;

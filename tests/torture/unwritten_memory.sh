@@ -140,7 +140,7 @@ for kind in linear linear:relu linear:exp:raw lowrank:3; do
 done
 for option in '--attention masking=renormalize' '--attention masking=zero' '--attention similarity=cosine' '--attention algorithm=blockwise' \
     '--attention dropout=0.4' '--compute bf16' '--attention scale=off' '--knockout 3>1@1.*' \
-    '--ablate-pattern 1.1' '--ablate-mean 2.2'; do
+    '--ablate uniform:1.1' '--ablate mean:2.2'; do
     read -ra options <<<"$option"
     same run "${options[@]}" --sites '*' "${tensors[@]}" -p "$text"
     ! is_full || same run "${options[@]}" "${patterns[@]}" -p "$text"

@@ -636,7 +636,7 @@ START_TEST(any_argument_is_refused_in_one_printable_line)
     static const char *const options[] = {
         "--layers", "--heads",  "--queries", "--sites",   "--threads", "--precision",
         "--load",   "--top",    "--next",    "--special", "--ids",     "--file",
-        "--model",  "--config", "--vocab",   "--weights", "--ablate",  "--ablate-pattern",
+        "--model",  "--config", "--vocab",   "--weights", "--ablate",  "--knockout",
     };
     const size_t n_option = sizeof options / sizeof *options;
     const char *const nothing[] = {NULL};

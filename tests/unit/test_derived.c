@@ -502,8 +502,7 @@ START_TEST(edits_come_before_them)
     struct attn_request request = request_of(ids, n);
     struct performed p;
 
-    request.edits.ablate = "1.*"; /* no value reaches the output */
-    request.edits.ablate_pattern = "0.*,1.*";
+    request.edits.ablate = "1.*,pattern:0,pattern:1"; /* no value reaches the output */
     p = perform_on(models[0], &request, 1);
     for (size_t i = 0; i < n * n; i++) {
         ck_assert(attn_kept(p.capture, ATTN_SITE_ROLLOUT, 1)[i] == (i / n == i % n));

@@ -1090,7 +1090,7 @@ static enum attn_status attempt_edits(struct fixture *f, struct attn_table **tab
     struct attn_request request = f->request;
     struct attn_score_sum sum;
 
-    request.edits.ablate_mean = "0.1";
+    request.edits.ablate = "mean:0.1";
     request.edits.knockouts = &knockout;
     request.edits.n_knockout = 1;
     return attn_score(f->host, &request, NULL, table, &sum, err);

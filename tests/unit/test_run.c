@@ -527,22 +527,21 @@ START_TEST(names_the_edits_that_change_nothing)
     edits[2] = edits[1], edits[2].op = ATTN_EDIT_SCALE; /* of zeros */
     edits[3].at.site = ATTN_SITE_LOGITS, edits[3].op = ATTN_EDIT_SCALE, edits[3].factor = 2;
     request.edits.items = edits, request.edits.n = 4;
-    request.edits.ablate = "2.0,1.0,2.2", request.edits.ablate_mean = "2.*";
+    request.edits.ablate = "2.0,1.0,2.2,mean:2.*";
     request.selection.queries = "0";
     request.selection.sites = "pattern";
     request.on_note = append_note, request.user = notes;
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
-    ck_assert_str_eq(notes, "`ablate` '2.0,2.2' changed nothing that is shown: what it na|"
+    ck_assert_str_eq(notes, "`ablate` '2.0,2.2,mean:2.*' changed nothing that is shown: w|"
                             "the edit 'z:2.1,z:0,logits' changed nothing that is shown: w|"
-                            "`ablate_mean` '2.*' changed nothing that is shown: what it n|"
                             "`ablate` and the edit changed 24 rows|");
     notes[0] = '\0';
     request.predict.top = 1;
     attn_capture_free(capture_run(host, &request, &run));
     attn_run_free(run);
     ck_assert_str_eq(notes, "the edit 'z:0' changed nothing that is shown: what it names |"
-                            "`ablate`, the edit and `ablate_mean` changed 42 rows|");
+                            "`ablate` and the edit changed 42 rows|");
     attn_host_free(host);
 }
 END_TEST
@@ -763,19 +762,20 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
         const bool is_in_layer = attn_site_is_in_layer((enum attn_site)site);
         const bool has_heads = attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR;
         const char *name = attn_site_name((enum attn_site)site);
-        char place[64];
+        char place[64], mean[80];
 
         if (!attn_sites_have(dims->sites, site) ||
             !attn_sites_have(attn_selection_sites(attn_run_labels(run)->selection), site))
             continue;
         snprintf(place, sizeof place, "%s%s%s", name, is_in_layer ? ":1" : "",
                  has_heads ? ".2" : "");
-        request.edits.ablate = NULL, request.edits.ablate_mean = place;
+        snprintf(mean, sizeof mean, "mean:%s", place);
+        request.edits.ablate = mean;
         struct attn_capture *seen = capture_run(host, &request, &edited);
         check_means(plain, seen, dims, (enum attn_site)site, 2);
         attn_capture_free(seen);
         attn_run_free(edited);
-        request.edits.ablate = place, request.edits.ablate_mean = NULL;
+        request.edits.ablate = place;
         seen = capture_run(host, &request, &edited);
         ck_assert(has_heads ? *attn_kept_head(seen, (enum attn_site)site, 1, 2) == 0
                             : *attn_kept(seen, (enum attn_site)site,

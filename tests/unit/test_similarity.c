@@ -98,7 +98,7 @@ START_TEST(heads_that_are_alike_come_first)
     struct attn_table *table;
     struct attn_host *host;
 
-    request.edits.ablate_pattern = "1.0,2.2";
+    request.edits.ablate = "pattern:1.0,pattern:2.2";
     ck_assert(attn_host_open("models/tiny-gpt2", NULL, &host, &err) == ATTN_OK);
     ck_assert_msg(attn_similarity(host, &request, 2, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_table_n_row(table), 2);

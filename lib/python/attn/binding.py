@@ -1511,9 +1511,7 @@ attn_edit_target._fields_ = [
 ]
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
-    ("ablate_pattern", c_char_p),
     ("items", POINTER(attn_edit)),
-    ("ablate_mean", c_char_p),
     ("knockouts", POINTER(attn_knockout)),
     ("patches", POINTER(attn_patch)),
     ("n", c_size_t),
@@ -1817,8 +1815,6 @@ attn_steering._fields_ = [
 ]
 attn_edit_texts._fields_ = [
     ("ablate", c_char_p),
-    ("ablate_pattern", c_char_p),
-    ("ablate_mean", c_char_p),
     ("knockouts", POINTER(c_char_p)),
     ("patches", POINTER(c_char_p)),
     ("steers", POINTER(c_char_p)),

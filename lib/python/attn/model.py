@@ -174,8 +174,8 @@ class Model(questions.Questions):
                     which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it", and places
                     in a picture, (row, column), "[CLS]"
         edits       what attn.zero, scale, replace, add and mask make, in this order
-        ablate, ablate_mean, ablate_pattern
-                    heads whose z becomes 0, or its mean; whose pattern becomes 0
+        ablate      heads whose z becomes 0, "2.5" or [(2, 5)]; with a word before each item its mean over the text,
+                    "mean:2.5", or the same weight for every key, "uniform:2.5"
         knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
                     in layers that look at it
         patch       texts "SITE:LAYER.HEAD@POSITIONS=FILE.npz"

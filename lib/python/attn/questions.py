@@ -240,7 +240,7 @@ def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: i
     return ask("heads", self, text, locals())
 
 
-def lens(self: Model, text=None, *, target=None, foil=None, queries=None, top: int = 0, sites=None,
+def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
          heads_out: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
     """What each layer already knows of the next token.
 
@@ -257,6 +257,7 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, top: i
     foil        the token that the target is compared with: ' is'
     queries     positions to read at, numbers or words of the text; default: -1, the last, for an encoder the mask, for
                 a picture [CLS], for a classifier the token that it reads. An item's own is one
+    layers      print the rows of these layers only: 0,2-4 or 0-11+2; -1 is the last, which has two
     top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
     sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits

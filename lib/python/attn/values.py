@@ -19,7 +19,7 @@ def spec(value: Spec, what: str) -> bytes | None:
         return None
     if isinstance(value, (str, int, np.integer)) and not isinstance(value, bool):
         return terminated(str(value), what)
-    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "ablate_mean", "ablate_pattern", "head", "sets"):
+    if isinstance(value, tuple) and len(value) == 2 and what in ("heads", "ablate", "head", "sets"):
         return f"{_number(value[0], what)}.{_number(value[1], what)}".encode()
     if isinstance(value, (list, tuple, range, set, frozenset)) or isinstance(value, np.ndarray) and value.ndim:
         return b",".join(spec(item, what) or b"" for item in value)
