@@ -102,6 +102,7 @@ const struct command command_attend = {
     .name = "attend",
     .summary = "attention of arrays (.npy), without a model",
     .usage = "[OPTIONS] --q FILE --k FILE --v FILE",
+    .ways = "--compare, --explain, --measures all",
     .description =
         "Computes softmax(q k^T / sqrt(E)) v of arrays that numpy wrote, and shows the\n"
         "weights and the context vectors, as text or in the files that options name. The\n"

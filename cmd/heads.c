@@ -17,6 +17,7 @@ static enum attn_status heads(struct call *call, struct attn_error *err);
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
     .usage = "[OPTIONS] TEXT",
+    .ways = "--pairs, --probe induction, --items FILE",
     .examples = "  attn-cli heads -m fable --probe induction --sort induction --limit 3\n"
                 "  attn-cli heads -m fable --pairs --limit 3 \"The keys to the cabinet\"\n"
                 "  attn-cli heads -m fable --from it --to cat --sort weight \"The cat said it\"\n"

@@ -76,6 +76,7 @@ const struct command command_run = {
     .name = "run",
     .summary = "the attention of a model on a text",
     .usage = "[OPTIONS] TEXT",
+    .ways = "--compare, --explain, --live, --items FILE",
     .description =
         "Runs a model over TEXT and shows the attention patterns and context vectors of\n"
         "its heads, as text on standard output. The options of 'Output' write them into\n"

@@ -39,6 +39,8 @@ struct command {
     const struct attn_question *question;
     const char *summary;     /* one line for the list of commands */
     const char *usage;       /* the arguments: "[OPTIONS] TEXT" */
+    const char *ways;        /* options that ask another question, for the first screen:
+                                "--compare, --live"; or NULL */
     const char *description; /* paragraphs for --help, with lines of at most 80 columns */
     const char *examples;    /* command lines to paste; NULL: the examples of the question */
     const struct option_part *parts; /* [n_part] its options */

@@ -226,8 +226,13 @@ static void print_command_briefly(struct attn_sink *out, const struct command *c
     const char *examples = command_examples(command);
     size_t n_line = 4; /* the lines that are printed here */
 
-    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n\n", command->name,
-          command_summary(command), command->name, command->usage);
+    print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n", command->name, command_summary(command),
+          command->name, command->usage);
+    if (command->ways) {
+        print(out, "Other ways to ask: %s\n", command->ways);
+        n_line++;
+    }
+    print_text(out, "\n");
     if (examples) {
         n_line += print_examples(out, examples, BRIEF_EXAMPLES) + 1;
         print_text(out, "\n");
