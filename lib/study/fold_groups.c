@@ -179,8 +179,7 @@ void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_g
             *cell = attn_table_cell(fold->first, row, i % fold->n_column);
         else if (column->role == ATTN_FOLD_COUNT && moments->n > 0)
             *cell = attn_cell_integer((int64_t)moments->mean);
-        else if ((column->role == ATTN_FOLD_MEAN || column->role == ATTN_FOLD_SHARE) &&
-                 moments->n > 0)
+        else if (column->role == ATTN_FOLD_MEAN && moments->n > 0)
             *cell = attn_cell_real(moments->mean);
     }
 }

@@ -19,13 +19,7 @@
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 
 /* How the values of a column are combined. */
-enum attn_fold_role {
-    ATTN_FOLD_KEY,
-    ATTN_FOLD_MEAN,
-    ATTN_FOLD_SHARE,
-    ATTN_FOLD_COUNT,
-    ATTN_FOLD_DERIVED
-};
+enum attn_fold_role { ATTN_FOLD_KEY, ATTN_FOLD_MEAN, ATTN_FOLD_COUNT, ATTN_FOLD_DERIVED };
 
 /* A column of the items' tables. */
 struct attn_fold_column {

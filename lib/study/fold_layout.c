@@ -21,9 +21,7 @@ static enum attn_fold_role role_of(const struct attn_fold *fold, size_t place)
         return ATTN_FOLD_DERIVED;
     if (attn_fold_has_trait(fold, place, ATTN_TRAIT_COUNT))
         return ATTN_FOLD_COUNT;
-    return type == ATTN_VALUE_REAL      ? ATTN_FOLD_MEAN
-           : type == ATTN_VALUE_BOOLEAN ? ATTN_FOLD_SHARE
-                                        : ATTN_FOLD_KEY;
+    return type == ATTN_VALUE_REAL || type == ATTN_VALUE_BOOLEAN ? ATTN_FOLD_MEAN : ATTN_FOLD_KEY;
 }
 
 struct attn_fold_column attn_fold_column_of(const struct attn_fold *fold, size_t place)
@@ -82,11 +80,8 @@ static void add_columns(const struct attn_fold_column *column, bool is_paired,
     struct attn_column added = column->column;
 
     added.range = range;
-    if (column->role == ATTN_FOLD_SHARE) {
-        added.type = ATTN_VALUE_REAL;
-        added.notation = ATTN_NOTATION_FIXED;
-        added.digits = 4;
-    }
+    if (added.type == ATTN_VALUE_BOOLEAN)
+        attn_column_make_share(&added);
     add_column(layout, &added, "", 0);
     added.quantity = NULL; /* the quantity describes only the mean */
     if (column->role == ATTN_FOLD_MEAN) {

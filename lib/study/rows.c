@@ -22,6 +22,13 @@ struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_
                          : attn_cell_missing();
 }
 
+void attn_column_make_share(struct attn_column *column)
+{
+    column->type = ATTN_VALUE_REAL;
+    column->notation = ATTN_NOTATION_FIXED;
+    column->digits = 4;
+}
+
 void attn_rows_hide_stacks(const struct attn_column *columns, size_t n, bool *hidden,
                            bool has_stacks)
 {
@@ -55,7 +62,9 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
         if (!rows->hidden[i])
             columns[n++] = rows->columns[i];
     n_shown = n;
-    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
+    for (size_t i = 0; rows->is_of_many && i < n_shown; i++) {
+        if (columns[i].type == ATTN_VALUE_BOOLEAN)
+            attn_column_make_share(&columns[i]);
         if (columns[i].type == ATTN_VALUE_REAL) {
             snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
             columns[n] = columns[i];
@@ -63,12 +72,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
             columns[n].quantity = NULL; /* the quantity describes only the mean */
             columns[n++].range = ATTN_RANGE_POSITIVE;
         }
-    for (size_t i = 0; rows->is_of_many && i < n_shown; i++)
-        if (columns[i].type == ATTN_VALUE_BOOLEAN) { /* a share has no standard deviation */
-            columns[i].type = ATTN_VALUE_REAL;
-            columns[i].notation = ATTN_NOTATION_FIXED;
-            columns[i].digits = 4;
-        }
+    }
     if (rows->is_of_many)
         columns[n++] = texts;
     return attn_table_create(name, columns, n, &rows->table, err);
@@ -113,7 +117,8 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
         if (!rows->hidden[i])
             shown[n++] = cells[i];
     for (size_t i = 0; moments && i < rows->n; i++)
-        if (!rows->hidden[i] && rows->columns[i].type == ATTN_VALUE_REAL)
+        if (!rows->hidden[i] && (rows->columns[i].type == ATTN_VALUE_REAL ||
+                                 rows->columns[i].type == ATTN_VALUE_BOOLEAN))
             shown[n++] = moments[i].n > 1 ? attn_cell_real(attn_moments_sd(&moments[i]))
                                           : attn_cell_missing();
     if (moments)

@@ -91,6 +91,9 @@ struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t
 /* Returns the text of the token at POSITION; missing if tokens have no texts. */
 struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);
 
+/* Makes COLUMN, of truth values, the share of items where they are true. */
+void attn_column_make_share(struct attn_column *column);
+
 /* Adds columns of stacks to HIDDEN [n]: all of them for a model with one stack, otherwise those
  * whose layer column is hidden. */
 void attn_rows_hide_stacks(const struct attn_column *columns, size_t n, bool *hidden,
@@ -113,7 +116,7 @@ struct attn_rows {
     const struct attn_column *columns;
     size_t n;
     bool hidden[ATTN_MOST_COLUMNS]; /* [n] columns to leave out */
-    bool is_of_many;          /* adds the columns NAME_sd, for each column of reals, and `texts` */
+    bool is_of_many;          /* adds the columns NAME_sd, for each number, and `texts` */
     struct attn_table *table; /* owns */
 };
 
