@@ -144,7 +144,7 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
     if (bench->args->format == FORMAT_CSV) {
         print_text(bench->out, "part,name,seconds,share,gflops,gbytes_per_second,rounds,"
                                "limit_gflops,limit_gbytes_per_second,"
-                               "processor,features,threads,products,version\n");
+                               "processor,features,threads,products,version," ATTN_ROW_TYPE "\n");
         return ATTN_OK;
     }
     /* for example "AMD EPYC, family 26, model 2; 2 cores, 2 hardware threads; avx2 avx512f";
@@ -213,7 +213,7 @@ static void print_csv_row(struct bench *bench, size_t row)
           real_of(bench, row, GFLOPS), real_of(bench, row, GBYTES),
           (int)attn_table_cell(bench->rows, row, ROUNDS).integer, real_of(bench, row, LIMIT_GFLOPS),
           real_of(bench, row, LIMIT_GBYTES));
-    print(bench->out, ",\"%s\",\"%s\",%d,\"%s\",%s\n", machine->processor.name,
+    print(bench->out, ",\"%s\",\"%s\",%d,\"%s\",%s," ATTN_ROW_DATA "\n", machine->processor.name,
           machine->processor.features, machine->n_thread, machine->products, ATTN_VERSION);
 }
 

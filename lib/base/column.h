@@ -35,6 +35,13 @@ enum attn_value_range {
 #define ATTN_STACK_WORDS "encoder decoder cross" /* values of ATTN_ROLE_STACK, in order */
 #define ATTN_ANSWER "@"                          /* in a quantity, stands for what was measured */
 
+/* The column of ATTN_ROLE_ROW_TYPE, and its texts. Only rows of data belong into a mean. */
+#define ATTN_ROW_TYPE "row_type"
+#define ATTN_ROW_DATA "data"
+#define ATTN_ROW_REFERENCE "reference"   /* an unchanged run, with which the data are compared */
+#define ATTN_ROW_TOTAL "total"           /* sums up other rows, or is the number of their sum */
+#define ATTN_ROW_DIFFERENCE "difference" /* of two groups of items */
+
 /* The meaning of a column. It determines how tables are laid out, drawn, named and sorted. */
 enum attn_column_role {
     ATTN_ROLE_VALUE = 0, /* a measured number, or any other text */
@@ -59,7 +66,8 @@ enum attn_column_role {
     ATTN_ROLE_COUNT = 18, /* number of items or texts behind a row */
     ATTN_ROLE_TOTAL = 19, /* sum of the columns before it */
     /* text: "cross", for example, the stack of the layers in the next column */
-    ATTN_ROLE_STACK = 20
+    ATTN_ROLE_STACK = 20,
+    ATTN_ROLE_ROW_TYPE = 21 /* text: ATTN_ROW_DATA, or the kind of another row */
 };
 
 /* Bits: how the values of a column are combined over items, and what describes their

@@ -69,11 +69,11 @@ static enum attn_status check_column(const char *table, const struct attn_column
                               "column '%s' of the table '%s' has %d digits, expected 0 to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
                               column->digits, MAX_DIGITS);
-    if (column->role < ATTN_ROLE_VALUE || column->role > ATTN_ROLE_STACK)
+    if (column->role < ATTN_ROLE_VALUE || column->role > ATTN_ROLE_ROW_TYPE)
         return attn_error_set(err, ATTN_INVALID,
                               "column '%s' of the table '%s' has role %d, expected %d to %d",
                               attn_quote_string(column->name).text, attn_quote_string(table).text,
-                              (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_STACK);
+                              (int)column->role, ATTN_ROLE_VALUE, ATTN_ROLE_ROW_TYPE);
     return attn_rest_is_known(column->later, 1, "column", err) ? ATTN_OK : ATTN_INVALID;
 }
 
@@ -309,6 +309,21 @@ size_t attn_table_total(const struct attn_table *table, size_t row)
     const struct attn_cell cell = attn_table_cell(table, row, part);
 
     return part == SIZE_MAX ? SIZE_MAX : attn_cell_word(&cell, table->columns[part].totals);
+}
+
+bool attn_table_is_all_data(const struct attn_table *table, size_t c)
+{
+    const struct attn_column *column = attn_table_column(table, c);
+
+    if (!column || column->role != ATTN_ROLE_ROW_TYPE)
+        return false;
+    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+        const struct attn_cell cell = attn_table_cell(table, row, c);
+
+        if (attn_cell_word(&cell, ATTN_ROW_DATA) != 0)
+            return false;
+    }
+    return true;
 }
 
 size_t attn_cell_word(const struct attn_cell *cell, const char *words)

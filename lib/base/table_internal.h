@@ -45,6 +45,10 @@ size_t attn_table_find_spread(const struct attn_table *table, size_t c, unsigned
  * a part. */
 size_t attn_table_total(const struct attn_table *table, size_t row);
 
+/* Returns true if column C has the types of rows, and all rows are data: readers need no such
+ * column. */
+bool attn_table_is_all_data(const struct attn_table *table, size_t c);
+
 /* Returns true if A and B are equal; NaN equals NaN. */
 bool attn_cell_is_equal(const struct attn_cell *a, const struct attn_cell *b);
 

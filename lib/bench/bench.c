@@ -31,6 +31,7 @@ enum attn_status attn_bench_table(struct attn_table **table, struct attn_error *
         {.name = "rounds", .type = ATTN_VALUE_INTEGER},
         {.name = "limit_gflops", .unit = "GFLOP/s", FIGURES(6)},
         {.name = "limit_gbytes_per_second", .unit = "GB/s", FIGURES(6)},
+        {.name = ATTN_ROW_TYPE, .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_ROW_TYPE},
     };
 #undef FIGURES
 
@@ -50,6 +51,7 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
         attn_cell_integer((int64_t)row->n_round),
         attn_cell_real(1e-9 * row->limits.flops),
         attn_cell_real(1e-9 * row->limits.bytes),
+        attn_cell_text(ATTN_ROW_DATA, strlen(ATTN_ROW_DATA)),
     };
 
     return attn_table_append(table, cells, sizeof cells / sizeof *cells, err);

@@ -169,7 +169,10 @@ static enum attn_status write_heads(void *user, struct attn_sink *sink, struct a
 {
     const struct attn_output_table *heads = user;
 
-    return attn_table_write(heads->table, ATTN_TABLE_CSV, heads->precision, sink, err);
+    const struct attn_table_style style = {
+        .form = ATTN_TABLE_CSV, .precision = heads->precision, .has_row_types = true};
+
+    return attn_table_write_styled(heads->table, &style, sink, err);
 }
 
 /* Writes the table of each part to a file; if the path is not a directory, only the table of

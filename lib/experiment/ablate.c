@@ -41,6 +41,7 @@ enum {
     CONTROL,
     CONTROL_SD,
     CONTROL_RANK,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -62,6 +63,7 @@ static const struct attn_column columns[N_COLUMN] = {
                   .traits = ATTN_TRAIT_LINEAR},
     [RIGHT] = ATTN_COLUMN_RIGHT,
     ATTN_COLUMNS_CONTROL(CONTROL),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* One part of the model, or a set of heads. */

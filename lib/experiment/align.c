@@ -51,6 +51,7 @@ enum {
     RECALL,
     AER,
     TOKENS,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -84,6 +85,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [RECALL] = ATTN_COLUMN_RATE("recall", 6, "recall of the links", ATTN_TRAIT_DERIVED),
     [AER] = ATTN_COLUMN_RATE("aer", 6, "alignment error rate", ATTN_TRAIT_DERIVED),
     [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* Numbers beside each row from which derived columns are computed: two counts of hits, or four
@@ -878,6 +880,8 @@ static enum attn_status append_counts(struct align *align, int layer, int head,
         attn_location_put(&at, &row[STACK]);
     row[HEAD] = head < 0 ? attn_cell_missing() : attn_cell_integer(head);
     row[METHOD] = attn_cell_text(method, strlen(method));
+    if (head < 0 && align->kind == CROSS) /* the mean over heads */
+        row[ROW_TYPE] = attn_cell_string(ATTN_ROW_TOTAL);
     row[LINKS] = attn_cell_integer((int64_t)counts.links);
     row[SURE] = attn_cell_integer((int64_t)counts.sure);
     row[POSSIBLE] = attn_cell_integer((int64_t)counts.possible);

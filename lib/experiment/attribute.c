@@ -35,7 +35,7 @@
 
 enum { DEFAULT_MOST = 20 };
 
-enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, N_COLUMN };
+enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum model"),
@@ -45,6 +45,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 struct logit_split {

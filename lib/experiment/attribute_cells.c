@@ -27,6 +27,7 @@ enum {
     ATTN_X_GRAD,
     ATTRIBUTION,
     KNOCKOUT,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -43,6 +44,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
     [KNOCKOUT] = ATTN_COLUMN_QUANTITY("knockout", 4, NULL, SIGNED,
                                       "estimated change of @ without the weight"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 struct attribution {

@@ -86,6 +86,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
     const size_t part = attn_table_find_role(table, ATTN_ROLE_PART);
     const size_t token = attn_table_find_role(table, ATTN_ROLE_TOKEN);
     const size_t position = attn_table_find_role(table, ATTN_ROLE_POSITION);
+    const size_t value = attn_table_find(table, "attribution");
     struct attn_buffer names = {0};
     struct attn_column *made = attn_alloc(n + 2, sizeof *made, err);
     enum attn_status status = made ? ATTN_OK : ATTN_NO_MEMORY;
@@ -112,7 +113,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
         made[0] = *attn_table_column(table, 0);
         made[1] = *attn_table_column(table, 1);
         for (size_t i = 0; i < n; i++, name += strlen(name) + 1) {
-            made[i + 2] = *attn_table_column(table, attn_table_n_column(table) - 1);
+            made[i + 2] = *attn_table_column(table, value);
             made[i + 2].name = name;
         }
         status = attn_table_create("attribution", made, n + 2, matrix, err);
@@ -125,7 +126,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
 enum attn_status attn_attribute_matrix(const struct attn_table *table, struct attn_table **matrix,
                                        struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(table);
+    const size_t n_row = attn_table_n_row(table), value = attn_table_find(table, "attribution");
     size_t last = 0;
     struct attn_table *made = NULL;
     struct attn_cell *cells;
@@ -147,7 +148,7 @@ enum attn_status attn_attribute_matrix(const struct attn_table *table, struct at
         for (; row < end; row++) { /* parts follow the tokens */
             const size_t at = is_of_token(table, row) ? row - first : n_row - last + row - end;
 
-            cells[at + 2] = attn_table_cell(table, row, attn_table_n_column(table) - 1);
+            cells[at + 2] = attn_table_cell(table, row, value);
         }
         status = attn_table_append(made, cells, n_row - last + 2, err);
     }

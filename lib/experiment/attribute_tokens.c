@@ -23,7 +23,7 @@
 
 enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
 
-enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, N_COLUMN };
+enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [STEP] = ATTN_COLUMN("step", INTEGER), /* this and the next column are shown with n_target */
@@ -35,6 +35,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @"),
     /* for methods without a sign */
     [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 static const char *const names[] = {

@@ -14,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, N_COLUMN };
+enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
@@ -24,6 +24,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [NEXT] = ATTN_COLUMN("next", TEXT),
     [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED), /* for models without probabilities */
     [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 struct collecting {

@@ -18,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, N_COLUMN };
+enum { STACK, LAYER, HEAD, ROWS, TV_MEAN, TV_MAX, AT, JS, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
@@ -32,6 +32,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
     [AT] = {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* Running sums of a head. */

@@ -473,7 +473,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-enum { PROMPT, TEXT, TOKENS, LOG_PROB, IDS, LOG_PROBS, END, N_COLUMN };
+enum { PROMPT, TEXT, TOKENS, LOG_PROB, IDS, LOG_PROBS, END, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column item_columns[N_COLUMN] = {
     [PROMPT] = ATTN_COLUMN("prompt", TEXT),
@@ -483,6 +483,7 @@ static const struct attn_column item_columns[N_COLUMN] = {
     [IDS] = ATTN_COLUMN("ids", LIST),
     [LOG_PROBS] = {.name = "log_probs", .type = ATTN_VALUE_REALS, .unit = "nats"},
     [END] = ATTN_COLUMN("end", TEXT),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* Appends the row of an item. */

@@ -19,7 +19,8 @@ enum {
 #define OF_MEASURE(id, ...) OF_##id,
     ATTN_MEASURE_MAP(OF_MEASURE)
 #undef OF_MEASURE
-        N_COLUMN
+        ROW_TYPE,
+    N_COLUMN
 };
 
 #define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
@@ -36,7 +37,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [BATCH] = ATTN_COLUMN("batch", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
-    ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+    ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
 struct run_survey {
     struct attn_run *run;

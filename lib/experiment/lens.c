@@ -42,6 +42,7 @@ enum {
     LOGIT,
     VALUE,
     RIGHT,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -64,6 +65,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@"), /* with target and foil */
     [RIGHT] = ATTN_COLUMN_RIGHT,
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 struct lens {

@@ -42,6 +42,7 @@ enum {
     CONTROL,
     CONTROL_SD,
     CONTROL_RANK,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -70,6 +71,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [RIGHT] = ATTN_COLUMN_RIGHT,
     [CHECK] = ATTN_COLUMN("check", TEXT),
     ATTN_COLUMNS_CONTROL(CONTROL),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 enum { N_CONTROL = 3 }; /* cells of a row that controls fill */

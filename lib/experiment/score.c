@@ -38,6 +38,7 @@ enum {
     RANK, /* for one text */
     TOP,
     TOP_PROB,
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -54,6 +55,7 @@ static const struct attn_column columns[N_COLUMN] = {
               .quantity = "rank of the token"},
     [TOP] = ATTN_COLUMN("top", TEXT),
     [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* The score of one token. */
@@ -540,6 +542,7 @@ enum {
     ITEM_NATS, /* for other items */
     ITEM_BITS,
     ITEM_TOKENS,
+    ITEM_ROW_TYPE,
     N_ITEM_COLUMN
 };
 
@@ -556,6 +559,7 @@ static const struct attn_column item_columns[N_ITEM_COLUMN] = {
     [ITEM_NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
     [ITEM_BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
     [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+    [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 /* What is asked of every item. */

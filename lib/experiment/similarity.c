@@ -125,7 +125,7 @@ static int by_likeness(const void *x, const void *y)
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-enum { JS = 8, N_COLUMN }; /* the columns of both heads come first */
+enum { JS = 8, ROW_TYPE, N_COLUMN }; /* the columns of both heads come first */
 
 static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMN_STACK("stack"),
@@ -137,6 +137,7 @@ static const struct attn_column columns[N_COLUMN] = {
     ATTN_COLUMN_OF(OTHER_HEAD, "other_head", INTEGER),
     ATTN_COLUMN_OF(OTHER_NUMBER, "other_number", INTEGER),
     [JS] = ATTN_COLUMN_QUANTITY("js", 4, "nats", POSITIVE, "Jensen-Shannon divergence"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -151,7 +152,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
         qsort(similarity->pairs, similarity->n_pair, sizeof *similarity->pairs, by_likeness);
     for (size_t i = 0; i < similarity->n_pair && (n_most == 0 || i < n_most); i++) {
         const struct pair *pair = &similarity->pairs[i];
-        struct attn_cell row[N_COLUMN], *cell = row;
+        struct attn_cell row[N_COLUMN] = {attn_cell_missing()}, *cell = row;
 
         for (int k = 0; k < 2; k++) {
             const struct head *head = &similarity->heads[k == 0 ? pair->a : pair->b];

@@ -43,6 +43,7 @@ enum {
     PERCENTILE,
     CHANGE,
     RIGHT, /* over items */
+    ROW_TYPE,
     N_COLUMN
 };
 
@@ -81,7 +82,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
     [RIGHT] = ATTN_COLUMN_RIGHT,
-    ATTN_MEASURE_MAP(MEASURE_COLUMN)};
+    ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS, "every column fits");
 

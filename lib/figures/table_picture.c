@@ -330,6 +330,7 @@ enum attn_status attn_table_write_captioned(const struct attn_table *table,
     append_sentence(&caption, &picture->texts[1]);
     whole = *style;
     whole.n_group = picture->n_label;
+    whole.has_row_types = true;
     whole.caption = attn_buffer_string(&caption);
     status = attn_buffer_check(words.bytes.has_failed ? &words.bytes : &caption, err);
     if (status == ATTN_OK)

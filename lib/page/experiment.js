@@ -321,7 +321,7 @@ class View {
 
   words(row) {
     this.texts ??= [];
-    return this.texts[row] ??= this.columns.map((column, i) => column.type === 'text'
+    return this.texts[row] ??= this.columns.map((column, i) => column.type === 'text' && column.role !== 'row_type'
       ? this.data.rows[row][i] ?? '' : '').concat(this.rowName(row)).join('\n').toLowerCase();
   }
 
@@ -377,7 +377,7 @@ class View {
   tipTable(rows) {
     const isOne = rows.length === 1;
     const shownColumns = this.columns.map((column, i) => ({ column, i })).filter(({ column, i }) =>
-      rows.some(row => this.data.rows[row][i] !== null) && (isOne ? !NAMED.includes(column.role)
+      column.role !== 'row_type' && rows.some(row => this.data.rows[row][i] !== null) && (isOne ? !NAMED.includes(column.role)
         : rows.some(row => this.data.rows[row][i] !== this.data.rows[rows[0]][i])));
     const cell = (row, { column, i }) => {
       const value = this.data.rows[row][i], isText = column.type === 'text';
@@ -760,8 +760,8 @@ class View {
 
   makeTable() {
     const { data } = this;
-    this.listed = this.columns.map((column, i) => ({ column, i })).filter(({ i }) =>
-      data.rows.some(row => row[i] !== null));
+    this.listed = this.columns.map((column, i) => ({ column, i })).filter(({ column, i }) =>
+      data.rows.some(row => row[i] !== (column.role === 'row_type' ? 'data' : null)));
     this.head = el('thead');
     this.body = el('tbody');
     this.heads = this.listed.map(({ column }) => {

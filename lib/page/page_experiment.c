@@ -132,9 +132,10 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
 {
     static const char *const types[] = {"", "integer", "real", "text", "boolean", "list"};
     static const char *const roles[] = {
-        "value",  "layer",       "head",       "kv_head",      "neuron", "position", "query",
-        "key",    "place",       "token",      "id",           "site",   "part",     "set",
-        "number", "other_layer", "other_head", "other_number", "count",  "total",    "stack"};
+        "value", "layer", "head",   "kv_head",     "neuron",     "position",
+        "query", "key",   "place",  "token",       "id",         "site",
+        "part",  "set",   "number", "other_layer", "other_head", "other_number",
+        "count", "total", "stack",  "row_type"};
     const struct attn_page_rule whole = {.digits = {0}};
     const size_t values = attn_table_view_find(drawing->table, drawing->picture->view.values);
 
@@ -538,6 +539,8 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
     for (size_t c = 0; c < n_column; c++) {
         const char *name = attn_table_column(table, c)->name;
 
+        if (attn_table_is_all_data(table, c))
+            continue;
         attn_buffer_append_string(out, "<th>");
         append_markup(out, name, strlen(name)); /* a user may choose any label, so it is escaped */
         attn_buffer_append_string(out, "</th>");
@@ -549,6 +552,8 @@ static void append_table(struct attn_buffer *out, const struct attn_table *table
             const struct attn_cell cell = attn_table_cell(table, r, c);
 
             text.size = 0;
+            if (attn_table_is_all_data(table, c))
+                continue;
             if (cell.type != ATTN_VALUE_MISSING)
                 attn_table_append_cell(&text, -1, attn_table_column(table, c), &cell);
             attn_buffer_append_string(out, "<td>");

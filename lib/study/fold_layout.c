@@ -96,6 +96,12 @@ static void add_columns(const struct attn_fold_column *column, bool is_paired,
     }
 }
 
+/* Whether COLUMN has the types of rows, which stand at the end. */
+static bool is_row_type(const struct attn_fold_column *column)
+{
+    return column->column.role == ATTN_ROLE_ROW_TYPE;
+}
+
 /* Returns the number of columns that add_columns appends. */
 static size_t n_cells(const struct attn_fold_column *column)
 {
@@ -129,7 +135,8 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
         layout->columns[i].name = fold->labels[i]; /* unlike other names, of any length */
     }
     for (size_t i = 0; i < n_column; i++)
-        add_columns(&columns[i], fold->pair != NULL, layout);
+        if (!is_row_type(&columns[i]))
+            add_columns(&columns[i], fold->pair != NULL, layout);
     if (fold->study->fdr) {
         add_column(layout, &p, "", 0);
         add_column(layout, &q, "", 0);
@@ -138,6 +145,9 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
         add_column(layout, &n_cluster, "", 0);
     if (!has_own_count(columns, n_column))
         add_column(layout, &n, "", 0);
+    for (size_t i = 0; i < n_column; i++)
+        if (is_row_type(&columns[i]))
+            add_column(layout, &columns[i].column, "", 0);
     for (size_t i = 0; i < fold->n_label; i++)
         for (size_t k = fold->n_label; k < layout->n; k++)
             if (strcmp(fold->labels[i], layout->names[k]) == 0) {
@@ -188,7 +198,8 @@ enum attn_status attn_fold_layout_fill(const struct attn_fold *fold,
     for (size_t i = 0; i < n; i++)
         cells[i] = values[attn_table_column(table, i)->type];
     for (size_t i = 0; i < n_column; i++)
-        for (size_t end = at + n_cells(&columns[i]); at < end; at++)
+        for (size_t end = at + (is_row_type(&columns[i]) ? 0 : n_cells(&columns[i])); at < end;
+             at++)
             if (attn_fold_has_trait(fold, columns[i].place, ATTN_TRAIT_UNFILLED))
                 cells[at] = attn_cell_missing();
     status = attn_table_append(table, cells, n, err);
@@ -211,6 +222,14 @@ static struct attn_cell find_p(const struct attn_fold_column *column, const stru
     return real_or_missing(attn_student_tails(cell->real / spread->se, spread->df));
 }
 
+/* Returns the TYPE of a row of SAMPLE: data of the difference of two groups are no data. */
+static struct attn_cell find_row_type(const struct attn_fold_sample *sample, struct attn_cell type)
+{
+    return sample->groups[1] && attn_cell_word(&type, ATTN_ROW_DATA) == 0
+               ? attn_cell_string(ATTN_ROW_DIFFERENCE)
+               : type;
+}
+
 enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
                                          const struct attn_fold_sample *sample, size_t row,
                                          struct attn_cell *cells, struct attn_table *table,
@@ -218,7 +237,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
 {
     size_t n = fold->n_label, n_item = 0, n_cluster = 0, mean = row * fold->n_mean;
     size_t bound = row * attn_fold_count_bounded(fold);
-    struct attn_cell p = attn_cell_missing();
+    struct attn_cell p = attn_cell_missing(), type = p;
 
     for (size_t i = 0; i < fold->n_column; i++) {
         const struct attn_fold_column *column = &fold->columns[i];
@@ -232,6 +251,10 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
         if (fold->study->fdr && strcmp(column->column.name, fold->study->fdr) == 0 &&
             attn_table_total(fold->first, row) == SIZE_MAX)
             p = find_p(column, cell, &spread);
+        if (is_row_type(column)) {
+            type = find_row_type(sample, *cell);
+            continue;
+        }
         cells[n++] = *cell;
         if (column->role == ATTN_FOLD_MEAN) {
             cells[n++] = real_or_missing(spread.sd);
@@ -250,5 +273,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
         cells[n++] = attn_cell_integer((int64_t)n_cluster);
     if (!has_own_count(fold->columns, fold->n_column))
         cells[n++] = attn_cell_integer((int64_t)n_item);
+    if (type.type != ATTN_VALUE_MISSING)
+        cells[n++] = type;
     return attn_table_append(table, cells, n, err);
 }

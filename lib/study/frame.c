@@ -92,7 +92,8 @@ static void choose_columns(const struct attn_experiment *experiment, struct attn
     rows->columns = experiment->columns;
     rows->n = experiment->n_column;
     for (size_t i = 0; i < rows->n; i++)
-        rows->hidden[i] = experiment->shows && !experiment->shows(frame, i);
+        rows->hidden[i] = experiment->shows && rows->columns[i].role != ATTN_ROLE_ROW_TYPE &&
+                          !experiment->shows(frame, i);
     attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
                           model && attn_model_config(model)->stack.has_encoder);
 }

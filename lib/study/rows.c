@@ -59,7 +59,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
 
     assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
     for (size_t i = 0; i < rows->n; i++)
-        if (!rows->hidden[i])
+        if (!rows->hidden[i] && rows->columns[i].role != ATTN_ROLE_ROW_TYPE)
             columns[n++] = rows->columns[i];
     n_shown = n;
     for (size_t i = 0; rows->is_of_many && i < n_shown; i++) {
@@ -75,6 +75,9 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     }
     if (rows->is_of_many)
         columns[n++] = texts;
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE)
+            columns[n++] = rows->columns[i];
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
@@ -106,6 +109,23 @@ enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
     return ATTN_OK;
 }
 
+/* Returns the type of the row CELLS: its own, or that of `part`, if it is one of the totals. */
+static struct attn_cell find_row_type(const struct attn_rows *rows, const struct attn_cell *cells)
+{
+    size_t part = 0;
+
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE && cells[i].type == ATTN_VALUE_TEXT)
+            return cells[i];
+    while (part < rows->n && attn_cell_word(&cells[part], rows->columns[part].totals) == SIZE_MAX)
+        part++;
+    if (part == rows->n)
+        return attn_cell_string(ATTN_ROW_DATA);
+    return attn_cell_string(attn_cell_word(&cells[part], "base source") < SIZE_MAX
+                                ? ATTN_ROW_REFERENCE
+                                : ATTN_ROW_TOTAL);
+}
+
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
                                   const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err)
@@ -114,7 +134,7 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
     size_t n = 0;
 
     for (size_t i = 0; i < rows->n; i++)
-        if (!rows->hidden[i])
+        if (!rows->hidden[i] && rows->columns[i].role != ATTN_ROLE_ROW_TYPE)
             shown[n++] = cells[i];
     for (size_t i = 0; moments && i < rows->n; i++)
         if (!rows->hidden[i] && (rows->columns[i].type == ATTN_VALUE_REAL ||
@@ -123,5 +143,8 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
                                           : attn_cell_missing();
     if (moments)
         shown[n++] = attn_cell_integer((int64_t)n_text);
+    for (size_t i = 0; i < rows->n; i++)
+        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE)
+            shown[n++] = find_row_type(rows, cells);
     return attn_table_append(rows->table, shown, n, err);
 }

@@ -16,6 +16,9 @@ enum { ATTN_MOST_COLUMNS = 80 };
         .name = (label), .type = ATTN_VALUE_##kind                                                 \
     }
 
+/* The last column of every table of an experiment. attn_rows_append fills missing cells of it. */
+#define ATTN_COLUMN_ROW_TYPE ATTN_COLUMN_OF(ROW_TYPE, ATTN_ROW_TYPE, TEXT)
+
 /* The column `stack` before a layer, shown only for models with two stacks (attn_rows_hide_stacks).
  * attn_location_put fills both columns. */
 #define ATTN_COLUMN_STACK(label)                                                                   \
@@ -116,8 +119,8 @@ struct attn_rows {
     const struct attn_column *columns;
     size_t n;
     bool hidden[ATTN_MOST_COLUMNS]; /* [n] columns to leave out */
-    bool is_of_many;          /* adds the columns NAME_sd, for each number, and `texts` */
-    struct attn_table *table; /* owns */
+    bool is_of_many;                /* adds the columns NAME_sd, for each number, and `texts` */
+    struct attn_table *table;       /* owns */
 };
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err);
@@ -132,8 +135,8 @@ enum attn_status attn_rows_set_metric(struct attn_table *table, const char *metr
 enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
                                  struct attn_table **table, struct attn_error *err);
 
-/* Appends CELLS [n]. For many texts, MOMENTS [n] give the standard deviations, and N_TEXT is their
- * number; otherwise NULL and 0. */
+/* Appends CELLS [n]. A missing type of the row follows from its `part`. For many texts, MOMENTS [n]
+ * give the standard deviations, and N_TEXT is their number; otherwise NULL and 0. */
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
                                   const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err);

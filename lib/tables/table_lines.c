@@ -24,6 +24,7 @@ struct lines {
     struct attn_text_table grid; /* owns */
     struct attn_buffer plain;    /* owned; a cell's text before it is escaped */
     struct attn_buffer text;     /* owned; the text of a cell, or of the lines around the table */
+    size_t types;                /* the column of row types, if all rows are data; or SIZE_MAX */
 };
 
 /* --- Texts ------------------------------------------------------------------------------------ */
@@ -122,11 +123,13 @@ static bool is_error(const struct lines *lines, size_t c)
 }
 
 /* Returns true if column C is not shown: it has standard deviations, followed by standard errors in
- * parentheses, and the style doesn't keep it. */
+ * parentheses, and the style doesn't keep it; or it has the types of rows that are all data. */
 static bool is_left_out(const struct lines *lines, size_t c)
 {
     const char *kept = lines->style->kept;
 
+    if (c == lines->types)
+        return true;
     return is_error(lines, c + 1) &&
            (!kept || strcmp(attn_table_column(lines->table, c)->name, kept) != 0);
 }
@@ -365,9 +368,12 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
     struct lines lines = {.table = table,
                           .is_latex = style->form == ATTN_TABLE_LATEX,
                           .is_markdown = style->form == ATTN_TABLE_MARKDOWN,
-                          .style = style};
+                          .style = style,
+                          .types = attn_table_find_role(table, ATTN_ROLE_ROW_TYPE)};
     enum attn_status status;
 
+    if (!attn_table_is_all_data(table, lines.types))
+        lines.types = SIZE_MAX;
     if (lines.is_latex || lines.is_markdown) {
         lines.grid.begin = lines.is_latex ? "" : "| ";
         lines.grid.between = lines.is_latex ? " & " : " | ";

@@ -22,6 +22,13 @@ struct table_page {
 
 /* --- Rows ------------------------------------------------------------------------------------- */
 
+/* Returns true if the table has no column of row types, and needs one: all its rows are data. */
+static bool lacks_types(const struct table_page *page)
+{
+    return page->style.has_row_types && page->style.form != ATTN_TABLE_TABBED &&
+           attn_table_find_role(page->table, ATTN_ROLE_ROW_TYPE) == SIZE_MAX;
+}
+
 /* Appends row ROW in any form but aligned text: a line, or in a JSON document the bare object. */
 static void append_row(struct table_page *page, size_t row)
 {
@@ -42,6 +49,10 @@ static void append_row(struct table_page *page, size_t row)
             attn_buffer_append_char(&page->text, form == ATTN_TABLE_CSV ? ',' : '\t');
         attn_table_append_styled(&page->text, page->style, column, &cell);
     }
+    if (lacks_types(page) && is_json)
+        attn_json_text(attn_json_key(&page->json, ATTN_ROW_TYPE), ATTN_ROW_DATA);
+    else if (lacks_types(page))
+        attn_buffer_append_string(&page->text, "," ATTN_ROW_DATA);
     if (is_json)
         attn_json_end(&page->json);
     if (form != ATTN_TABLE_JSON)
@@ -96,6 +107,8 @@ static enum attn_status write_rows(struct table_page *page, struct attn_error *e
         attn_buffer_append_string(&page->text, c > 0 ? "," : "");
         attn_csv_field_append(&page->text, name, strlen(name));
     }
+    if (is_csv && lacks_types(page))
+        attn_buffer_append_string(&page->text, "," ATTN_ROW_TYPE);
     attn_buffer_append_string(&page->text, is_csv ? "\n" : "");
     for (size_t i = 0; i < n_row; i++) {
         if (is_document)

@@ -10,6 +10,8 @@
  * row. A document may have further members before "rows", which apply to all rows. In both, missing
  * values, NaN and infinities are null.
  *
+ * Text, LaTeX and Markdown leave out the column of row types (ATTN_ROW_TYPE) if all rows are data.
+ *
  * LaTeX and Markdown show the same numbers as aligned text. Standard errors (ATTN_TRAIT_SE) are a
  * column in parentheses after their column, and a column of deviations (ATTN_TRAIT_SD) between the
  * two is left out. LaTeX needs the packages booktabs and siunitx, and longtable for a table that is
@@ -55,6 +57,8 @@ struct attn_table_style {
     const char *caption; /* of LaTeX and Markdown, printable; NULL: the table's name */
     const char *label;   /* LaTeX label, up to the first '.'; NULL: the table's name */
     size_t n_group;      /* the first N columns name a group; LaTeX has rules between groups */
+    /* CSV and JSON end with the column of row types, "data", also if the table has none */
+    bool has_row_types;
 };
 
 /* Writes all of TABLE to SINK. PRECISION is the number of decimals (0 to 17) of reals whose

@@ -10,6 +10,7 @@
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "tables/table_writer_internal.h"
 #include "writers/format_internal.h"
 
 #include <stdio.h>
@@ -532,6 +533,8 @@ static enum attn_status write_tables(struct attn_directory *directory,
                                      const struct attn_output_table *tables, size_t n,
                                      struct attn_error *err)
 {
+    struct attn_table_style style = {.form = item->format->table_form, .has_row_types = true};
+
     for (size_t i = 0; i < n; i++)
         attn_file_names_append(&run->files, file_name(item, &tables[i]).text);
     ATTN_TRY(attn_buffer_check(&run->files.text, err));
@@ -541,8 +544,8 @@ static enum attn_status write_tables(struct attn_directory *directory,
 
         ATTN_TRY(
             attn_directory_create_file(directory, file_name(item, &tables[i]).text, &sink, err));
-        status = attn_table_write(tables[i].table, item->format->table_form, tables[i].precision,
-                                  sink, err);
+        style.precision = tables[i].precision;
+        status = attn_table_write_styled(tables[i].table, &style, sink, err);
         if (status == ATTN_OK)
             status = attn_directory_commit_file(directory, sink, err);
         else

@@ -6,6 +6,7 @@
  *     y_i = (p_i - mean p_i) / s_i * w    for the rows p_i of a part
  *     logit of the part = C pooled(y)     y_0, of DINOv2 beside the mean of the patches' y_i
  */
+#include "base/table_internal.h"
 #include "extra.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
@@ -184,7 +185,7 @@ static double written_at_first(const struct picture *p, double *embed)
 
 static double number_at(const struct attn_table *table, size_t row)
 {
-    const struct attn_cell cell = attn_table_cell(table, row, attn_table_n_column(table) - 1);
+    const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "value"));
 
     ck_assert_int_eq(cell.type, ATTN_VALUE_REAL);
     return cell.real;
