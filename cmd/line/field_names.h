@@ -6,7 +6,7 @@
 
 #include "cmd/line/command.h"
 
-#include "extra.h"
+#include "tool.h"
 
 /* Copies TEXT to OUT [size] with options instead of field names: of names in backquotes, and of a
  * name at the start that is followed by a colon ("heads: bad item '9.9'"). Fields that have no

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "host/host_internal.h"
+#include "writers/format_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 
 #include "base/memory.h"
 #include "capture/capture_internal.h"
-#include "writers/format.h"
+#include "writers/format_internal.h"
 
 /* A dummy writer that only lists its arrays. */
 struct list {

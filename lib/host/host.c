@@ -13,6 +13,7 @@
 #include "image/pixel_steps.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
+#include "writers/format_internal.h"
 
 #include <string.h>
 #include <sys/stat.h>

@@ -35,7 +35,7 @@
 
 #include "base/buffer.h"
 #include "encode/json_writer.h"
-#include "writers/format.h"
+#include "writers/format_internal.h"
 #include "writers/output.h"
 
 #include <signal.h>

@@ -23,7 +23,7 @@
 #include "base/sink.h"
 #include "trace/trace_internal.h"
 #include "writers/directory.h"
-#include "writers/format.h"
+#include "writers/format_internal.h"
 #include "writers/output.h"
 #include "writers/picture.h"
 

@@ -30,8 +30,8 @@ class _Column(NamedTuple):
     traits: int = 0
 
 
-_FORMATS = [lib.attn_format_at(i).contents for i in range(lib.attn_n_format())]
-_FORMS = {format.name.decode(): format.table_form for format in _FORMATS if format.has_tables}
+_FORMS = {"text": c.ATTN_TABLE_ALIGNED, "csv": c.ATTN_TABLE_CSV, "json": c.ATTN_TABLE_JSON, "jsonl": c.ATTN_TABLE_JSON_LINES,
+          "latex": c.ATTN_TABLE_LATEX, "markdown": c.ATTN_TABLE_MARKDOWN}
 _COUNTED = (c.ATTN_ROLE_LAYER, c.ATTN_ROLE_HEAD, c.ATTN_ROLE_KV_HEAD, c.ATTN_ROLE_POSITION)  # from 0: a grid has all
 
 
