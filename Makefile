@@ -597,8 +597,9 @@ layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the laye
 symbols: $(BUILD)/libattn.so $(BUILD)/libattn.a ## check what the library exports
 	@tests/tools/check_symbols.sh
 
-headers: $(BUILD)/libraries.cflags ## check that every header stands alone
+headers: $(BUILD)/libattn.so ## check that every header stands alone, and that examples in public ones compile
 	@tests/tools/check_headers.sh
+	@tests/tools/check_examples.sh
 
 hardening: $(BUILD)/attn-cli $(BUILD)/libattn.so ## check that what is built is protected
 	@tests/tools/check_hardening.sh

@@ -3,8 +3,7 @@
  * colour of text on a colour, and the level of a map for a number.
  *
  *     const struct attn_colormap *map = attn_colormap_find("blues");
- *     struct attn_rgb color = attn_colormap_color(map, ATTN_THEME_LIGHT, level);   // 0 .. 255
- *     bool is_black = attn_rgb_takes_black(color);                                 // text on it
+ *     printf("%s\n", attn_colormap_name(map));
  */
 #ifndef ATTN_ENCODE_COLORMAP_H
 #define ATTN_ENCODE_COLORMAP_H
@@ -47,17 +46,15 @@ ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
 /*
  * A scale converts a number to its place in a map.
  *
- *     struct attn_color_scale asked = ATTN_COLOR_SCALE_DEFAULT, scale;
- *     attn_color_scale_parse("sqrt:matrix", &asked, &err);
- *     scale = attn_color_scale_of(asked, ATTN_RANGE_SHARE, false);      // without defaults
- *     struct attn_color_range range = attn_color_range(&scale, least, most);
- *     int level = attn_color_level(&scale, range, weight);              // 0 .. 255
+ *     struct attn_color_scale scale = ATTN_COLOR_SCALE_DEFAULT;
+ *     attn_color_scale_parse("sqrt:matrix", &scale, &err);
  *
- * sqrt|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are sqrt:unit by default:
- * distances between square roots of probabilities are Hellinger distances, so equal steps of colour
- * are equal steps of that distance, and 0 is the first colour. Numbers of both signs are
- * linear:matrix, differences of weights sqrt:unit with their sign, and both symmetric about 0. log
- * covers four decades, of weights from 1e-4 on; smaller weights have the first colour.
+ * Users write [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are
+ * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
+ * equal steps of colour are equal steps of that distance, and 0 is the first colour. Numbers of
+ * both signs are linear:matrix, differences of weights sqrt:unit with their sign, and both
+ * symmetric about 0. log covers four decades, of weights from 1e-4 on; smaller weights have the
+ * first colour.
  */
 enum attn_color_curve {
     ATTN_CURVE_DEFAULT = 0, /* chosen by the kind of numbers */

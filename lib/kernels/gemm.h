@@ -1,9 +1,4 @@
-/*
- * gemm.h - options for the code that computes matrix products.
- *
- *     char text[ATTN_GEMM_LIBRARY_SIZE];
- *     attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_BEST, text); // "libxsmm 1.17, cpx"
- */
+/* gemm.h - options for the code that computes matrix products. */
 #ifndef ATTN_KERNELS_GEMM_H
 #define ATTN_KERNELS_GEMM_H
 

@@ -8,14 +8,16 @@
  *         struct lines *lines = user;
  *         *is_over = lines->at == lines->n;
  *         if (!*is_over)
- *             record->input.text = lines->items[lines->at], record->input.n_text = ...;
- *         ...
+ *             record->input.text = lines->items[lines->at],
+ *             record->input.n_text = strlen(lines->items[lines->at++]);
+ *         return ATTN_OK;
  *     }
  *     enum attn_status done(void *user, const struct attn_many_result *result,
  *                           struct attn_error *err)
  *     {
  *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY);  // [L, H]
- *         ...
+ *         printf("%g\n", (double)entropy[0]);
+ *         return ATTN_OK;
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
  *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};

@@ -3,12 +3,8 @@
  *
  *     struct attn_output items[] = {{.format = attn_format_find("npz"), .path = "all.npz"},
  *                                   {.format = attn_format_find("csv"), .path = "matrices"}};
- *     struct attn_outputs *outputs;
- *     attn_outputs_create(items, 2, &labels, &ATTN_WRITER_OPTIONS_DEFAULT, &outputs, &err);
- *     struct attn_trace trace = {labels.selection, attn_outputs_event, outputs};
- *     ... feed a session that has the trace ...
- *     attn_outputs_finish(outputs, &err);   // the files appear
- *     attn_outputs_free(outputs);           // without _finish, incomplete files do not appear
+ *     request.outputs.items = items, request.outputs.n = 2;
+ *     attn_run_request(host, &request, &result, &err);    // the files appear if it succeeds
  *
  * Failures have the stage ATTN_STAGE_OUTPUT, or ATTN_STAGE_OPTIONS if options do not go together.
  *

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# check_headers.sh - every header compiles alone; public ones are short and include no internal one.
+# check_headers.sh - every header compiles alone; public ones are short, include no internal one, and compile as C11 and
+# as C++17 without extensions.
 #
 # A public header holds public things alone; x_internal.h holds what x.h declares for the library.
 # Public are the headers that lib/attn.h and lib/extra.h name, and base/api.h, whose macros they are
@@ -8,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 build=${BUILD:-build/release}
-max_lines=150
+max_lines=160
 status=0
 
 fail() {
@@ -23,6 +24,16 @@ while read -r header; do
         -Wall -Wextra -Wno-unused-function -Werror -fsyntax-only -x c "$header" ||
         fail "$header: does not compile alone"
 done < <(find lib cmd tests/support -name '*.h' ! -name wasi.h | LC_ALL=C sort)
+
+# Programs in C and C++ include them, without extensions of a compiler.
+for header in attn.h extra.h; do
+    for language in 'c c11' 'c++ c++17'; do
+        read -r kind standard <<<"$language"
+        echo "#include \"$header\"" |
+            ${CC:-cc} -std="$standard" -pedantic-errors -Wall -Wextra -Werror -Ilib -fsyntax-only -x "$kind" - ||
+            fail "lib/$header: does not compile as $standard"
+    done
+done
 
 stable=$(echo base/api.h && includes_of lib/attn.h)
 public=$(echo "$stable" && includes_of lib/extra.h | grep -vxF attn.h)
