@@ -63,7 +63,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct question_args *args = question->args;
     struct attn_ablate_args *how = question->how;
     struct references *references = question->own;
-    struct attn_ablate_sum sum = {0};
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
 
     ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));

@@ -111,7 +111,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 static enum attn_status attribute(struct call *call, struct attn_error *err)
 {
     const struct attn_attribute_args *how = call->how;
-    struct taken taken = {.lens = NULL};
+    struct taken taken = {.made = ATTN_GENERATION_DEFAULT};
     struct question question = {.call = call, .example = EXAMPLE, .own = &taken};
     enum attn_status status;
 

@@ -155,7 +155,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
 {
     struct other *other = question->own;
     struct attn_diff_args *how = question->how;
-    struct attn_diff_sum sum = {0};
+    struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
 
     other->request = question->request;
     ATTN_TRY(open_other(question, other, err));
@@ -195,7 +195,7 @@ static enum attn_status diff_archives(struct question *question, struct attn_err
     const struct question_args *args = question->args;
     const char *const *paths = args->prompt.plain.items;
     struct attn_archive_args how = ATTN_ARCHIVE_ARGS_DEFAULT;
-    struct attn_archive_sum sum = {0};
+    struct attn_archive_sum sum = ATTN_ARCHIVE_SUM_DEFAULT;
     char relative[32] = "";
 
     question->name = NULL; /* this table has no pictures */

@@ -277,7 +277,7 @@ static enum attn_status generate(struct call *call, struct attn_error *err)
     struct generate_args *args = call->args;
     if (args->items.asked.items.path)
         return generate_items(call, err);
-    struct attn_generation made = {0};
+    struct attn_generation made = ATTN_GENERATION_DEFAULT;
     struct served served = {.call = call,
                             .args = &args->request,
                             .asked = &args->prompt.asked,

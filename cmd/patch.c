@@ -135,7 +135,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
     struct attn_patch_args *how = question->how;
-    struct attn_patch_sum sum = {0};
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
 
     ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));

@@ -51,7 +51,7 @@ static bool has_sum(const struct question *question, const struct attn_score_sum
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_score_args *how = question->how;
-    struct attn_score_sum sum = {0};
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));

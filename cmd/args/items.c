@@ -42,6 +42,7 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
     items->args = args->asked.study;
     items->args.size = sizeof items->args;
     items->args.items = items->items;
+    items->sum = ATTN_STUDY_SUM_DEFAULT;
     items->args.sum = &items->sum;
     return ATTN_OK;
 }

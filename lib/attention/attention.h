@@ -97,7 +97,7 @@ struct attn_attention {
      * no key, so that the weights of a row sum to less than 1. Borrowed; NULL: no sinks */
     const float *sinks;
     size_t first_head;    /* index of head 0 in `bias` and `sinks` */
-    const void *later[2]; /* NULL: reserved for later versions */
+    const void *later[4]; /* NULL: reserved for later versions */
 };
 
 #define ATTN_ATTENTION_DEFAULT                                                                     \

@@ -107,7 +107,7 @@ struct attn_column {
     enum attn_column_role role;
     /* set of enum attn_column_trait; 0: reals are averaged, other columns name the row */
     unsigned traits;
-    const void *later[4]; /* NULL: reserved for fields of later versions */
+    const void *later[8]; /* NULL: reserved for fields of later versions */
 };
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/status_internal.h"
 
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 bool attn_is_given(bool is_there, const char *name, struct attn_error *err)
@@ -52,6 +53,17 @@ enum attn_status attn_call_status(enum attn_status status, const char *name, str
 /* Larger than any options struct will be. A larger size means that the caller did not set it. */
 enum { MAX_BYTES = 4096 };
 
+/* Checks SIZE, with which a struct of a caller begins. */
+static enum attn_status check_size(size_t size, const char *what, struct attn_error *err)
+{
+    if (size >= sizeof size && size <= MAX_BYTES)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "%s has the size '%zu', expected the size of its type, which its "
+                          "initializer sets",
+                          what, size);
+}
+
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err)
 {
     const unsigned char *bytes = given;
@@ -61,12 +73,7 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
         return ATTN_OK;
     memcpy(&size, given, sizeof size);
     memcpy(&known, options, sizeof known);
-    if (size < sizeof size || size > MAX_BYTES)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "an options struct has the size '%zu', expected the size of its type, "
-            "which its initializer sets",
-            size);
+    ATTN_TRY(check_size(size, "an options struct", err));
     for (size_t i = known; i < size; i++)
         if (bytes[i] != 0)
             return attn_error_set(err, ATTN_INVALID,
@@ -76,4 +83,27 @@ enum attn_status attn_options_read(const void *given, void *options, struct attn
     memcpy((unsigned char *)options + sizeof size, bytes + sizeof size,
            (size < known ? size : known) - sizeof size);
     return ATTN_OK;
+}
+
+enum attn_status attn_results_check(const void *given, const char *name, struct attn_error *err)
+{
+    char what[64];
+    size_t size;
+
+    if (!attn_is_given(given, name, err))
+        return ATTN_INVALID;
+    memcpy(&size, given, sizeof size);
+    snprintf(what, sizeof what, "'%s'", name);
+    return attn_error_at(check_size(size, what, err), ATTN_STAGE_OPTIONS, err);
+}
+
+void attn_results_write(const void *results, size_t n_byte, void *given)
+{
+    unsigned char *to = given;
+    size_t size, n;
+
+    memcpy(&size, given, sizeof size);
+    n = size < n_byte ? size : n_byte;
+    memcpy(to + sizeof size, (const unsigned char *)results + sizeof size, n - sizeof size);
+    memset(to + n, 0, size - n);
 }

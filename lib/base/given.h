@@ -47,4 +47,15 @@ enum attn_status attn_call_status(enum attn_status status, const char *name,
  */
 enum attn_status attn_options_read(const void *given, void *options, struct attn_error *err);
 
+/*
+ * The twin of attn_options_read for results in the caller's memory: GIVEN, the argument NAME,
+ * begins with its size, which the initializer ATTN_..._DEFAULT sets. Fails with ATTN_INVALID for
+ * NULL and for an impossible size. Call it before any work.
+ */
+enum attn_status attn_results_check(const void *given, const char *name, struct attn_error *err);
+
+/* Writes RESULTS [n_byte], which begin with a size, too, to GIVEN: all fields after the size that
+ * GIVEN has room for. Fields that only the caller's version has become 0. */
+void attn_results_write(const void *results, size_t n_byte, void *given);
+
 #endif

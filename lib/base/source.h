@@ -40,6 +40,7 @@ struct attn_source {
     const struct attn_override *overrides;
     size_t n_override;
     const char *fetch; /* for hints: the command that downloads missing files; or NULL. Borrowed */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -103,7 +103,7 @@ bool attn_edits_name_positions(const struct attn_request_edits *edits)
 enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
                                         struct attn_error *err)
 {
-    if (!attn_rest_is_known(edits->later, 2, "edits", err) ||
+    if (!attn_is_known(edits->later, "edits", err) ||
         !attn_is_given(edits->n == 0 || edits->items, "edits", err) ||
         !attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) ||
         !attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) ||

@@ -21,7 +21,7 @@ struct attn_request_edits {
     size_t n, n_knockout, n_patch;
     const struct attn_steering *steerings; /* [n_steering] */
     size_t n_steering;
-    const void *later[2];
+    const void *later[4];
 };
 
 #endif

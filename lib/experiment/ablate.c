@@ -1024,7 +1024,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_request quiet = ATTN_REQUEST_DEFAULT;
     struct attn_experiment first = experiment;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
     enum attn_status status;

@@ -3,7 +3,7 @@
  *
  *     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
  *     args.answer.target = " are", args.answer.foil = " is";
- *     struct attn_ablate_sum sum;
+ *     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
  *     struct attn_table *table;
  *     attn_ablate(host, &request, &args, &table, &sum, &err);
  *
@@ -93,10 +93,13 @@ struct attn_ablate_args {
     ((struct attn_ablate_args){.size = sizeof(struct attn_ablate_args)})
 
 struct attn_ablate_sum {
+    size_t size;       /* of this struct */
     size_t n_row;      /* number of rows that the first part changed */
     const char *sites; /* names of the tensors of these rows: "z"; a constant string */
     size_t n_feed;     /* number of runs, complete or from a later layer on */
 };
+
+#define ATTN_ABLATE_SUM_DEFAULT ((struct attn_ablate_sum){.size = sizeof(struct attn_ablate_sum)})
 
 /* Runs the parts in parallel on the host's threads. ARGS may be NULL. The caller owns *table.
  * Errors have a stage. */

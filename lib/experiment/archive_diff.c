@@ -327,13 +327,14 @@ enum attn_status attn_diff_archives(const char *a, const char *b,
     enum attn_status status;
 
     if (!attn_is_given(a, "a", err) || !attn_is_given(b, "b", err) ||
-        !attn_is_given(table, "table", err) || !attn_is_given(sum, "sum", err))
+        !attn_is_given(table, "table", err))
         return ATTN_INVALID;
+    ATTN_TRY(attn_results_check(sum, "sum", err));
     ATTN_TRY(attn_options_read(args, &diff.args, err));
     status = compare_archives(&diff, a, b, err);
     if (status == ATTN_OK) {
         *table = diff.table;
-        *sum = diff.sum;
+        attn_results_write(&diff.sum, sizeof diff.sum, sum);
     } else {
         attn_table_free(diff.table);
     }

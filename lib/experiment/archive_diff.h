@@ -3,7 +3,7 @@
  * numpy.savez from the tensors of Hugging Face or TransformerLens.
  *
  *     struct attn_archive_args args = ATTN_ARCHIVE_ARGS_DEFAULT;
- *     struct attn_archive_sum sum;
+ *     struct attn_archive_sum sum = ATTN_ARCHIVE_SUM_DEFAULT;
  *     struct attn_table *table;
  *     args.relative = 1e-5;
  *     attn_diff_archives("ours.npz", "theirs.npz", &args, &table, &sum, &err);
@@ -37,6 +37,7 @@ struct attn_archive_args {
     ((struct attn_archive_args){.size = sizeof(struct attn_archive_args), .tolerance = 1e-4})
 
 struct attn_archive_sum {
+    size_t size;       /* of this struct */
     size_t n_compared; /* arrays of both files */
     size_t n_outside;  /* compared arrays that are not within the tolerances */
     size_t n_alone;    /* arrays of numbers that only one of the files has */
@@ -44,6 +45,9 @@ struct attn_archive_sum {
      * TransformerLens an unused number */
     size_t n_masked;
 };
+
+#define ATTN_ARCHIVE_SUM_DEFAULT                                                                   \
+    ((struct attn_archive_sum){.size = sizeof(struct attn_archive_sum)})
 
 /* Compares the archives A and B. ARGS may be NULL. The caller owns *table. Errors have a stage: the
  * stage of the input with ATTN_INVALID if the files share no tensor with elements (ids, queries and

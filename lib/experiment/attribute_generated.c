@@ -43,9 +43,11 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
                                          struct attn_generation *made, struct attn_error *err)
 {
     const struct attn_generate_args args = {.size = sizeof args, .n_most = n_most};
+    struct attn_generation own = ATTN_GENERATION_DEFAULT;
     struct attn_run *run = NULL;
     enum attn_status status;
 
+    ATTN_TRY(attn_results_check(made, "made", err));
     if (!continuation) {
         ATTN_TRY(attn_generate(host, request, &args, made, err));
         if (made->n > 0 && made->n_prompt > 0)
@@ -54,10 +56,11 @@ enum attn_status attn_attribute_continue(struct attn_host *host, const struct at
         return attn_refuse(err, ATTN_STAGE_INPUT, "the text ends here: the model adds no token");
     }
     ATTN_TRY(attn_run_prepare(host, request, &run, err));
-    *made = (struct attn_generation){0};
     status =
-        attn_error_at(append_continuation(run, continuation, made, err), ATTN_STAGE_INPUT, err);
+        attn_error_at(append_continuation(run, continuation, &own, err), ATTN_STAGE_INPUT, err);
     attn_run_free(run);
+    if (status == ATTN_OK)
+        attn_results_write(&own, sizeof own, made);
     return status;
 }
 

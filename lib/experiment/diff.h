@@ -3,7 +3,7 @@
  * of attention.
  *
  *     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
- *     struct attn_diff_sum sum;
+ *     struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
  *     struct attn_table *table;
  *     args.request = &other_text;
  *     attn_diff(host, &text, &args, &table, &sum, &err);
@@ -42,6 +42,7 @@ struct attn_diff_args {
 #define ATTN_DIFF_ARGS_DEFAULT ((struct attn_diff_args){.size = sizeof(struct attn_diff_args)})
 
 struct attn_diff_sum {
+    size_t size; /* of this struct */
     /* rows before the first differing token, which are bit-identical; 0 if the texts are equal, if
      * models or attention differ, or if a model is not causal */
     size_t n_same;
@@ -49,6 +50,8 @@ struct attn_diff_sum {
     /* the texts differ in length: only prefix and suffix were compared one by one */
     bool is_aligned;
 };
+
+#define ATTN_DIFF_SUM_DEFAULT ((struct attn_diff_sum){.size = sizeof(struct attn_diff_sum)})
 
 /* Compares two runs of models with equal numbers of layers and heads. The caller owns *table.
  * Errors have a stage: the stage of checks with ATTN_INVALID if rows differ that must be equal. */

@@ -587,7 +587,7 @@ enum attn_status attn_generate_items(struct attn_host *host, const struct attn_r
                                      const struct attn_generate_args *given, struct attn_error *err)
 {
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_generation none = {0};
+    struct attn_generation none = ATTN_GENERATION_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, &(struct attn_table *){NULL},
                                          &none};
 
@@ -649,7 +649,7 @@ void attn_generation_release(struct attn_generation *made)
     attn_free(made->ids);
     attn_free(made->log_probabilities);
     attn_free(made->text);
-    *made = (struct attn_generation){0};
+    *made = ATTN_GENERATION_DEFAULT;
 }
 
 const char *attn_generation_end_text(enum attn_generation_end end)

@@ -2,7 +2,7 @@
  * generate.h - continues a text, token by token.
  *
  *     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
- *     struct attn_generation made;
+ *     struct attn_generation made = ATTN_GENERATION_DEFAULT;
  *     args.n_most = 20;
  *     attn_generate(host, &request, &args, &made, &err);
  *     fwrite(made.text, 1, made.n_text, stdout);
@@ -63,6 +63,7 @@ enum attn_generation_end {
 };
 
 struct attn_generation {
+    size_t size;     /* of this struct */
     int32_t *ids;    /* [n_prompt + n] owns; the prompt, then the generated tokens */
     size_t n_prompt; /* 0 if the input is embeddings, without ids */
     size_t n;
@@ -71,6 +72,8 @@ struct attn_generation {
     size_t n_text;
     enum attn_generation_end end;
 };
+
+#define ATTN_GENERATION_DEFAULT ((struct attn_generation){.size = sizeof(struct attn_generation)})
 
 /* Continues the input of REQUEST, with its attention and edits. ARGS may be NULL. The caller owns
  * *made, which is untouched on failure. Errors have a stage: the stage of options with ATTN_INVALID

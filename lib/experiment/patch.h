@@ -122,6 +122,7 @@ struct attn_estimate_check {
 };
 
 struct attn_patch_sum {
+    size_t size;             /* of this struct */
     double clean, corrupted; /* the metric of both runs */
     size_t n_row;            /* number of rows that the first patch changed */
     size_t n_feed;           /* number of runs, complete or from a later layer on */
@@ -136,6 +137,8 @@ struct attn_patch_sum {
      * `least`; exact if all of the rest were drawn. NaN: no part was drawn */
     double most_missed;
 };
+
+#define ATTN_PATCH_SUM_DEFAULT ((struct attn_patch_sum){.size = sizeof(struct attn_patch_sum)})
 
 /* The input of REQUEST is the clean text. Parts are patched in parallel on the host's threads; each
  * run starts at the layer of its part. The caller owns *table. Errors have a stage. The stage of

@@ -3,7 +3,7 @@
  * score.h - how surprising each token of a text is to a model: -ln p(token | the tokens before).
  *
  *     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
- *     struct attn_score_sum sum;
+ *     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
  *     struct attn_table *table;
  *     attn_score(host, &request, &args, &table, &sum, &err);
  *     printf("perplexity %g\n", exp(sum.nats / (double)sum.n_token));
@@ -86,9 +86,12 @@ struct attn_score_args {
 
 /* Sums over all tokens except the first of each text. */
 struct attn_score_sum {
+    size_t size;    /* of this struct */
     size_t n_token; /* number of scored tokens */
     double nats;
 };
+
+#define ATTN_SCORE_SUM_DEFAULT ((struct attn_score_sum){.size = sizeof(struct attn_score_sum)})
 
 /* Scores the text or the ids of REQUEST, with its source, attention and ablations. A token of a
  * later window is scored once, by the first window that has it, after at least n_ctx - stride other

@@ -615,7 +615,7 @@ static void take_measures(struct survey *survey, const struct attn_many_result *
 static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *effects;
     enum attn_status status;
     size_t change, right;
@@ -1081,13 +1081,20 @@ static const struct attn_experiment experiment = {
     .ask = ask,
 };
 
+/* The numbers beside the rows of a single item. */
+struct beside {
+    size_t size; /* of this struct */
+    struct attn_study_answer answer;
+};
+
 /* Surveys a single item, and fills the numbers beside the rows, too. */
 static enum attn_status ask_alone(void *state, struct attn_error *err)
 {
     const struct survey *survey = state;
+    struct beside *beside = survey->frame.sum;
 
     ATTN_TRY(ask(state, err));
-    return fill_answer(survey, survey->frame.sum, err);
+    return fill_answer(survey, &beside->answer, err);
 }
 
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
@@ -1096,15 +1103,15 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
 {
     struct attn_experiment of_item = experiment;
     struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
-    struct attn_study_answer beside = {.table = NULL};
+    struct beside beside = {.size = sizeof beside};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
     of_item.plan = &experiment; /* marks the run as one of an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
-    beside.table = answer->table;
-    *answer = beside;
+    beside.answer.table = answer->table;
+    *answer = beside.answer;
     return ATTN_OK;
 }
 

@@ -29,7 +29,7 @@ struct attn_input {
     size_t n_key_mask;
     const char *image; /* the path of a picture (image/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
-    const void *later[2];             /* room for later fields: NULL, here and below */
+    const void *later[4];             /* room for later fields: NULL, here and below */
 };
 
 /* Labels of the rows or the columns of arrays. */
@@ -71,7 +71,7 @@ struct attn_request_reading {
     const struct attn_places *places; /* or NULL */
     const char *with_prompt; /* the name of the prompt that a model of sentences puts in front of
                                 each text; NULL: no prompt */
-    const void *later[2];
+    const void *later[4];
 };
 
 #endif

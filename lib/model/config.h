@@ -128,7 +128,8 @@ struct attn_config {
 };
 
 /* Returns the sizes and the sites of a run over N_POSITION positions. A run with a source sets
- * n_source in the result. Borrows from CONFIG. */
+ * n_source in the result. Borrows from CONFIG. The
+ * size of the struct stays while ATTN_ABI does, because new fields take the room of `later`. */
 ATTN_API struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_position);
 
 #endif

@@ -290,7 +290,8 @@ enum attn_status attn_model_open(const struct attn_source *source,
     struct attn_model_options options = ATTN_MODEL_OPTIONS_DEFAULT;
     struct attn_model *m;
 
-    if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err))
+    if (!attn_is_given(source, "source", err) || !attn_is_given(model, "model", err) ||
+        !attn_is_known(source->later, "source", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(given, &options, err));
     if (!attn_is_choice(options.compute, ATTN_N_COMPUTE, "compute", err) ||

@@ -42,6 +42,7 @@ struct attn_rope {
                                     of more than n_original tokens */
     /* [R/2] frequencies from the file, instead of those of theta; or NULL. */
     const float *frequencies;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

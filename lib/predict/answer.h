@@ -38,9 +38,10 @@ struct attn_answer_args {
     enum attn_answer_metric metric;
     const char *target, *foil; /* texts of one token each, or NULL */
     const int32_t *target_id,
-        *foil_id;   /* token ids instead of texts, for models without a tokenizer; or NULL */
-    const char *at; /* the position after which the token comes: a number or a word
-                       (input/position.h); NULL: the last position */
+        *foil_id;         /* token ids instead of texts, for models without a tokenizer; or NULL */
+    const char *at;       /* the position after which the token comes: a number or a word
+                             (input/position.h); NULL: the last position */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* A label given as the token ids of a text. */

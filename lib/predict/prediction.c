@@ -431,8 +431,9 @@ static enum attn_status find_metric(struct attn_session *session,
         if (status != ATTN_OK)
             continue;
         *metric = (struct attn_predicted_metric){
-            position, attn_answer_metric_name(answer->metric),
-            attn_answer_value(answer, logits, attn_answer_total(answer, logits))};
+            .position = position,
+            .name = attn_answer_metric_name(answer->metric),
+            .value = attn_answer_value(answer, logits, attn_answer_total(answer, logits))};
         found->n_metric++;
     }
     attn_free(logits);

@@ -39,7 +39,7 @@ struct attn_request_selection {
     const struct attn_answer_args *gradients_of;
     bool has_gradients; /* adds the gradient of each tensor of `sites` */
     bool at_mask; /* if `queries` is NULL: selects the position of the text's only mask token */
-    const void *later[2];
+    const void *later[4];
 };
 
 struct attn_table;         /* base/table.h */
@@ -59,7 +59,7 @@ struct attn_request_outputs {
                                        patterns of the run; or NULL */
     /* How the table is drawn (figures/table_picture.h). */
     const struct attn_table_picture *table_picture;
-    const void *later[2];
+    const void *later[4];
 };
 
 struct attn_request {

@@ -740,14 +740,16 @@ static enum attn_status check_lists(const struct attn_request *request, struct a
 /* Checks that no part of REQUEST uses fields of later versions. */
 static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
 {
-    return attn_rest_is_known(request->reading.later, 2, "reading", err) &&
+    return attn_is_known(request->input.later, "input", err) &&
+                   attn_is_known(request->source.later, "source", err) &&
+                   attn_is_known(request->reading.later, "reading", err) &&
                    attn_is_known(request->attention.later, "attention", err) &&
                    (!request->attention.change ||
                     attn_is_known(request->attention.change->later, "change", err)) &&
-                   attn_rest_is_known(request->selection.later, 2, "selection", err) &&
+                   attn_is_known(request->selection.later, "selection", err) &&
                    (!request->predict.more ||
                     attn_is_known(request->predict.more->later, "predict", err)) &&
-                   attn_rest_is_known(request->outputs.later, 2, "outputs", err) &&
+                   attn_is_known(request->outputs.later, "outputs", err) &&
                    (!request->outputs.table ||
                     attn_is_given(request->outputs.table_picture, "table_picture", err))
                ? ATTN_OK

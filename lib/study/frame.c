@@ -38,9 +38,10 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
 
     if (!attn_is_given(inquiry->host, "host", err) ||
         !attn_is_given(inquiry->request, "request", err) ||
-        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)) ||
-        (experiment->sum_size > 0 && !attn_is_given(inquiry->sum, "sum", err)))
+        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)))
         return ATTN_INVALID;
+    if (experiment->sum_size > 0)
+        ATTN_TRY(attn_results_check(inquiry->sum, "sum", err));
     ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
@@ -327,7 +328,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
         .request = &asking->request,
         .defaults = defaults_of(asking),
     };
-    struct attn_study_sum sum = {0};
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
     struct attn_table *own = NULL;
     struct attn_error failure = {0}; /* used because ERR may be NULL */
     enum attn_status status;
@@ -404,7 +405,7 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
         if (experiment->n_column > 0)
             *inquiry->table = asking.table;
         if (experiment->sum_size > 0)
-            memcpy(inquiry->sum, asking.sum, experiment->sum_size);
+            attn_results_write(asking.sum, experiment->sum_size, inquiry->sum);
     } else {
         attn_table_free(asking.table);
     }

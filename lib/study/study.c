@@ -198,6 +198,8 @@ static enum attn_status check(const struct attn_study_args *args, struct attn_er
 {
     if (!attn_is_given(args->items, "items", err))
         return ATTN_INVALID;
+    if (args->sum)
+        ATTN_TRY(attn_results_check(args->sum, "sum", err));
     if (!(args->interval >= 0 && args->interval < 100))
         return attn_error_set(err, ATTN_INVALID,
                               "`interval` is %g percent, expected a number between 0 and 100",
@@ -746,7 +748,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
         study->n_judged > 0 ? (double)study->n_right / (double)study->n_judged : (double)NAN;
     sum->n_tie = study->n_tie;
     if (study->args->sum)
-        *study->args->sum = *sum;
+        attn_results_write(sum, sizeof *sum, study->args->sum);
     return ATTN_OK;
 }
 

@@ -4,7 +4,7 @@
  *     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
  *     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
  *     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
- *     struct attn_study_sum sum;
+ *     struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
  *     file.path = "agreement.csv";
  *     attn_items_open(&file, &study.items, &err);
  *     study.group_by = "condition", study.sum = &sum, args.study = &study;
@@ -41,6 +41,7 @@
 
 /* Results beside the table. */
 struct attn_study_sum {
+    size_t size;             /* of this struct */
     size_t n_item, n_failed; /* n_item includes failed items */
     size_t n_group;          /* number of groups; 0: items are not grouped */
     size_t n_label;          /* number of leading columns of the table that name the group */
@@ -56,6 +57,8 @@ struct attn_study_sum {
      * larger logit, or of 1 */
     size_t n_tie;
 };
+
+#define ATTN_STUDY_SUM_DEFAULT ((struct attn_study_sum){.size = sizeof(struct attn_study_sum)})
 
 struct attn_study_args {
     size_t size;              /* size of this struct */

@@ -74,6 +74,7 @@ struct attn_encoding {
     uint8_t *types; /* [n] token types, for models with types: mostly 0 for the text and 1 for the
                        pair */
     uint8_t *texts; /* [n] enum attn_text_part; the tokenizer also adds tokens between two texts */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 ATTN_API void attn_encoding_release(struct attn_encoding *encoding);

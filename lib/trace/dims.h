@@ -41,7 +41,7 @@ struct attn_dims {
     size_t n_expert, n_expert_used;
     const struct attn_dims *encoder; /* the sizes of the encoder, if a selection is of two stacks
                                         (model_stack.h). Borrowed */
-    const void *later[4];            /* NULL: room for fields of later versions */
+    const void *later[8];            /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -8,7 +8,11 @@
  * them. If the matrices of one layer need more than 64 MiB, they come in blocks of rows, head by
  * head; the sites of one block then follow one another.
  *
- *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err);
+ *     enum attn_status print(void *user, const struct attn_trace_event *e, struct attn_error *err)
+ *     {
+ *         printf("layer %d, head %d: %g\n", e->at.layer, e->at.head, (double)e->data[0]);
+ *         return ATTN_OK;
+ *     }
  *     struct attn_trace trace = {.selection = selection, .on_event = print};
  */
 #ifndef ATTN_TRACE_TRACE_H
@@ -38,6 +42,7 @@ struct attn_trace_event {
      * at keys + r * ld in ascending order. Both arrays are valid only during the callback. */
     const int32_t *keys;
     const size_t *n_kept; /* [n_row] */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* Called for each event. Any status but ATTN_OK stops the feed, which returns this status. */

@@ -65,7 +65,8 @@ struct attn_labels {
     const uint8_t *texts;
     const char *text, *pair; /* [n_text] and [n_pair] bytes of the input texts, or NULL */
     size_t n_text, n_pair;
-    bool has_residues; /* labels of one-letter tokens include their position: K17 */
+    bool has_residues;    /* labels of one-letter tokens include their position: K17 */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 /* A token, label or span that the model predicts. */
@@ -74,14 +75,16 @@ struct attn_candidate {
     int32_t id;
     const char *token; /* bytes of the token, or NULL */
     size_t token_size;
-    double probability; /* 0..1 */
-    double score;       /* the logit */
+    double probability;   /* 0..1 */
+    double score;         /* the logit */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 struct attn_continuation {
     size_t position;        /* position after which it is predicted */
     const char *text;       /* null-terminated */
     double log_probability; /* natural logarithm, summed over its tokens */
+    const void *later[4];   /* NULL: room for fields of later versions */
 };
 
 /* A metric of the next token, as the answers of experiments use it (predict/answer.h). */
@@ -89,6 +92,7 @@ struct attn_predicted_metric {
     size_t position;  /* position after which it is measured */
     const char *name; /* "logit_diff"; a constant string */
     double value;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 struct attn_predictions {
@@ -105,6 +109,7 @@ struct attn_predictions {
     struct attn_predicted_metric *metric; /* [n_metric] sorted by position */
     size_t n_metric;
     char *bytes; /* owns the bytes of the tokens and texts above; NULL: they are borrowed */
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -223,7 +223,7 @@ START_TEST(null_is_named_by_experiments)
     struct attn_table_picture picture = {.n_label = 0};
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_request request = ask();
-    struct attn_ablate_sum ablated;
+    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
 
     REFUSED(attn_ablate(NULL, &request, NULL, &table, &ablated, &err), "host");
@@ -522,7 +522,7 @@ START_TEST(hosts_models_and_sessions_have_no_other_choices)
 {
     struct attn_host *host = attn_open_host("fable", NULL);
     const struct attn_model *model = attn_host_model(host);
-    struct attn_source source;
+    struct attn_source source = {0};
     struct attn_model *opened;
     struct attn_host *made;
     struct attn_session *session;
@@ -567,7 +567,7 @@ START_TEST(experiments_have_no_other_choices)
     const struct attn_request request = ask();
     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_items *items;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
 
     for (int i = 0; i < 2; i++) {
@@ -597,11 +597,12 @@ START_TEST(structs_without_their_size_are_refused)
     struct attn_request request = {0};
     struct attn_picture_options picture = {0};
     struct attn_result result = {0};
-    struct attn_ablate_sum ablated;
-    struct attn_patch_sum patched;
-    struct attn_score_sum scored;
-    struct attn_diff_sum differs;
-    struct attn_generation made = {0};
+    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_patch_sum patched = ATTN_PATCH_SUM_DEFAULT;
+    struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
+    struct attn_diff_sum differs = ATTN_DIFF_SUM_DEFAULT;
+    struct attn_generation made = ATTN_GENERATION_DEFAULT;
+    struct attn_archive_sum archive = ATTN_ARCHIVE_SUM_DEFAULT;
     struct attn_table *table;
     struct attn_catalog_found found;
     struct attn_host *opened;
@@ -635,6 +636,32 @@ START_TEST(structs_without_their_size_are_refused)
     REFUSED(attn_patch(host, &good, &(struct attn_patch_args){0}, &table, &patched, &err), "size");
     REFUSED(attn_score(host, &good, &(struct attn_score_args){0}, &table, &scored, &err), "size");
     REFUSED(attn_survey(host, &good, &(struct attn_survey_args){0}, &table, &err), "size");
+    ablated.size = patched.size = scored.size = differs.size = made.size = archive.size = 0;
+    REFUSED(attn_ablate(host, &good, NULL, &table, &ablated, &err), "size");
+    REFUSED(attn_diff(host, &good, NULL, &table, &differs, &err), "size");
+    REFUSED(attn_generate(host, &good, NULL, &made, &err), "size");
+    REFUSED(attn_patch(host, &good, NULL, &table, &patched, &err), "size");
+    REFUSED(attn_score(host, &good, NULL, &table, &scored, &err), "size");
+    REFUSED(attn_diff_archives("a.npz", "b.npz", NULL, &table, &archive, &err), "size");
+    attn_host_free(host);
+}
+END_TEST
+
+/* A program that was compiled with an earlier version has room for its fields alone. */
+START_TEST(results_are_not_written_beyond_the_size_of_the_caller)
+{
+    struct attn_host *host = attn_open_host("fable", NULL);
+    const struct attn_request request = ask();
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
+    struct attn_table *table;
+
+    sum.size = offsetof(struct attn_score_sum, nats);
+    sum.nats = -1;
+    ck_assert_int_eq(attn_score(host, &request, NULL, &table, &sum, NULL), ATTN_OK);
+    ck_assert_uint_gt(sum.n_token, 0);
+    ck_assert_double_eq(sum.nats, -1);
+    ck_assert_uint_eq(sum.size, offsetof(struct attn_score_sum, nats));
+    attn_table_free(table);
     attn_host_free(host);
 }
 END_TEST
@@ -648,7 +675,10 @@ START_TEST(fields_of_later_versions_are_refused)
     struct attn_attention_change change = {0};
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct attn_request request = ask();
+    struct attn_answer_args answer = {.target = " are"};
+    struct attn_source source = {.directory = "models/fable"};
     struct attn_result result = {0};
+    struct attn_model *model;
     const void **const places[] = {request.reading.later,
                                    request.attention.later,
                                    request.selection.later,
@@ -656,7 +686,10 @@ START_TEST(fields_of_later_versions_are_refused)
                                    request.outputs.later,
                                    layers[n_layer - 1].later,
                                    change.later,
-                                   edit.later};
+                                   edit.later,
+                                   request.input.later,
+                                   request.source.later,
+                                   answer.later};
 
     ck_assert_uint_le(n_layer, 16);
     for (size_t i = 0; i < n_layer; i++)
@@ -664,11 +697,14 @@ START_TEST(fields_of_later_versions_are_refused)
     edit.at.site = ATTN_SITE_Z;
     request.attention.layers = layers, request.attention.change = &change;
     request.edits.items = &edit, request.edits.n = 1;
+    request.predict.answer = &answer;
     for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
         places[i][i % 2] = text;
         REFUSED(attn_run_request(host, &request, &result, &err), "has fields");
         places[i][i % 2] = NULL;
     }
+    source.later[3] = text;
+    REFUSED(attn_model_open(&source, NULL, &model, &err), "has fields");
     attn_host_free(host);
 }
 END_TEST
@@ -686,7 +722,7 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_diff_args pair = ATTN_DIFF_ARGS_DEFAULT;
     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
-    struct attn_diff_sum compared;
+    struct attn_diff_sum compared = ATTN_DIFF_SUM_DEFAULT;
     const char *const nothing[1] = {NULL};
     static const float number[1] = {1};
     struct attn_knockout knockout = {.queries = "0"};
@@ -694,8 +730,8 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_steering steering = ATTN_STEERING_DEFAULT;
     struct attn_request request = good;
     struct attn_result result = {0};
-    struct attn_ablate_sum ablated;
-    struct attn_score_sum scored;
+    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
     struct attn_session *session;
     struct attn_table *table;
 
@@ -1098,7 +1134,7 @@ START_TEST(other_functions_that_fail_silently_fail_too)
     const struct attn_request request = ask();
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
-    struct attn_generation made = {0};
+    struct attn_generation made = ATTN_GENERATION_DEFAULT;
     struct attn_error err = {0};
     int n = 0;
     const struct attn_many_calls calls[] = {{.next = fail_to_give, .done = take_nothing},
@@ -1212,11 +1248,11 @@ START_TEST(hosts_without_a_model_are_said)
     struct attn_host *host = open_host_of_arrays();
     const struct attn_request request = ask();
     struct attn_result result = {0};
-    struct attn_ablate_sum ablated;
-    struct attn_patch_sum patched;
-    struct attn_score_sum scored;
-    struct attn_diff_sum differs;
-    struct attn_generation made = {0};
+    struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_patch_sum patched = ATTN_PATCH_SUM_DEFAULT;
+    struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
+    struct attn_diff_sum differs = ATTN_DIFF_SUM_DEFAULT;
+    struct attn_generation made = ATTN_GENERATION_DEFAULT;
     const struct attn_tokenizer *tokenizer;
     struct attn_table *table;
     const struct attn_many_calls calls = {.next = give_nothing, .done = take_nothing};
@@ -1359,6 +1395,7 @@ ATTN_SUITE("callers' mistakes", null_is_named_by_what_opens_and_runs,
            numbers_that_are_no_choice_have_no_name, attentions_have_no_other_choices,
            requests_have_no_other_choices, hosts_models_and_sessions_have_no_other_choices,
            experiments_have_no_other_choices, structs_without_their_size_are_refused,
+           results_are_not_written_beyond_the_size_of_the_caller,
            fields_of_later_versions_are_refused, lists_that_are_lacking_are_named,
            arrays_that_are_lacking_are_named, selections_of_other_arrays_are_refused,
            sizes_that_no_array_has_are_refused, attention_on_arrays_has_no_other_choices,

@@ -524,7 +524,7 @@ static enum attn_status study(const char *data, const struct attn_each_options *
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     enum attn_status status;
 
     options.path = "in.jsonl";

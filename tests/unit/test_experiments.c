@@ -134,7 +134,7 @@ static void compare_column(const struct fixture *f, const struct attn_table *tab
 static void score_all(struct fixture *f)
 {
     struct attn_table *table;
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     ck_assert_msg(attn_score(f->host, &f->request, NULL, &table, &sum, &f->err) == ATTN_OK, "%s",
                   f->err.message);
@@ -152,7 +152,7 @@ static void score_in_windows(struct fixture *f)
     const size_t n_ctx = attn_model_config(attn_host_model(f->host))->n_ctx;
     int32_t ids[200];
     struct attn_table *table, *window;
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     if (n_ctx > 100)
         return;
@@ -375,7 +375,7 @@ static void compare_generation(struct fixture *f, const struct attn_generation *
 static void generate_greedily(struct fixture *f)
 {
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
-    struct attn_generation made;
+    struct attn_generation made = ATTN_GENERATION_DEFAULT;
 
     args.n_most = 4;
     f->request.input.n_id -= 3; /* one model takes no more */
@@ -413,7 +413,7 @@ static void generate_by_chance(struct fixture *f)
     args.n_most = 1;
     args.temperature = 1;
     for (args.seed = 0; args.seed < N_DRAW; args.seed++) {
-        struct attn_generation made;
+        struct attn_generation made = ATTN_GENERATION_DEFAULT;
 
         ck_assert(attn_generate(f->host, &f->request, &args, &made, &f->err) == ATTN_OK);
         if (made.n == 1) /* else it was the end of the text */
@@ -440,7 +440,7 @@ static void differ(struct fixture *f)
 {
     const struct attn_request corrupted = corrupted_of(f);
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    struct attn_diff_sum sum;
+    struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
     struct attn_table *table;
 
     args.request = &corrupted;
@@ -456,7 +456,7 @@ static void differ(struct fixture *f)
 
 static void differ_from_itself(struct fixture *f)
 {
-    struct attn_diff_sum sum;
+    struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
     struct attn_table *table;
 
     ck_assert(attn_diff(f->host, &f->request, NULL, &table, &sum, &f->err) == ATTN_OK);
@@ -476,7 +476,7 @@ static void differ_in_length(struct fixture *f)
     const size_t n = f->request.input.n_id - 1;
     struct attn_request shorter = f->request;
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    struct attn_diff_sum sum;
+    struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
     struct attn_table *table;
 
     for (size_t i = 0; i < n; i++) /* without the token at 3 */
@@ -505,7 +505,7 @@ static void ablate_parts(struct fixture *f, enum attn_ablate_by parts, enum attn
                                        [ATTN_ABLATE_WITH_MEAN] = "mean",
                                        [ATTN_ABLATE_WITH_UNIFORM] = "uniform"};
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
     struct attn_npy golden;
     size_t n_each = 1; /* rows that the first part changes for a position */
@@ -641,7 +641,7 @@ static void restart(struct fixture *f)
 static void ablate_one_after_another(struct fixture *f)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table, *alone;
     size_t n;
 
@@ -668,7 +668,7 @@ static void ablate_with_rows(struct fixture *f)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     const struct attn_input references[] = {f->request.input};
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
 
     args.answer = answer_of(f);
@@ -704,7 +704,7 @@ static void patch_all(struct fixture *f)
 {
     for (size_t i = 0; i < N_PATCHED_SITE; i++) {
         struct attn_patch_args args = patch_of(f, patched_sites[i]);
-        struct attn_patch_sum sum;
+        struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
         struct attn_table *table;
         struct attn_npy golden;
         char array[64];
@@ -734,7 +734,7 @@ static void patch_everything_and_nothing(struct fixture *f)
 {
     const size_t n = f->request.input.n_id;
     const size_t n_layer = attn_model_config(attn_host_model(f->host))->n_layer;
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *table;
 
     for (int noise = 0; noise < 2; noise++) {
@@ -755,7 +755,7 @@ static void patch_random_heads(struct fixture *f)
 {
     enum { N = 6, SEED = 11 };
     struct attn_patch_args args = patch_of(f, "v");
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *table;
     struct attn_random random;
     double effects[N], mean = 0, squares = 0;
@@ -791,7 +791,7 @@ static void patch_random_heads(struct fixture *f)
 static void patch_chosen_positions(struct fixture *f)
 {
     struct attn_patch_args args = patch_of(f, "z");
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *all, *none;
 
     f->request.selection.queries = "0,1"; /* the texts differ from position 2 on */
@@ -962,7 +962,7 @@ static void survey_effects(struct fixture *f)
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_ablate_args ablation = ATTN_ABLATE_ARGS_DEFAULT;
     const size_t n_head = attn_model_config(attn_host_model(f->host))->n_head;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table, *effects;
 
     args.has_effect = true;
@@ -993,7 +993,7 @@ typedef enum attn_status (*attempt_fn)(struct fixture *f, struct attn_table **ta
 static enum attn_status attempt_score(struct fixture *f, struct attn_table **table,
                                       struct attn_error *err)
 {
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     return attn_score(f->host, &f->request, NULL, table, &sum, err);
 }
@@ -1042,7 +1042,7 @@ static enum attn_status attempt_diff(struct fixture *f, struct attn_table **tabl
 {
     const struct attn_request corrupted = corrupted_of(f);
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    struct attn_diff_sum sum;
+    struct attn_diff_sum sum = ATTN_DIFF_SUM_DEFAULT;
 
     args.request = &corrupted;
     return attn_diff(f->host, &f->request, &args, table, &sum, err);
@@ -1052,7 +1052,7 @@ static enum attn_status attempt_ablate(struct fixture *f, struct attn_table **ta
                                        struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
 
     args.answer = answer_of(f);
     args.by = ATTN_ABLATE_BY_ATTN;
@@ -1066,7 +1066,7 @@ static enum attn_status attempt_patch(struct fixture *f, struct attn_table **tab
                                       struct attn_error *err)
 {
     struct attn_patch_args args = patch_of(f, "v");
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
 
     args.n_control = 2;
     return attn_patch(f->host, &f->request, &args, table, &sum, err);
@@ -1088,7 +1088,7 @@ static enum attn_status attempt_edits(struct fixture *f, struct attn_table **tab
 {
     const struct attn_knockout knockout = {.queries = "2,4", .keys = "0-1", .heads = "1.*"};
     struct attn_request request = f->request;
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     request.edits.ablate = "mean:0.1";
     request.edits.knockouts = &knockout;

@@ -159,7 +159,7 @@ START_TEST(estimates_are_the_same_bits_kept_or_computed_again)
         args.method = ATTN_PATCH_RELP;
         args.n_verified = 0;
         for (size_t i = 0; i < 2; i++) {
-            struct attn_patch_sum sum;
+            struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
             struct attn_error err = {0};
 
             jobs[i]->request.input = (struct attn_input){.ids = clean, .n_id = 6};

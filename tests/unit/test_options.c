@@ -85,6 +85,27 @@ START_TEST(without_options_there_are_the_defaults)
 }
 END_TEST
 
+START_TEST(results_fill_what_the_caller_has_room_for)
+{
+    const struct options results = {0, 10, 20, 30};
+    struct older older = {sizeof older, 1, 2};
+    struct newer newer = {{sizeof newer, 1, 2, 3}, &older};
+    struct attn_error err = {0};
+
+    attn_results_write(&results, sizeof results, &older);
+    ck_assert_uint_eq(older.size, sizeof older);
+    ck_assert(older.first == 10 && older.second == 20);
+    attn_results_write(&results, sizeof results, &newer);
+    ck_assert_uint_eq(newer.known.size, sizeof newer);
+    ck_assert_double_eq(newer.known.third, 30);
+    ck_assert_ptr_null(newer.fourth);
+    older.size = 7;
+    ck_assert(attn_results_check(&newer, "sum", &err) == ATTN_OK);
+    ck_assert(attn_results_check(&older, "sum", &err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(err.message, "'sum' has the size '7'"));
+}
+END_TEST
+
 /* The first fields of options of this library, as its callers may have been compiled. */
 struct old_model_options {
     size_t size;
@@ -173,4 +194,5 @@ END_TEST
 ATTN_SUITE("options", what_an_older_caller_does_not_know_has_its_default,
            a_newer_caller_is_served_unless_it_uses_what_is_new,
            sizes_that_no_struct_has_are_refused, without_options_there_are_the_defaults,
-           old_and_new_callers_run_a_model, every_call_with_options_refuses_the_size_0)
+           results_fill_what_the_caller_has_room_for, old_and_new_callers_run_a_model,
+           every_call_with_options_refuses_the_size_0)

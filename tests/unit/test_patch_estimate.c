@@ -52,7 +52,7 @@ static struct attn_patch_args args_of(const struct pair *pair, const char *site)
 
 static struct attn_table *estimate(struct pair *pair, const struct attn_patch_args *args)
 {
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *table;
 
     if (pair->request.input.ids)
@@ -228,7 +228,7 @@ static void make_rows(float *x, size_t n, size_t d, double step)
 static void check_differences(struct pair *pair, const char *site, const struct attn_ndarray *rows)
 {
     struct attn_patch_args args = args_of(pair, site);
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *tables[2];
     double largest = 0, worst = 0;
     size_t n_row;
@@ -438,7 +438,7 @@ static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
 {
     struct attn_patch_args args = args_of(pair, site);
     struct attn_patch_args exact = ATTN_PATCH_ARGS_DEFAULT;
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *table, *patched;
     size_t n_checked = 0;
 
@@ -492,7 +492,7 @@ END_TEST
 /* And estimates of the largest are near their effects: a neuron is a small part. */
 START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
 {
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_patch_args args;
     struct attn_table *table;
     struct pair pair = {0};
@@ -527,7 +527,7 @@ END_TEST
 
 START_TEST(all_parts_checked_leave_none_to_draw)
 {
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_patch_args args;
     struct attn_table *table;
     struct pair pair = {0};

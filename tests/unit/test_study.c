@@ -71,7 +71,7 @@ static struct attn_table *ask_ablate(const struct attn_study_args *study, size_t
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
 
@@ -92,7 +92,7 @@ static struct attn_table *ask_patch(const struct attn_study_args *study, size_t 
 {
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_patch_sum sum;
+    struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
 
@@ -315,7 +315,7 @@ START_TEST(groups_are_in_the_order_of_their_first_items)
 {
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_table *tables[N_ITEM], *table;
-    struct attn_study_sum sum;
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
     size_t n;
 
     open_host();
@@ -346,7 +346,7 @@ START_TEST(pairs_are_differences_of_partners)
 {
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_table *tables[N_ITEM], *table;
-    struct attn_study_sum sum;
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
 
     open_host();
     study.paired = "c=odd:even"; /* items 1 and 0, 3 and 2; 4 has no partner */
@@ -512,7 +512,7 @@ START_TEST(clusters_are_drawn_whole)
     enum { N_RESAMPLE = 30 };
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_table *tables[N_ITEM], *table, *groups;
-    struct attn_study_sum sum;
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
     size_t n;
 
     open_host();
@@ -665,7 +665,7 @@ START_TEST(changed_runs_have_the_edits_of_the_run)
     struct attn_edit edits[N_EDIT + 1];
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_ablate_sum sum;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table;
 
     open_host();
@@ -705,7 +705,7 @@ START_TEST(notes_each_idle_edit_once)
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_knockout knockouts[2] = {{0}, {0}};
-    struct attn_score_sum sum;
+    struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct edit_notes notes = {0};
 
@@ -739,8 +739,8 @@ START_TEST(counts_items_that_fail)
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_study_sum sum;
-    struct attn_ablate_sum unused;
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
+    struct attn_ablate_sum unused = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
     size_t n_note = 0;
@@ -783,7 +783,7 @@ START_TEST(a_failing_allocation_leaves_nothing_behind)
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     enum attn_status status = ATTN_NO_MEMORY;
-    struct attn_ablate_sum unused;
+    struct attn_ablate_sum unused = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
 
     open_host();
@@ -821,7 +821,7 @@ static enum attn_status ask_packs(const struct attn_study_args *study, bool is_s
     struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_score_sum unused;
+    struct attn_score_sum unused = ATTN_SCORE_SUM_DEFAULT;
 
     score.study = survey.study = study;
     return is_score ? attn_score(host, &request, &score, table, &unused, err)
@@ -870,7 +870,7 @@ START_TEST(mistakes_are_said)
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_ablate_sum unused;
+    struct attn_ablate_sum unused = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
 

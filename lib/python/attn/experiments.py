@@ -144,12 +144,12 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         args.n_target = n_target
     if name in _ASKED:
         return _ASKED[name](question, args, given)
-    found = getattr(c, f"attn_{name}_sum", None)
+    found = getattr(c, f"ATTN_{name.upper()}_SUM_DEFAULT", None)
     return question.answer(name, args, *([found()] if found else ()))
 
 
 def _ask_score(question: _Question, args, _given: dict) -> Table:
-    found = c.attn_score_sum()
+    found = c.ATTN_SCORE_SUM_DEFAULT()
     table = question.answer("score", args, found)
     if not question.study:
         table.info["perplexity"] = math.exp(found.nats / found.n_token) if found.n_token else math.nan
@@ -157,7 +157,7 @@ def _ask_score(question: _Question, args, _given: dict) -> Table:
 
 
 def _ask_patch(question: _Question, args, given: dict) -> Table:
-    found, corrupted, options = c.attn_patch_sum(), given["corrupted"], given["options"]
+    found, corrupted, options = c.ATTN_PATCH_SUM_DEFAULT(), given["corrupted"], given["options"]
     if given["estimate"] is not None and given["site"] == "mlp_post":  # the library keeps the largest of a pair, items have all
         question.sort = question.sort or ("estimate" if question.study else None)
         question.limit = question.limit or 20 if question.study else 0
@@ -208,7 +208,7 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
     args.host = host.pointer if host else None
     if not question.study or attention:
         args.request = POINTER(c.attn_request)(second.struct)
-    table = question.answer("diff", args, c.attn_diff_sum())
+    table = question.answer("diff", args, c.ATTN_DIFF_SUM_DEFAULT())
     del host
     return table
 
@@ -237,7 +237,7 @@ def _continued(model: Model, text, generated: int, continuation: str | None, opt
     if text is None:
         raise TypeError("generated and continuation follow one text")
     generated = whole(generated, "generated")
-    request, made = Request(text, **options), c.attn_generation()
+    request, made = Request(text, **options), c.ATTN_GENERATION_DEFAULT()
     host = model._use()
     request.check_stacks(host)
 
@@ -362,7 +362,7 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
 
     if on_token is not None:
         args.on_token = hear
-    host, made = self._use(), c.attn_generation()
+    host, made = self._use(), c.ATTN_GENERATION_DEFAULT()
     request.check_stacks(host)
 
     def compute():
