@@ -28,12 +28,11 @@
 /* In the order to read them. */
 /* clang-format off */
 
-/* Everywhere: versions, failures, where models come from, threads. */
+/* Everywhere: versions, failures, where models come from. */
 #include "base/version.h"
 #include "base/status.h"
 #include "base/note.h"
 #include "base/source.h"
-#include "base/pool.h"
 
 /* A model runs a text: a host serves requests, and a capture keeps tensors. */
 #include "host/host.h"

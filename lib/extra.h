@@ -14,8 +14,12 @@
 #include "catalog/catalog.h"
 
 /* More about models, sites and attention, also as users write them. */
+#include "base/pool.h"
 #include "host/host_extra.h"
 #include "model/model_extra.h"
+#include "tokenizer/tokenizer_extra.h"
+#include "run/run_extra.h"
+#include "forward/session_inputs.h"
 #include "trace/trace_extra.h"
 #include "attention/attention_extra.h"
 #include "edits/intervention.h"

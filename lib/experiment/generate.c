@@ -18,6 +18,7 @@
 #include "run/layer_attention.h"
 #include "study/frame.h"
 #include "study/trial.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <float.h>
 #include <math.h>

@@ -20,6 +20,7 @@
 #include "study/frame.h"
 #include "study/reply.h"
 #include "study/trial.h"
+#include "tokenizer/tokenizer_extra.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -15,7 +15,6 @@
 #define ATTN_HOST_HOST_H
 
 #include "base/note.h"
-#include "base/pool.h"
 #include "model/model.h"
 #include "tokenizer/tokenizer.h"
 
@@ -75,10 +74,5 @@ ATTN_API const struct attn_model *attn_host_model(const struct attn_host *host);
 ATTN_API enum attn_status attn_host_tokenizer(const struct attn_host *host,
                                               const struct attn_tokenizer **tokenizer,
                                               struct attn_error *err);
-
-/* As attn_host_tokenizer, for source texts. It is another tokenizer only for Marian. */
-ATTN_API enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
-                                                     const struct attn_tokenizer **tokenizer,
-                                                     struct attn_error *err);
 
 #endif

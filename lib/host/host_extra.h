@@ -1,9 +1,14 @@
-/* host_extra.h - hosts of models that read pictures. */
+/* host_extra.h - hosts of models with two tokenizers, and of models that read pictures. */
 #ifndef ATTN_HOST_HOST_EXTRA_H
 #define ATTN_HOST_HOST_EXTRA_H
 
 #include "host/host.h"
 #include "image/pixels.h"
+
+/* As attn_host_tokenizer, for source texts. It is another tokenizer only for Marian. */
+ATTN_API enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
+                                                     const struct attn_tokenizer **tokenizer,
+                                                     struct attn_error *err);
 
 /* Sets *found to the host of TOWER, borrowed from HOST. If the directory has two towers (config.h),
  * it is HOST or a second host, whose model is opened at the first call. Else it is HOST. Requests

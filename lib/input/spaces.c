@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "input/sequence.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,6 +7,7 @@
 #include "base/version.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -15,7 +15,6 @@
 #define ATTN_MODEL_MODEL_H
 
 #include "base/note.h"
-#include "base/pool.h"
 #include "base/source.h"
 #include "kernels/gemm.h"
 #include "kernels/isa.h"
@@ -24,6 +23,7 @@
 #include <stdint.h>
 
 struct attn_model;
+struct attn_pool; /* base/pool.h */
 
 struct attn_model_options {
     size_t size;         /* of this struct */
@@ -57,11 +57,5 @@ ATTN_API const struct attn_config *attn_model_config(const struct attn_model *mo
 
 /* Returns the name of the model in its source, or its directory. */
 ATTN_API const char *attn_model_name(const struct attn_model *model);
-
-/* Reads rows IDS [n] of the embedding as float32, without positions, into X [n, d_embed]. For the
- * text that cross-attention reads (attn_session_set_source), or to change embeddings before
- * attn_session_feed_embeddings. Returns ATTN_INVALID for an id outside 0 to n_vocab-1. */
-ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
-                                           size_t n, float *x, struct attn_error *err);
 
 #endif

@@ -1,8 +1,15 @@
-/* model_extra.h - the grid of patches of a picture, and whether an address is in mapped weights. */
+/* model_extra.h - rows of the embedding, the grid of patches of a picture, and whether an address
+ * is in mapped weights. */
 #ifndef ATTN_MODEL_MODEL_EXTRA_H
 #define ATTN_MODEL_MODEL_EXTRA_H
 
 #include "model/model.h"
+
+/* Reads rows IDS [n] of the embedding as float32, without positions, into X [n, d_embed]. For the
+ * text that cross-attention reads (attn_session_set_source), or to change embeddings before
+ * attn_session_feed_embeddings. Returns ATTN_INVALID for an id outside 0 to n_vocab-1. */
+ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
+                                           size_t n, float *x, struct attn_error *err);
 
 /* The positions of a picture: n_front for [CLS] and registers, then its patches, row by row. T =
  * n_front + n_row * n_col. */

@@ -8,6 +8,7 @@
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "predict/mask_token.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <string.h>
 

@@ -61,12 +61,6 @@ ATTN_API const struct attn_labels *attn_run_labels(const struct attn_run *run);
 ATTN_API enum attn_status attn_run_perform(struct attn_run *run, const struct attn_trace *observer,
                                            struct attn_result *result, struct attn_error *err);
 
-/* Creates a capture of the run's selection, for an observer. A reusable host reuses the memory of
- * the last capture that was freed. The capture may outlive run and host. */
-ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
-                                                 struct attn_capture **capture,
-                                                 struct attn_error *err);
-
 /* Prepares a run, performs it and frees it. */
 ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            const struct attn_request *request,
@@ -85,11 +79,6 @@ ATTN_API enum attn_status attn_run_capture(struct attn_host *host,
 ATTN_API enum attn_status attn_result_tables(const struct attn_result *result,
                                              struct attn_table **top, struct attn_table **next,
                                              struct attn_error *err);
-
-/* Creates the metric of `predict.answer` as a table with the columns position (if positions were
- * selected), value and metric; NULL if it was not requested. The caller frees it. */
-ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
-                                             struct attn_table **metric, struct attn_error *err);
 
 ATTN_API void attn_result_release(struct attn_result *result);
 

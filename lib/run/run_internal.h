@@ -12,6 +12,7 @@
 #include "run/layer_attention.h"
 #include "run/request_params_internal.h"
 #include "run/run.h"
+#include "run/run_extra.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"
 

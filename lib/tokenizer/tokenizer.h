@@ -48,12 +48,6 @@ ATTN_API enum attn_status attn_tokenizer_open(const struct attn_source *source,
                                               struct attn_error *err);
 ATTN_API void attn_tokenizer_free(struct attn_tokenizer *tokenizer); /* NULL is allowed */
 
-/* Returns the tokenizer for target texts, borrowed from TOKENIZER: for Marian that of target.spm,
- * else TOKENIZER itself. */
-ATTN_API const struct attn_tokenizer *attn_tokenizer_target(const struct attn_tokenizer *tokenizer);
-
-ATTN_API size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
-
 /*
  * Encodes TEXT and replaces the contents of ENCODING, which is empty after a failure. Returns
  * ATTN_INVALID for text that is not UTF-8, and for unknown words: the message names the word and
@@ -71,17 +65,11 @@ ATTN_API enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tok
                                                 struct attn_encoding *encoding,
                                                 struct attn_error *err);
 
-ATTN_API enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
-
 /* Returns the bytes of one token, borrowed from the tokenizer: " eat" for BPE (not terminated; it
  * may be part of a character), "eat" for words. NULL for an id that the vocabulary lacks: a model
  * may have more rows, and tokenizer.json may have holes. */
 ATTN_API const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id,
                                           size_t *size);
-
-/* Whether the files of the tokenizer declare ID as special, like <|endoftext|>. Words of vocab.json
- * are not special. To decode without special tokens, leave them out of the ids. */
-ATTN_API bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
 
 /* Decodes N ids to text: the result of the decoder in tokenizer.json, which is UTF-8; otherwise
  * bytes joined for BPE, words separated by single spaces, or characters joined. *text is allocated,

@@ -12,7 +12,7 @@
 #include "tokenizer/models/models_internal.h"
 #include "tokenizer/pipeline.h"
 #include "tokenizer/stages/stages_internal.h"
-#include "tokenizer/tokenizer.h"
+#include "tokenizer/tokenizer_extra.h"
 
 #include <stdatomic.h>
 

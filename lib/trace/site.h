@@ -125,7 +125,6 @@ enum {
 /* Returns a name such as "pattern"; NULL for an unknown number. Other functions treat an unknown
  * number as a vector named "". */
 ATTN_API const char *attn_site_name(enum attn_site site);
-ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
 
 /* Reads a list such as "pattern,resid_*,attention" into *sites. An item is a name, an alias
  * (attention = pattern, context = z) or a glob with * and ?, and may begin with a stack such as

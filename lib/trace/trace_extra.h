@@ -18,6 +18,8 @@
 #include "trace/location.h"
 #include "trace/selection.h"
 
+ATTN_API enum attn_site_layout attn_site_layout(enum attn_site site);
+
 ATTN_API bool attn_site_is_in_layer(enum attn_site site); /* false: one of the model */
 
 /* Whether the site says how a metric changes: a gradient, pattern_x_grad or relevance. */

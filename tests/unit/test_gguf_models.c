@@ -4,6 +4,7 @@
  * loaded and computed, and in other forms of the file.
  */
 #include "base/dtype_internal.h"
+#include "base/pool.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"
 #include "tests/support/folder.h"

@@ -8,6 +8,7 @@
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdio.h>

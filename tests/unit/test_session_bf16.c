@@ -3,6 +3,7 @@
  * for any threads, feeds and packing, and near those in float32.
  */
 #include "attn.h"
+#include "base/pool.h"
 #include "tests/support/families.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"

@@ -6,6 +6,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/trace_extra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -4,6 +4,7 @@
  * looks on in `make check-sanitized`.
  */
 #include "attn.h"
+#include "base/pool.h"
 #include "kernels/gemm_internal.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"

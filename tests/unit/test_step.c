@@ -2,6 +2,7 @@
  * test_step.c - which equations of a block run together depends on what is watched and edited:
  * logits do not.
  */
+#include "base/pool.h"
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
