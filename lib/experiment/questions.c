@@ -88,6 +88,25 @@ enum attn_status attn_question_ask(const struct attn_question_asked *asked,
     return status;
 }
 
+const struct attn_column *attn_question_schema(const struct attn_question_asked *asked, size_t *n)
+{
+    const struct attn_experiment *experiment;
+    const struct attn_question *question;
+    void *args;
+
+    if (!n)
+        return NULL;
+    *n = 0;
+    if (find(asked, &question, NULL) != ATTN_OK || copy_defaults(question, &args, NULL) != ATTN_OK)
+        return NULL;
+    if (question->args_size > 0)
+        (void)attn_options_read(asked->args, args, NULL); /* the defaults if they are malformed */
+    experiment = experiment_of(question, args);
+    attn_free(args);
+    *n = experiment->n_column;
+    return experiment->columns;
+}
+
 /* Reads the arguments of ASKED into ARGS, which has the defaults, and describes the picture. */
 static enum attn_status draw(const struct attn_question *question,
                              const struct attn_question_asked *asked, void *args,

@@ -58,4 +58,11 @@ ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked
                                                 struct attn_table_picture *picture,
                                                 struct attn_error *err);
 
+/* Returns in *N the number of columns that an answer to ASKED can have, and these columns in their
+ * order; constant. A table leaves out columns that do not apply; tables over items have columns for
+ * groups and errors, too. NULL and 0 for an unknown question. What it takes is in `parts` of its
+ * struct attn_question. */
+ATTN_API const struct attn_column *attn_question_schema(const struct attn_question_asked *asked,
+                                                        size_t *n);
+
 #endif
