@@ -890,14 +890,6 @@ class attn_picture_options(Structure):
     pass
 
 
-class attn_format_option(Structure):
-    pass
-
-
-class attn_format(Structure):
-    pass
-
-
 class attn_output(Structure):
     pass
 
@@ -1140,11 +1132,10 @@ class attn_archive_sum(Structure):
 
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
-attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
+attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
-attn_format_fn = CFUNCTYPE(c_bool, POINTER(attn_format))
 attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
 attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
@@ -1173,6 +1164,7 @@ attn_source._fields_ = [
     ("overrides", POINTER(attn_override)),
     ("n_override", c_size_t),
     ("fetch", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_column._fields_ = [
     ("name", c_char_p),
@@ -1186,7 +1178,7 @@ attn_column._fields_ = [
     ("totals", c_char_p),
     ("role", c_int),
     ("traits", c_uint),
-    ("later", c_void_p * 4),
+    ("later", c_void_p * 8),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
@@ -1226,7 +1218,7 @@ attn_dims._fields_ = [
     ("n_expert", c_size_t),
     ("n_expert_used", c_size_t),
     ("encoder", POINTER(attn_dims)),
-    ("later", c_void_p * 4),
+    ("later", c_void_p * 8),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -1257,7 +1249,7 @@ attn_attention._fields_ = [
     ("bias", c_void_p),
     ("sinks", POINTER(c_float)),
     ("first_head", c_size_t),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_image_config._fields_ = [
     ("n_channel", c_size_t),
@@ -1286,6 +1278,7 @@ attn_rope._fields_ = [
     ("divisors", POINTER(c_float)),
     ("long_divisors", POINTER(c_float)),
     ("frequencies", POINTER(c_float)),
+    ("later", c_void_p * 4),
 ]
 attn_stack_config._fields_ = [
     ("has_encoder", c_bool),
@@ -1303,6 +1296,7 @@ attn_stack_config._fields_ = [
     ("n_beam", c_size_t),
     ("n_no_repeat", c_size_t),
     ("n_least", c_size_t),
+    ("later", c_void_p * 4),
 ]
 attn_config._fields_ = [
     ("size", c_size_t),
@@ -1419,6 +1413,7 @@ attn_encoding._fields_ = [
     ("capacity", c_size_t),
     ("types", POINTER(c_ubyte)),
     ("texts", POINTER(c_ubyte)),
+    ("later", c_void_p * 4),
 ]
 attn_host_options._fields_ = [
     ("size", c_size_t),
@@ -1452,7 +1447,7 @@ attn_input._fields_ = [
     ("n_key_mask", c_size_t),
     ("image", c_char_p),
     ("pixels", POINTER(attn_pixels)),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
     ("items", POINTER(c_char_p)),
@@ -1481,7 +1476,7 @@ attn_request_reading._fields_ = [
     ("keys", attn_label_list),
     ("places", POINTER(attn_places)),
     ("with_prompt", c_char_p),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_location._fields_ = [
     ("stack", c_int),
@@ -1520,7 +1515,7 @@ attn_request_edits._fields_ = [
     ("n_patch", c_size_t),
     ("steerings", POINTER(attn_steering)),
     ("n_steering", c_size_t),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),
@@ -1529,6 +1524,7 @@ attn_answer_args._fields_ = [
     ("target_id", POINTER(c_int32)),
     ("foil_id", POINTER(c_int32)),
     ("at", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_label_ids._fields_ = [
     ("ids", POINTER(c_int32)),
@@ -1571,6 +1567,7 @@ attn_trace_event._fields_ = [
     ("ahead", c_size_t),
     ("keys", POINTER(c_int32)),
     ("n_kept", POINTER(c_size_t)),
+    ("later", c_void_p * 4),
 ]
 attn_trace._fields_ = [
     ("selection", c_void_p),
@@ -1622,6 +1619,7 @@ attn_labels._fields_ = [
     ("n_text", c_size_t),
     ("n_pair", c_size_t),
     ("has_residues", c_bool),
+    ("later", c_void_p * 4),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1630,16 +1628,19 @@ attn_candidate._fields_ = [
     ("token_size", c_size_t),
     ("probability", c_double),
     ("score", c_double),
+    ("later", c_void_p * 4),
 ]
 attn_continuation._fields_ = [
     ("position", c_size_t),
     ("text", c_char_p),
     ("log_probability", c_double),
+    ("later", c_void_p * 4),
 ]
 attn_predicted_metric._fields_ = [
     ("position", c_size_t),
     ("name", c_char_p),
     ("value", c_double),
+    ("later", c_void_p * 4),
 ]
 attn_predictions._fields_ = [
     ("top", POINTER(attn_candidate)),
@@ -1655,6 +1656,7 @@ attn_predictions._fields_ = [
     ("metric", POINTER(attn_predicted_metric)),
     ("n_metric", c_size_t),
     ("bytes", c_char_p),
+    ("later", c_void_p * 4),
 ]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
@@ -1670,7 +1672,7 @@ attn_request_selection._fields_ = [
     ("gradients_of", POINTER(attn_answer_args)),
     ("has_gradients", c_bool),
     ("at_mask", c_bool),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_request_outputs._fields_ = [
     ("items", POINTER(attn_output)),
@@ -1681,7 +1683,7 @@ attn_request_outputs._fields_ = [
     ("n_option", c_size_t),
     ("table", c_void_p),
     ("table_picture", POINTER(attn_table_picture)),
-    ("later", c_void_p * 2),
+    ("later", c_void_p * 4),
 ]
 attn_request._fields_ = [
     ("size", c_size_t),
@@ -1869,6 +1871,7 @@ attn_table_style._fields_ = [
     ("caption", c_char_p),
     ("label", c_char_p),
     ("n_group", c_size_t),
+    ("has_row_types", c_bool),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -1917,37 +1920,8 @@ attn_picture_options._fields_ = [
     ("on_note", attn_note_fn),
     ("user", c_void_p),
 ]
-attn_format_option._fields_ = [
-    ("name", c_char_p),
-    ("argument", c_char_p),
-    ("help", c_char_p),
-]
-attn_format._fields_ = [
-    ("name", c_char_p),
-    ("argument", c_char_p),
-    ("help", c_char_p),
-    ("table_help", c_char_p),
-    ("medium", c_uint),
-    ("title", c_char_p),
-    ("is_directory", c_bool),
-    ("is_picture", c_bool),
-    ("draws_differences", c_bool),
-    ("takes_directory", c_bool),
-    ("suffix", c_char_p),
-    ("needs_directory", c_bool),
-    ("is_decimal", c_bool),
-    ("holds_arrays", c_bool),
-    ("holds_stacks", c_bool),
-    ("joins_stacks", c_bool),
-    ("is_suggested", c_bool),
-    ("has_predictions", c_bool),
-    ("own", attn_format_option),
-    ("tensors", c_void_p),
-    ("has_tables", c_bool),
-    ("table_form", c_int),
-]
 attn_output._fields_ = [
-    ("format", POINTER(attn_format)),
+    ("format", c_void_p),
     ("path", c_char_p),
     ("sink", c_void_p),
     ("own", c_char_p),
@@ -2196,6 +2170,7 @@ attn_batch_result._fields_ = [
     ("seconds", c_double),
 ]
 attn_study_sum._fields_ = [
+    ("size", c_size_t),
     ("n_item", c_size_t),
     ("n_failed", c_size_t),
     ("n_group", c_size_t),
@@ -2284,6 +2259,7 @@ attn_ablate_args._fields_ = [
     ("has_right", c_bool),
 ]
 attn_ablate_sum._fields_ = [
+    ("size", c_size_t),
     ("n_row", c_size_t),
     ("sites", c_char_p),
     ("n_feed", c_size_t),
@@ -2332,6 +2308,7 @@ attn_generate_args._fields_ = [
     ("study", POINTER(attn_study_args)),
 ]
 attn_generation._fields_ = [
+    ("size", c_size_t),
     ("ids", POINTER(c_int32)),
     ("n_prompt", c_size_t),
     ("n", c_size_t),
@@ -2355,6 +2332,7 @@ attn_diff_args._fields_ = [
     ("study", POINTER(attn_study_args)),
 ]
 attn_diff_sum._fields_ = [
+    ("size", c_size_t),
     ("n_same", c_size_t),
     ("n_row", c_size_t),
     ("is_aligned", c_bool),
@@ -2391,6 +2369,7 @@ attn_estimate_check._fields_ = [
     ("spearman", c_double),
 ]
 attn_patch_sum._fields_ = [
+    ("size", c_size_t),
     ("clean", c_double),
     ("corrupted", c_double),
     ("n_row", c_size_t),
@@ -2413,6 +2392,7 @@ attn_score_args._fields_ = [
     ("regions", c_char_p),
 ]
 attn_score_sum._fields_ = [
+    ("size", c_size_t),
     ("n_token", c_size_t),
     ("nats", c_double),
 ]
@@ -2598,6 +2578,7 @@ attn_archive_args._fields_ = [
     ("relative", c_double),
 ]
 attn_archive_sum._fields_ = [
+    ("size", c_size_t),
     ("n_compared", c_size_t),
     ("n_outside", c_size_t),
     ("n_alone", c_size_t),
@@ -2609,12 +2590,20 @@ def ATTN_ABLATE_ARGS_DEFAULT():
     return attn_ablate_args(size=sizeof(attn_ablate_args))
 
 
+def ATTN_ABLATE_SUM_DEFAULT():
+    return attn_ablate_sum(size=sizeof(attn_ablate_sum))
+
+
 def ATTN_ALIGN_ARGS_DEFAULT():
     return attn_align_args(size=sizeof(attn_align_args))
 
 
 def ATTN_ARCHIVE_ARGS_DEFAULT():
     return attn_archive_args(size=sizeof(attn_archive_args), tolerance=0.0001)
+
+
+def ATTN_ARCHIVE_SUM_DEFAULT():
+    return attn_archive_sum(size=sizeof(attn_archive_sum))
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -2649,6 +2638,10 @@ def ATTN_DIFF_ARGS_DEFAULT():
     return attn_diff_args(size=sizeof(attn_diff_args))
 
 
+def ATTN_DIFF_SUM_DEFAULT():
+    return attn_diff_sum(size=sizeof(attn_diff_sum))
+
+
 def ATTN_EACH_OPTIONS_DEFAULT():
     return attn_each_options(size=sizeof(attn_each_options))
 
@@ -2667,6 +2660,10 @@ def ATTN_EXPLAIN_ARGS_DEFAULT():
 
 def ATTN_GENERATE_ARGS_DEFAULT():
     return attn_generate_args(size=sizeof(attn_generate_args))
+
+
+def ATTN_GENERATION_DEFAULT():
+    return attn_generation(size=sizeof(attn_generation))
 
 
 def ATTN_HOST_OPTIONS_DEFAULT():
@@ -2697,6 +2694,10 @@ def ATTN_PATCH_DEFAULT():
     return attn_patch(at=attn_location(head=-1))
 
 
+def ATTN_PATCH_SUM_DEFAULT():
+    return attn_patch_sum(size=sizeof(attn_patch_sum))
+
+
 def ATTN_PICTURE_OPTIONS_DEFAULT():
     return attn_picture_options(size=sizeof(attn_picture_options), color_scale=attn_color_scale(curve=0, span=0))
 
@@ -2709,6 +2710,10 @@ def ATTN_SCORE_ARGS_DEFAULT():
     return attn_score_args(size=sizeof(attn_score_args))
 
 
+def ATTN_SCORE_SUM_DEFAULT():
+    return attn_score_sum(size=sizeof(attn_score_sum))
+
+
 def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=4)
 
@@ -2719,6 +2724,10 @@ def ATTN_STEERING_DEFAULT():
 
 def ATTN_STUDY_ARGS_DEFAULT():
     return attn_study_args(size=sizeof(attn_study_args), max_failed=-1)
+
+
+def ATTN_STUDY_SUM_DEFAULT():
+    return attn_study_sum(size=sizeof(attn_study_sum))
 
 
 def ATTN_SURVEY_ARGS_DEFAULT():
@@ -2736,9 +2745,6 @@ FUNCTIONS = {
     "attn_error_set": (c_int, [POINTER(attn_error), c_int, c_char_p]),
     "attn_request_stage_text": (c_char_p, [c_int]),
     "attn_note_name": (c_char_p, [c_int]),
-    "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pool_n_thread": (c_int, [c_void_p]),
-    "attn_pool_free": (None, [c_void_p]),
     "attn_table_create": (c_int, [c_char_p, POINTER(attn_column), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_append": (c_int, [c_void_p, POINTER(attn_cell), c_size_t, POINTER(attn_error)]),
     "attn_table_name": (c_char_p, [c_void_p]),
@@ -2748,23 +2754,17 @@ FUNCTIONS = {
     "attn_table_cell": (attn_cell, [c_void_p, c_size_t, c_size_t]),
     "attn_table_free": (None, [c_void_p]),
     "attn_site_name": (c_char_p, [c_int]),
-    "attn_site_layout": (c_int, [c_int]),
     "attn_sites_parse": (c_int, [c_char_p, POINTER(attn_site_set), POINTER(attn_error)]),
     "attn_config_dims": (attn_dims, [POINTER(attn_config), c_size_t]),
     "attn_model_open": (c_int, [POINTER(attn_source), POINTER(attn_model_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_free": (None, [c_void_p]),
     "attn_model_config": (POINTER(attn_config), [c_void_p]),
     "attn_model_name": (c_char_p, [c_void_p]),
-    "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_encoding_release": (None, [POINTER(attn_encoding)]),
     "attn_tokenizer_open": (c_int, [POINTER(attn_source), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_tokenizer_free": (None, [c_void_p]),
-    "attn_tokenizer_target": (c_void_p, [c_void_p]),
-    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_encode": (c_int, [c_void_p, c_char_p, c_size_t, POINTER(attn_encode_options), POINTER(attn_encoding), POINTER(attn_error)]),
-    "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_token": (POINTER(c_char), [c_void_p, c_int32, POINTER(c_size_t)]),
-    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
     "attn_tokenizer_decode": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_char_p), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_tokenizer_text_free": (None, [c_char_p]),
     "attn_host_create": (c_int, [POINTER(attn_source), POINTER(attn_host_options), POINTER(c_void_p), POINTER(attn_error)]),
@@ -2772,7 +2772,6 @@ FUNCTIONS = {
     "attn_host_free": (None, [c_void_p]),
     "attn_host_model": (c_void_p, [c_void_p]),
     "attn_host_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_model_stack_name": (c_char_p, [c_int]),
     "attn_selection_create": (c_int, [POINTER(attn_dims), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_selection_free": (None, [c_void_p]),
@@ -2785,11 +2784,9 @@ FUNCTIONS = {
     "attn_run_selection": (c_void_p, [c_void_p]),
     "attn_run_labels": (POINTER(attn_labels), [c_void_p]),
     "attn_run_perform": (c_int, [c_void_p, POINTER(attn_trace), POINTER(attn_result), POINTER(attn_error)]),
-    "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_run_request": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_result), POINTER(attn_error)]),
     "attn_run_capture": (c_int, [c_void_p, POINTER(attn_request), POINTER(c_void_p), POINTER(attn_result), POINTER(attn_error)]),
     "attn_result_tables": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_release": (None, [POINTER(attn_result)]),
     "attn_capture_create": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_capture_trace": (POINTER(attn_trace), [c_void_p]),
@@ -2799,11 +2796,7 @@ FUNCTIONS = {
     "attn_capture_free": (None, [c_void_p]),
     "attn_session_create": (c_int, [c_void_p, POINTER(attn_session_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_session_free": (None, [c_void_p]),
-    "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_feed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_session_logits": (c_int, [c_void_p, POINTER(POINTER(c_float)), POINTER(attn_error)]),
     "attn_session_logits_at": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_n_position": (c_size_t, [c_void_p]),
@@ -2814,12 +2807,28 @@ FUNCTIONS = {
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pool_n_thread": (c_int, [c_void_p]),
+    "attn_pool_free": (None, [c_void_p]),
     "attn_pixels_release": (None, [POINTER(attn_pixels)]),
+    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_tokenizer_target": (c_void_p, [c_void_p]),
+    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
+    "attn_tokenizer_kind": (c_int, [c_void_p]),
+    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
+    "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
+    "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
+    "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),
     "attn_site_is_of_metric": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
@@ -2869,8 +2878,11 @@ FUNCTIONS = {
     "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
     "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
     "attn_n_format": (c_size_t, []),
-    "attn_format_at": (POINTER(attn_format), [c_size_t]),
-    "attn_format_find": (POINTER(attn_format), [c_char_p]),
+    "attn_format_at": (c_void_p, [c_size_t]),
+    "attn_format_find": (c_void_p, [c_char_p]),
+    "attn_format_name": (c_char_p, [c_void_p]),
+    "attn_format_argument": (c_char_p, [c_void_p]),
+    "attn_format_help": (c_char_p, [c_void_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_show": (c_int, [POINTER(attn_table_picture), c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_table_picture_column": (POINTER(attn_column), [POINTER(attn_table_picture), c_void_p]),
@@ -2939,6 +2951,7 @@ FUNCTIONS = {
     "attn_question_at": (POINTER(attn_question), [c_size_t]),
     "attn_question_ask": (c_int, [POINTER(attn_question_asked), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
     "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
+    "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_asked), POINTER(c_size_t)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
