@@ -24,7 +24,6 @@ const struct command command_heads = {
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
                 "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
                 "    --figure poster --pdf a.pdf\n",
-    .older = "similarity=pairs",
     .work = heads,
 };
 

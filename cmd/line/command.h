@@ -47,9 +47,6 @@ struct command {
     size_t n_part;
     /* options in these groups that the command doesn't have, "image|label"; or NULL */
     const char *lacks;
-    /* "similarity=pairs": in an older version --similarity without one of its values was the flag
-     * --pairs; or NULL */
-    const char *older;
     /* size of its struct of arguments, which the options fill; the arguments of its question
      * follow */
     size_t args_size;

@@ -385,28 +385,12 @@ static bool is_option(const struct command *command, const char *argument)
            option_find(&walk, NULL, argument + 2, strcspn(argument + 2, "="));
 }
 
-/* In older versions OPTION's name may have been a flag (command.h, `older`). If the next argument
- * is not a value of OPTION, sets *flag to that flag and returns true. */
-static bool find_older(const struct call *call, const struct option *option,
-                       struct option_walk *flag)
-{
-    const char *next = call->n_read < call->argc ? call->argv[call->n_read] : "";
-    const char *older = call->command->older;
-    const size_t size = strlen(option->name);
-
-    *flag = (struct option_walk){.command = call->command};
-    return older && strncmp(older, option->name, size) == 0 && older[size] == '=' &&
-           word_find(option->argument, next) < 0 &&
-           option_find(flag, NULL, older + size + 1, strlen(older + size + 1));
-}
-
 /* Reads an option. VALUE is attached to it ("--limit=1"); if it is NULL, the value is the next
  * argument. If that is an option, the value was forgotten. */
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
     const struct option *option = &walk->option;
-    struct option_walk flag;
 
     if (takes_value(option) && !value) {
         const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
@@ -414,8 +398,6 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
         /* number of bytes of NEXT that the message can show: the printable ones at its start */
         int n = 0;
 
-        if (find_older(call, option, &flag))
-            return option_take_value(call, &flag, label, "", CALL_ORIGIN_COMMAND_LINE, err);
         while (next && n < 32 && next[n] >= ' ' && next[n] <= '~')
             n++;
         if (next && is_option(call->command, next))

@@ -201,7 +201,7 @@ const struct attn_question attn_question_attribute = {
         "\n"
         "The numbers say which parts write the answer into the residual stream directly.\n"
         "They do not say which part found it: a head that only shows later heads where to\n"
-        "look has a small share here. `attn-cli ablate` measures that. Over `texts` the\n"
+        "look has a small share here. `attn-cli ablate` measures that. Over `items` the\n"
         "numbers are means and standard deviations.\n"
         "\n"
         "With `method` the tokens of the text, or the patches of a picture, get\n"

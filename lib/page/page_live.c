@@ -86,7 +86,7 @@ static void write_worker(struct attn_sink *sink)
 bool attn_page_live_has_text(const char *text)
 {
     /* a text of the page is enclosed in two of these characters */
-    static const char around[] = "'\"`<> ";
+    static const char around[] = "'\"\140<> ";
     const struct attn_page_file files[] = {ATTN_PAGE_FILE(html),     ATTN_PAGE_FILE(js),
                                            ATTN_PAGE_FILE(live_js),  ATTN_PAGE_FILE(stage_js),
                                            ATTN_PAGE_FILE(story_js), ATTN_PAGE_FILE(experiment_js)};
