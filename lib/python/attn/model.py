@@ -258,7 +258,7 @@ class Model(questions.Questions):
         host = self._use()
         config = lib.attn_model_config(lib.attn_host_model(host.pointer))
         sites = lib.attn_config_dims(config, 1).sites
-        return [name for name, site in SITES.items() if site in sites]
+        return [name for name, site in SITES.items() if sites.words[site // 64] >> site % 64 & 1]
 
     def map(self, texts: Iterable, *, sites=None, measures=None, on_error: str = "raise", tower: str = "text",
             **options) -> Iterator[Result]:
