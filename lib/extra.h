@@ -19,7 +19,7 @@
 #include "model/model_extra.h"
 #include "tokenizer/tokenizer_extra.h"
 #include "run/run_extra.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "trace/trace_extra.h"
 #include "attention/attention_extra.h"
 #include "edits/intervention.h"

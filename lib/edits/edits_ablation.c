@@ -14,7 +14,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "forward/forward_internal.h"
 #include "forward/session.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "forward/session_pack.h"
 #include "model/embedding.h"
 

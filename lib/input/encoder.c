@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/ndarray_internal.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 

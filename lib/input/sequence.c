@@ -7,7 +7,7 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "input/encoder.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"

@@ -30,8 +30,9 @@ struct attn_request_attention {
     const void *later[4];
 };
 
-/* The tensors to select. GIVEN wins: the texts of sites, layers and heads, has_gradients and at_mask
- * select nothing then, and `queries` only says after which positions predictions are made. */
+/* The tensors to select. GIVEN wins: the texts of sites, layers and heads, has_gradients and
+ * at_mask select nothing then, and `queries` only says after which positions predictions are made.
+ */
 struct attn_request_selection {
     const struct attn_selection *given; /* a selection made for the sizes of this run; NULL: it is
                                            made from the fields below */

@@ -1,6 +1,6 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"
 #include "trace/trace_internal.h"

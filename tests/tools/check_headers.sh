@@ -9,7 +9,7 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 build=${BUILD:-build/release}
-max_lines=160
+max_lines=170
 status=0
 
 fail() {

@@ -4,7 +4,7 @@
  * float64 in test_family_fixtures.c.
  */
 #include "attn.h"
-#include "forward/session_inputs.h"
+#include "forward/session_extra.h"
 #include "forward/session_pack.h"
 #include "model/config.h"
 #include "tests/support/encoders.h"

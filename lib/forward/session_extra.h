@@ -1,6 +1,6 @@
-/* session_inputs.h - inputs of a session other than token ids. */
-#ifndef ATTN_FORWARD_SESSION_INPUTS_H
-#define ATTN_FORWARD_SESSION_INPUTS_H
+/* session_extra.h - inputs of a session other than token ids. */
+#ifndef ATTN_FORWARD_SESSION_EXTRA_H
+#define ATTN_FORWARD_SESSION_EXTRA_H
 
 #include "forward/session.h"
 
