@@ -2,7 +2,7 @@
 class AttnCli < Formula
   desc "Runs GPT-style models on a CPU and shows what their attention does"
   homepage "https://example.org/attn-cli"
-  url "https://example.org/attn-cli/attn-cli-0.3.0.tar.gz"
+  url "https://example.org/attn-cli/attn-cli-0.4.0.tar.gz"
   sha256 "@SHA256@"
   license "MIT"
 

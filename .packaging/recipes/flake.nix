@@ -10,7 +10,7 @@
       packages = each (pkgs: {
         default = pkgs.stdenv.mkDerivation {
           pname = "attn-cli";
-          version = "0.3.0";
+          version = "0.4.0";
           src = ../..;
           nativeBuildInputs = [ pkgs.pkg-config ];
           buildInputs = [ pkgs.cjson pkgs.pcre2 pkgs.zlib ];

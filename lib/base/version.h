@@ -10,7 +10,7 @@
 #include "base/api.h"
 
 /* The version of these headers, defined only here. */
-#define ATTN_VERSION "0.3.0"
+#define ATTN_VERSION "0.4.0"
 
 /* The version of the binary interface, incremented when programs that use attn.h must be recompiled
  * (attn.h has the rule). The shared library is named after it: libattn.so.3. */

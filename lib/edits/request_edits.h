@@ -10,8 +10,8 @@ struct attn_patch;
 struct attn_steering;
 
 /* The edits of a request. All of them apply, and none replaces another: ablations, which are texts,
- * are edits like the structs. Edits of the same numbers apply in the order of the fields, those of a
- * list in its order. */
+ * are edits like the structs. Edits of the same numbers apply in the order of the fields, those of
+ * a list in its order. */
 struct attn_request_edits {
     /* "2.5,mean:1.*,uniform:0.3": heads whose z becomes 0, or its mean over the text, which is
      * found first, or whose weights become uniform. Zeros and uniform weights apply first, means

@@ -16,7 +16,8 @@
 #define ATTN_BUILTIN_DEFAULT "fable" /* the model to use if none is named */
 
 /* Sets SOURCE to the files of the built-in model NAME, which live as long as the library. The
- * other fields of SOURCE stay: initialize it with {0}. Returns false, with SOURCE unchanged, if there is no such model. */
+ * other fields of SOURCE stay: initialize it with {0}. Returns false, with SOURCE unchanged, if
+ * there is no such model. */
 ATTN_API bool attn_builtin_find(const char *name, struct attn_source *source);
 
 /* Returns the name of built-in model number I, in alphabetical order; NULL after the last. */

@@ -51,7 +51,7 @@ static const struct attn_param rows[] = {
                .traits = ATTN_PARAM_SHAPES_TENSORS),
     ATTN_PARAM(MASK, "mask", "causal|none|FILE.npy", struct attn_attention_args, change.mask,
                "which keys a query may look at: none after its own position (causal), all (none), "
-               "or those where an array [T, S] or [H, T, S] has 1. Beside it, `key_mask` takes "
+               "or those where an array [T, S] or [H, T, S] has 1. Beside it, a key mask takes "
                "single keys "
                "away, and `masking` says how keys are masked",
                .words = "causal|none", .second = offsetof(struct attn_attention_args, mask),
@@ -59,7 +59,7 @@ static const struct attn_param rows[] = {
     ROW(CHOICE, "masking", masking, ATTN_PART_MASKING,
         "how keys are masked. inf (default): their scores are -inf before the softmax. zero: their "
         "weights are set to 0 after it. renormalize: as zero, and the rest of the row is divided "
-        "by its sum. `mask` and `key_mask` say which keys",
+        "by its sum. `mask` and a key mask say which keys",
         .words = "inf|renormalize|zero"),
     ROW(SWITCH, "scale", is_scaled, ATTN_PART_SCALE,
         "whether scores are divided by the square root of d_head", .words = "on|off",

@@ -85,8 +85,13 @@ static void check_refusal(const struct attn_error *err)
 static enum attn_status parse(int argc, char **argv, struct args *args)
 {
     const char *given[sizeof rows / sizeof *rows + 1] = {NULL}; /* and --help */
-    struct call call = {
-        .command = &command, .argv = argv, .argc = argc, .args = args, .given = given};
+    struct call_source sources[sizeof rows / sizeof *rows + 1] = {{CALL_ORIGIN_NONE, NULL}};
+    struct call call = {.command = &command,
+                        .argv = argv,
+                        .argc = argc,
+                        .args = args,
+                        .given = given,
+                        .sources = sources};
     struct attn_error err = {0};
     enum attn_status status;
 

@@ -714,7 +714,7 @@ START_TEST(a_png_says_what_it_shows)
                      "Title=cross-attention, layer 0, head 0: pattern\nText=Life is short\n"
                      "Subject=cross-attention, layer 0, head 0\nSite=pattern\nShows=weight, "
                      "%\nScale=square root\n"
-                     "Options=--mask none\nSoftware=attn-cli 0.3.0\n");
+                     "Options=--mask none\nSoftware=attn-cli 0.4.0\n");
     ck_assert_str_eq(picture.chunks,
                      "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
     attn_picture_release(&picture);
@@ -753,7 +753,7 @@ START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
         ck_assert_ptr_null(strstr(text, "Type 3"));
         ck_assert(read_program("pdfinfo f.pdf", text, sizeof text));
         ck_assert_ptr_null(strstr(text, "CreationDate"));
-        ck_assert_ptr_nonnull(strstr(text, "attn-cli 0.3.0"));
+        ck_assert_ptr_nonnull(strstr(text, "attn-cli 0.4.0"));
     } else {
         attn_skip_test("there is no pdftotext (Debian package poppler-utils)");
     }

@@ -116,7 +116,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
     The numbers say which parts write the answer into the residual stream directly. They do not say which part found it:
     a head that only shows later heads where to look has a small share here. `attn-cli ablate` measures that. Over
-    `texts` the numbers are means and standard deviations.
+    `items` the numbers are means and standard deviations.
 
     With `method` the tokens of the text, or the patches of a picture, get attributions, by gradients. These are about
     this text, this answer and, for ig, this baseline; they do not say what happens when a token is replaced. A note
