@@ -1,4 +1,4 @@
-/* option_walk.c - the options of a command, one after the other, from its groups. */
+/* option.c - see option.h. */
 #include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/topics.h"
