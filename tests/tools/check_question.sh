@@ -57,7 +57,7 @@ has completed '^--skip' '^reach'
 
 attn-cli reach -m fable "The cat sat" >text && has text '^layer  head +reach' '^ +0 +0 +[0-9.]+$'
 attn-cli reach -m fable --csv a.csv --json a.json --svg a.svg --html a.html "The cat sat" >/dev/null
-has a.csv '^layer,head,reach$' '^3,7,[0-9.]+$'
+has a.csv '^layer,head,reach,row_type$' '^3,7,[0-9.]+,data$'
 has a.json '"reach": [0-9.]+'
 has a.svg '<svg' 'mean distance of keys' 'of each head' 'The cat sat'
 has a.html '<title>' 'reach'
