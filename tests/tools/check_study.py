@@ -289,7 +289,7 @@ def main():
     path = folder / "pairs.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in pairs))
     check_patch([], pairs, path)
-    check_patch(["--sites", "z"], pairs, path)
+    check_patch(["--site", "z"], pairs, path)
     pandas, statistics = optional("pandas"), optional("statsmodels.api")
     if pandas:
         check_agreement(pandas, folder, statistics)

@@ -76,7 +76,7 @@ const cases = [
   ['attribute', '-m', 'fable', '--method', 'ig', '--target', ' are', '--foil', ' is', texts[1]],
   ['run', '-m', 'fable', '--grad', '--target', ' are', '--foil', ' is', '--npz', 'out.npz', texts[1]],
   ['patch', '-m', 'fable', '--clean', 'The keys to the cabinet', '--corrupted', 'The key to the cabinet',
-    '--target', ' are', '--foil', ' is', '--sites', 'z'],
+    '--target', ' are', '--foil', ' is', '--site', 'z'],
   ['diff', '-m', 'fable', 'The cat sat on the mat', 'The dog sat on the mat'],
   ['generate', '-m', 'fable', '-n', '20', 'The old'],
   ['generate', '-m', 'fable', '-n', '20', '--temperature', '1', '--seed', '3', 'The old'],
