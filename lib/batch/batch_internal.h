@@ -28,13 +28,14 @@ struct attn_batch {
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
     /* owns; labels of the first record, if all labels are requested */
     struct attn_label_store first_labels;
-    const char **columns;           /* [first_labels.n] owns; names of these labels */
-    enum attn_record_field table;   /* field shown by csv */
-    bool has_noted_text;            /* a note about a line that is not an object was sent */
-    bool needs_next;                /* a record without `next` fails */
-    bool has_used_next;             /* some record used the continuations that are given for all */
-    size_t most_next;               /* a record with more continuations fails */
-    struct attn_batch_lines *lines; /* owns; the input */
+    const char **columns;         /* [first_labels.n] owns; names of these labels */
+    enum attn_record_field table; /* field shown by csv */
+    bool has_noted_text;          /* a note about a line that is not an object was sent */
+    bool needs_next;              /* a record without `next` fails */
+    bool has_used_next;           /* some record used the continuations that are given for all */
+    size_t most_next;             /* a record with more continuations fails */
+    const struct attn_places *places; /* borrowed; those of the request, or NULL */
+    struct attn_batch_lines *lines;   /* owns; the input */
 
     struct attn_sha256 done_input; /* digest of the lines of written records */
     uint64_t n_before;             /* number of records of earlier processes */

@@ -21,6 +21,7 @@ static const double checkpoint_seconds = 1;
 struct batch_slot {
     struct attn_record_store store;
     struct attn_label_store labels;
+    struct attn_places keys;  /* the labels as places */
     uint64_t begin, end;      /* where its line begins and ends in the input */
     uint32_t crc;             /* CRC of the line */
     uint64_t n_line_before;   /* number of lines before the shard, if they were counted */
@@ -93,6 +94,11 @@ static enum attn_status read_object(struct attn_batch *batch, struct batch_slot 
 
     ATTN_TRY(
         attn_record_labels_read(text->data, text->size, &slot->labels, &slot->store, record, err));
+    ATTN_TRY(
+        attn_labels_place(slot->labels.labels, slot->labels.n, &slot->store, &slot->keys, err));
+    slot->keys.others = batch->places;
+    if (slot->keys.n > 0)
+        record->places = &slot->keys;
     slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
     check_next(batch, record);
     return ATTN_OK;
@@ -381,6 +387,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
 
     attn_batch_lines_range(batch->lines, &batch->first, &batch->begin_of_work);
     batch->begun = attn_clock_seconds();
+    batch->places = many->request ? many->request->reading.places : NULL;
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));
     if (is_canceled(batch)) /* the lines ended early because of the cancel */

@@ -144,11 +144,11 @@ static bool read_place(char *text, struct attn_edit_place *place, char **value)
     place->at.stack = attn_model_stack_find(text, &n_stack);
     text += n_stack;
     colon = strchr(text, ':');
-    equals = colon ? strchr(colon, '=') : NULL;
+    equals = colon ? find_outside(colon, '=') : NULL;
     if (!equals || equals[1] == '\0')
         return false;
     *colon = *equals = '\0';
-    at = strchr(colon + 1, '@');
+    at = find_outside(colon + 1, '@');
     place->positions = at ? at + 1 : NULL;
     *value = equals + 1;
     return read_site(text, (size_t)(colon - text), true, place) &&

@@ -44,18 +44,30 @@ struct text_words {
     size_t *offsets;         /* owns; [2, n] or NULL */
 };
 
-/* One parsed item of a list of positions. */
-struct position_item {
-    const char *word; /* [size] without its quotes */
-    size_t size;
-    bool is_number; /* it is copied to the result unchanged */
-    size_t nth;     /* which occurrence of the word, from 1; 0: the word must occur once */
+/* The forms of an item of a list of positions. */
+enum position_form {
+    FORM_NUMBER, /* copied to the result unchanged */
+    FORM_WORD,   /* a word, or the bytes of a mark */
+    FORM_TEXT,   /* any text, in double quotes */
+    FORM_CHARS,  /* `chars:A:B` */
+    FORM_KEY,    /* `key:NAME` */
 };
 
-/* The tokens `first` to `last`, inclusive. */
+/* One parsed item of a list of positions. */
+struct position_item {
+    enum position_form form;
+    const char *word; /* [size] without its quotes; of `key:NAME` all of it */
+    size_t size;
+    size_t nth; /* which occurrence of the word, from 1; 0: the word must occur once */
+};
+
+/* The tokens `first` to `last`, inclusive, and the bytes of the text in which they were found. */
 struct token_range {
     size_t first, last;
+    size_t begin, end; /* both 0: a token that is not in the text */
 };
+
+static const char chars_prefix[] = "chars:", key_prefix[] = ATTN_PLACE_KEY;
 
 /* --- The text -------------------------------------------------------------------------------- */
 
@@ -192,7 +204,7 @@ static bool find_tokens(const struct text_words *words, size_t begin, size_t end
         last--;
     if (first >= last || words->begin[first] > begin || words->end[last - 1] != end)
         return false;
-    *place = (struct token_range){first, last - 1};
+    *place = (struct token_range){first, last - 1, begin, end};
     return is_white_space(words->text + words->begin[first], begin - words->begin[first]);
 }
 
@@ -210,7 +222,7 @@ static bool next_added(const struct text_words *words, const struct position_ite
     for (size_t i = *at > words->n_text ? *at - words->n_text : 0; i < words->n; i++)
         if (is_added(words, i) && words->added->sizes[i] == item->size &&
             memcmp(words->added->bytes[i], item->word, item->size) == 0) {
-            *place = (struct token_range){i, i};
+            *place = (struct token_range){.first = i, .last = i};
             *at = words->n_text + i + 1;
             return true;
         }
@@ -231,6 +243,63 @@ static bool next_place(const struct text_words *words, const struct position_ite
         }
     }
     return next_added(words, item, at, place);
+}
+
+/* Finds the next place of ITEM in the text from the byte *AT on, where it may begin and end within
+ * words and tokens. */
+static bool next_text(const struct text_words *words, const struct position_item *item, size_t *at,
+                      struct token_range *place)
+{
+    for (; words->n_text >= item->size && *at <= words->n_text - item->size; (*at)++)
+        if (memcmp(words->text + *at, item->word, item->size) == 0) {
+            size_t first = 0;
+
+            while (first + 1 < words->n && words->end[first] <= *at)
+                first++;
+            *place = (struct token_range){first, first, *at, *at + item->size};
+            *at += item->size;
+            return true;
+        }
+    return false;
+}
+
+static bool is_continued(char byte)
+{
+    return ((unsigned char)byte & 0xc0) == 0x80;
+}
+
+/* Whether token I shares a character with the bytes [BEGIN, END) of the text that is not white
+ * space. */
+static bool is_shared(const struct text_words *words, size_t i, size_t begin, size_t end)
+{
+    size_t from = words->begin[i] > begin ? words->begin[i] : begin;
+    size_t to = words->end[i] < end ? words->end[i] : end;
+
+    if (from >= to)
+        return false;
+    while (from > begin && is_continued(words->text[from]))
+        from--;
+    while (to < end && is_continued(words->text[to]))
+        to++;
+    return !is_white_space(words->text + from, to - from);
+}
+
+/* Appends the tokens that share a character with the bytes [BEGIN, END), white space aside. Returns
+ * false if there are none. */
+static bool append_shared(const struct text_words *words, size_t begin, size_t end,
+                          struct attn_buffer *out)
+{
+    bool has_any = false;
+
+    for (size_t i = 0, first; i < words->n; i++) {
+        if (!is_shared(words, i, begin, end))
+            continue;
+        for (first = i; i + 1 < words->n && is_shared(words, i + 1, begin, end);)
+            i++;
+        attn_buffer_append_format(out, "%s%zu-%zu", has_any ? "," : "", first, i);
+        has_any = true;
+    }
+    return has_any;
 }
 
 /* --- Lists ----------------------------------------------------------------------------------- */
@@ -261,13 +330,18 @@ static bool is_number(const char *item, size_t size)
            (size == 3 && memcmp(item, "all", 3) == 0);
 }
 
+static bool has_prefix(const char *item, size_t size, const char *prefix)
+{
+    return size >= strlen(prefix) && memcmp(item, prefix, strlen(prefix)) == 0;
+}
+
 /* Reads the item at *SPEC and advances *SPEC to its end. */
 static enum attn_status read_item(const char **spec, struct position_item *item,
                                   struct attn_error *err)
 {
     const char *at = *spec, *end;
 
-    *item = (struct position_item){.word = at};
+    *item = (struct position_item){.word = at, .form = FORM_WORD};
     if (*at == '"') {
         const char *close = strchr(at + 1, '"');
 
@@ -278,28 +352,38 @@ static enum attn_status read_item(const char **spec, struct position_item *item,
         *spec = end;
         item->word = at + 1;
         item->size = (size_t)(close - at - 1);
+        item->form = FORM_TEXT;
         return read_nth(close + 1, end, item, err);
     }
     end = at + strcspn(at, ",");
     *spec = end;
     item->size = (size_t)(end - at);
-    item->is_number = is_number(at, item->size);
-    if (item->is_number)
+    if (is_number(at, item->size))
+        item->form = FORM_NUMBER;
+    else if (has_prefix(at, item->size, chars_prefix))
+        item->form = FORM_CHARS;
+    else if (has_prefix(at, item->size, key_prefix))
+        item->form = FORM_KEY;
+    if (item->form == FORM_NUMBER || item->form == FORM_CHARS)
         return ATTN_OK;
-    item->size = strcspn(at, *at == '\1' ? "," : "-#,");
+    item->size = strcspn(at, item->form == FORM_KEY ? "#," : *at == '\1' ? "," : "-#,");
     return read_nth(at + item->size, end, item, err);
 }
 
-/* Lists the matches of ITEM, each by its first token, as "3 'cat', 7 'cat'"; lists all tokens if
- * ITEM is NULL. Truncates the list to OUT [size]. */
-static void list_places(const struct text_words *words, const struct position_item *item, char *out,
-                        size_t size)
+/* Finds the next place of an item: next_place or next_text. */
+typedef bool next_fn(const struct text_words *words, const struct position_item *item, size_t *at,
+                     struct token_range *place);
+
+/* Lists the matches of ITEM that NEXT finds, each by its first token, as "3 'cat', 7 'cat'"; lists
+ * all tokens if ITEM is NULL. Truncates the list to OUT [size]. */
+static void list_places(const struct text_words *words, const struct position_item *item,
+                        next_fn *next, char *out, size_t size)
 {
     size_t at = words->from, used = 0, token = 0;
     struct token_range place;
 
     out[0] = '\0';
-    while (item ? next_place(words, item, &at, &place) : token < words->n) {
+    while (item ? next(words, item, &at, &place) : token < words->n) {
         const size_t i = item ? place.first : token++;
         const struct attn_quote text =
             is_added(words, i)
@@ -311,16 +395,16 @@ static void list_places(const struct text_words *words, const struct position_it
 }
 
 static enum attn_status report_place(const struct text_words *words,
-                                     const struct position_item *item, size_t n,
+                                     const struct position_item *item, next_fn *next, size_t n,
                                      struct attn_error *err)
 {
     const struct attn_quote word = attn_quote(item->word, item->size);
     char places[ATTN_ERROR_HINT_SIZE - 32];
 
-    list_places(words, n > 0 ? item : NULL, places, sizeof places);
+    list_places(words, n > 0 ? item : NULL, next, places, sizeof places);
     if (n == 0) {
-        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the %s as whole tokens",
-                       word.text, words->name);
+        attn_error_set(err, ATTN_INVALID, "'%s' does not occur in the %s%s", word.text, words->name,
+                       next == next_place ? " as whole tokens" : "");
         attn_error_hint(err, "the tokens: %s", places);
     } else if (item->nth > n) {
         attn_error_set(err, ATTN_INVALID, "'%s' occurs %zu time%s in the %s, at %s; not %zu",
@@ -363,43 +447,156 @@ static enum attn_status check_residue(const struct text_words *words,
                           attn_quote(tokens->bytes[at], tokens->sizes[at]).text);
 }
 
+/* Finds the place of ITEM, or of its occurrence `nth`, by NEXT. *N is the number of places. */
+static bool find_place(const struct text_words *words, const struct position_item *item,
+                       next_fn *next, struct token_range *found, size_t *n)
+{
+    struct token_range place;
+    size_t at = words->from;
+
+    for (*n = 0; next(words, item, &at, &place);) {
+        ++*n;
+        if (item->nth == 0 || item->nth == *n)
+            *found = place;
+    }
+    return *n == 1 ? item->nth <= 1 : item->nth > 0 && item->nth <= *n;
+}
+
+/* Appends the tokens of the bytes that a mark has named. */
+static enum attn_status append_marked(const struct text_words *words, size_t begin, size_t end,
+                                      struct attn_buffer *out, struct attn_error *err)
+{
+    struct token_range found;
+
+    begin += words->n_prompt;
+    end += words->n_prompt;
+    if (!find_tokens(words, begin, end, &found))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the mark around '%s' begins or ends within a token",
+                              attn_quote(words->text + begin, end - begin).text);
+    attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
+    return ATTN_OK;
+}
+
 /* Appends the tokens of the word ITEM to OUT as "FIRST-LAST". */
 static enum attn_status append_word(const struct text_words *words,
                                     const struct position_item *item, struct attn_buffer *out,
                                     struct attn_error *err)
 {
-    struct token_range place, found = {0};
-    size_t at = words->from, n = 0, end;
+    struct token_range found = {0};
+    size_t at, n, end;
 
     if (item->size > 0 && item->word[0] == '\1' &&
         sscanf(item->word, "\1%zu-%zu", &at, &end) == 2 && at < end &&
-        end <= words->n_text - words->n_prompt) {
-        at += words->n_prompt;
-        end += words->n_prompt;
-        if (!find_tokens(words, at, end, &found))
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the mark around '%s' begins or ends within a token",
-                                  attn_quote(words->text + at, end - at).text);
-        attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
-        return ATTN_OK;
-    }
-    if (item->size == 0)
-        return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
+        end <= words->n_text - words->n_prompt)
+        return append_marked(words, at, end, out, err);
     if (is_residue(words, item, &at)) {
         ATTN_TRY(check_residue(words, item, at, err));
         attn_buffer_append_format(out, "%zu", at);
         return ATTN_OK;
     }
-    while (next_place(words, item, &at, &place)) {
-        n++;
-        if (item->nth == 0 || item->nth == n)
-            found = place;
-    }
-    if (n == 0 || item->nth > n || (item->nth == 0 && n > 1))
-        return report_place(words, item, n, err);
+    if (!find_place(words, item, next_place, &found, &n))
+        return report_place(words, item, next_place, n, err);
     attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
     return ATTN_OK;
 }
+
+/* Appends the tokens of ITEM, any text: where whole tokens and whole words make it, or if it is
+ * nowhere so, where it begins or ends within them. */
+static enum attn_status append_text(const struct text_words *words,
+                                    const struct position_item *item, struct attn_buffer *out,
+                                    struct attn_error *err)
+{
+    struct token_range found = {0};
+    next_fn *next = next_place;
+    size_t at, n;
+    bool is_found;
+
+    if (item->size == 0)
+        return attn_error_set(err, ATTN_INVALID, "a word in quotes is empty");
+    if (is_residue(words, item, &at))
+        return append_word(words, item, out, err);
+    is_found = find_place(words, item, next, &found, &n);
+    if (n == 0 && !is_white_space(item->word, item->size)) {
+        next = next_text;
+        is_found = find_place(words, item, next, &found, &n);
+    }
+    if (!is_found)
+        return report_place(words, item, next, n, err);
+    if (found.begin == found.end || !append_shared(words, found.begin, found.end, out))
+        attn_buffer_append_format(out, "%zu-%zu", found.first, found.last);
+    return ATTN_OK;
+}
+
+/* --- Characters ------------------------------------------------------------------------------ */
+
+/* Reads the index TEXT [size] as Python does: WITHOUT if it is empty, from the end of N if it is
+ * negative. Returns false for other texts, and for an index that is outside 0 to N. */
+static bool read_index(const char *text, size_t size, size_t n, size_t without, size_t *index)
+{
+    int64_t number;
+
+    *index = without;
+    if (size == 0)
+        return true;
+    if (!attn_parse_int(text, size, -(int64_t)n, (int64_t)n, &number))
+        return false;
+    *index = number < 0 ? (size_t)((int64_t)n + number) : (size_t)number;
+    return true;
+}
+
+/* Returns the byte at which character I, from `from` on, begins. */
+static size_t byte_of(const struct text_words *words, size_t i)
+{
+    size_t at = words->from;
+
+    for (; at < words->n_text && (i > 0 || is_continued(words->text[at])); at++)
+        i -= !is_continued(words->text[at]) && i > 0;
+    return at;
+}
+
+/* Whether TEXT [size] is nothing, or a number with or without a sign. */
+static bool is_index(const char *text, size_t size)
+{
+    const size_t n_sign = size > 1 && *text == '-';
+
+    return strspn(text + n_sign, "0123456789") >= size - n_sign;
+}
+
+/* Appends the tokens of ITEM, `chars:A:B`: characters of the text, counted as code points. */
+static enum attn_status append_chars(const struct text_words *words,
+                                     const struct position_item *item, struct attn_buffer *out,
+                                     struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote(item->word, item->size);
+    const char *begin = item->word + strlen(chars_prefix), *end = item->word + item->size;
+    const char *colon = memchr(begin, ':', (size_t)(end - begin));
+    size_t n = 0, from, to;
+
+    if (!colon || !is_index(begin, (size_t)(colon - begin)) ||
+        !is_index(colon + 1, (size_t)(end - colon - 1))) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is no range of characters, expected chars:A:B",
+                       quote.text);
+        attn_error_hint(err, "a word that begins with chars: is written in double quotes");
+        return ATTN_INVALID;
+    }
+    for (size_t at = words->from; at < words->n_text; at++)
+        n += !is_continued(words->text[at]);
+    if (!read_index(begin, (size_t)(colon - begin), n, 0, &from) ||
+        !read_index(colon + 1, (size_t)(end - colon - 1), n, n, &to))
+        return attn_error_set(err, ATTN_INVALID, "'%s' is outside the %s, which has %zu characters",
+                              quote.text, words->name, n);
+    if (from >= to)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has no characters, expected chars:A:B with A below B",
+                              quote.text);
+    if (!append_shared(words, byte_of(words, from), byte_of(words, to), out))
+        return attn_error_set(err, ATTN_INVALID, "'%s' has no tokens, only white space",
+                              quote.text);
+    return ATTN_OK;
+}
+
+/* --- Names ----------------------------------------------------------------------------------- */
 
 /* Finds the named position NAME [size] in PLACES, which may be NULL, and in the lists that follow
  * it. */
@@ -414,6 +611,51 @@ static const struct attn_item_place *find_named(const struct attn_places *places
     return NULL;
 }
 
+/* Appends the tokens of ITEM, `key:NAME`: the text that the sequence's item has in this key. */
+static enum attn_status append_key(const struct attn_sequence *sequence,
+                                   const struct text_words *words, const struct position_item *item,
+                                   struct attn_buffer *out, struct attn_error *err)
+{
+    const char *name = item->word + strlen(key_prefix);
+    const size_t n_name = item->size - strlen(key_prefix);
+    const struct attn_item_place *key = find_named(sequence->places, item->word, item->size);
+    struct position_item text = {.form = FORM_TEXT, .nth = item->nth};
+
+    if (!key) {
+        attn_error_set(err, ATTN_INVALID, "there is no key '%s' with a text",
+                       attn_quote(name, n_name).text);
+        attn_error_hint(err, "key:NAME is the text that an item has in its key NAME");
+        return ATTN_INVALID;
+    }
+    text.word = key->spec;
+    text.size = strlen(key->spec);
+    if (text.size == 0)
+        return attn_error_set(err, ATTN_INVALID, "the key '%s' has an empty text",
+                              attn_quote(name, n_name).text);
+    return append_text(words, &text, out, err);
+}
+
+static enum attn_status append_item(const struct attn_sequence *sequence,
+                                    const struct text_words *words,
+                                    const struct position_item *item, struct attn_buffer *out,
+                                    struct attn_error *err)
+{
+    switch (item->form) {
+    case FORM_NUMBER:
+        attn_buffer_append(out, item->word, item->size);
+        return ATTN_OK;
+    case FORM_WORD:
+        return append_word(words, item, out, err);
+    case FORM_TEXT:
+        return append_text(words, item, out, err);
+    case FORM_CHARS:
+        return append_chars(words, item, out, err);
+    case FORM_KEY:
+        return append_key(sequence, words, item, out, err);
+    }
+    return ATTN_OK;
+}
+
 /* Resolves the list SPEC to numbers and appends them to OUT. Items may be names of PLACES, which
  * may be NULL. */
 static enum attn_status append_items(const char *spec, const struct attn_places *places,
@@ -423,7 +665,8 @@ static enum attn_status append_items(const char *spec, const struct attn_places 
     for (const char *at = spec;; at++) {
         const size_t size = strcspn(at, ",");
         const struct attn_item_place *place =
-            is_number(at, size) ? NULL : find_named(places, at, size);
+            is_number(at, size) || has_prefix(at, size, key_prefix) ? NULL
+                                                                    : find_named(places, at, size);
         struct position_item item;
 
         if (place)
@@ -433,12 +676,10 @@ static enum attn_status append_items(const char *spec, const struct attn_places 
         if (place) {
             ATTN_TRY(attn_error_in(append_items(place->spec, NULL, sequence, words, out, err),
                                    place->name, err));
-        } else if (item.is_number) {
-            attn_buffer_append(out, item.word, item.size);
         } else {
-            if (!words->text)
+            if (item.form != FORM_NUMBER && !words->text)
                 ATTN_TRY(find_words(sequence, words, err));
-            ATTN_TRY(append_word(words, &item, out, err));
+            ATTN_TRY(append_item(sequence, words, &item, out, err));
         }
         if (*at == '\0')
             return attn_buffer_check(out, err);

@@ -11,6 +11,15 @@
  *     it       the word, with or without the space before it      ' it'   only with that space
  *     it#2     the second time that it occurs                     "it#2"  these four characters
  *
+ * Further forms are a text, characters of the text, and a text from the item:
+ *
+ *     "The keys are rusty."    any text in double quotes, which occurs once, or #N follows
+ *     chars:120:480            characters, counted in code points as in Python's text[120:480]
+ *     key:NAME                 the text in the key NAME of the item; #N may follow
+ *
+ * They have all tokens that share with them a character that is not white space. A text that whole
+ * words and whole tokens make somewhere is only looked for there.
+ *
  * In a protein `K17` is the residue K at position 17.
  *
  * A name among the sequence's places (struct attn_places) stands for the list that it names. In
@@ -22,7 +31,7 @@
  * Bytes of the text that a mark has named (records/items.h) are "\x01BEGIN-END", which no user
  * writes.
  *
- * In double quotes a word may look like a number and hold commas, dashes and #. A word is found
+ * In double quotes a text may look like a number and hold commas, dashes and #. A word is found
  * where whole tokens make it and no letter or digit goes on with it on either side. One of several
  * tokens is all of them.
  */
@@ -32,6 +41,10 @@
 
 #include "base/param.h"
 #include "input/sequence.h"
+
+/* In lists of places, the names of the texts that `key:NAME` finds begin so. Their SPEC is the text
+ * itself. */
+#define ATTN_PLACE_KEY "key:"
 
 /* The parameter that names positions, in a struct attn_places. */
 extern const struct attn_param_list attn_place_params;

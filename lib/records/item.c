@@ -2,6 +2,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "input/position.h"
 #include "input/sequence.h"
 #include "records/item_internal.h"
 #include "records/record_reader.h"
@@ -233,7 +234,43 @@ enum attn_status attn_item_finish(struct attn_item_made *made, bool has_marks,
     choose_first(made);
     item->places = made->places;
     item->labels = made->labels;
+    return attn_labels_place(item->labels, item->n_label, &made->store, &made->keys, err);
+}
+
+enum attn_status attn_labels_place(const struct attn_item_label *labels, size_t n,
+                                   struct attn_record_store *store, struct attn_places *places,
+                                   struct attn_error *err)
+{
+    const size_t n_prefix = strlen(ATTN_PLACE_KEY);
+    struct attn_item_place *made = NULL;
+
+    if (n > 0 && !(made = attn_record_store_take(store, n * sizeof *made, err)))
+        return ATTN_NO_MEMORY;
+    places->items = made;
+    places->n = 0;
+    for (size_t i = 0; i < n; i++) {
+        const size_t n_name = strlen(labels[i].name);
+        char *name;
+
+        if (!labels[i].text)
+            continue;
+        name = attn_record_store_take(store, n_prefix + n_name + 1, err);
+        if (!name)
+            return ATTN_NO_MEMORY;
+        memcpy(name, ATTN_PLACE_KEY, n_prefix);
+        memcpy(name + n_prefix, labels[i].name, n_name + 1);
+        made[places->n++] = (struct attn_item_place){name, labels[i].text};
+    }
     return ATTN_OK;
+}
+
+void attn_item_name_places(struct attn_item *item, const struct attn_places *others)
+{
+    struct attn_item_made *made = (struct attn_item_made *)item;
+
+    made->keys.others = others;
+    item->named = (struct attn_places){item->places, item->n_place, &made->keys};
+    item->record.places = &item->named;
 }
 
 void attn_item_free(struct attn_item *item)

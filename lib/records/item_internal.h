@@ -16,6 +16,7 @@ struct attn_item_made {
     struct attn_record_store store; /* owns all texts and arrays of numbers of the item */
     struct attn_item_place *places; /* [item.n_place] owns */
     struct attn_item_label *labels; /* [item.n_label] owns */
+    struct attn_places keys;        /* the labels as places, whose texts `key:NAME` finds */
     size_t place_capacity, label_capacity;
     struct attn_sha256 read; /* digest of the input up to the end of the item */
     uint64_t end;            /* offset of the end of the item in the input */

@@ -643,8 +643,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (!*item)
         return ATTN_OK;
     attn_item_choose(*item, study->pairs);
-    (*item)->named = (struct attn_places){(*item)->places, (*item)->n_place, study->places};
-    (*item)->record.places = &(*item)->named;
+    attn_item_name_places(*item, study->places);
     take_defaults(&study->defaults, *item, &study->untaken);
     choose_label(study, *item);
     if (study->args->lists_labels && !study->is_labeled &&
