@@ -50,6 +50,8 @@ MAKEFLAGS += --no-print-directory
 .SUFFIXES: # make's own rules, none of which is used, would be tried for every file
 
 VERSION := $(shell sed -nE 's/^\#define ATTN_VERSION "(.*)"$$/\1/p' lib/base/version.h)
+# For Debian and pkg-config, where ~ comes before the end: 0.4.0~dev0 is older than 0.4.0.
+TILDE_VERSION := $(subst .dev,~dev,$(VERSION))
 SONAME := libattn.so.$(shell sed -nE 's/^\#define ATTN_ABI (.*)$$/\1/p' lib/base/version.h)
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion \
@@ -585,7 +587,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening links reference-check format-check binding-check fixtures-check abi-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening links facts reference-check format-check binding-check fixtures-check abi-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -702,7 +704,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@sed -i -E -e 's|^(#include) "([^"]+)"|\1 <attn/\2>|' $(addprefix $(place)/include/attn/,$(PUBLIC_HEADERS))
 	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
 	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \
-	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(VERSION)|' \
+	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(TILDE_VERSION)|' \
 	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" $(lib_place)/pkgconfig/attn.pc
 	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
@@ -753,12 +755,12 @@ check-static: ## run that file in an empty folder, and in Debian's SUITES: needs
 
 deb: dist ## make Debian packages in build/deb, and let lintian look at them
 	@tests/tools/dependencies.sh install build test packages wasm
-	@.packaging/deb.sh $(SOURCE_ARCHIVE) $(VERSION) build/deb
+	@.packaging/deb.sh $(SOURCE_ARCHIVE) '$(TILDE_VERSION)' build/deb
 	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
 	@ls build/deb/*.deb
 
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
-	@.packaging/check_deb.sh build/deb $(VERSION)
+	@.packaging/check_deb.sh build/deb '$(TILDE_VERSION)'
 
 wasm: deps-wasm ## make build/wasm/attn.wasm, the tool for live pages and runtimes of WASI
 	@$(native) $(MAKE) TARGET= MODE=wasm BUILD=build/wasm $(WASM_MODULE)
@@ -773,21 +775,34 @@ check-wasm: deps-node ## compare what that prints and writes with the binary, by
 check-reproducible: ## make PACKAGES twice in different folders and compare their bytes, default dist, wheel-any and static
 	@tests/tools/check_reproducible.sh $(or $(PACKAGES),dist wheel-any static)
 
-RELEASE := build/attn-cli-$(VERSION)
-release: dist static wheel-any deb ## make all packages, SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
-	@set -e; for target in $(WHEEL_TARGETS); do $(MAKE) wheel TARGET=$$target; done
-	@set -e; for target in $(STATIC_TARGETS); do $(MAKE) static TARGET=$$target; done
-	@mkdir -p build/sdist && $(or $(PYTHON),python3) lib/python/build_wheel.py build/sdist sdist
-	@LICENCES=build/wasm/libraries/licences .packaging/release.sh $(VERSION) \
-	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/base/version.h) $(RELEASE) \
-	    build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb \
-	    $(foreach target,$(WHEEL_TARGETS),build/$(target)/wheel/*.whl)
+sdist: ## make the source distribution of PyPI in build/sdist
+	@rm -rf build/sdist && mkdir -p build/sdist && $(or $(PYTHON),python3) lib/python/build_wheel.py build/sdist sdist
+
+ALL_PACKAGES := dist sdist static wheel-any deb $(WHEEL_TARGETS:%=wheel@%) $(STATIC_TARGETS:%=static@%)
+made = $(wildcard build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
+packages: ## make all packages, or PACKAGES='dist static wheel@TARGET', SHA256SUMS, an SBOM and, with MINISIGN_KEY, a signature
+	@set -e; for package in $(or $(PACKAGES),$(ALL_PACKAGES)); do \
+	    case $$package in *@*) target=TARGET=$${package#*@} ;; *) target= ;; esac; $(MAKE) $${package%@*} $$target; done
+	@$(MAKE) gather
+gather:
+	@LICENCES=build/wasm/libraries/licences .packaging/gather.sh $(VERSION) \
+	    $(shell sed -nE 's/^\#define ATTN_VERSION_DATE "(.*)"$$/\1/p' lib/base/version.h) build/attn-cli-$(VERSION) $(made)
+
+release: ## release what is committed: move CHANGELOG's entries, tag, make all packages, check and sign them (MINISIGN_KEY)
+	@.packaging/release.sh
+
+# No package of a release is made while the project has no address.
+dist static wheel wheel-any deb: | has-address
+has-address:
+	@.packaging/facts.sh require
+facts:
+	@.packaging/facts.sh agree
 
 check-fresh: ## run README's make run and make test in Debian's SUITES, default bookworm: needs root
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: release check-reproducible dist static check-static deb check-deb wasm check-wasm check-fresh
+.PHONY: release packages gather sdist has-address facts check-reproducible dist static check-static deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 

@@ -2,10 +2,10 @@
 # deb.sh - makes Debian packages of a source archive, and of the sources of the libraries in attn.wasm, of which Debian
 # has no archive for WebAssembly: a component of its own, because a build has no network.
 #
-#   deb.sh ARCHIVE VERSION FOLDER     FOLDER, which is emptied, gets the packages
+#   deb.sh ARCHIVE VERSION FOLDER     VERSION is Debian's form, 0.4.0~dev0 of 0.4.0.dev0. FOLDER, which is emptied, gets the packages
 set -eu
 
-archive=$(realpath "$1") version=$2 folder=$3
+archive=$(realpath "$1") version=$2 folder=$3 tree=attn-cli-${2/\~dev/.dev}
 here=$(cd "$(dirname "$0")" && pwd)
 rm -rf "$folder"
 mkdir -p "$folder"
@@ -16,12 +16,12 @@ tar -xzf "$archive"
 find libraries -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -name 'LICEN?E*' -delete
 find libraries -type d -empty -delete
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$version.orig-libraries.tar.gz" libraries
-mv libraries "attn-cli-$version"
-cd "attn-cli-$version"
+mv libraries "$tree"
+cd "$tree"
 cp -r "$here/debian" debian
-sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/base/version.h)")/" \
-    debian/changelog.in >debian/changelog
+sed "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/base/version.h)")/" debian/changelog.in >debian/changelog
 rm debian/changelog.in
+.packaging/facts.sh fill debian/changelog debian/control
 # dpkg-gensymbols refuses a library that lacks one of them.
 sed -e "1i libattn.so.3 libattn3 #MINVER#" -e "s/.* / /; s/$/@Base $version/" tests/install/symbols >debian/libattn3.symbols
 dpkg-buildpackage -us -uc -F "${@:4}"

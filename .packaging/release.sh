@@ -1,42 +1,125 @@
 #!/usr/bin/env bash
-# release.sh - gathers what make has built into one folder, with notes, sums, a bill of materials and,
-# if wanted, a signature.
+# release.sh - makes a release of what is committed: `make release`.
 #
-#   release.sh VERSION DATE FOLDER FILE...
+# It refuses what is not ready; moves CHANGELOG's entries under the version and the date; commits and tags that; makes all
+# packages of a clone of the tag; checks and signs them; and begins the next version. Nothing is pushed. Run it again after
+# a failure: on the commit of a tag it begins with the packages, and so it does in a clone that has checked out a tag.
 #
-# MINISIGN_KEY: the secret key of minisign that signs SHA256SUMS; it stays where it is.
+# MINISIGN_KEY   the secret key that signs; SIGN=no goes without
+# NEXT           the version that follows, default the next MINOR
+# PACKAGES       which packages, default all (make packages)
 set -eu
-
-version=$1 date=$2 folder=$3
-shift 3
 cd "$(dirname "$0")/.."
-rm -rf "$folder"
-mkdir -p "$folder"
-cp "$@" "$folder"
-awk '/^## / { n++ } n == 1' CHANGELOG.md >"$folder/attn-cli-$version.md" # the notes
-grep -q "^## $version$" "$folder/attn-cli-$version.md" || echo "release.sh: CHANGELOG.md does not begin with '## $version'" >&2
-.packaging/licences.py check "$folder"/*.whl "$folder"/*-linux-*.tar.gz
-work=$(mktemp -d)
-trap 'rm -rf "$work"' EXIT
-# The bill lists every library in any of the programs.
-for wheel in "$folder"/*.whl; do
-    name=$(basename "$wheel" .whl)
-    mkdir "$work/$name"
-    python3 -m zipfile -e "$wheel" "$work/$name"
-done
-for archive in "$folder"/*-linux-*.tar.gz; do
-    name=$(basename "$archive")
-    mkdir "$work/$name"
-    tar -C "$work/$name" -xzf "$archive"
-done
-find "$work" -type f \( -name '*.so' -o -name attn-cli -o -name attn.wasm \) -print0 | LC_ALL=C sort -z |
-    xargs -0 .packaging/licences.py sbom "$version" "$date" >"$folder/attn-cli-$version.spdx.json"
-(cd "$folder" && find . -type f ! -name 'SHA256SUMS*' -printf '%P\n' | LC_ALL=C sort | xargs -d '\n' sha256sum >SHA256SUMS)
-if [ -n "${MINISIGN_KEY-}" ]; then
-    command -v minisign >/dev/null || { echo 'release.sh: MINISIGN_KEY is set, and minisign is not installed' >&2 && exit 1; }
-    minisign -S -s "$MINISIGN_KEY" -m "$folder/SHA256SUMS" -t "attn-cli $version"
-else
-    echo 'release.sh: not signed: MINISIGN_KEY is not set' >&2
+unset MAKEFLAGS MFLAGS MAKELEVEL BUILD CC XSMM
+
+fail() {
+    printf 'release.sh: %s\n' "$@" >&2
+    exit 1
+}
+say() { printf 'release: %s\n' "$*"; }
+defined() { sed -nE "s/^#define $1 \"(.*)\"$/\1/p" lib/base/version.h; }
+
+# The entries of CHANGELOG's first section.
+entries() { awk '/^## / { n++; next } n == 1 && /^- /' CHANGELOG.md; }
+
+set_version() { # VERSION DATE
+    sed -i -E -e "s/^(#define ATTN_VERSION \").*\"/\1$1\"/" -e "s/^(#define ATTN_VERSION_DATE \").*\"/\1$2\"/" lib/base/version.h
+    sed -i -E -e "s/^version: .*/version: $1/" -e '/^date-released:/d' CITATION.cff
+    [[ $1 == *.dev* ]] || sed -i "/^version: /a date-released: \"$2\"" CITATION.cff
+}
+
+refuse_what_is_not_ready() {
+    [ -z "$(git status --porcelain)" ] || fail 'there are changes that are not committed'
+    .packaging/facts.sh require-always
+    .packaging/facts.sh agree
+    [ -n "$(entries)" ] || fail 'CHANGELOG.md: the first section has no entry'
+    [ -n "${MINISIGN_KEY-}" ] || [ "${SIGN-}" = no ] || fail 'MINISIGN_KEY names no key: SHA256SUMS cannot be signed (SIGN=no goes without)'
+    [ -z "${MINISIGN_KEY-}" ] || command -v minisign >/dev/null || fail 'minisign is not installed'
+    [ -z "${MINISIGN_KEY-}" ] || [ -s "$MINISIGN_KEY" ] || fail "MINISIGN_KEY: '$MINISIGN_KEY' cannot be read"
+    command -v abidiff >/dev/null || fail 'abidiff is not installed (Debian package abigail-tools)'
+}
+
+# The commit of a release, and its tag.
+tag_release() {
+    local next=${version%.dev*} today
+    today=$(date -u +%F)
+    ! git rev-parse -q --verify "refs/tags/v$next" >/dev/null || fail "v$next is there already"
+    tests/tools/check_abi.sh --keep
+    set_version "$next" "$today"
+    sed -i "0,/^## /s/^## .*/## $next, $today/" CHANGELOG.md
+    .packaging/facts.sh agree
+    git add -A tests/install/abi-* lib/base/version.h CITATION.cff CHANGELOG.md
+    git commit -q -m "build: release $next"
+    git tag -a "v$next" -m "attn-cli $next"
+    version=$next
+    say "v$next is the commit $(git rev-parse --short=12 HEAD)"
+}
+
+# Each package says the version; programs say the commit, too.
+check_packages() { # FOLDER
+    local file said work
+    work=$(mktemp -d)
+    for file in "$1"/*; do
+        [[ -d $file || $file == */SHA256SUMS* || $file == *"-$version"* || $file == *"_$version"* ]] || fail "'$file' is not of $version"
+    done
+    ! grep -rlE 'example\.org|@[A-Z]+@' "$1"/recipes "$1"/*.md "$1"/*.json || fail 'the files above lack an address'
+    for file in "$1"/*.deb; do
+        [ ! -e "$file" ] || [ "$(dpkg-deb -f "$file" Version)" = "$version-1" ] || fail "'$file' is not of $version-1"
+    done
+    for file in "$1"/*-linux-"$(uname -m)".tar.gz "$1"/*manylinux*"$(uname -m)".whl; do
+        [ -e "$file" ] || continue
+        rm -rf "$work"/*
+        case $file in
+        *.whl) python3 -m zipfile -e "$file" "$work" && chmod +x "$work"/*/scripts/* && said=$("$work"/*/scripts/attn-cli --version) ;;
+        *) tar -C "$work" -xzf "$file" && said=$("$work"/*/attn-cli --version) ;;
+        esac
+        [[ $said == "attn-cli $version ("*"commit $(git rev-parse --short=12 "v$version^{commit}"))"* ]] || fail "'$file' says $said"
+    done
+    rm -rf "$work"
+    (cd "$1" && sha256sum -c --quiet SHA256SUMS)
+    .packaging/licences.py validate "$1"/*.spdx.json
+    [ -z "${MINISIGN_KEY-}" ] || check_signature "$1"
+    say "checked: $(wc -l <"$1/SHA256SUMS") files say $version"
+}
+
+# By the public key of the secret one.
+check_signature() { # FOLDER
+    minisign -R -f -s "$MINISIGN_KEY" -p build/minisign.pub >/dev/null
+    minisign -V -q -p build/minisign.pub -m "$1/SHA256SUMS" || fail 'the signature is wrong'
+}
+
+# Of a clone of the tag, so that nothing that lies around gets in.
+make_packages() {
+    local tree=build/tree-$version kept
+    rm -rf "$tree"
+    git clone -q --branch "v$version" "file://$PWD" "$tree" 2>/dev/null
+    mkdir "$tree/build"
+    for kept in sources zig; do # digests are checked
+        [ ! -d build/$kept ] || cp -Rl build/$kept "$tree/build/"
+    done
+    make -C "$tree" packages PACKAGES="${PACKAGES-}" MINISIGN_KEY="${MINISIGN_KEY:+$(realpath "$MINISIGN_KEY")}"
+    check_packages "$tree/build/attn-cli-$version"
+    rm -rf "build/attn-cli-$version"
+    mv "$tree/build/attn-cli-$version" build/
+    rm -rf "$tree"
+}
+
+begin_next() {
+    local next=${NEXT:-$(awk -F. '{ print $1 "." $2 + 1 ".0" }' <<<"$version")}
+    set_version "$next.dev0" "$(defined ATTN_VERSION_DATE)"
+    sed -i "0,/^## /s/^## /## $next, not released yet\n\n&/" CHANGELOG.md
+    .packaging/facts.sh agree
+    git commit -q -m "build: begin $next" lib/base/version.h CITATION.cff CHANGELOG.md
+    say "the tree is $next.dev0 now"
+}
+
+version=$(defined ATTN_VERSION)
+refuse_what_is_not_ready
+if [[ $version = *.dev* ]]; then
+    tag_release
+elif [ "$(git rev-parse -q --verify "v$version^{commit}")" != "$(git rev-parse HEAD)" ]; then
+    fail "ATTN_VERSION is $version, and HEAD is not the commit of v$version"
 fi
-(cd "$folder" && sha256sum -c --quiet SHA256SUMS)
-ls -l "$folder"
+make_packages
+! git symbolic-ref -q HEAD >/dev/null || begin_next
+say "build/attn-cli-$version is ready. Then: git push --follow-tags, and upload what is in it"

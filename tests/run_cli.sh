@@ -18,8 +18,8 @@
 # the lines of bash: without a THING, each one of `missing` below, the case is skipped, and its name printed.
 #
 # Each case runs in an empty folder, with attn-cli in PATH, $MODELS and $FIXTURES, and an environment
-# without anything else of the user's. Paths below these two are compared as `$MODELS/...`, so
-# expectations name no machine. --refresh writes what was seen as what is expected. Cases that are
+# without anything else of the user's. Paths below these two are compared as `$MODELS/...`, and the version of
+# the tool as VERSION (but for hints, `since 0.4.0`), so expectations name no machine and no release. --refresh writes what was seen as what is expected. Cases that are
 # words of ATTN_SKIP_TESTS, FILE:CASE, are left out.
 set -u
 cd "$(dirname "$0")/.." || exit 1
@@ -27,6 +27,7 @@ cd "$(dirname "$0")/.." || exit 1
 
 root=$PWD
 tool=$(cd "$build" && pwd -P)
+version=$(sed -nE 's/^#define ATTN_VERSION "(.*)"$/\1/p' lib/base/version.h)
 is_refreshing=no
 file_of=() name_of=() # of each case; its parts are files $scratch/cases/NUMBER.PART
 
@@ -142,6 +143,12 @@ read_text() { # FILE
     ! IFS= read -r -d '' text <"$1"
 }
 
+# Replaces in `text` what depends on this checkout.
+name_machine_and_version() {
+    [[ $text != *"$root/"* ]] || text=${text//"$MODELS"/'$MODELS'} text=${text//"$FIXTURES"/'$FIXTURES'}
+    [[ $text != *"$version"* ]] || text=${text//"$version"/VERSION} text=${text//since VERSION/since $version}
+}
+
 # Leaves what CASE gives in its files .seen_*.
 run_script() { # CASE
     local stream text
@@ -152,11 +159,10 @@ run_script() { # CASE
     echo $? >"$1.seen_exit"
     for stream in stdout stderr; do
         if ! read_text "$1.raw_$stream"; then
-            LC_ALL=C sed -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" "$1.raw_$stream"
-        elif [[ $text = *"$root/"* ]]; then
-            text=${text//"$MODELS"/'$MODELS'}
-            printf '%s' "${text//"$FIXTURES"/'$FIXTURES'}"
+            LC_ALL=C sed -e "s|$MODELS|\$MODELS|g" -e "s|$FIXTURES|\$FIXTURES|g" \
+                -e "s|${version//./\\.}|VERSION|g" "$1.raw_$stream"
         else
+            name_machine_and_version
             printf '%s' "$text"
         fi >"$1.seen_$stream"
     done

@@ -36,7 +36,7 @@ installs_the_listed_files() {
     files_of "$prefix" | grep -vE '^\./(include|share/attn-cli/models)/' >"$scratch/seen"
     { cat tests/install/files; [ "$(tests/tools/wasm_age.sh)" != new ] || echo ./share/attn-cli/attn.wasm; } |
         sed -e "s/VERSION/$version/" -e "s/SONAME/$soname/" | LC_ALL=C sort >"$scratch/expected"
-    same "$scratch/expected" "$scratch/seen" && [ "$("$pkg_config" --modversion attn)" = "$version" ]
+    same "$scratch/expected" "$scratch/seen" && [ "$("$pkg_config" --modversion attn)" = "${version/.dev/\~dev}" ]
 }
 
 # Compiles all installed headers, each of which is named once: compile_headers COMPILER ARGUMENT...
@@ -107,12 +107,18 @@ CHANGES
     ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'expected one after 9.0.0' "$scratch/seen" || return
     sed -i 's/attn_progress_fn on_progress;/int more;&/' "$tree/lib/run/request.h" && set_abi 8 9.0.1
     ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && grep -q 'compiled with 9.0.0 breaks' "$scratch/seen" || return
-    set_abi 9 9.0.0
+    set_abi 8 9.1.0.dev0 # no release: compared with the last one; it may keep what the next one will have, more than once
+    sed -i 's/int more;attn_progress/attn_progress/' "$tree/lib/run/request.h" && "$tree/tests/tools/check_abi.sh" >"$scratch/seen" &&
+        "$tree/tests/tools/check_abi.sh" --keep && [ -e "$tree/tests/install/abi-8-9.1.0.xml.gz" ] &&
+        "$tree/tests/tools/check_abi.sh" --keep || return
+    set_abi 8 9.0.1.dev0
+    ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q '9.0.1.dev0, expected one of 9.1.0 or later' "$scratch/seen" || return
+    set_abi 9 9.1.0
     "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && ! "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" || return
-    set_abi 9 9.0.1
+    set_abi 9 9.1.1
     ! "$tree/tests/tools/check_abi.sh" >"$scratch/seen" && grep -q 'make abi' "$scratch/seen" &&
         "$tree/tests/tools/check_abi.sh" --keep >"$scratch/seen" && (cd "$tree" && ls tests/install/abi*) >"$scratch/seen" &&
-        [ "$(cat "$scratch/seen")" = tests/install/abi-9-9.0.1.xml.gz ]
+        [ "$(cat "$scratch/seen")" = tests/install/abi-9-9.1.1.xml.gz ]
 }
 
 finds_the_installed_models() {

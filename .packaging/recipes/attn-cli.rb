@@ -1,8 +1,8 @@
 # Homebrew, on Linux. Untested.
 class AttnCli < Formula
   desc "Runs GPT-style models on a CPU and shows what their attention does"
-  homepage "https://example.org/attn-cli"
-  url "https://example.org/attn-cli/attn-cli-0.4.0.tar.gz"
+  homepage "@HOMEPAGE@"
+  url "@HOMEPAGE@/attn-cli-@VERSION@.tar.gz"
   sha256 "@SHA256@"
   license "MIT"
 

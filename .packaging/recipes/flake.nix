@@ -10,14 +10,14 @@
       packages = each (pkgs: {
         default = pkgs.stdenv.mkDerivation {
           pname = "attn-cli";
-          version = "0.4.0";
+          version = "@VERSION@";
           src = ../..;
           nativeBuildInputs = [ pkgs.pkg-config ];
           buildInputs = [ pkgs.cjson pkgs.pcre2 pkgs.zlib ];
           postPatch = "patchShebangs tests/tools .packaging";
           makeFlags = [ "XSMM=no" "PREFIX=${placeholder "out"}" ];
           meta = {
-            homepage = "https://example.org/attn-cli";
+            homepage = "@HOMEPAGE@";
             license = pkgs.lib.licenses.mit;
             mainProgram = "attn-cli";
             platforms = systems;

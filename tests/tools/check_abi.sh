@@ -4,13 +4,15 @@
 #   check_abi.sh             compares attn.h with tests/install/abi-NUMBER-VERSION.xml.gz, the ABI of the last release
 #   check_abi.sh --keep      replaces that file by the ABI of a new version, unless it breaks the rule of attn.h
 #
+# Before the release of VERSION, while ATTN_VERSION is VERSION.dev0, the file of VERSION may be there already, and be renewed.
+#
 # abidiff compares the types of all functions, and with them structs and enums. A struct that may grow begins with `size` or
 # ends with `later`; abidiff cannot express that, so each field is a variable, and its offset the number of an enum. So is the
 # size of the struct, unless `size` gives it: not where a function returns the struct or takes it by value.
 set -eu
 cd "$(dirname "$0")/../.."
 
-number() { sed -nE "s/^#define $1 \"?([0-9.]+)\"?$/\1/p" lib/base/version.h; }
+number() { sed -nE "s/^#define $1 \"?([0-9.a-z]+)\"?$/\1/p" lib/base/version.h; }
 fail() { printf 'abi: %s\n' "$@" && exit 1; }
 
 # Prints variables: a pointer to each function of attn.h, and the fields of its structs that may grow, or that might once.
@@ -49,9 +51,11 @@ compare() {
 }
 
 abi=$(number ATTN_ABI) version=$(number ATTN_VERSION)
+next=${version%.dev*} # the release that has this version, or follows it
 kept=$(echo tests/install/abi-*.xml.gz)
 [ -e "$kept" ] || fail "found '$kept', expected one file: that of the last release"
 IFS=- read -r _ kept_abi kept_version <<<"$(basename "$kept" .xml.gz)"
+printf '%s\n' "$kept_version" "$next" | sort -VC || fail "ATTN_VERSION is $version, expected one of $kept_version or later"
 [ "$abi" -ge "$kept_abi" ] || fail "ATTN_ABI is $abi, that of $kept_version was $kept_abi"
 if ! command -v abidiff >/dev/null; then
     [ $# -eq 0 ] || fail 'abidiff is missing: the Debian package abigail-tools has it'
@@ -69,10 +73,10 @@ else
     compare
 fi
 if [ "${1-}" = --keep ]; then
-    [ "$version" != "$kept_version" ] && printf '%s\n' "$kept_version" "$version" | sort -VC ||
+    [ "$version" != "$kept_version" ] ||
         fail "ATTN_VERSION is $version, expected one after $kept_version, whose ABI stays as it was released"
     rm "$kept"
-    gzip -n9 <"$scratch/now.xml" >"tests/install/abi-$abi-$version.xml.gz"
-elif [ "$version" != "$kept_version" ]; then
+    gzip -n9 <"$scratch/now.xml" >"tests/install/abi-$abi-$next.xml.gz"
+elif [ "$version" = "$next" ] && [ "$version" != "$kept_version" ]; then
     fail "ATTN_VERSION is $version, and the kept ABI that of $kept_version: make abi"
 fi

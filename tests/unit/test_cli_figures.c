@@ -3,6 +3,7 @@
  * read back through a formula of the test's own. Masked cells, left out keys and numbers that are
  * none look like no weight. Whatever labels hold, SVG is well formed.
  */
+#include "base/version.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
 #include "tests/support/folder.h"
@@ -714,7 +715,7 @@ START_TEST(a_png_says_what_it_shows)
                      "Title=cross-attention, layer 0, head 0: pattern\nText=Life is short\n"
                      "Subject=cross-attention, layer 0, head 0\nSite=pattern\nShows=weight, "
                      "%\nScale=square root\n"
-                     "Options=--mask none\nSoftware=attn-cli 0.4.0\n");
+                     "Options=--mask none\nSoftware=attn-cli " ATTN_VERSION "\n");
     ck_assert_str_eq(picture.chunks,
                      "IHDR pHYs tEXt tEXt tEXt tEXt tEXt tEXt tEXt tEXt IDAT IEND ");
     attn_picture_release(&picture);
@@ -753,7 +754,7 @@ START_TEST(text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded)
         ck_assert_ptr_null(strstr(text, "Type 3"));
         ck_assert(read_program("pdfinfo f.pdf", text, sizeof text));
         ck_assert_ptr_null(strstr(text, "CreationDate"));
-        ck_assert_ptr_nonnull(strstr(text, "attn-cli 0.4.0"));
+        ck_assert_ptr_nonnull(strstr(text, "attn-cli " ATTN_VERSION));
     } else {
         attn_skip_test("there is no pdftotext (Debian package poppler-utils)");
     }
