@@ -42,9 +42,11 @@ const struct command command_models = {
         "gpt2, gpt_neo, gpt_neox, gptj, codegen, gpt_bigcode, opt, llama, mistral,\n"
         "ministral, qwen2, qwen3, gemma, gemma2, gemma3_text, phi, phi3, smollm3,\n"
         "granite, olmo, olmo2, olmo3, stablelm, starcoder2, cohere, cohere2, glm, glm4,\n"
-        "helium, exaone4, bloom, mpt, falcon, mixtral, qwen2_moe, qwen3_moe, olmoe,\n"
-        "granitemoe, gpt_oss; bert, roberta, xlm-roberta, camembert, distilbert, electra,\n"
-        "albert, modernbert, esm; t5, bart, marian, m2m_100, whisper; vit, dinov2,\n"
+        "helium, exaone4, ministral3, ernie4_5, hunyuan_v1_dense, arcee, apertus,\n"
+        "nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral, qwen2_moe,\n"
+        "qwen3_moe, olmoe, granitemoe, granitemoehybrid, phimoe, gpt_oss; bert, roberta,\n"
+        "xlm-roberta, camembert, distilbert, electra, albert, modernbert, esm; t5, mt5,\n"
+        "umt5, bart, mbart, marian, pegasus, m2m_100, blenderbot, whisper; vit, dinov2,\n"
         "dinov2_with_registers, clip, clip_text_model, clip_vision_model; attn.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",

@@ -457,8 +457,7 @@ static void go_before_norm(struct logit_split *split, const struct attn_norm_wei
 
     attn_vector_elements(&weights->w, d, split->row);
     for (size_t i = 0; i < d; i++) {
-        const double w =
-            split->row[i] + (split->frame.config->norm == ATTN_NORM_RMSNORM_PLUS_ONE ? 1 : 0);
+        const double w = split->row[i] + (attn_norm_adds_one(split->frame.config->norm) ? 1 : 0);
 
         before[i] = to[i] * w / scale;
         mean += before[i] / (double)d;

@@ -43,7 +43,7 @@ struct attn_explainer {
     float *k, *v;                        /* [n_key, E], [n_key, Ev] */
     struct attn_arena arena;             /* owns all of these */
     enum attn_site query_site, key_site; /* the sites of q and k from which scores are computed */
-    double turn_factor;                  /* factor of cosines and sines */
+    double turn_factor;                  /* factor of cosines and sines, and of rotated queries */
     bool is_rotary;
     const int32_t *key_mask;          /* [n_key] keys with 0 are masked; or NULL */
     bool may_round;                   /* the run possibly multiplied in bfloat16 */
@@ -325,7 +325,8 @@ static enum attn_status prepare(struct attn_explainer *explainer,
         explainer->row.n_pair = rope->d_rotary / 2;
         explainer->row.turns_neighbours = rope->turns_neighbours;
         explainer->row.has_qk_norm = config->qk_norm != ATTN_QK_NORM_NONE;
-        explainer->turn_factor = (double)attn_rope_factor(rope);
+        explainer->turn_factor = (double)attn_rope_factor(rope, explainer->row.n_key) *
+                                 (double)attn_rope_query_factor(rope, explainer->row.query);
         attn_rope_find_frequencies(rope, explainer->row.n_key, explainer->frequencies);
     }
     return ATTN_OK;

@@ -171,16 +171,19 @@ static void add_turning(struct explaining *e)
 {
     const struct attn_explanation *row = e->row;
     const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
+    const bool is_late = e->run->config->qk_norm_is_late;
 
-    if (row->has_qk_norm)
+    if (row->has_qk_norm && !is_late)
         say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
             is_joined ? "all heads at once" : "each head by itself");
     if (row->n_pair == 0) {
         say(e, "  This layer turns no positions.\n");
         return;
     }
-    say(e, "  rot_q = %s turned by its position, %zu, = %s\n", row->has_qk_norm ? "norm(q)" : "q",
-        row->query, vector_text(row->q, row->d_head).text);
+    say(e, "  rot_q = %s turned by its position, %zu%s, = %s\n",
+        row->has_qk_norm && !is_late ? "norm(q)" : "q", row->query,
+        is_late ? ", then normalized, each head by itself" : "",
+        vector_text(row->q, row->d_head).text);
     say(e,
         row->turns_neighbours ? "  Component 2i turns with 2i + 1"
                               : "  Component i turns with i + %zu",
@@ -209,7 +212,9 @@ static void add_keys_and_values(struct explaining *e)
             ? ", with that of its position added"
             : "");
     if (e->is_turned)
-        say(e, "  rot_k_j = %s turned by position j\n", row->has_qk_norm ? "norm(k_j)" : "k_j");
+        say(e, "  rot_k_j = %s turned by position j%s\n",
+            row->has_qk_norm && !config->qk_norm_is_late ? "norm(k_j)" : "k_j",
+            config->qk_norm_is_late ? ", then normalized" : "");
     if (n_shared > 1)
         say(e, "  Heads %zu-%zu share these, which are of key/value head %d.\n", first,
             first + n_shared - 1, row->kv_head);

@@ -65,6 +65,7 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
             f->n_turned = f->n_turned > f->n_text ? f->n_turned : f->n_text;
             rows.cosines += at;
             rows.sines += at;
+            rows.query_factors += rows.query_factors ? part->first : 0;
             attn_rotary_fill(&rows, f->engine.kernels, part->row0, part->n_row, f->n_turned,
                              feed->pool);
         }

@@ -197,6 +197,8 @@ static void plan_rotary(struct attn_forward *f, struct attn_arena *arena)
         rotary.frequencies = take_floats(arena, rotary.rope->long_divisors ? 2 : 1, n_pair);
         rotary.cosines = take_floats(arena, n, n_pair);
         rotary.sines = take_floats(arena, n, n_pair);
+        if (rotary.rope->query_growth > 0)
+            rotary.query_factors = take_floats(arena, n, 1);
         if (!f->rotaries) /* the arena is only measuring */
             continue;
         attn_rope_find_frequencies(rotary.rope, 0, rotary.frequencies);

@@ -78,11 +78,13 @@ bool attn_rope_is_long(const struct attn_rope *rope, size_t n)
     return rope->long_divisors && (double)n > rope->n_original;
 }
 
-float attn_rope_factor(const struct attn_rope *rope)
+float attn_rope_factor(const struct attn_rope *rope, size_t n)
 {
-    return rope->type == ATTN_ROPE_YARN || rope->type == ATTN_ROPE_LONGROPE
-               ? (float)rope->attention_factor
-               : 1;
+    if (rope->type != ATTN_ROPE_YARN && rope->type != ATTN_ROPE_LONGROPE)
+        return 1;
+    return (float)(rope->long_attention_factor > 0 && attn_rope_is_long(rope, n)
+                       ? rope->long_attention_factor
+                       : rope->attention_factor);
 }
 
 void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *frequencies)
@@ -113,6 +115,13 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
     }
 }
 
+float attn_rope_query_factor(const struct attn_rope *rope, size_t position)
+{
+    const double n_whole = rope->query_growth > 0 ? floor((double)position / rope->n_original) : 0;
+
+    return n_whole > 0 ? 1 + (float)rope->query_growth * (float)attn_log(1 + n_whole) : 1;
+}
+
 bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
 {
     return a->type == b->type && a->d_rotary == b->d_rotary && a->theta == b->theta &&
@@ -121,7 +130,8 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b)
            a->beta_fast == b->beta_fast && a->beta_slow == b->beta_slow &&
            a->is_truncated == b->is_truncated && a->attention_factor == b->attention_factor &&
            a->divisors == b->divisors && a->frequencies == b->frequencies &&
-           a->turns_neighbours == b->turns_neighbours;
+           a->turns_neighbours == b->turns_neighbours && a->query_growth == b->query_growth &&
+           a->long_attention_factor == b->long_attention_factor;
 }
 
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
@@ -143,6 +153,13 @@ void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernel
     }
 }
 
+void attn_rotary_scale_query(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
+                             size_t row, size_t n, float *x)
+{
+    if (rotary->query_factors)
+        kernels->scale(x, rotary->query_factors[row], n, x);
+}
+
 /* --- Tables ----------------------------------------------------------------------------------- */
 
 struct filling {
@@ -157,7 +174,7 @@ static void fill_rows(void *context, size_t task, int worker)
     const struct attn_rotary *rotary = filling->rotary;
     const struct attn_rope *rope = rotary->rope;
     const size_t n = rope->d_rotary / 2, first = task * ROWS_PER_TASK;
-    const float factor = attn_rope_factor(rope);
+    const float factor = attn_rope_factor(rope, filling->n);
     const float *frequencies = rotary->frequencies + (attn_rope_is_long(rope, filling->n) ? n : 0);
 
     (void)worker;
@@ -167,6 +184,8 @@ static void fill_rows(void *context, size_t task, int worker)
         filling->kernels->scale(frequencies, (float)(filling->row0 + row), n, angles);
         filling->kernels->turn(angles, n, factor, rotary->cosines + row * n,
                                rotary->sines + row * n);
+        if (rotary->query_factors)
+            rotary->query_factors[row] = attn_rope_query_factor(rope, filling->row0 + row);
     }
 }
 

@@ -20,6 +20,7 @@ struct attn_rotary {
     float *frequencies; /* [R/2] radians per position; for longrope [2, R/2], for short and for long
                            texts */
     float *cosines, *sines; /* [n_row, R/2] for the positions of the current feed */
+    float *query_factors;   /* [n_row] for these positions; or NULL */
 };
 
 /* Computes FREQUENCIES [R/2] of ROPE for a text of N positions. Every operation is rounded to
@@ -29,8 +30,11 @@ void attn_rope_find_frequencies(const struct attn_rope *rope, size_t n, float *f
 /* Whether a text of N positions is so long that ROPE has other factors for it. */
 bool attn_rope_is_long(const struct attn_rope *rope, size_t n);
 
-/* Returns the factor of cosines and sines. */
-float attn_rope_factor(const struct attn_rope *rope);
+/* Returns the factor of cosines and sines of a text of N positions. */
+float attn_rope_factor(const struct attn_rope *rope, size_t n);
+
+/* Returns the factor of rotated queries at POSITION (query_growth). */
+float attn_rope_query_factor(const struct attn_rope *rope, size_t position);
 
 bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b);
 
@@ -38,6 +42,11 @@ bool attn_rope_is_same(const struct attn_rope *a, const struct attn_rope *b);
  * are not rotated stay unchanged. */
 void attn_rotary_turn(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
                       size_t row, bool is_back, float *x);
+
+/* Multiplies X [N], a rotated query at row ROW of the table, or its gradient, by the factor of its
+ * position. */
+void attn_rotary_scale_query(const struct attn_rotary *rotary, const struct attn_kernels *kernels,
+                             size_t row, size_t n, float *x);
 
 /* Computes the cosines and sines of positions row0 to row0+n_row-1 in a text of N positions, on
  * POOL; NULL: the caller's thread. */

@@ -7,6 +7,7 @@
 #include "forward/step_internal.h"
 
 #include "base/pool_internal.h"
+#include "forward/xielu.h"
 #include "trace/location_internal.h"
 #include "trace/trace_extra.h"
 
@@ -215,7 +216,7 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
     const size_t n = weights->w.n;
 
     kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
-    for (size_t i = 0; i < n && f->model->config.norm == ATTN_NORM_RMSNORM_PLUS_ONE; i++)
+    for (size_t i = 0; i < n && attn_norm_adds_one(f->model->config.norm); i++)
         f->vectors[i] += 1;
     if (weights->b.data)
         kernels->convert(weights->b.data, weights->b.dtype, n, f->vectors + n);
@@ -225,8 +226,8 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
 
 bool attn_norm_has_mean(const struct attn_config *config)
 {
-    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS ||
-           config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT;
+    return config->norm != ATTN_NORM_NONE && config->norm != ATTN_NORM_RMSNORM &&
+           config->norm != ATTN_NORM_RMSNORM_PLUS_ONE;
 }
 
 static void normalize(const struct attn_forward *f, const float *x, const float *w, const float *b,
@@ -255,6 +256,7 @@ static void turn_row(const struct row_work *work, size_t row)
 {
     const struct attn_forward *f = work->f;
     const enum attn_qk_norm norm = f->model->config.qk_norm;
+    const bool is_late = f->model->config.qk_norm_is_late; /* then it is PER_HEAD */
     const size_t width = work->part.width;
     float *x = work->y + row * work->n_col;
     size_t angle = row; /* index of the position among all rows of the feed */
@@ -271,11 +273,15 @@ static void turn_row(const struct row_work *work, size_t row)
     for (int head = 0; head < (int)work->part.n_head; head++, x += width) {
         if (!attn_forward_needs_head(f, work->site, head))
             continue;
-        if (norm == ATTN_QK_NORM_PER_HEAD)
+        if (norm == ATTN_QK_NORM_PER_HEAD && !is_late)
             attn_norm_row(f, x, width, x);
         if (norm == ATTN_QK_NORM_EACH_HEAD)
             normalize(f, x, attn_norm_weights_of(f, (size_t)head, width), NULL, width, x);
         attn_rotary_turn(work->rotary, f->engine.kernels, angle, false, x);
+        if (is_late)
+            attn_norm_row(f, x, width, x);
+        if (attn_site_layout(work->site) != ATTN_LAYOUT_KEY)
+            attn_rotary_scale_query(work->rotary, f->engine.kernels, angle, width, x);
     }
 }
 
@@ -298,7 +304,10 @@ static void run_row_task(void *context, size_t task, int worker)
         kernels->gate(f->activation, y, work->x + first * d, n * d);
         break;
     case ACTIVATE_ROWS:
-        kernels->activate(f->activation, y, n * d);
+        if (f->model->config.xielu)
+            attn_xielu_run(&f->model->config.xielu[f->feed.layer], y, n * d);
+        else
+            kernels->activate(f->activation, y, n * d);
         break;
     case ADD_ROWS:
         kernels->add(y, work->x + first * d, n * d, y);
@@ -552,7 +561,8 @@ void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x)
     struct attn_linear_args *map = find_map(f, x);
     struct attn_pending_visit *before = find_visit(f, x);
 
-    if (map && before && !f->feed.has_edits && !attn_forward_watches(f, before->site)) {
+    if (map && before && !f->feed.has_edits && !attn_forward_watches(f, before->site) &&
+        !f->model->config.xielu) {
         map->has_activation = true;
         before->site = site;
         return;

@@ -4,7 +4,8 @@
  *     router_logits = x W_r + b_r
  *     expert_weights = softmax(router_logits) of the n_expert_used largest, else 0
  *     mlp_out = the sum of weight_e * expert_e(x) in the order of the experts' numbers; each
- *               product and sum is rounded; then shared_out = sigmoid(x w) * shared(x) is added
+ *               product and sum is rounded; then shared_out = sigmoid(x w) * shared(x) is added,
+ *               or shared(x) if the model has no w
  *
  * The rows of an expert are gathered into one product. Rows of a product do not depend on each
  * other, so other rows and threads change no bit. Experts that no row chose are not read.
@@ -13,6 +14,40 @@
 
 #include <math.h>
 #include <string.h>
+
+size_t attn_router_share(const struct attn_forward *f, const float *logits, size_t taken,
+                         float *shares)
+{
+    const size_t n = f->model->config.n_expert;
+    const float margin = (float)(2 * f->model->config.router_jitter);
+    size_t best = taken == 0;
+
+    for (size_t e = 0; e < n; e++)
+        best = e != taken && logits[e] > logits[best] ? e : best;
+    for (size_t e = 0; e < n; e++) {
+        const float below = logits[best] - logits[e], size = fmaxf(fabsf(logits[e]), logits[best]);
+
+        shares[e] = e == taken || below / size > margin ? -INFINITY : logits[e];
+    }
+    f->engine.kernels->softmax(shares, n, n, 1);
+    return best;
+}
+
+/* Chooses two experts of a row, each by its share among the logits near it. */
+static void choose_near(const struct attn_forward *f, size_t row)
+{
+    const size_t n = f->model->config.n_expert;
+    const float *logits = f->router + row * n;
+    float *weights = f->expert_weights + row * n;
+    size_t taken = n;
+
+    memset(weights, 0, n * sizeof *weights);
+    for (size_t i = 0; i < f->model->config.n_expert_used; i++) {
+        taken = attn_router_share(f, logits, taken, f->expert_g);
+        weights[taken] = f->expert_g[taken];
+        f->expert_indices[row * f->model->config.n_expert_used + i] = (float)taken;
+    }
+}
 
 /* Chooses the experts of a row and computes their weights. Of equal logits, the lower number is
  * chosen. */
@@ -58,8 +93,10 @@ void attn_router_run(const struct attn_forward *f, const struct attn_block_weigh
 
 void attn_router_choose(const struct attn_forward *f, size_t n_row)
 {
+    const bool is_near = f->model->config.expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR;
+
     for (size_t row = 0; row < n_row; row++)
-        choose_experts(f, row);
+        (is_near ? choose_near : choose_experts)(f, row);
 }
 
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x, size_t n_row)
@@ -121,8 +158,9 @@ static void run_shared(struct attn_forward *f, const struct attn_block_weights *
     const size_t n = f->feed.n_left, d = f->dims.d_model;
 
     attn_expert_run(f, &w->shared, f->normed, n, f->expert_g, f->feed.pool);
-    attn_shared_gate(f, w, f->normed, n, f->expert_u);
-    for (size_t i = 0; i < n; i++)
+    if (w->shared_router.weight.data)
+        attn_shared_gate(f, w, f->normed, n, f->expert_u);
+    for (size_t i = 0; i < n && w->shared_router.weight.data; i++)
         f->engine.kernels->scale(f->expert_y + i * d, f->expert_u[i], d, f->expert_y + i * d);
     attn_visit(f, ATTN_SITE_SHARED_OUT, f->expert_y);
     f->engine.kernels->add(out, f->expert_y, n * d, out);
@@ -159,7 +197,7 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
             f->engine.kernels->add(out + row * d, f->expert_y + i * d, d, out + row * d);
         }
     }
-    if (w->shared_router.weight.data && !attn_forward_is_over(f))
+    if (w->shared.in.weight.data && !attn_forward_is_over(f))
         run_shared(f, w, out);
     attn_forward_check_finite(f, out, n * d);
     if (!attn_forward_is_over(f))

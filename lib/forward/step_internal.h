@@ -84,10 +84,15 @@ void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *
  * attn_expert_gather copies the rows that chose EXPERT to f->expert_x, and their numbers to
  * f->expert_rows; it returns how many. attn_expert_run computes an expert into f->expert_y, with
  * the inputs of its gate in f->expert_g and f->expert_u and their product in POST, which may be
- * f->expert_g. attn_shared_gate computes sigmoid(x w) into GATES [n_row]. */
+ * f->expert_g. attn_shared_gate computes sigmoid(x w) into GATES [n_row].
+ *
+ * For ATTN_EXPERTS_SOFTMAX_NEAR, attn_router_share finds the best expert but for TAKEN, and
+ * computes the softmax over the logits near its own in SHARES [n_expert]. */
 void attn_router_run(const struct attn_forward *f, const struct attn_block_weights *w,
                      const float *x, size_t n_row, struct attn_pool *pool);
 void attn_router_choose(const struct attn_forward *f, size_t n_row);
+size_t attn_router_share(const struct attn_forward *f, const float *logits, size_t taken,
+                         float *shares);
 size_t attn_expert_gather(const struct attn_forward *f, size_t expert, const float *x,
                           size_t n_row);
 void attn_expert_run(struct attn_forward *f, const struct attn_expert *expert, const float *x,

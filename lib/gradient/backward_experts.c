@@ -7,7 +7,8 @@
  *     d x = the sum of f_e^T(w_e * d y) in the order of the experts; then d r W_r^T
  *     d r = w * (d w - the sum of w * d w), with d w = 0 for experts that were not chosen
  *
- * Weights that are divided by their sum are a softmax over the chosen experts.
+ * Weights that are divided by their sum are a softmax over the chosen experts. With
+ * ATTN_EXPERTS_SOFTMAX_NEAR each chosen expert has a softmax of its own.
  */
 #include "gradient/backward_internal.h"
 
@@ -83,6 +84,26 @@ static void back_map(struct attn_backward *b, const struct attn_linear *linear, 
     b->f->engine.kernels->add(sum, b->product, n * b->f->dims.d_model, sum);
 }
 
+/* As back_choice, for row I of two softmaxes, each over the logits near the best one. */
+static void back_near(struct attn_backward *b, size_t i)
+{
+    const struct attn_forward *f = b->f;
+    const struct attn_kernels *kernels = f->engine.kernels;
+    const size_t n = f->dims.n_expert;
+    float *d = b->d_router + i * n, *shares = f->expert_g, *own = f->expert_u;
+    size_t taken = n;
+
+    memcpy(f->expert_weights + i * n, d, n * sizeof *d); /* those of the weights */
+    memset(d, 0, n * sizeof *d);
+    for (size_t k = 0; k < f->dims.n_expert_used; k++) {
+        taken = attn_router_share(f, f->router + i * n, taken, shares);
+        memset(own, 0, n * sizeof *own);
+        own[taken] = f->expert_weights[i * n + taken];
+        kernels->softmax_back(shares, shares[taken] * own[taken], own, n);
+        kernels->add(d, own, n, d);
+    }
+}
+
 /* Computes the gradients of the router's logits, in b->d_router, from those of the weights of N
  * rows. */
 static void back_choice(struct attn_backward *b, size_t n)
@@ -92,6 +113,10 @@ static void back_choice(struct attn_backward *b, size_t n)
     const size_t n_expert = f->dims.n_expert;
     const bool is_of_all = b->model->config.expert_weights == ATTN_EXPERTS_SOFTMAX_ALL;
 
+    for (size_t i = 0; i < n && b->model->config.expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR; i++)
+        back_near(b, i);
+    if (b->model->config.expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR)
+        return;
     for (size_t i = 0; i < n; i++) {
         float *w = (is_of_all ? f->router : f->expert_weights) + i * n_expert, sum;
         float *d = b->d_router + i * n_expert;
@@ -111,12 +136,18 @@ static void back_shared(struct attn_backward *b, const struct attn_block_weights
     const float *x = f->normed + b->first * f->dims.d_model;
     float *gates = f->expert_weights, *d_gates = b->d_router;
     const struct share share = {&w->shared, gates, d_gates, 1};
+    const bool has_gate = w->shared_router.weight.data;
 
-    attn_shared_gate(f, w, x, n, gates);
+    for (size_t i = 0; i < n && !has_gate; i++)
+        gates[i] = 1;
+    if (has_gate)
+        attn_shared_gate(f, w, x, n, gates);
     memcpy(f->expert_x, x, n * f->dims.d_model * sizeof *x);
     for (size_t i = 0; i < n; i++)
         f->expert_rows[i] = i;
     back_share(b, &share, n, d_out, sum);
+    if (!has_gate)
+        return;
     for (size_t i = 0; i < n; i++)
         d_gates[i] *= gates[i] * (1 - gates[i]);
     back_map(b, &w->shared_router, d_gates, n, sum);
@@ -148,7 +179,7 @@ void attn_experts_back(struct attn_backward *b, const struct attn_block_weights 
     }
     back_choice(b, n);
     back_map(b, &w->router, b->d_router, n, sum);
-    if (w->shared_router.weight.data)
+    if (w->shared.in.weight.data)
         back_shared(b, w, n, d_out + begin, sum);
     memcpy(b->d_normed + begin, sum, n * d * sizeof *sum);
 }

@@ -10,6 +10,7 @@
 #include "base/pool_internal.h"
 #include "base/thread.h"
 #include "forward/step_internal.h"
+#include "forward/xielu.h"
 #include "model/config_internal.h"
 #include "trace/trace_internal.h"
 
@@ -151,6 +152,7 @@ struct row_work {
     size_t first, end; /* rows to process */
     size_t n_col;
     size_t width;                     /* width of a head that is rotated */
+    bool is_query;                    /* the heads are those of q */
     const struct attn_rotary *rotary; /* the angles of all positions */
 };
 
@@ -185,14 +187,22 @@ static void clip_back(const struct attn_backward *b, const float *x, size_t n, f
 static void back_rotary(const struct row_work *work, size_t row, float *normed)
 {
     const enum attn_qk_norm norm = work->b->model->config.qk_norm;
+    const bool is_late = work->b->model->config.qk_norm_is_late;
     const struct attn_forward *f = work->b->f;
     const size_t width = work->width;
     float *d = work->dx + row * work->n_col;
     const float *x = work->x + row * work->n_col;
 
     for (size_t at = 0; at < work->n_col; at += width) {
+        if (work->is_query)
+            attn_rotary_scale_query(work->rotary, f->engine.kernels, row, width, d + at);
+        if (is_late) {
+            memcpy(normed, x + at, width * sizeof *normed);
+            attn_rotary_turn(work->rotary, f->engine.kernels, row, false, normed);
+            attn_norm_row_back(work->b, f->vectors, normed, width, d + at, d + at);
+        }
         attn_rotary_turn(work->rotary, f->engine.kernels, row, true, d + at);
-        if (norm == ATTN_QK_NORM_PER_HEAD || norm == ATTN_QK_NORM_EACH_HEAD)
+        if ((norm == ATTN_QK_NORM_PER_HEAD && !is_late) || norm == ATTN_QK_NORM_EACH_HEAD)
             attn_norm_row_back(work->b, attn_norm_weights_of(f, at / width, width), x + at, width,
                                d + at, d + at);
     }
@@ -213,7 +223,10 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
                                               .du = is_gated ? b->d_mlp_linear + first : NULL,
                                               .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
 
-    b->f->engine.kernels->activate_back(b->f->activation, &rows, n);
+    if (b->model->config.xielu)
+        attn_xielu_back(&b->model->config.xielu[b->layer], rows.x, rows.is_constant, n, rows.dy);
+    else
+        b->f->engine.kernels->activate_back(b->f->activation, &rows, n);
 }
 
 static void run_row_task(void *context, size_t task, int worker)
@@ -497,6 +510,8 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out)
     copy_rows(b, b->at.mlp, d, out);
     if (b->model->config.has_gated_mlp)
         kernels->gate(f->activation, out + begin, b->at.mlp_linear + begin, n);
+    else if (b->model->config.xielu)
+        attn_xielu_run(&b->model->config.xielu[b->layer], out + begin, n);
     else
         kernels->activate(f->activation, out + begin, n);
 }
@@ -603,7 +618,8 @@ void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                             .first = is_key ? 0 : b->first,
                             .end = is_key ? b->n : b->end,
                             .n_col = (is_key ? dims->n_kv_head : dims->n_head) * dims->d_head,
-                            .width = dims->d_head};
+                            .width = dims->d_head,
+                            .is_query = !is_key};
 
     if (b->model->config.positions != ATTN_POSITIONS_ROTARY || attn_backward_is_over(b))
         return;

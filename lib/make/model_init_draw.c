@@ -346,7 +346,7 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
 
     ATTN_TRY(attn_weights_describe(config, with_biases, &weights->specs, &weights->n, err));
     ATTN_TRY(allocate_tensors(weights, err));
-    for (size_t i = 0; i < weights->n && config->norm != ATTN_NORM_RMSNORM_PLUS_ONE; i++) {
+    for (size_t i = 0; i < weights->n && !attn_norm_adds_one(config->norm); i++) {
         const struct attn_made_weight *weight = &weights->items[i];
 
         /* Weights of norms, such as ln1.w and ln_1.weight, become 1; biases such as ln1.b stay 0.

@@ -2,6 +2,7 @@
  * whether this version can run the model. */
 #include "model/config.h"
 
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -20,7 +21,8 @@ static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_RMSNORM] = "rmsnorm",
                                     [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one",
                                     [ATTN_NORM_LAYERNORM_NO_BIAS] = "layernorm_no_bias",
-                                    [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "layernorm_no_weight"};
+                                    [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "layernorm_no_weight",
+                                    [ATTN_NORM_LAYERNORM_PLUS_ONE] = "layernorm_plus_one"};
 static const char *const places[] = {[ATTN_NORM_PRE] = "before",
                                      [ATTN_NORM_POST] = "after",
                                      [ATTN_NORM_AROUND] = "around",
@@ -39,7 +41,8 @@ static const char *const outputs[] = {
 static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softmax_all",
                                              [ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED] =
                                                  "softmax_all_normalized",
-                                             [ATTN_EXPERTS_SOFTMAX_CHOSEN] = "softmax_chosen"};
+                                             [ATTN_EXPERTS_SOFTMAX_CHOSEN] = "softmax_chosen",
+                                             [ATTN_EXPERTS_SOFTMAX_NEAR] = "softmax_near"};
 
 static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_CUBIC] = "cubic",
@@ -440,6 +443,20 @@ void attn_config_pair_layers(const struct attn_config *config, struct attn_confi
     }
 }
 
+/* Returns ln(1 + exp x). */
+static double softplus(double x)
+{
+    return x > 20 ? x : attn_log(1 + attn_exp(x));
+}
+
+void attn_config_set_xielu(struct attn_xielu *xielu, const double *values)
+{
+    *xielu = (struct attn_xielu){.a = softplus(values[0]),
+                                 .c = values[2] + softplus(values[1]),
+                                 .beta = values[2],
+                                 .eps = values[3]};
+}
+
 void attn_config_release(struct attn_config *config, struct attn_config_layers *layers)
 {
     attn_free(layers->attention);
@@ -450,6 +467,7 @@ void attn_config_release(struct attn_config *config, struct attn_config_layers *
     attn_free(layers->buckets);
     attn_free(layers->bias);
     attn_free(layers->is_dense);
+    attn_free(layers->xielu);
     attn_free((void *)layers->labels);
     attn_free(layers->label_text);
     *layers = (struct attn_config_layers){0};

@@ -125,6 +125,17 @@ struct attn_config {
     int64_t mask_id;        /* the mask token, with token dropout */
     bool has_residues;      /* tokens are residues of a protein; messages call them K17 */
     bool has_contacts;      /* a regression predicts contacts of residues from the patterns */
+    bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
+    double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
+    const struct attn_xielu *xielu; /* [n_layer] for act_fn "xielu"; otherwise NULL */
+};
+
+/* The activation xIELU of a layer (Huang and Schlag 2411.13010):
+ *
+ *     x > 0: a x^2 + beta x;  else (expm1(min(x, eps)) - x) c + beta x
+ */
+struct attn_xielu {
+    double a, c, beta, eps;
 };
 
 /* Returns the sizes and the sites of a run over N_POSITION positions. A run with a source sets

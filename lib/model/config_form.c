@@ -3,6 +3,7 @@
 #include "model/config_internal.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "trace/site_set.h"
 
 #include <math.h>
@@ -119,6 +120,7 @@ static const char *const one_size[][2] = {
     {"num_layers", "num_hidden_layers"},
     {"num_heads", "num_attention_heads"},
     {"d_kv", "head_dim"},
+    {"attention_heads", "num_attention_heads"},
     {"encoder_layers", "num_hidden_layers"},
     {"encoder_attention_heads", "num_attention_heads"},
     {"encoder_attention_heads", "num_key_value_heads"},
@@ -178,6 +180,8 @@ static enum attn_status read_heads(const struct attn_json *json,
         config->n_kv_head = config->n_head;
     if (!form->has_no_heads_keys) {
         ATTN_TRY(attn_config_get_width(json, "num_key_value_heads", &config->n_kv_head, err));
+        if (form->null_width_is_usual && attn_node_find(root, "head_dim"))
+            config->d_head = 0;
         if (!form->has_no_width_key)
             ATTN_TRY(attn_config_get_width(json, "head_dim", &config->d_head, err));
     }
@@ -389,8 +393,11 @@ static enum attn_status read_common(ATTN_CONFIG_ARGS)
 
     if (form->activation_key)
         ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
-    ATTN_TRY(
-        attn_config_set_activation(json, &config->act_fn, form->activation_key, activation, err));
+    if (form->has_xielu && strcmp(activation, "xielu") == 0)
+        config->act_fn = "xielu";
+    else
+        ATTN_TRY(attn_config_set_activation(json, &config->act_fn, form->activation_key, activation,
+                                            err));
     if (form->eps_key)
         ATTN_TRY(attn_json_get_double(json, root, form->eps_key, 0, 1, &eps, err));
     ATTN_TRY(attn_json_get_bool(json, root, "tie_word_embeddings", &is_tied, err));
@@ -398,7 +405,11 @@ static enum attn_status read_common(ATTN_CONFIG_ARGS)
         config->act_fn = "gelu_new";
     config->norm_eps = (float)eps;
     config->output = is_tied ? ATTN_OUTPUT_TIED : ATTN_OUTPUT_OWN;
-    return attn_config_allocate_layers(config, layers, &attention, err);
+    ATTN_TRY(attn_config_allocate_layers(config, layers, &attention, err));
+    if (strcmp(config->act_fn, "xielu") == 0)
+        ATTN_TRY(ATTN_ALLOC(layers->xielu, config->n_layer, err));
+    config->xielu = layers->xielu;
+    return ATTN_OK;
 }
 
 bool attn_config_has_switch(const struct attn_config_form *form, const char *key)

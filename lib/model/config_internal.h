@@ -30,10 +30,14 @@ struct attn_config_layers {
     struct attn_rope *rope;           /* owns; [n_layer] */
     float *divisors; /* owns; divisors of rotary frequencies, or the frequencies themselves if the
                         file has them; or NULL */
-    struct attn_score_bias *bias;  /* owns; the bias of scores that all layers share, or NULL */
+    /* Owns; the bias of scores that all layers share, or one for each layer, bias_size bytes each;
+     * or NULL. */
+    struct attn_score_bias *bias;
+    size_t bias_size;
     uint16_t *buckets;             /* owns; the bucket of each distance, for that bias; or NULL */
     struct attn_site_set *lacking; /* owns; [n_layer] */
     bool *is_dense;                /* owns; [n_layer] */
+    struct attn_xielu *xielu;      /* owns; [n_layer], or NULL */
     const char **labels;           /* owns; [n_vocab] labels of a classifier, or NULL */
     char *label_text;              /* owns; the text that they point to */
 };
@@ -70,10 +74,23 @@ static inline size_t attn_config_n_whole_layer(const struct attn_config *config)
     return config->n_layer / attn_config_n_part(config);
 }
 
+/* Whether norms of kind NORM multiply by 1 + w. */
+static inline bool attn_norm_adds_one(enum attn_norm norm)
+{
+    return norm == ATTN_NORM_RMSNORM_PLUS_ONE || norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
+}
+
 /* Whether LAYER has an MLP. */
 static inline bool attn_config_has_mlp(const struct attn_config *config, size_t layer)
 {
     return config->d_mlp > 0 && (!config->stack.has_encoder || layer % 2 == 1);
+}
+
+/* Returns bias number I of LAYERS. */
+static inline struct attn_score_bias *attn_config_bias(const struct attn_config_layers *layers,
+                                                       size_t i)
+{
+    return (struct attn_score_bias *)(void *)((char *)layers->bias + i * layers->bias_size);
 }
 
 /* Records that LAYER lacks SITES and their gradients. */
@@ -81,6 +98,9 @@ void attn_config_lack(struct attn_config_layers *layers, size_t layer, struct at
 
 /* Makes each second layer of CONFIG attend to the source; the layers between have no MLP. */
 void attn_config_pair_layers(const struct attn_config *config, struct attn_config_layers *layers);
+
+/* Sets XIELU from alpha_p, alpha_n, beta and eps, as files have them. */
+void attn_config_set_xielu(struct attn_xielu *xielu, const double *values);
 
 void attn_config_release(struct attn_config *config, struct attn_config_layers *layers);
 
@@ -187,9 +207,13 @@ struct attn_rope_keys {
     const char *count;      /* key for the number of rotated components, the only key about rotary
                                positions that is read */
     size_t default_count;
-    bool has_longrope;                      /* the family supports longrope */
-    const struct attn_rope *without_object; /* the defaults, except for theta and width, if the file
-                                               has no object; NULL: type "default" */
+    bool has_longrope; /* the family supports longrope */
+    bool has_mscales;  /* longrope has one list, and `short_mscale` and `long_mscale` */
+    bool has_alpha;    /* for type "dynamic", `alpha` may change theta once and for all */
+    bool has_growth;   /* the object has `llama_4_scaling_beta` (query_growth) */
+    const struct attn_rope *without_object; /* the defaults, except for the width, if the file has
+                                               no object; NULL: type "default". If its theta is 0,
+                                               theta is read as usual */
 };
 
 /* Which layers have a window. */
@@ -272,9 +296,11 @@ struct attn_config_form {
     bool reads_mxfp4; /* a quantization_config with the method mxfp4 is accepted */
     /* Further keys that are refused (attn_config_refuse); NULL: no such keys. */
     const struct attn_config_extra *refused;
-    const char *width_key; /* the key of d_head, whatever the flags above are; or NULL */
-    bool gelu_is_tanh;     /* "gelu" means the form with tanh */
-    bool is_divided;       /* n_head must divide d_model, even if there is a head_dim */
+    const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */
+    bool gelu_is_tanh;        /* "gelu" means the form with tanh */
+    bool has_xielu;           /* the activation may be "xielu" */
+    bool null_width_is_usual; /* head_dim null means d_model / n_head, absent it is the default */
+    bool is_divided;          /* n_head must divide d_model, even if there is a head_dim */
 
     /* Further keys. */
     const struct attn_config_switch *switches; /* NULL: no switches */

@@ -94,7 +94,8 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
     }
     if (!name)
         return ATTN_OK;
-    if (source->keys->has_longrope && (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0))
+    if (source->keys->has_longrope && !source->keys->has_mscales &&
+        (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0))
         name = "longrope"; /* older names of the same type */
     if (source->keys->has_longrope ? strcmp(name, "longrope") != 0 && strcmp(name, "default") != 0
                                    : strcmp(name, "longrope") == 0)
@@ -149,16 +150,18 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
 }
 
 /* Reads the context length of the training, by default USUAL. Trap: if all layers are alike, the
- * key at the top level takes precedence over the object's; for longrope only the top level is read.
- */
+ * key at the top level takes precedence over the object's, except with has_mscales; for longrope
+ * without these only the top level is read. */
 static enum attn_status read_original(const struct rope_source *source, double usual,
                                       struct attn_rope *rope, struct attn_error *err)
 {
     const char *key = "original_max_position_embeddings";
 
     rope->n_original = usual;
-    if (rope->type != ATTN_ROPE_LONGROPE)
+    if (rope->type != ATTN_ROPE_LONGROPE || source->keys->has_mscales)
         ATTN_TRY(get_positive(source, key, &rope->n_original, err));
+    if (source->keys->has_mscales && attn_config_find_given(object_with(source, key), key))
+        return ATTN_OK;
     return source->is_nested ? ATTN_OK
                              : attn_json_get_double(source->json, attn_json_root(source->json), key,
                                                     1, ATTN_MAX_CTX, &rope->n_original, err);
@@ -244,6 +247,25 @@ static enum attn_status read_numbers(const struct attn_json *json, const struct 
                           attn_config_quote(json).text, i, n);
 }
 
+/* Reads the list of factors, and the factors of cosines and sines for texts up to the original
+ * length, and for longer ones. */
+static enum attn_status read_mscales(const struct rope_source *source, struct attn_rope *rope,
+                                     struct attn_error *err)
+{
+    const size_t n = rope->d_rotary / 2;
+    float *factors = source->layers->divisors = attn_alloc(n, sizeof *factors, err);
+
+    if (!factors)
+        return ATTN_NO_MEMORY;
+    rope->divisors = rope->long_divisors = factors;
+    rope->attention_factor = rope->long_attention_factor = -1;
+    ATTN_TRY(read_original(source, (double)source->config->n_ctx, rope, err));
+    ATTN_TRY(get_positive(source, "short_mscale", &rope->attention_factor, err));
+    ATTN_TRY(get_positive(source, "long_mscale", &rope->long_attention_factor, err));
+    return read_numbers(source->json, object_with(source, "short_factor"), "short_factor", n,
+                        factors, err);
+}
+
 /* Reads the two lists of factors: for texts up to the original length, and for longer ones. */
 static enum attn_status read_longrope(const struct rope_source *source, struct attn_rope *rope,
                                       struct attn_error *err)
@@ -270,41 +292,85 @@ static enum attn_status read_longrope(const struct rope_source *source, struct a
     return ATTN_OK;
 }
 
-static enum attn_status read_rope(const struct rope_source *source, struct attn_rope *rope,
-                                  struct attn_error *err)
+/* Reads the factor of the type "dynamic". With `alpha`, it is the type "default" with another
+ * theta.
+ */
+static enum attn_status read_dynamic(const struct rope_source *source, struct attn_rope *rope,
+                                     struct attn_error *err)
 {
-    const struct attn_node *object = object_with(source, "mrope_section");
-    const struct attn_node *root = attn_json_root(source->json);
+    const double width = (double)rope->d_rotary;
+    double alpha = 0;
 
-    if (source->keys->without_object && !source->objects[0] &&
-        !attn_config_find_given(root, "rope_parameters"))
-        *rope = *source->keys->without_object;
-    ATTN_TRY(read_type(source, &rope->type, err));
-    rope->theta = source->keys->default_theta;
-    if (object && attn_node_find(object, "mrope_section"))
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'mrope_section' in '%s' is set, which this version does not support",
-                              attn_config_quote(source->json).text);
-    ATTN_TRY(get_within(source, (const char *const[]){"rope_theta", source->keys->theta}, 1,
-                        max_number, &rope->theta, err));
-    ATTN_TRY(read_width(source, rope, err));
-    if (rope->factor > 0)
-        return read_original(source, rope->n_original, rope, err);
-    rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
+    if (source->keys->has_alpha)
+        ATTN_TRY(get_number(source, "alpha", &alpha, err));
+    if (alpha == 0 || width <= 2)
+        return get_positive(source, "factor", &rope->factor, err);
+    *rope = (struct attn_rope){.d_rotary = rope->d_rotary,
+                               .theta = rope->theta * attn_pow(alpha, width / (width - 2))};
+    return ATTN_OK;
+}
+
+/* Reads how queries grow with their position. */
+static enum attn_status read_growth(const struct rope_source *source, struct attn_rope *rope,
+                                    struct attn_error *err)
+{
+    rope->query_growth = -1;
+    if (rope->n_original == 0)
+        rope->n_original = -1;
+    ATTN_TRY(get_within(source, (const char *const[]){"llama_4_scaling_beta", NULL}, -0.5,
+                        max_number, &rope->query_growth, err));
+    return rope->n_original > 0
+               ? ATTN_OK
+               : get_positive(source, "original_max_position_embeddings", &rope->n_original, err);
+}
+
+static enum attn_status read_scaling(const struct rope_source *source, struct attn_rope *rope,
+                                     struct attn_error *err)
+{
     switch (rope->type) {
     case ATTN_ROPE_DEFAULT:
         return ATTN_OK;
     case ATTN_ROPE_LONGROPE:
-        return read_longrope(source, rope, err);
+        return (source->keys->has_mscales ? read_mscales : read_longrope)(source, rope, err);
     case ATTN_ROPE_LINEAR:
-    case ATTN_ROPE_DYNAMIC:
         return get_positive(source, "factor", &rope->factor, err);
+    case ATTN_ROPE_DYNAMIC:
+        return read_dynamic(source, rope, err);
     case ATTN_ROPE_LLAMA3:
         return read_llama3(source, rope, err);
     case ATTN_ROPE_YARN:
         return read_yarn(source, rope, err);
     }
     return ATTN_OK;
+}
+
+static enum attn_status read_rope(const struct rope_source *source, struct attn_rope *rope,
+                                  struct attn_error *err)
+{
+    const struct attn_node *object = object_with(source, "mrope_section");
+    const struct attn_node *root = attn_json_root(source->json);
+    bool is_fixed;
+
+    if (source->keys->without_object && !source->objects[0] &&
+        !attn_config_find_given(root, "rope_parameters"))
+        *rope = *source->keys->without_object;
+    is_fixed = rope->theta > 0;
+    ATTN_TRY(read_type(source, &rope->type, err));
+    if (rope->theta == 0)
+        rope->theta = source->keys->default_theta;
+    if (object && attn_node_find(object, "mrope_section"))
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'mrope_section' in '%s' is set, which this version does not support",
+                              attn_config_quote(source->json).text);
+    if (!is_fixed)
+        ATTN_TRY(get_within(source, (const char *const[]){"rope_theta", source->keys->theta}, 1,
+                            max_number, &rope->theta, err));
+    ATTN_TRY(read_width(source, rope, err));
+    if (rope->factor > 0)
+        return read_original(source, rope->n_original, rope, err);
+    rope->factor = rope->type == ATTN_ROPE_DEFAULT ? 0 : -1;
+    ATTN_TRY(read_scaling(source, rope, err));
+    return source->keys->has_growth ? read_growth(source, rope, err) : ATTN_OK;
 }
 
 enum attn_status attn_config_read_unturned(ATTN_CONFIG_ARGS)

@@ -91,7 +91,8 @@ static void add_sines(const struct attn_model *model, const struct attn_embeddin
         size_t next = config->first_position + rows->row0;
 
         for (size_t i = 0; i < rows->n; i++) {
-            const bool is_pad = is_padding(model, rows, i);
+            const bool is_pad =
+                is_padding(model, rows, i) || (next == config->stack.zero_position && next > 0);
             const double angle = is_m2m ? (double)((float)next * power) : (double)next / divisor;
 
             if (!is_pad)
@@ -99,7 +100,7 @@ static void add_sines(const struct attn_model *model, const struct attn_embeddin
             if (!is_pad && n_sine + k < d)
                 x[i * d + n_sine + k] += (float)attn_cos(angle);
             /* Not in a decoder, whose rows may be fed in parts. */
-            next += !is_pad || !config->is_encoder;
+            next += !is_padding(model, rows, i) || !config->is_encoder;
         }
     }
 }

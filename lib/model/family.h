@@ -53,6 +53,7 @@
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
     X(MLP_PLAIN, MLP, PART, has_plain) /* a plain MLP with other names than the gated one */       \
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
+    X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
     X(MID_NORM, NONE, PART, is_sum) /* norms after the sums */                                     \
@@ -125,7 +126,7 @@ enum attn_weight_kind {
  * of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For pictures: C n_channel, h
  * patch_height, w patch_width, R n_register, I = 1 + the patches of a picture. For classifiers: Y
  * the labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s
- * d_shared_expert. c is the heads of all layers, e is E / 2, and 1 is one. */
+ * d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -204,10 +205,14 @@ struct attn_family {
     X(gpt2) X(gpt_neo) X(gpt_neox) \
     X(llama) X(mistral) X(qwen2) X(qwen3) X(olmo2) X(olmo3) X(olmo) X(gemma) X(gemma2) \
     X(gemma3_text) X(phi) X(phi3) X(ministral) X(smollm3) X(granite) X(stablelm) X(starcoder2) \
-    X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) X(opt) X(gptj) X(codegen) \
+    X(cohere) X(cohere2) X(glm) X(glm4) X(helium) X(exaone4) \
+    X(ministral3) X(ernie4_5) X(hunyuan_v1_dense) X(arcee) X(apertus) X(nemotron) X(seed_oss) \
+    X(internlm3) X(xglm) X(opt) X(gptj) X(codegen) \
     X(gpt_bigcode) X(bloom) \
-    X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(mpt) X(falcon) \
-    X(t5) X(bart) X(marian) X(m2m_100) X(whisper) \
+    X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoehybrid) \
+    X(phimoe) X(mpt) X(falcon) \
+    X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
+    X(whisper) \
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(distilbert) X(electra) X(albert) \
     X(modernbert) \
     X(esm) X(vit) X(dinov2_with_registers) X(dinov2) X(clip) X(clip_text_model) \

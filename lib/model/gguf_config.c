@@ -683,8 +683,9 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
     struct attn_tensor_entry entry;
     size_t n;
 
-    if (config->norm == ATTN_NORM_RMSNORM_PLUS_ONE)
-        config->norm = ATTN_NORM_RMSNORM;
+    if (attn_norm_adds_one(config->norm))
+        config->norm =
+            config->norm == ATTN_NORM_RMSNORM_PLUS_ONE ? ATTN_NORM_RMSNORM : ATTN_NORM_LAYERNORM;
     read_end_ids(gguf, config);
     if (!attn_family_find(config->model_type)->gguf.has_divisors ||
         !attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, &entry))

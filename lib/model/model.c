@@ -11,6 +11,7 @@
 #include "formats/foreign.h"
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
+#include "model/elements.h"
 #include "model/families/families_internal.h"
 #include "model/gguf_config.h"
 #include "model/image_patches.h"
@@ -167,12 +168,25 @@ static enum attn_status read_frequencies(struct attn_model *m, struct attn_error
     return ATTN_OK;
 }
 
-/* Reads the biases of the buckets, [n_bucket, n_head], and assigns to each distance that of its
- * bucket. */
-static enum attn_status read_biases(struct attn_model *m, struct attn_error *err)
+/* Reads the numbers of xIELU from the tensors of each layer. */
+static void read_xielu(struct attn_model *m)
 {
-    const struct attn_tensor *table = &m->weights.relative_bias;
-    struct attn_score_bias *bias = m->layers.bias;
+    for (size_t layer = 0; layer < m->config.n_layer && m->layers.xielu; layer++) {
+        const struct attn_vector *found = m->weights.blocks[layer].xielu;
+        double values[4];
+
+        for (size_t i = 0; i < 4 && found->data; i++)
+            attn_vector_elements(&found[i], 1, &values[i]);
+        if (found->data)
+            attn_config_set_xielu(&m->layers.xielu[layer], values);
+    }
+}
+
+/* Reads the biases of the buckets in TABLE, [n_bucket, n_head], and assigns to each distance that
+ * of its bucket. */
+static enum attn_status read_table(struct attn_model *m, const struct attn_tensor *table,
+                                   struct attn_score_bias *bias, struct attn_error *err)
+{
     const size_t n_head = m->config.n_head, n = m->config.stack.n_bucket * n_head;
     const size_t n_distance = table->data ? 2 * bias->farthest + 1 : 0;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
@@ -197,6 +211,18 @@ static enum attn_status read_biases(struct attn_model *m, struct attn_error *err
         attn_quote_string(m->name).text);
 }
 
+/* Reads the biases of all layers, or of each layer. */
+static enum attn_status read_biases(struct attn_model *m, struct attn_error *err)
+{
+    if (!m->config.stack.has_bias_in_layers)
+        return read_table(m, &m->weights.relative_bias, m->layers.bias, err);
+    for (size_t layer = 0; layer < m->config.n_layer; layer++)
+        if (!m->config.is_cross[layer])
+            ATTN_TRY(read_table(m, &m->weights.blocks[layer].relative_bias,
+                                attn_config_bias(&m->layers, layer), err));
+    return ATTN_OK;
+}
+
 /* Binds the weights of M, and packs them if they will be used many times. */
 static enum attn_status bind(struct attn_model *m, const struct attn_model_options *options,
                              struct attn_error *err)
@@ -208,6 +234,7 @@ static enum attn_status bind(struct attn_model *m, const struct attn_model_optio
 
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
     ATTN_TRY(read_frequencies(m, err));
+    read_xielu(m);
     for (size_t layer = 0; layer < m->config.n_layer && m->weights.sinks; layer++)
         m->layers.attention[layer].sinks = m->weights.sinks + layer * m->config.n_head;
     ATTN_TRY(read_biases(m, err));

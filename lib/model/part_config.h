@@ -10,6 +10,7 @@ enum attn_norm {
     ATTN_NORM_RMSNORM_PLUS_ONE = 3, /* x / sqrt(mean of x^2 + eps) * (1 + w) */
     ATTN_NORM_LAYERNORM_NO_BIAS = 4,
     ATTN_NORM_LAYERNORM_NO_WEIGHT = 5, /* (x - mean) / sqrt(variance + eps) */
+    ATTN_NORM_LAYERNORM_PLUS_ONE = 6,  /* (x - mean) / sqrt(variance + eps) * (1 + w) + b */
 };
 
 /* Where a block normalizes. */
@@ -42,6 +43,10 @@ enum attn_expert_weights {
     /* The same, divided by the sum over the chosen experts. */
     ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1,
     ATTN_EXPERTS_SOFTMAX_CHOSEN = 2,
+    /* Two experts. The weight of the best one is its share of a softmax over the logits that are
+     * not far below its own, by config->router_jitter; that of the second the same over the others.
+     * The weights do not sum to 1 (SparseMixer: Liu et al. 2310.00811). */
+    ATTN_EXPERTS_SOFTMAX_NEAR = 3,
 };
 
 enum attn_output_layer {

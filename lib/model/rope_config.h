@@ -42,7 +42,11 @@ struct attn_rope {
                                     of more than n_original tokens */
     /* [R/2] frequencies from the file, instead of those of theta; or NULL. */
     const float *frequencies;
-    const void *later[4]; /* NULL: room for fields of later versions */
+    /* Rotated queries are multiplied by 1 + query_growth ln(1 + floor(position / n_original)). */
+    double query_growth;
+    double long_attention_factor; /* replaces attention_factor where long_divisors apply; 0: it does
+                                     not */
+    const void *later[2];         /* NULL: room for fields of later versions */
 };
 
 #endif

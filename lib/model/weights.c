@@ -132,6 +132,7 @@ static size_t dimension(char letter, const struct attn_config *config, int layer
         {'f', config->d_expert},
         {'j', 2 * config->d_expert},
         {'s', config->d_shared_expert},
+        {'t', 2 * config->d_shared_expert},
         {'1', 1},
         {'c', config->n_layer * config->n_head},
         {'e', config->d_head / 2},
@@ -173,7 +174,8 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_gate = has_mlp && config->has_gated_mlp;
     const bool is_mlp_pre = is_pre && config->d_mlp > 0 && !config->has_single_norm;
     const bool is_mlp_post = is_post && config->d_mlp > 0;
-    const bool is_layer_norm = config->norm == ATTN_NORM_LAYERNORM;
+    const bool is_layer_norm =
+        config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
     const bool has_plain = has_mlp && !has_gate;
     const bool has_own = config->output == ATTN_OUTPUT_OWN && is_vocabulary;
     const bool has_output = config->output != ATTN_OUTPUT_NONE;
@@ -297,8 +299,10 @@ static struct attn_matrix matrix_of(const struct attn_tensor *tensor, enum attn_
  * in], or their biases [out]. Its outputs are cut into groups of equal size; each group has a share
  * of every map. */
 static void store_fused(struct attn_block_weights *block, const struct attn_config *config,
-                        enum attn_weight_kind kind, const struct attn_tensor *tensor)
+                        const struct attn_weight_rule *rule, const struct attn_tensor *tensor)
 {
+    const enum attn_weight_kind kind = rule->kind;
+    struct attn_expert *shared = rule->part == ATTN_PART_SHARED_EXPERT ? &block->shared : NULL;
     const bool is_vector = tensor->rank == 1;
     const bool is_columns =
         !is_vector && (kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_MATRIX);
@@ -313,8 +317,9 @@ static void store_fused(struct attn_block_weights *block, const struct attn_conf
                            : alternates                    ? n_out / 2
                                                            : 1;
     const size_t stride = n_group == 1 ? 0 : n_out / n_group;
-    struct attn_linear *const maps[] = {&block->q, &block->k, &block->v, &block->mlp_gate,
-                                        &block->mlp_in};
+    struct attn_linear *const maps[] = {&block->q, &block->k, &block->v,
+                                        shared ? &shared->gate : &block->mlp_gate,
+                                        shared ? &shared->in : &block->mlp_in};
     const size_t n_outs[] = {config->n_head * config->d_head, config->n_kv_head * config->d_head,
                              config->n_kv_head * config->d_value, n_out / 2, n_out / 2};
     size_t first = 0;
@@ -365,7 +370,7 @@ static void store(const struct binder *binder, const struct attn_weight_rule *ru
         *(struct attn_matrix *)(void *)place = matrix_of(tensor, rule->kind);
         break;
     default:
-        store_fused(block, binder->config, rule->kind, tensor);
+        store_fused(block, binder->config, rule, tensor);
         break;
     }
 }

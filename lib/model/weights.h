@@ -74,9 +74,11 @@ struct attn_block_weights {
         };
         struct attn_linear linears[ATTN_BLOCK_N_LINEAR]; /* in the order of the equations */
     };
-    struct attn_vector sinks;       /* [H] sinks */
-    struct attn_expert *experts;    /* [n_expert] borrowed from attn_weights; NULL: an MLP */
-    struct attn_lazy_experts *lazy; /* owns; NULL: experts are used as they are stored */
+    struct attn_vector sinks;         /* [H] sinks */
+    struct attn_tensor relative_bias; /* [n_bucket, H], if each layer has a table of its own */
+    struct attn_vector xielu[4];      /* alpha_p, alpha_n, beta, eps of xIELU: one number each */
+    struct attn_expert *experts;      /* [n_expert] borrowed from attn_weights; NULL: an MLP */
+    struct attn_lazy_experts *lazy;   /* owns; NULL: experts are used as they are stored */
 };
 _Static_assert(offsetof(struct attn_block_weights, k_norm) ==
                    offsetof(struct attn_block_weights, norms[ATTN_BLOCK_N_NORM - 1]),

@@ -14,7 +14,8 @@ static char folder[4096];
 
 void attn_encoders_unpack(void)
 {
-    static const char *const archives[] = {"encoders.tar", "image-encoders.tar", "stacks.tar"};
+    static const char *const archives[] = {"encoders.tar", "image-encoders.tar", "stacks.tar",
+                                           "stack-rows.tar"};
     const char *base = getenv("TMPDIR");
     char command[ATTN_ENCODER_PATH_SIZE];
 

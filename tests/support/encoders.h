@@ -1,6 +1,6 @@
 /*
- * encoders.h - the models of tests/fixtures/encoders.tar, image-encoders.tar and stacks.tar, in a
- * folder of their own.
+ * encoders.h - the models of tests/fixtures/encoders.tar, image-encoders.tar, stacks.tar and
+ * stack-rows.tar, in a folder of their own.
  *
  *     attn_encoders_unpack();
  *     model = attn_encoder_open("bert"); // with bert/config.json, bert/model.safetensors
@@ -18,12 +18,14 @@
 #define ATTN_IMAGE_ENCODERS "vit", "dinov2", "dinov2_with_registers", "clip_vision_model"
 
 /* Models with an encoder and a decoder. */
-#define ATTN_STACKS "t5", "flan_t5", "bart", "marian", "whisper", "whole_opus", "nllb"
+#define ATTN_STACKS                                                                                \
+    "t5", "flan_t5", "bart", "marian", "whisper", "whole_opus", "nllb", "mt5", "umt5", "mbart",    \
+        "pegasus", "m2m_100", "blenderbot"
 
 enum {
     ATTN_N_ENCODER = 8,
     ATTN_N_IMAGE_ENCODER = 4,
-    ATTN_N_STACK = 7,
+    ATTN_N_STACK = 13,
     ATTN_ENCODER_PATH_SIZE = 4300
 };
 

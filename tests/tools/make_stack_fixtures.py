@@ -1,6 +1,7 @@
-"""Makes tests/fixtures/stacks.tar: models with an encoder and a decoder, as transformers saves them.
+"""Makes tests/fixtures/stacks.tar and stack-rows.tar: models with an encoder and a decoder, as transformers saves them.
 
-    python tests/tools/make_stack_fixtures.py SHARED/encoders/models DIR      DIR is that of make_m2m_model.py
+    python tests/tools/make_stack_fixtures.py stacks SHARED/encoders/models DIR      DIR is that of make_m2m_model.py
+    python tests/tools/make_stack_fixtures.py stack-rows SHARED/rows/models
 
 A member NAME/ has the files of the model, the arrays of sound that it reads, and expected.npz: of prompt K
 K/ids, K/source_ids or K/mel, K/mask where keys of the source are masked, K/SITE for each of K/n_site tensors that
@@ -17,7 +18,8 @@ import numpy as np
 from model_directory import write_archive
 
 FIXTURES = pathlib.Path(__file__).parents[1] / "fixtures"
-NAMES = ("t5", "flan_t5", "bart", "marian", "whisper", "whole_opus", "nllb")
+NAMES = {"stacks": ("t5", "flan_t5", "bart", "marian", "whisper", "whole_opus", "nllb"),
+         "stack-rows": ("mt5", "umt5", "mbart", "pegasus", "m2m_100", "blenderbot")}
 FILES = ("config.json", "generation_config.json", "model.safetensors", "source.spm", "target.spm", "vocab.json",
          "tokenizer.json", "tokenizer_config.json", "mel_0.npy", "mel_1.npy")
 
@@ -70,9 +72,10 @@ def add(archive, data, name):
 
 
 def main():
-    folders, scratch = [pathlib.Path(folder) for folder in sys.argv[1:]], FIXTURES / "stacks.tmp.npz"
-    with tarfile.open(FIXTURES / "stacks.tar", "w") as archive:
-        for name in NAMES:
+    kind, folders = sys.argv[1], [pathlib.Path(folder) for folder in sys.argv[2:]]
+    scratch = FIXTURES / "stacks.tmp.npz"
+    with tarfile.open(FIXTURES / f"{kind}.tar", "w") as archive:
+        for name in NAMES[kind]:
             directory = next(folder / name for folder in folders if (folder / name).exists())
             info = json.loads((directory / "info.json").read_text())
             arrays = {}

@@ -491,6 +491,13 @@ static const char *const models[] = {
     "tests/fixtures/decoder-olmoe",
     "tests/fixtures/decoder-granitemoe",
     "tests/fixtures/decoder-gpt-oss",
+    "tests/fixtures/row-ministral3",
+    "tests/fixtures/row-hunyuan-v1-dense",
+    "tests/fixtures/row-apertus",
+    "tests/fixtures/row-nemotron",
+    "tests/fixtures/row-xglm",
+    "tests/fixtures/row-phimoe",
+    "tests/fixtures/row-granitemoehybrid-experts",
 };
 enum { N_MODEL = sizeof models / sizeof *models };
 

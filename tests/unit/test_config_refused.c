@@ -740,7 +740,7 @@ START_TEST(refuses_other_model_types)
         {"{\"model_type\":\"gemma3\"}", "is 'gemma3', which is not read"},
         {"{\"model_type\":\"rwkv\"}",
          "is 'rwkv', which is not read: layers without attention maps"},
-        {"{\"model_type\":\"mt5\"}", "is 'mt5', which is not read: its two stacks are not read"},
+        {"{\"model_type\":\"longt5\"}", "is 'longt5', which is not read: its encoder attends to"},
         {"{\"model_type\":\"deberta\"}", "is 'deberta', which is not read: its scores have terms"},
         {"{\"model_type\":\"\\u001b[2J\\n\"}", "is '\\x1b[2J\\n', which is not read"},
         {"{\"model_type\":\"bloom\",\"apply_residual_connection_post_layernorm\":true}",

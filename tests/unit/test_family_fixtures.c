@@ -276,7 +276,8 @@ static int run_model(const char *name, const char *directory)
 START_TEST(every_tensor_is_that_of_float64)
 {
     static const char *const encoders[] = {ATTN_ENCODERS, ATTN_IMAGE_ENCODERS};
-    static const char *const decoders[] = {ATTN_DECODER_DIRECTORIES};
+    static const char *const decoders[] = {ATTN_DECODER_DIRECTORIES, ATTN_ROW_DIRECTORIES,
+                                           "tests/fixtures/row-phimoe"};
     char directory[ATTN_ENCODER_PATH_SIZE];
     int n_failed = 0;
 
@@ -287,7 +288,7 @@ START_TEST(every_tensor_is_that_of_float64)
         snprintf(directory, sizeof directory, "tests/fixtures/family-%s", names[i]);
         n_failed += run_model(names[i], directory);
     }
-    for (int i = 0; i < ATTN_N_DECODER_DIRECTORY; i++)
+    for (int i = 0; i < (int)(sizeof decoders / sizeof *decoders); i++)
         n_failed += run_model(decoders[i] + strlen("tests/fixtures/"), decoders[i]);
     attn_encoders_unpack();
     for (size_t i = 0; i < sizeof encoders / sizeof *encoders; i++) {

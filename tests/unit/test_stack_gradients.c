@@ -18,7 +18,8 @@
 
 enum { N_TARGET = 4, N_SOURCE = 5, LONG = 530, ANSWER = 13, N_DIRECTION = 3 };
 
-static const char *const names[] = {"t5", "flan_t5", "bart", "marian", "whole_opus", "nllb"};
+static const char *const names[] = {"t5",  "flan_t5", "bart",  "marian",  "whole_opus", "nllb",
+                                    "mt5", "umt5",    "mbart", "pegasus", "m2m_100"};
 enum { N_NAME = sizeof names / sizeof *names };
 
 /* A model and what it reads: embeddings, which are changed. */

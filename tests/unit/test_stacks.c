@@ -1,5 +1,5 @@
 /*
- * test_stacks.c - models with an encoder and a decoder, of tests/fixtures/stacks.tar: every tensor
+ * test_stacks.c - models with an encoder and a decoder, of tests/fixtures: every tensor
  * that transformers shows against float64, the same bits with any number of threads, token by
  * token and whole, and in selections of one stack.
  */

@@ -1,14 +1,15 @@
 /*
- * bart.c - BART, Marian (opus-mt), M2M100 with NLLB, and Whisper, as Hugging Face writes them
- * (configuration_bart.py, modeling_bart.py, modeling_marian.py, modeling_m2m_100.py,
- * modeling_whisper.py): an encoder, and a decoder whose layers also attend to the encoder's final
- * rows.
+ * bart.c - BART, mBART, Marian (opus-mt), Pegasus, M2M100 with NLLB, Blenderbot, and Whisper, as
+ * Hugging Face writes them (configuration_bart.py, modeling_bart.py, modeling_marian.py,
+ * modeling_m2m_100.py, modeling_whisper.py): an encoder, and a decoder whose layers also attend to
+ * the encoder's final rows.
  *
  *     x = ln(scale * word[id] + position[p]);  Marian and Whisper have no norm there
  *     n = ln(x + self(x)),  c = ln(n + cross(n, encoder)),  y = ln(c + fc2 act(fc1 c))
  *     logits = y U^T + final_logits_bias
  *
- * In M2M100 and Whisper the norms come before attention and MLP. Whisper's encoder reads sound.
+ * In all but BART and Marian the norms come before attention and MLP. Whisper's encoder reads
+ * sound.
  *
  * Traps: `final_layer_norm` is the norm of the MLP. BART's positions begin at row 2. Marian's
  * positions are sines, then cosines, and newer files lack them. Whisper's k_proj has no bias, and
@@ -84,6 +85,25 @@ static const struct attn_weight_rule m2m_100_decoder[] = {
 static const struct attn_weight_rule m2m_100_encoder[] = {ENCODER_WORDS,
                                                           PRE_ENCODER_LAYERS(ATTENTION)};
 
+static const struct attn_weight_rule mbart_decoder[] = {
+    DECODER_WORDS, PLACES("decoder", ATTN_PART_POSITIONS), EMBED_NORM("decoder"),
+    PRE_DECODER_LAYERS(ATTENTION), OUTPUT("/lm_head")};
+static const struct attn_weight_rule mbart_encoder[] = {
+    ENCODER_WORDS, PLACES("encoder", ATTN_PART_POSITIONS), EMBED_NORM("encoder"),
+    PRE_ENCODER_LAYERS(ATTENTION)};
+
+static const struct attn_weight_rule pegasus_decoder[] = {
+    DECODER_WORDS, PLACES("decoder", ATTN_PART_SINES), PRE_DECODER_LAYERS(ATTENTION),
+    OUTPUT("/lm_head")};
+static const struct attn_weight_rule pegasus_encoder[] = {
+    ENCODER_WORDS, PLACES("encoder", ATTN_PART_SINES), PRE_ENCODER_LAYERS(ATTENTION)};
+
+static const struct attn_weight_rule blenderbot_decoder[] = {
+    DECODER_WORDS, PLACES("decoder", ATTN_PART_POSITIONS), PRE_DECODER_LAYERS(ATTENTION),
+    OUTPUT("/lm_head")};
+static const struct attn_weight_rule blenderbot_encoder[] = {
+    ENCODER_WORDS, PLACES("encoder", ATTN_PART_POSITIONS), PRE_ENCODER_LAYERS(ATTENTION)};
+
 static const struct attn_weight_rule whisper_decoder[] = {
     EMBEDDING_OF("decoder.embed_tokens.weight"),
     PLACES("decoder", ATTN_PART_POSITIONS),
@@ -158,38 +178,62 @@ static const struct attn_config_names whisper_encoder_names = {
     .is_of_two_stacks = true, .has_no_heads_keys = true, .activation_key = "activation_function"
 #define BART LARGE, .n_vocab = 50265, .has_embed_norm = true, .first_position = 2
 
-/* Defines a family: the keys of both stacks, the parts that they share, the encoder's length, and
- * further fields of the decoder. */
-#define STACKS(id, what, reads, encoder_keys, decoder_keys, parts, length, ...)                    \
+/* Defines a family: the keys of both stacks, the parts that they share, and further fields of the
+ * encoder and of the decoder. */
+#define STACKS(id, what, reads, encoder_keys, decoder_keys, parts, of_encoder, ...)                \
     static const struct attn_family id##_stack = {                                                 \
         FAMILY(#id, NULL, "model.", id##_encoder), .read_config = (reads),                         \
         .form = {KEYS, .names = &(encoder_keys),                                                   \
-                 .defaults = {parts, .n_ctx = (length), .is_encoder = true}}};                     \
+                 .defaults = {parts, of_encoder, .is_encoder = true}}};                            \
     const struct attn_family attn_family_##id = {                                                  \
         FAMILY(#id, what, "model.", id##_decoder), .read_config = (reads), .encoder = &id##_stack, \
         .form = {KEYS, .names = &(decoder_keys),                                                   \
                  .defaults = {parts, .stack.has_encoder = true, __VA_ARGS__}}}
 
-STACKS(bart, "BartFor", read_stack, encoder_names, decoder_names, BART, 1024, .n_ctx = 1024,
-       .stack.start_id = 2);
+STACKS(bart, "BartFor", read_stack, encoder_names, decoder_names, BART, .n_ctx = 1024,
+       .n_ctx = 1024, .stack.start_id = 2);
 
 #define MARIAN LARGE, .n_vocab = 58101, .stack.makes_positions = ATTN_SINES_MARIAN
 
-STACKS(marian, "Marian", read_stack, encoder_names, decoder_names, MARIAN, 1024, .n_ctx = 1024,
-       .stack.start_id = 58100);
+STACKS(marian, "Marian", read_stack, encoder_names, decoder_names, MARIAN, .n_ctx = 1024,
+       .n_ctx = 1024, .stack.start_id = 58100);
+
+/* Families with norms before attention and MLP, and one after the layers. */
+#define PRE(activation, vocabulary)                                                                \
+    PARTS_WITH(activation), .d_model = 1024, .d_mlp = 4096, .n_layer = 12, .n_head = 16,           \
+                            .n_vocab = (vocabulary), .has_final_norm = true
+
+/* mBART: BART with these norms. Its texts begin with a language. */
+#define MBART                                                                                      \
+    PRE("gelu", 50265), .has_embed_norm = true, .first_position = 2, .stack.counts_padding = true
+
+STACKS(mbart, "MBartFor", read_stack, encoder_names, decoder_names, MBART, .n_ctx = 1024,
+       .n_ctx = 1024, .stack.start_id = 2);
+
+/* Pegasus: Marian's positions. */
+#define PEGASUS                                                                                    \
+    PRE("gelu", 50265), .stack.counts_padding = true, .stack.makes_positions = ATTN_SINES_MARIAN
+
+STACKS(pegasus, "PegasusFor", read_stack, encoder_names, decoder_names, PEGASUS, .n_ctx = 1024,
+       .n_ctx = 1024, .stack.start_id = 0);
+
+/* Blenderbot: learned positions that begin at row 0, and two layers in the encoder. */
+#define BLENDERBOT                                                                                 \
+    PARTS, .d_model = 2560, .d_mlp = 10240, .n_head = 32, .n_vocab = 8008, .has_final_norm = true, \
+           .stack.counts_padding = true, .n_ctx = 128
+
+STACKS(blenderbot, "BlenderbotFor", read_stack, encoder_names, decoder_names, BLENDERBOT,
+       .n_layer = 2, .n_layer = 24, .stack.start_id = 1);
 
 /* M2M100 and NLLB. Padding tokens have no position. */
-#define M2M                                                                                        \
-    PARTS_WITH("relu"), .d_model = 1024, .d_mlp = 4096, .n_layer = 12, .n_head = 16,               \
-                        .n_vocab = 128112, .has_final_norm = true,                                 \
-                        .stack.makes_positions = ATTN_SINES_M2M100
+#define M2M PRE("relu", 128112), .stack.makes_positions = ATTN_SINES_M2M100
 
-STACKS(m2m_100, "M2M100For", read_stack, encoder_names, decoder_names, M2M, 1024, .n_ctx = 1024,
-       .stack.start_id = 2, .stack.replaces_front = true);
+STACKS(m2m_100, "M2M100For", read_stack, encoder_names, decoder_names, M2M, .n_ctx = 1024,
+       .n_ctx = 1024, .stack.start_id = 2, .stack.replaces_front = true);
 
 #define WHISPER                                                                                    \
     PARTS, .stack.n_mel = 80, .has_final_norm = true, .n_vocab = 51865, .d_model = 384,            \
            .d_mlp = 1536, .n_layer = 4, .n_head = 6
 
 STACKS(whisper, "WhisperFor", read_whisper, whisper_encoder_names, whisper_decoder_names, WHISPER,
-       1500, .n_ctx = 448, .stack.start_id = 50257);
+       .n_ctx = 1500, .n_ctx = 448, .stack.start_id = 50257);

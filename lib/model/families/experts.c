@@ -1,6 +1,7 @@
 /*
  * experts.c - decoders like Llama whose MLPs are mixtures of experts: Mixtral, Qwen2-MoE,
- * Qwen3-MoE, OLMoE and gpt-oss (the configuration and modeling files of transformers).
+ * Qwen3-MoE, OLMoE, Granite, Phi-3.5-MoE and gpt-oss (the configuration and modeling files of
+ * transformers).
  *
  *     mid = pre + o(attention(rms(pre)))
  *     post = mid + the sum of weight_e * expert_e(n) over the chosen experts,  n = rms(mid)
@@ -30,7 +31,7 @@
 
 /* The tensors of a mixture: the router; all experts in one tensor, or each in its own; the shared
  * expert; and the MLP of layers without experts. */
-#define EXPERTS                                                                                    \
+#define ROUTER                                                                                     \
     WEIGHT(MLP "gate.weight" MOE "gate.weight" MOE "router.layer.weight", "nD", ATTN_PART_ROUTER,  \
            router),                                                                                \
         FUSED(MLP "experts.gate_up_proj" MOE "input_linear.weight", "njD",                         \
@@ -38,8 +39,9 @@
         WEIGHT(MLP "experts.down_proj" MOE "output_linear.weight", "nDf", ATTN_PART_EXPERTS_FOUND, \
                mlp_out),                                                                           \
         EACH("gate_proj", "w1", "fD", mlp_gate), EACH("up_proj", "w3", "fD", mlp_in),              \
-        EACH("down_proj", "w2", "Df", mlp_out),                                                    \
-        WEIGHT(MLP "shared_expert_gate.weight", "1D", ATTN_PART_SHARED_EXPERT, shared_router),     \
+        EACH("down_proj", "w2", "Df", mlp_out)
+#define EXPERTS                                                                                    \
+    ROUTER, WEIGHT(MLP "shared_expert_gate.weight", "1D", ATTN_PART_SHARED_EXPERT, shared_router), \
         SHARED("gate_proj", "D", "s", shared.gate), SHARED("up_proj", "D", "s", shared.in),        \
         SHARED("down_proj", "s", "D", shared.out), GATED_MLP
 
@@ -188,6 +190,124 @@ const struct attn_family attn_family_granitemoe = {
              .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
                           .n_expert = 8, .n_expert_used = 2,
                           SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+
+/* --- Granite 4.0 ------------------------------------------------------------------------------ */
+
+/*
+ * Granite 4.0 without Mamba layers (configuration_granitemoehybrid.py): Granite with a shared MLP,
+ * and experts beside it or none. Traps: without layer_types, all layers are Mamba; without
+ * position_embedding_type "rope", no layer turns positions.
+ *
+ *     mlp(x) = shared(x) + the sum over the chosen experts
+ */
+#define SHARED_MLP                                                                                 \
+    ROUTER,                                                                                        \
+        FUSED("layers.#.shared_mlp.input_linear.weight", "tD", ATTN_PART_SHARED_EXPERT,            \
+              GATED_ROWS),                                                                         \
+        WEIGHT("layers.#.shared_mlp.output_linear.weight", "Ds", ATTN_PART_SHARED_EXPERT,          \
+               shared.out),                                                                        \
+        FUSED("layers.#.shared_mlp.input_linear.weight", "JD", ATTN_PART_MLP, GATED_ROWS),         \
+        WEIGHT("layers.#.shared_mlp.output_linear.weight", "DF", ATTN_PART_MLP, mlp_out)
+
+static const struct attn_weight_rule granite_rules[] = {
+    RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
+
+/* Refuses layers without attention. */
+static enum attn_status check_layers(const struct attn_json *json, const struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    const char *key =
+        attn_config_find_given(root, "layer_types") ? "layer_types" : "layers_block_type";
+    const struct attn_node *list = attn_config_find_given(root, key);
+    const struct attn_node *node = list && attn_node_is_array(list) ? attn_node_first(list) : NULL;
+    size_t n = 0;
+
+    for (; node; node = attn_node_next(node), n++) {
+        const char *word = attn_node_string(node);
+
+        if (!word || (strcmp(word, "attention") != 0 && strcmp(word, "full_attention") != 0))
+            return attn_error_set(
+                err, ATTN_UNSUPPORTED, "layer %zu in '%s' is of type '%s': it has no attention map",
+                n, attn_config_quote(json).text, attn_quote_string(word ? word : "").text);
+    }
+    if (n == config->n_layer)
+        return ATTN_OK;
+    return n == 0
+               ? attn_error_set(err, ATTN_UNSUPPORTED,
+                                "'layer_types' is missing in '%s', so layer 0 is of type "
+                                "'mamba': it has no attention map",
+                                attn_config_quote(json).text)
+               : attn_error_set(err, ATTN_FORMAT,
+                                "'%s' in '%s' has %zu items, expected one for each of %zu layers",
+                                key, attn_config_quote(json).text, n, config->n_layer);
+}
+
+static enum attn_status read_granite(ATTN_CONFIG_ARGS)
+{
+    const struct attn_node *root = attn_json_root(json);
+    struct attn_config_form own = *form;
+    const char *positions = "";
+    size_t n_expert = form->defaults.n_expert, d_shared = 1024;
+
+    ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
+    if (strcmp(positions, "rope") != 0)
+        own.rope = (struct attn_rope_keys){.theta = NULL};
+    ATTN_TRY(attn_config_get_width(json, "shared_intermediate_size", &d_shared, err));
+    ATTN_TRY(
+        attn_json_get_size(json, root, "num_local_experts", 0, ATTN_MAX_LAYER, &n_expert, err));
+    if (n_expert > 0) {
+        ATTN_TRY(read_mixture(json, &own, config, layers, err));
+        config->d_shared_expert = d_shared;
+    } else {
+        ATTN_TRY(attn_config_read_form(json, &own, config, layers, err));
+        config->d_mlp = d_shared;
+        config->n_expert = config->n_expert_used = 0;
+    }
+    return check_layers(json, config, err);
+}
+
+const struct attn_family attn_family_granitemoehybrid = {
+    FAMILY("granitemoehybrid", "GraniteMoeHybridFor", "model.", granite_rules),
+    .read_config = read_granite,
+    .form = {KEYS, .score_factor_key = "attention_multiplier",
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
+             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
+                          .n_expert = 8, .n_expert_used = 2,
+                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
+
+/* --- Phi-3.5-MoE ------------------------------------------------------------------------------ */
+
+/*
+ * Phi-3.5-MoE (configuration_phimoe.py, modeling_phimoe.py): LayerNorm, and two experts whose
+ * weights follow a rule of their own. Traps: num_experts_per_tok is ignored; router_jitter_noise
+ * counts outside training, too; longrope has one list of factors for all lengths.
+ */
+static const struct attn_weight_rule phimoe_rules[] = {RULES(QKV, QK_NORM, EXPERTS, LAYER_NORMS)};
+
+static enum attn_status read_phimoe(ATTN_CONFIG_ARGS)
+{
+    config->router_jitter = 0.01;
+    ATTN_TRY(read_mixture(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_double(json, attn_json_root(json), "router_jitter_noise", 0, 1e30,
+                                  &config->router_jitter, err));
+    config->n_expert_used = 2;
+    if (config->n_expert >= 2)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'num_local_experts' in '%s' is %zu, expected 2 or more",
+                          attn_config_quote(json).text, config->n_expert);
+}
+
+const struct attn_family attn_family_phimoe = {
+    FAMILY("phimoe", "PhimoeFor", "model.", phimoe_rules), .read_config = read_phimoe,
+    .form = {KEYS_BUT_ROPE, .has_no_width_key = true, .windows = {.rule = ATTN_WINDOWS_IN_ALL},
+             .rope = {TURNS("rope_theta", 1e6, 1), .has_longrope = true, .has_mscales = true},
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_FLAG("lm_head_bias", has_output_bias)),
+             .defaults = {BLOCK_WITHOUT_NORM, .norm = ATTN_NORM_LAYERNORM,
+                          .expert_weights = ATTN_EXPERTS_SOFTMAX_NEAR, .n_expert = 16,
+                          .n_expert_used = 2,
+                          SIZES(32064, 4096, 6400, 32, 32, 8, 0, 131072, 1e-5F)}}};
 
 /* --- gpt-oss ---------------------------------------------------------------------------------- */
 

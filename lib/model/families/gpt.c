@@ -20,6 +20,7 @@
 #include "base/escape.h"
 #include "model/families/families_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* --- tensors ---------------------------------------------------------------------------------- */
@@ -369,3 +370,49 @@ const struct attn_family attn_family_opt = {
              .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .act_fn = "relu",
                           .first_position = 2,
                           SIZES(50272, 768, 3072, 12, 12, 0, 0, 2048, 1e-5F)}}};
+
+/* --- XGLM ------------------------------------------------------------------------------------- */
+
+/*
+ * XGLM (configuration_xglm.py, modeling_xglm.py): OPT's block, but positions are the sines of
+ * M2M100, which have no limit; position p is row p + 2. Trap: row pad_token_id is 0.
+ *
+ *     x = embed[id] * sqrt(D) + sines[p + 2]
+ */
+static const struct attn_weight_rule xglm_rules[] = {
+    EMBEDDING_OF("embed_tokens.weight"),
+    LAYER_NORM("layers.#.self_attn_layer_norm", ATTN_PART_NORM, ln1),
+    THREE_MAPS("layers.#.self_attn.", "_proj"),
+    OUT_MAP("layers.#.self_attn.out_proj"),
+    LAYER_NORM("layers.#.final_layer_norm", ATTN_PART_MLP_NORM, ln2),
+    PLAIN_MLP("layers.#.", "fc1", "fc2"),
+    FINAL_LAYER_NORM("layer_norm"),
+    OUTPUT_OF("/lm_head.weight"),
+    IGNORED("embed_positions.weights"),
+};
+
+static const struct attn_config_names xglm_names = {"vocab_size", "d_model",         "ffn_dim",
+                                                    "num_layers", "attention_heads", NULL};
+
+static enum attn_status read_xglm(ATTN_CONFIG_ARGS)
+{
+    bool is_scaled = true;
+
+    config->stack.zero_position = 1;
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    ATTN_TRY(attn_json_get_bool(json, attn_json_root(json), "scale_embedding", &is_scaled, err));
+    if (is_scaled)
+        config->embed_scale = sqrt((double)config->d_model);
+    return attn_json_get_size(json, attn_json_root(json), "pad_token_id", 0, config->n_vocab - 1,
+                              &config->stack.zero_position, err);
+}
+
+const struct attn_family attn_family_xglm = {
+    FAMILY("xglm", "XGLM", "model.", xglm_rules), .read_config = read_xglm,
+    .form = {.activation_key = "activation_function",
+             .has_no_heads_keys = true,
+             .names = &xglm_names,
+             .defaults = {BLOCK_OF_GPT2, .has_qkv_bias = true, .act_fn = "gelu",
+                          .first_position = 2, .stack.counts_padding = true,
+                          .stack.makes_positions = ATTN_SINES_M2M100,
+                          SIZES(256008, 1024, 4096, 24, 16, 0, 0, SIZE_MAX, 1e-5F)}}};

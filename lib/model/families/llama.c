@@ -23,10 +23,6 @@
     NORMS("pre_feedforward_layernorm", "post_attention_layernorm", "post_feedforward_layernorm")
 #define NORMS_OF_GLM                                                                               \
     NORMS("post_attention_layernorm", "post_self_attn_layernorm", "post_mlp_layernorm")
-#define LAYER_NORMS                                                                                \
-    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),                                   \
-        LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),                  \
-        FINAL_LAYER_NORM("norm")
 
 static const struct attn_weight_rule
     llama_rules[] = {RULES(QKV, QK_NORM, GATED_MLP, NORMS_OF_LLAMA)},

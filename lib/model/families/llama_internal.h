@@ -34,6 +34,11 @@
 #define NORMS_OF_LLAMA                                                                             \
     NORMS("post_attention_layernorm", "post_attention_layernorm", "post_feedforward_layernorm")
 
+#define LAYER_NORMS                                                                                \
+    LAYER_NORM("layers.#.input_layernorm", ATTN_PART_NORM, ln1),                                   \
+        LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),                  \
+        FINAL_LAYER_NORM("norm")
+
 #define KEYS_OF(eps) .activation_key = "hidden_act", .eps_key = (eps)
 #define KEYS_BUT_ROPE KEYS_OF("rms_norm_eps")
 #define KEYS KEYS_BUT_ROPE, ROPE(10000, 1)

@@ -1,8 +1,10 @@
 /*
- * t5.c - T5 and Flan-T5 as Hugging Face writes them (configuration_t5.py, modeling_t5.py): an
- * encoder, and a decoder whose layers also attend to the encoder's final rows.
+ * t5.c - T5, Flan-T5, mT5 and UMT5 as Hugging Face writes them (configuration_t5.py,
+ * modeling_t5.py, and the files of mt5 and umt5): an encoder, and a decoder whose layers also
+ * attend to the encoder's final rows.
  *
- *     scores = q.k + B[bucket(j - i)][h], without a scale; all layers use the table B of layer 0
+ *     scores = q.k + B[bucket(j - i)][h], without a scale; all layers use the table B of layer 0,
+ *         except in UMT5, where each has its own
  *     x += o(attention(norm(x)))
  *     x += wo(act(wi(norm(x)))), gated: wo(act(wi_0(norm(x))) * wi_1(norm(x)))
  *     logits = scale * norm(x) U^T
@@ -35,30 +37,30 @@
         ROW(name ".DenseReluDense.wi_1", "FD", ATTN_PART_MLP_GATE, mlp_in),                        \
         ROW(name ".DenseReluDense.wi", "FD", ATTN_PART_MLP_PLAIN, mlp_in),                         \
         ROW(name ".DenseReluDense.wo", "DF", ATTN_PART_MLP, mlp_out)
-#define BIAS ".block.0.layer.0.SelfAttention.relative_attention_bias.weight"
-#define BEGIN(stack, words) words, TABLE(stack BIAS, "bH", ATTN_PART_RELATIVE_BIAS, relative_bias)
+#define BIAS ".layer.0.SelfAttention.relative_attention_bias.weight"
+/* Of all layers, or in each. */
+#define COMMON(stack) TABLE(stack ".block.0" BIAS, "bH", ATTN_PART_RELATIVE_BIAS, relative_bias)
+#define OWN(layer)                                                                                 \
+    TENSOR(layer BIAS, "bH", ATTN_PART_RELATIVE_BIAS, ATTN_WEIGHT_TENSOR, BLOCK(relative_bias))
 #define END(stack)                                                                                 \
     VECTOR(stack ".final_layer_norm.weight", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w))
 
-static const struct attn_weight_rule decoder_rules[] = {
-    BEGIN("decoder", DECODER_WORDS),
-    NORM("decoder.block.<.layer.0.layer_norm", ATTN_PART_NORM, ln1),
-    ATTENTION("decoder.block.<.layer.0.SelfAttention", "D"),
-    NORM("decoder.block.>.layer.1.layer_norm", ATTN_PART_NORM, ln1),
-    ATTENTION("decoder.block.>.layer.1.EncDecAttention", "S"),
-    MLP("decoder.block.>.layer.2"),
-    END("decoder"),
-    OUTPUT_OF("lm_head.weight"),
-    IGNORED("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"),
-};
+#define DECODER(bias)                                                                              \
+    DECODER_WORDS, bias, NORM("decoder.block.<.layer.0.layer_norm", ATTN_PART_NORM, ln1),          \
+        ATTENTION("decoder.block.<.layer.0.SelfAttention", "D"),                                   \
+        NORM("decoder.block.>.layer.1.layer_norm", ATTN_PART_NORM, ln1),                           \
+        ATTENTION("decoder.block.>.layer.1.EncDecAttention", "S"), MLP("decoder.block.>.layer.2"), \
+        END("decoder"), OUTPUT_OF("lm_head.weight"),                                               \
+        IGNORED("decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight")
+#define ENCODER(bias)                                                                              \
+    ENCODER_WORDS, bias, NORM("encoder.block.#.layer.0.layer_norm", ATTN_PART_NORM, ln1),          \
+        ATTENTION("encoder.block.#.layer.0.SelfAttention", "D"), MLP("encoder.block.#.layer.1"),   \
+        END("encoder")
 
-static const struct attn_weight_rule encoder_rules[] = {
-    BEGIN("encoder", ENCODER_WORDS),
-    NORM("encoder.block.#.layer.0.layer_norm", ATTN_PART_NORM, ln1),
-    ATTENTION("encoder.block.#.layer.0.SelfAttention", "D"),
-    MLP("encoder.block.#.layer.1"),
-    END("encoder"),
-};
+static const struct attn_weight_rule t5_decoder[] = {DECODER(COMMON("decoder"))},
+                                     t5_encoder[] = {ENCODER(COMMON("encoder"))},
+                                     umt5_decoder[] = {DECODER(OWN("decoder.block.<"))},
+                                     umt5_encoder[] = {ENCODER(OWN("encoder.block.#"))};
 
 /* --- biases ----------------------------------------------------------------------------------- */
 
@@ -89,6 +91,7 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
 {
     enum { MOST = 1 << 15 };
     const struct attn_node *root = attn_json_root(json);
+    const size_t n_bias = config->stack.has_bias_in_layers ? config->n_layer : 1;
     size_t far;
 
     config->stack.n_bucket = 32;
@@ -106,16 +109,19 @@ static enum attn_status add_buckets(const struct attn_json *json, struct attn_co
     layers->buckets = attn_alloc(2 * far + 1, sizeof *layers->buckets, err);
     if (!layers->buckets)
         return ATTN_NO_MEMORY;
-    layers->bias = attn_alloc(
-        1, sizeof *layers->bias + config->n_head * (2 * far + 1) * sizeof *layers->bias->slopes,
-        err);
+    layers->bias_size = (sizeof *layers->bias +
+                         config->n_head * (2 * far + 1) * sizeof *layers->bias->slopes + 63) /
+                        64 * 64;
+    layers->bias = attn_alloc(n_bias, layers->bias_size, err);
     if (!layers->bias)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i <= 2 * far; i++)
         layers->buckets[i] = bucket_of(config, (double)i - (double)far);
-    layers->bias->farthest = far;
+    for (size_t i = 0; i < n_bias; i++)
+        attn_config_bias(layers, i)->farthest = far;
     for (size_t layer = 0; layer < config->n_layer; layer++)
-        layers->attention[layer].bias = layers->is_cross[layer] ? NULL : layers->bias;
+        layers->attention[layer].bias =
+            layers->is_cross[layer] ? NULL : attn_config_bias(layers, layer % n_bias);
     return ATTN_OK;
 }
 
@@ -128,7 +134,7 @@ static enum attn_status read_activation(const struct attn_json *json, struct att
 {
     static const char gated[] = "gated-";
     const struct attn_node *root = attn_json_root(json);
-    const char *name = "relu";
+    const char *name = config->has_gated_mlp ? "gated-gelu" : "relu";
 
     ATTN_TRY(attn_json_get_string(json, root, "feed_forward_proj", &name, err));
     config->has_gated_mlp = strncmp(name, gated, strlen(gated)) == 0;
@@ -165,6 +171,8 @@ static enum attn_status read_decoder(ATTN_CONFIG_ARGS)
     ATTN_TRY(read_stack(json, form, config, layers, err));
     is_scaled = config->output == ATTN_OUTPUT_TIED;
     ATTN_TRY(attn_config_get_truth(json, root, "scale_decoder_outputs", &is_scaled, err));
+    if (form->defaults.has_gated_mlp) /* mT5 and UMT5, whose config says nothing about it */
+        is_scaled = config->stack.has_bias_in_layers;
     if (is_scaled)
         config->logits_scale = 1 / sqrt((double)config->d_model);
     config->output = ATTN_OUTPUT_TIED; /* if the file has an output matrix, that is used */
@@ -180,17 +188,26 @@ static const struct attn_config_names decoder_names = {NAMES("num_decoder_layers
 static const struct attn_config_names encoder_names = {NAMES("num_layers")};
 
 #define DEFAULTS                                                                                   \
-    ATTN_BLOCK, .norm = ATTN_NORM_RMSNORM, .norm_eps = 1e-6F, .act_fn = "relu", .n_vocab = 32128,  \
-                .d_model = 512, .d_head = 64, .d_mlp = 2048, .n_layer = 6, .n_head = 8,            \
-                .n_ctx = SIZE_MAX, .output = ATTN_OUTPUT_TIED
+    ATTN_BLOCK, .norm = ATTN_NORM_RMSNORM, .norm_eps = 1e-6F, .act_fn = "relu", .d_model = 512,    \
+                .d_head = 64, .n_ctx = SIZE_MAX, .output = ATTN_OUTPUT_TIED
+#define T5 DEFAULTS, .n_vocab = 32128, .d_mlp = 2048, .n_layer = 6, .n_head = 8
+#define MT5                                                                                        \
+    DEFAULTS, .n_vocab = 250112, .d_mlp = 1024, .n_layer = 8, .n_head = 6, .has_gated_mlp = true
+#define UMT5 MT5, .stack.has_bias_in_layers = true
 #define KEYS                                                                                       \
     .is_of_two_stacks = true, .has_no_heads_keys = true, .width_key = "d_kv",                      \
     .eps_key = "layer_norm_epsilon"
 
-static const struct attn_family t5_encoder = {
-    FAMILY("t5", NULL, NULL, encoder_rules), .read_config = read_stack,
-    .form = {KEYS, .names = &encoder_names, .defaults = {DEFAULTS, .is_encoder = true}}};
+/* Defines a family: its model_type, the begin of `architectures`, its two tables, its defaults. */
+#define STACKS(id, what, its_decoder, its_encoder, parts)                                          \
+    static const struct attn_family id##_stack = {                                                 \
+        FAMILY(#id, NULL, NULL, its_encoder), .read_config = read_stack,                           \
+        .form = {KEYS, .names = &encoder_names, .defaults = {parts, .is_encoder = true}}};         \
+    const struct attn_family attn_family_##id = {                                                  \
+        FAMILY(#id, what, NULL, its_decoder), .read_config = read_decoder, .encoder = &id##_stack, \
+        .form = {KEYS, .names = &decoder_names, .defaults = {parts, .stack.has_encoder = true}}}
 
-const struct attn_family attn_family_t5 = {
-    FAMILY("t5", "T5For", NULL, decoder_rules), .read_config = read_decoder, .encoder = &t5_encoder,
-    .form = {KEYS, .names = &decoder_names, .defaults = {DEFAULTS, .stack.has_encoder = true}}};
+STACKS(t5, "T5For", t5_decoder, t5_encoder, T5);
+/* mT5 never scales its output, and UMT5 always does. */
+STACKS(mt5, "MT5For", t5_decoder, t5_encoder, MT5);
+STACKS(umt5, "UMT5For", umt5_decoder, umt5_encoder, UMT5);
