@@ -73,6 +73,7 @@
 #include "experiment/patch.h"
 #include "experiment/score.h"
 #include "experiment/similarity.h"
+#include "experiment/sinks.h"
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
 #include "run/attention_args.h"

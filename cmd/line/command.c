@@ -35,7 +35,8 @@
     X(diff)                                                                                        \
     X(generate)                                                                                    \
     X(patch)                                                                                       \
-    X(score)
+    X(score)                                                                                       \
+    X(sinks)
 
 #define COMMAND_EXTERN(name) extern const struct command command_##name;
 FIRST_MAP(COMMAND_EXTERN)

@@ -94,7 +94,7 @@ const struct topic topics[] = {
              "--queries takes positions, and words of the text: the rows of a pattern, and the\n"
              "vectors at these positions. A word is that word with or without the space before\n"
              "it; ' it' has the space; it#2 is its second place in the text. A word of several\n"
-             "tokens stands for all of them. Every option that takes a position takes these too:\n"
+             "tokens stands for all of them. Every option with a position takes these, too:\n"
              "\n"
              "  \"The keys are\"   any text in double quotes, which occurs once, or #2 follows\n"
              "  chars:4:20       characters, as in Python's text[4:20]: -5 is the fifth last\n"

@@ -86,7 +86,10 @@ enum attn_column_trait {
     ATTN_TRAIT_HIGH = 256,
     /* shares of a maximum or of cases, drawn with a linear color scale. Other shares are weights or
      * probabilities, which are often small */
-    ATTN_TRAIT_LINEAR = 512
+    ATTN_TRAIT_LINEAR = 512,
+    /* reals whose mean over items is weighted by the COUNT column before them, without a standard
+     * deviation */
+    ATTN_TRAIT_WEIGHTED = 1024
 };
 
 struct attn_column {

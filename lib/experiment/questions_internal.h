@@ -4,7 +4,8 @@
 
 #include "study/frame.h"
 
-/* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help. */
+/* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help; those
+ * without arguments, which are no commands, come last. */
 #define ATTN_QUESTION_MAP(X)                                                                       \
     X(heads)                                                                                       \
     X(ablate)                                                                                      \
@@ -15,6 +16,7 @@
     X(lens)                                                                                        \
     X(patch)                                                                                       \
     X(score)                                                                                       \
+    X(sinks)                                                                                       \
     X(similarity)
 
 #define ATTN_QUESTION_EXTERN(name) extern const struct attn_question attn_question_##name;

@@ -24,6 +24,14 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
     made->form = *form;
     made->study = study;
     status = attn_fold_labels_read(made, err);
+    if (status == ATTN_OK && form->is_keyed &&
+        (study->n_bootstrap > 0 || study->cluster || study->paired))
+        status = attn_error_set(err, ATTN_INVALID,
+                                "`%s` needs items with the same rows, and each text has its own "
+                                "tokens",
+                                study->paired    ? "paired"
+                                : study->cluster ? "cluster"
+                                                 : "bootstrap");
     if (status == ATTN_OK)
         status = attn_fold_pairs_read(made, err);
     if (status == ATTN_OK)
@@ -42,6 +50,7 @@ void attn_fold_free(struct attn_fold *fold)
         attn_fold_group_release(fold, &fold->groups[i]);
     attn_free(fold->groups);
     attn_free(fold->differs);
+    attn_free(fold->slots);
     attn_free(fold->columns);
     attn_table_free(fold->first);
     attn_free(fold->names);
@@ -140,6 +149,8 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
 {
     const size_t n_column = attn_table_n_column(table);
 
+    if (n_column == fold->n_column && fold->form.is_keyed)
+        return ATTN_OK;
     if (attn_table_n_row(table) != fold->n_row || n_column != fold->n_column)
         return attn_error_set(err, ATTN_INVALID,
                               "its table is %zu rows of %zu columns, that of the first item %zu of "
@@ -193,6 +204,21 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
     return -1;
 }
 
+/* Adds ENTRY with the rows of all items so far. */
+static enum attn_status add_keyed(struct attn_fold *fold, const struct attn_fold_entry *entry,
+                                  struct attn_fold_label **labels, struct attn_error *err)
+{
+    struct attn_fold_entry aligned = *entry;
+    struct attn_table *table = NULL;
+    enum attn_status status = attn_fold_keys_align(fold, entry->table, &table, err);
+
+    aligned.table = table;
+    if (status == ATTN_OK)
+        status = attn_fold_group_add(fold, labels, &aligned, NULL, err);
+    attn_table_free(table);
+    return status;
+}
+
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err)
 {
@@ -210,7 +236,8 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     labels = attn_fold_labels_copy(fold, entry->item, err);
     if (!labels)
         return ATTN_NO_MEMORY;
-    status = attn_fold_group_add(fold, &labels, entry, NULL, err);
+    status = fold->form.is_keyed ? add_keyed(fold, entry, &labels, err)
+                                 : attn_fold_group_add(fold, &labels, entry, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
 }
@@ -242,7 +269,8 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
     if (status == ATTN_OK)
         status = attn_fold_labels_fill(fold, sample->groups, names, cells, err);
     for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++)
-        status = attn_fold_layout_append(fold, sample, row, cells, table, err);
+        if (!fold->form.is_keyed || attn_fold_keys_have(fold, sample, row))
+            status = attn_fold_layout_append(fold, sample, row, cells, table, err);
     for (size_t i = 0; i < fold->n_label; i++)
         attn_buffer_release(&names[i]);
     return status;

@@ -8,7 +8,7 @@
  *     attn_fold_free(fold);
  *
  * The table of an item has the same columns and the same number of rows as that of the first item.
- * Rows with the same index are averaged.
+ * Rows with the same index are averaged; with is_keyed, rows with the same names.
  */
 #ifndef ATTN_STUDY_FOLD_H
 #define ATTN_STUDY_FOLD_H
@@ -53,6 +53,9 @@ struct attn_fold_form {
     size_t n_column;
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
     const void *args;           /* passed to `derive` */
+    /* rows are matched by the columns that name them, and items have different ones; they have no
+     * column n */
+    bool is_keyed;
     /* error hint if the rows of an item differ from those of the first item; or NULL */
     const char *hint;
 };

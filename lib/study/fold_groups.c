@@ -98,17 +98,24 @@ static void add_more(const struct attn_fold *fold, struct attn_fold_group *group
         group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
-/* Adds a CELL with a number to the MOMENTS of its column. */
+/* Adds a CELL with a number to the MOMENTS of its column. *WEIGHT is the last count of the row. */
 static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
-                     struct attn_moments *moments)
+                     struct attn_moments *moments, double *weight)
 {
+    const double x = attn_fold_number_of(cell);
+
     if (cell->type == ATTN_VALUE_MISSING)
         return;
     if (role == ATTN_FOLD_COUNT) {
         moments->n++;
-        moments->mean += attn_fold_number_of(cell);
+        moments->mean += *weight = x;
+    } else if (role == ATTN_FOLD_WEIGHTED) {
+        moments->n++;
+        moments->squares += *weight;
+        moments->mean +=
+            moments->squares > 0 ? (x - moments->mean) * *weight / moments->squares : 0;
     } else {
-        attn_moments_add(moments, attn_fold_number_of(cell));
+        attn_moments_add(moments, x);
     }
 }
 
@@ -119,7 +126,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
 {
     struct attn_moments *moments = group->moments;
     bool *differs = fold->differs;
-    double *value = NULL;
+    double *value = NULL, weight = 0;
 
     if (fold->n_value > 0)
         ATTN_TRY(attn_fold_unit_find(fold, group, cluster, &value, err));
@@ -143,7 +150,7 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
             }
             if (role == ATTN_FOLD_MEAN && fold->n_value > 0)
                 value = attn_fold_unit_add(fold, value, attn_fold_number_of(&cell));
-            add_cell(role, &cell, moments);
+            add_cell(role, &cell, moments, &weight);
         }
     group->n++;
     return ATTN_OK;
@@ -179,7 +186,8 @@ void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_g
             *cell = attn_table_cell(fold->first, row, i % fold->n_column);
         else if (column->role == ATTN_FOLD_COUNT && moments->n > 0)
             *cell = attn_cell_integer((int64_t)moments->mean);
-        else if (column->role == ATTN_FOLD_MEAN && moments->n > 0)
+        else if ((column->role == ATTN_FOLD_MEAN || column->role == ATTN_FOLD_WEIGHTED) &&
+                 moments->n > 0)
             *cell = attn_cell_real(moments->mean);
     }
 }

@@ -5,6 +5,7 @@
  *     fold_labels.c     copies the labels of an item that name its group and its cluster
  *     fold_clusters.c   units: items, or clusters of items that depend on each other; their errors
  *     fold_groups.c     the moments of a group, and the means that they give
+ *     fold_keys.c       rows that only some items have
  *     fold_pairs.c      items that wait for their partner
  *     fold_resamples.c  rows of a group, or of the difference of two, with intervals
  *     fold_layout.c     the columns of the table of all items, and its rows
@@ -19,7 +20,13 @@
 enum { ATTN_FOLD_MOST_LABELS = 16, ATTN_FOLD_ID_SIZE = 24 };
 
 /* How the values of a column are combined. */
-enum attn_fold_role { ATTN_FOLD_KEY, ATTN_FOLD_MEAN, ATTN_FOLD_COUNT, ATTN_FOLD_DERIVED };
+enum attn_fold_role {
+    ATTN_FOLD_KEY,
+    ATTN_FOLD_MEAN,
+    ATTN_FOLD_WEIGHTED,
+    ATTN_FOLD_COUNT,
+    ATTN_FOLD_DERIVED
+};
 
 /* A column of the items' tables. */
 struct attn_fold_column {
@@ -45,9 +52,11 @@ struct attn_fold_cluster {
 };
 
 struct attn_fold_group {
-    struct attn_fold_label *labels;     /* [n_copied] owns */
-    size_t n;                           /* number of items */
-    struct attn_moments *moments;       /* [n_row, n_column] owns; for a count, `mean` is the sum */
+    struct attn_fold_label *labels; /* [n_copied] owns */
+    size_t n;                       /* number of items */
+    /* [n_row, n_column] owns; for a count, `mean` is the sum; for a weighted mean, `squares` is the
+     * sum of the weights */
+    struct attn_moments *moments;
     struct attn_fold_cluster *clusters; /* [n_unit] owns; or NULL: each item is a unit */
     /* [n_unit, n_value] owns; for an item its numbers, NaN if missing; for a cluster each sum,
      * followed by its number of items */
@@ -76,6 +85,8 @@ struct attn_fold {
     bool *differs; /* [n_row, n_column] owns; true for keys that differ between items */
     struct attn_fold_group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
+    size_t *slots; /* [n_slot] owns; with is_keyed: rows by hash, each its number + 1; 0: empty */
+    size_t n_slot;
 };
 
 /* Returns true if COLUMN of the form has TRAIT. */
@@ -168,6 +179,19 @@ enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                         bool is_resample, struct attn_error *err);
 
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
+
+/* --- Keys ------------------------------------------------------------------------------------- */
+
+/* Creates a copy of TABLE, of an item, with the rows of all items so far, which the caller owns
+ * even after a failure. The fold gets the new rows of TABLE. */
+enum attn_status attn_fold_keys_align(struct attn_fold *fold, const struct attn_table *table,
+                                      struct attn_table **aligned, struct attn_error *err);
+
+struct attn_fold_sample;
+
+/* Returns true if some item of SAMPLE has ROW. */
+bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,
+                         size_t row);
 
 /* --- Pairs ------------------------------------------------------------------------------------ */
 

@@ -21,6 +21,8 @@ static enum attn_fold_role role_of(const struct attn_fold *fold, size_t place)
         return ATTN_FOLD_DERIVED;
     if (attn_fold_has_trait(fold, place, ATTN_TRAIT_COUNT))
         return ATTN_FOLD_COUNT;
+    if (attn_fold_has_trait(fold, place, ATTN_TRAIT_WEIGHTED))
+        return ATTN_FOLD_WEIGHTED;
     return type == ATTN_VALUE_REAL || type == ATTN_VALUE_BOOLEAN ? ATTN_FOLD_MEAN : ATTN_FOLD_KEY;
 }
 
@@ -108,9 +110,12 @@ static size_t n_cells(const struct attn_fold_column *column)
     return 1 + (column->role == ATTN_FOLD_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
 }
 
-/* Returns true if the experiment has its own column "n" for the number of items. */
-static bool has_own_count(const struct attn_fold_column *columns, size_t n)
+/* Returns true if the experiment has its own column for the number of items or of other cases. */
+static bool has_own_count(const struct attn_fold *fold, const struct attn_fold_column *columns,
+                          size_t n)
 {
+    if (fold->form.is_keyed)
+        return true;
     for (size_t i = 0; i < n; i++)
         if (strcmp(columns[i].column.name, "n") == 0)
             return true;
@@ -143,7 +148,7 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
     }
     if (fold->study->cluster)
         add_column(layout, &n_cluster, "", 0);
-    if (!has_own_count(columns, n_column))
+    if (!has_own_count(fold, columns, n_column))
         add_column(layout, &n, "", 0);
     for (size_t i = 0; i < n_column; i++)
         if (is_row_type(&columns[i]))
@@ -271,7 +276,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
     }
     if (fold->study->cluster)
         cells[n++] = attn_cell_integer((int64_t)n_cluster);
-    if (!has_own_count(fold->columns, fold->n_column))
+    if (!has_own_count(fold, fold->columns, fold->n_column))
         cells[n++] = attn_cell_integer((int64_t)n_item);
     if (type.type != ATTN_VALUE_MISSING)
         cells[n++] = type;

@@ -319,11 +319,12 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .n_column = experiment->n_column,
                  .derive = experiment->derive,
                  .args = asking->inquiry->args,
+                 .is_keyed = experiment->is_keyed,
                  .hint = experiment->hint},
         .pairs =
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .is_listed = experiment->is_listed,
-        .is_ragged = experiment->is_ragged,
+        .is_ragged = experiment->is_ragged || experiment->is_keyed,
         .host = asking->inquiry->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),
@@ -382,8 +383,12 @@ static enum attn_status sort_table(struct asking *asking, struct attn_error *err
     struct attn_table *sorted = NULL;
 
     if (!experiment->question ||
-        !attn_question_order(experiment->question, asking->inquiry->args, &order) ||
-        (!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+        (!attn_question_order(experiment->question, asking->inquiry->args, &order) &&
+         !experiment->sort))
+        return ATTN_OK;
+    if (!order.sort)
+        order.sort = experiment->sort;
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
         return ATTN_OK;
     order.n_group = asking->n_label;
     ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));

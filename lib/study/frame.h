@@ -66,6 +66,8 @@ struct attn_experiment {
     const char *hint;           /* `hint` of struct attn_fold_form */
     bool is_listed;             /* items have rows, but no table of means */
     bool is_ragged;             /* items have different numbers of rows */
+    bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */
+    const char *sort;           /* the column by which its table is sorted by default; or NULL */
     /* prepares its runs itself, also for items (attn_study_pack_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;

@@ -130,6 +130,7 @@ ATTN_TRAIT_SE = 64
 ATTN_TRAIT_LOW = 128
 ATTN_TRAIT_HIGH = 256
 ATTN_TRAIT_LINEAR = 512
+ATTN_TRAIT_WEIGHTED = 1024
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -559,6 +560,9 @@ ATTN_N_PATCH_METHOD = 4
 ATTN_SCORE_BY_TEXT = 0
 ATTN_SCORE_BY_TOKEN = 1
 ATTN_SCORE_BY_WORD = 2
+ATTN_SINKS_BY_HEAD = 0
+ATTN_SINKS_BY_TOKEN = 1
+ATTN_SINKS_BY_LAYER = 2
 ATTN_MEDIUM_TABLE = 1
 ATTN_MEDIUM_TENSORS = 2
 ATTN_MEDIUM_SCREEN = 4
@@ -1063,6 +1067,10 @@ class attn_score_args(Structure):
 
 
 class attn_score_sum(Structure):
+    pass
+
+
+class attn_sinks_args(Structure):
     pass
 
 
@@ -2396,6 +2404,14 @@ attn_score_sum._fields_ = [
     ("n_token", c_size_t),
     ("nats", c_double),
 ]
+attn_sinks_args._fields_ = [
+    ("size", c_size_t),
+    ("by", c_int),
+    ("threshold", c_double),
+    ("study", POINTER(attn_study_args)),
+    ("sort", c_char_p),
+    ("n_most", c_size_t),
+]
 attn_survey_args._fields_ = [
     ("size", c_size_t),
     ("has_probe", c_bool),
@@ -2718,6 +2734,10 @@ def ATTN_SESSION_OPTIONS_DEFAULT():
     return attn_session_options(size=sizeof(attn_session_options), isa=4)
 
 
+def ATTN_SINKS_ARGS_DEFAULT():
+    return attn_sinks_args(size=sizeof(attn_sinks_args))
+
+
 def ATTN_STEERING_DEFAULT():
     return attn_steering(at=attn_location(head=-1), factor=1)
 
@@ -2936,6 +2956,7 @@ FUNCTIONS = {
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),

@@ -367,6 +367,35 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
     return ask("score", self, text, locals())
 
 
+def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sort: str | None = None, limit: int = 0,
+          **options) -> Table:
+    """Where heads park weight: sinks, and massive activations.
+
+    Prints for each head the mean weight of the first token over the rows that see it (first_weight), whether it is a
+    sink (first_rate), whether any column is one (rate), how many others there are (columns), which column has the most
+    weight, and the length of the value there, divided by the mean length elsewhere (value_norm). Below 1 means: weight
+    is parked there, and little is read. Columns that fewer than 8 rows see do not count: a few rows make any column a
+    sink.
+
+    `by token` pools the places of each token, the first of a text by itself; rate is the share of heads in which the
+    place is a sink. `by layer` shows the residual stream: activations above 100 that are also above 1,000 times the
+    median (massive), and where the largest is. Over `items` numbers are means.
+
+    A sink says where weight lies when a head has nothing to look for. It does not say that the token there matters:
+    `attn-cli heads` has the mass on it, `attn-cli spans` what changes without it.
+
+    by          rows: head (default); token, the places of each token, which of all texts of `items` are pooled; layer,
+                massive activations of the residual stream (head, token, layer)
+    threshold   a column is a sink if its mean weight is above X; default: 0.3
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
+    """
+    return ask("sinks", self, text, locals())
+
+
 class Questions:
     """What a model is asked."""
 
@@ -378,3 +407,4 @@ class Questions:
     lens = lens
     patch = patch
     score = score
+    sinks = sinks
