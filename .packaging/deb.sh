@@ -21,6 +21,12 @@ cd "$tree"
 cp -r "$here/debian" debian
 sed "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/base/version.h)")/" debian/changelog.in >debian/changelog
 rm debian/changelog.in
+# Debian wants the texts of licences in one file, indented, with a dot for an empty line.
+for notice in .packaging/notices/*; do
+    sed -e 's/^$/./' -e 's/^/ /' "$notice" >notice
+    sed -i -e "/^@$(basename "$notice")@$/{r notice" -e 'd}' debian/copyright
+done
+rm notice
 .packaging/facts.sh fill debian/changelog debian/control
 # dpkg-gensymbols refuses a library that lacks one of them.
 sed -e "1i libattn.so.3 libattn3 #MINVER#" -e "s/.* / /; s/$/@Base $version/" tests/install/symbols >debian/libattn3.symbols

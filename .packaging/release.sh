@@ -36,6 +36,7 @@ refuse_what_is_not_ready() {
     [ -n "${MINISIGN_KEY-}" ] || [ "${SIGN-}" = no ] || fail 'MINISIGN_KEY names no key: SHA256SUMS cannot be signed (SIGN=no goes without)'
     [ -z "${MINISIGN_KEY-}" ] || command -v minisign >/dev/null || fail 'minisign is not installed'
     [ -z "${MINISIGN_KEY-}" ] || [ -s "$MINISIGN_KEY" ] || fail "MINISIGN_KEY: '$MINISIGN_KEY' cannot be read"
+    python3 -c 'import spdx_tools' 2>/dev/null || fail "PyPI's spdx-tools is not installed, which validates the bill of materials"
     command -v abidiff >/dev/null || fail 'abidiff is not installed (Debian package abigail-tools)'
 }
 

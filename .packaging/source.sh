@@ -2,7 +2,7 @@
 # source.sh - gets the sources of the libraries that packages are linked with, the same on every system.
 #
 #   source.sh FOLDER PACKAGE...    unpacks the source of each into FOLDER/PACKAGE, patched by patches/PACKAGE.patch
-#   source.sh --newest             names the packages of which Debian 13 or its security updates have a newer version
+#   source.sh --newest             names the packages of which their suite of Debian or its security updates have a newer version
 #
 # The files are those of sources.sha256, and are kept in build/sources. Debian keeps the archives of upstream as long as a
 # suite; its own patches it replaces with each update, so they lie here. DEBIAN_MIRROR: where the files come from.
@@ -20,7 +20,7 @@ fail() {
 
 unpack() { # FOLDER PACKAGE
     local digest path file part
-    read -r digest _ _ path < <(grep "^[0-9a-f]* $2 " "$table") || fail "'$2' is not in .packaging/sources.sha256"
+    read -r digest _ _ path _ < <(grep "^[0-9a-f]* $2 " "$table") || fail "'$2' is not in .packaging/sources.sha256"
     file=$kept/${path##*/} part=$kept/${path##*/}.$$
     mkdir -p "$kept" "$1/$2"
     if ! sha256sum --status --check <<<"$digest  $file" 2>/dev/null; then
@@ -35,20 +35,23 @@ unpack() { # FOLDER PACKAGE
 
 # apt checks signatures; its own lists and settings stay as they are.
 print_newer() {
-    local settings package version newest
+    local settings package version newest suite
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     mkdir -p "$work"/lists/partial "$work"/cache/archives/partial
     chmod 755 "$work"
-    printf 'deb-src %s main\n' "$mirror trixie" \
-        "${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} trixie-security" >"$work/sources"
     settings=(-qq -o "Dir::Etc::SourceList=$work/sources" -o Dir::Etc::SourceParts=/dev/null
         -o "Dir::State::lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=root)
-    apt-get "${settings[@]}" update >&2
-    while read -r _ package version _; do
-        newest=$(apt-cache "${settings[@]}" showsrc --only-source "$package" | sed -n 's/^Version: //p' | sort -V | tail -n 1)
-        [ "$newest" = "$version" ] || echo "$package: Debian has $newest, .packaging/sources.sha256 $version"
-    done < <(grep -v '^#' "$table")
+    for suite in $(sed '/^#/d; s/.* //' "$table" | sort -u); do
+        printf 'deb-src %s main\n' "$mirror $suite" \
+            "${DEBIAN_SECURITY_MIRROR:-http://deb.debian.org/debian-security} $suite-security" >"$work/sources"
+        rm -rf "$work"/lists/*_*
+        apt-get "${settings[@]}" update >&2 || fail "the lists of Debian's $suite cannot be read"
+        while read -r _ package version _; do
+            newest=$(apt-cache "${settings[@]}" showsrc --only-source "$package" | sed -n 's/^Version: //p' | sort -V | tail -n 1)
+            [ "$newest" = "$version" ] || echo "$package: Debian's $suite has $newest, .packaging/sources.sha256 $version"
+        done < <(grep -v '^#' "$table" | grep " $suite\$")
+    done
 }
 
 [ "${1-}" != --newest ] || { print_newer && exit; }

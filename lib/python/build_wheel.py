@@ -118,6 +118,7 @@ def information(programs, is_any):
     names = licences.libraries_of(programs)
     files = {"licenses/LICENSE": (ROOT / "LICENSE").read_bytes()}
     files.update({f"licenses/licenses/{name}": licences.licence_of(name) for name in names})
+    files["licenses/licenses/NOTICE"] = (ROOT / ".packaging/NOTICE").read_bytes()
     needs, system = NEEDS[is_any]
     listed = "".join(f"License-File: {name.removeprefix('licenses/')}\n" for name in sorted(files))
     files["METADATA"] = METADATA.format(name=NAME, version=version()[0], expression=licences.expression(names), urls=urls(),
