@@ -802,7 +802,7 @@ check-fresh: ## run README's make run and make test in Debian's SUITES, default 
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: release packages gather sdist has-address facts check-reproducible dist static check-static deb check-deb wasm check-wasm check-fresh
+.PHONY: release packages gather sdist has-address facts check-reproducible dist static check-static check-container deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 
