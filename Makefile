@@ -260,10 +260,12 @@ $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@
 	$(call say,AR)$(AR) rcs $@ $^
 
+VERSION_NODE := -Wl,--version-script=lib/libattn.map
+
 # Only ATTN_API functions leave the shared library; libxsmm, a static archive, stays inside.
-$(BUILD)/libattn.so: $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
-	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) -Wl,--exclude-libs,ALL \
-	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $^ @$(BUILD)/libraries.libs -o $@
+$(BUILD)/libattn.so: $(LIB_OBJECTS) lib/libattn.map | $(BUILD)/hardening.ldflags $(BUILD)/attn-cli.source
+	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) $(VERSION_NODE) -Wl,--exclude-libs,ALL \
+	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) @$(BUILD)/libraries.libs -o $@
 
 # The Python wheel has the library and the tool, stripped. They need the C library alone.
 WHEEL_LIBRARIES := $(if $(PINNED),$(BUILD)/libraries,$(BUILD)/module/libraries)
@@ -277,7 +279,7 @@ $(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags
 endif
 $(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
-	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) $(if $(TARGET),,-Wl,--exclude-libs,ALL) -Wl,--as-needed \
+	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) $(VERSION_NODE) $(if $(TARGET),,-Wl,--exclude-libs,ALL) -Wl,--as-needed \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) @$(WHEEL_LIBRARIES).libs -o $@
 $(BUILD)/module/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
@@ -758,6 +760,9 @@ deb: dist ## make Debian packages in build/deb, and let lintian look at them
 	@.packaging/deb.sh $(SOURCE_ARCHIVE) '$(TILDE_VERSION)' build/deb
 	@lintian --fail-on error --suppress-tags initial-upload-closes-no-bugs build/deb/*.changes
 	@ls build/deb/*.deb
+
+check-container: static ## build the image of that file with buildah, and run it and the job of Kubernetes: needs root
+	@tests/engines/check_container.sh $(STATIC_ARCHIVE) $(or $(PYTHON),python3)
 
 check-deb: ## install, use, upgrade and remove these packages in a fresh Debian 12: needs root
 	@.packaging/check_deb.sh build/deb '$(TILDE_VERSION)'

@@ -29,5 +29,8 @@ done
 rm notice
 .packaging/facts.sh fill debian/changelog debian/control
 # dpkg-gensymbols refuses a library that lacks one of them.
-sed -e "1i libattn.so.3 libattn3 #MINVER#" -e "s/.* / /; s/$/@Base $version/" tests/install/symbols >debian/libattn3.symbols
+{
+    echo "libattn.so.3 libattn3 #MINVER#"
+    printf ' %s@LIBATTN_3 %s\n' LIBATTN_3 "${version%~*}~" $(sed 's/.* //' tests/install/symbols | sed "s/$/ ${version%~*}~/")
+} >debian/libattn3.symbols
 dpkg-buildpackage -us -uc -F "${@:4}"

@@ -4,6 +4,7 @@
 #
 #   facts.sh fill FILE...    replaces @VERSION@, @DEBIAN_VERSION@, @HOMEPAGE@, @REPOSITORY@ and @EMAIL@ in files
 #   facts.sh require         fails for a release, of which no package may be made, while an address is of example.org
+#   facts.sh dist-info FOLDER INSTALLER    writes FOLDER/attn_cli-VERSION.dist-info for the Python module of a distribution
 #   facts.sh agree           fails if CITATION.cff and CHANGELOG.md are of another version
 set -eu
 cd "$(dirname "$0")/.."
@@ -38,6 +39,16 @@ check_agreement() {
         fail "CITATION.cff: date-released is '$(cited date-released)', expected '$date'"
 }
 
+write_dist_info() { # FOLDER INSTALLER
+    local info=$1/attn_cli-$version.dist-info
+    mkdir -p "$info"
+    echo "$2" >"$info/INSTALLER"
+    printf '%s\n' 'Metadata-Version: 2.4' 'Name: attn-cli' "Version: $version" \
+        'Summary: Runs GPT-style models on a CPU and shows what their attention does' 'Author: the attn-cli authors' \
+        'License-Expression: MIT AND BSD-3-Clause AND MIT-CMU AND Unicode-3.0' 'Requires-Python: >=3.9' \
+        'Requires-Dist: numpy>=1.21' >"$info/METADATA"
+}
+
 case ${1-} in
 fill)
     shift
@@ -47,5 +58,6 @@ fill)
 require) [[ $version = *.dev* ]] || require_addresses ;;
 require-always) require_addresses ;; # before a release is made
 agree) check_agreement ;;
-*) fail 'usage: facts.sh fill FILE..., facts.sh require, facts.sh agree' ;;
+dist-info) write_dist_info "$2" "$3" ;;
+*) fail 'usage: facts.sh fill FILE..., require, agree, dist-info FOLDER INSTALLER' ;;
 esac

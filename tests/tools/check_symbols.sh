@@ -20,13 +20,16 @@ declared_in() {
 
 declared_in attn.h >"$scratch/stable"
 declared_in extra.h >"$scratch/declared"
-nm -D --defined-only "$build/libattn.so" | awk '{ print $NF }' | LC_ALL=C sort -u >"$scratch/exported"
+node=@@LIBATTN_$(sed -nE 's/^#define ATTN_ABI (.*)/\1/p' lib/base/version.h)
+nm -D --defined-only "$build/libattn.so" | awk -v node="${node#@@}" '$NF != node && $(NF - 1) != "A" { print $NF }' | LC_ALL=C sort -u >"$scratch/versioned"
+sed "s/$node$//" "$scratch/versioned" >"$scratch/exported"
 {
     sed 's/^/attn.h   /' "$scratch/stable"
     LC_ALL=C comm -13 "$scratch/stable" "$scratch/declared" | sed 's/^/extra.h  /'
 } >"$scratch/list"
 
 status=0
+! grep -v "$node$" "$scratch/versioned" || { echo "the functions above lack the version node $node" && status=1; }
 while read -r name; do
     echo "a public header declares '$name', libattn.so does not export it"
     status=1

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# make_reference.sh - writes the help of each command and topic into cmd/manual/reference/commands and topics.
+# make_reference.sh - writes the help of each command and topic into cmd/manual/reference/commands and topics, and the functions
+# of C into c.md.
 #
 #   make_reference.sh            writes the files
 #   make_reference.sh --check    compares them; 1 if one differs
@@ -37,9 +38,11 @@ write_page() { # FOLDER NAME TITLE
     printf '\n[Contents](../README.md)\n'
 } >"$made/commands.md"
 
+tests/tools/list_functions.sh >"$made/c.md"
+
 if [ "${1-}" = --check ]; then
     status=0
-    for path in commands commands.md topics; do
+    for path in c.md commands commands.md topics; do
         diff -rq "$made/$path" "$reference/$path" || status=1
     done
     [ $status = 0 ] || echo "make reference renews $reference"
