@@ -107,6 +107,8 @@ static const char *const architecture_keys[] = {
     "attention.scale",
     "attention.sliding_window",
     "attention.sliding_window_pattern",
+    "attention.temperature_length",
+    "attention.temperature_scale",
     "attention.value_length",
     "attn_logit_softcapping",
     "block_count",

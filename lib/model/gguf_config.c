@@ -137,8 +137,9 @@ static enum attn_status refuse_extras(const struct writing *w)
         {"expert_weights_scale", 1},
         {"rope.scaling.yarn_attn_factor", 1},
         {"rope.scaling.yarn_ext_factor", 1},
-        {"rope.scaling.yarn_log_multiplier", 0},
+        {"rope.scaling.yarn_log_multiplier", 0}, /* not checked if put_growth reads it */
     };
+    const size_t n_number = sizeof numbers / sizeof *numbers - w->family->form.rope.has_growth;
     size_t gating = 1;
     bool is_causal = true;
 
@@ -149,7 +150,7 @@ static enum attn_status refuse_extras(const struct writing *w)
         if (n > 0)
             return refuse_value(w, counts[i], "%zu", n);
     }
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    for (size_t i = 0; i < n_number; i++) {
         double value = numbers[i].usual;
 
         ATTN_TRY(get_real(w, numbers[i].key, &value));
@@ -381,6 +382,28 @@ static enum attn_status put_longrope(const struct writing *w)
     return ATTN_OK;
 }
 
+/* Writes how queries grow with their position. Trap: of mscale and mscale_all_dim the file has only
+ * the second; the first is 1 in all models. */
+static enum attn_status put_growth(const struct writing *w)
+{
+    double growth = 0, mscale = 0;
+    size_t n = w->n_ctx, n_growth;
+
+    if (!w->family->form.rope.has_growth)
+        return ATTN_OK;
+    ATTN_TRY(get_within(w, "attention.temperature_scale", 0, max_number, &growth));
+    ATTN_TRY(get_within(w, "rope.scaling.yarn_log_multiplier", 0, max_number, &mscale));
+    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n));
+    n_growth = n;
+    ATTN_TRY(get_size(w, "attention.temperature_length", ATTN_MAX_CTX, &n_growth));
+    if (n_growth != n)
+        return refuse_value(w, "attention.temperature_length", "%zu", n_growth);
+    attn_buffer_append_format(w->json, ", \"llama_4_scaling_beta\": %.9g", growth);
+    if (mscale > 0)
+        attn_buffer_append_format(w->json, ", \"mscale\": 1, \"mscale_all_dim\": %.9g", mscale);
+    return ATTN_OK;
+}
+
 /* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
 static enum attn_status put_scaling(const struct writing *w)
 {
@@ -397,8 +420,14 @@ static enum attn_status put_scaling(const struct writing *w)
     ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
     ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
     if (size == 4 && memcmp(type, "none", 4) == 0) {
-        if (w->family->gguf.yarn_is_exact) /* without an object the default would be YaRN */
-            attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"}");
+        if (w->family->form.rope.without_object) { /* it would have another default */
+            attn_buffer_append_format(w->json,
+                                      ",\n\"rope_scaling\": {\"rope_type\": \"default\", "
+                                      "\"original_max_position_embeddings\": %zu",
+                                      w->n_ctx);
+            ATTN_TRY(put_growth(w));
+            attn_buffer_append_char(w->json, '}');
+        }
         return ATTN_OK;
     }
     factor = factor > 0 ? factor : 1;
@@ -418,9 +447,11 @@ static enum attn_status put_scaling(const struct writing *w)
     attn_buffer_append_format(w->json,
                               ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
                               "\"original_max_position_embeddings\": %zu, \"beta_fast\": %.17g, "
-                              "\"beta_slow\": %.17g%s}",
+                              "\"beta_slow\": %.17g%s",
                               factor, n_original, fast, slow,
                               w->family->gguf.yarn_is_exact ? ", \"truncate\": false" : "");
+    ATTN_TRY(put_growth(w));
+    attn_buffer_append_char(w->json, '}');
     return ATTN_OK;
 }
 
@@ -584,7 +615,7 @@ static enum attn_status find_architecture(struct writing *w)
     const char *name = NULL;
     size_t size = 0, used = 0;
     const struct attn_family *found = NULL;
-    char names[400];
+    char names[600];
 
     ATTN_TRY(attn_gguf_get_text(w->gguf, "general.architecture", &name, &size, w->err));
     if (!name) {
@@ -677,6 +708,38 @@ static void read_end_ids(const struct attn_gguf *gguf, struct attn_config *confi
     }
 }
 
+/* Reads the numbers of xIELU: an array for each of the four, or a number for all layers. */
+static enum attn_status read_xielu(const struct attn_gguf *gguf, const struct attn_config *config,
+                                   struct attn_config_layers *layers, struct attn_error *err)
+{
+    static const char *const keys[] = {"xielu.alpha_p", "xielu.alpha_n", "xielu.beta", "xielu.eps"};
+    struct attn_gguf_pair lists[4];
+
+    for (size_t i = 0; i < 4; i++)
+        if (!attn_gguf_find_pair(gguf, keys[i], &lists[i]) ||
+            (lists[i].is_array && lists[i].n != config->n_layer))
+            return attn_error_set(
+                err, ATTN_FORMAT, "'%s' in '%s' is missing, or not a number for each of %zu layers",
+                keys[i], attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
+                config->n_layer);
+    for (size_t layer = 0; layer < config->n_layer; layer++) {
+        double values[4] = {0};
+
+        for (size_t i = 0; i < 4; i++) {
+            struct attn_gguf_pair one = lists[i];
+
+            if (!attn_gguf_next_real(one.is_array ? &lists[i] : &one, &values[i]) ||
+                !isfinite(values[i]))
+                return attn_error_set(
+                    err, ATTN_FORMAT, "'%s' in '%s' has no finite number for layer %zu", keys[i],
+                    attn_quote_string(attn_tensor_files_path(attn_gguf_files(gguf), 0)).text,
+                    layer);
+        }
+        attn_config_set_xielu(&layers->xielu[layer], values);
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
@@ -687,6 +750,8 @@ enum attn_status attn_gguf_finish_config(const struct attn_gguf *gguf, struct at
         config->norm =
             config->norm == ATTN_NORM_RMSNORM_PLUS_ONE ? ATTN_NORM_RMSNORM : ATTN_NORM_LAYERNORM;
     read_end_ids(gguf, config);
+    if (layers->xielu)
+        ATTN_TRY(read_xielu(gguf, config, layers, err));
     if (!attn_family_find(config->model_type)->gguf.has_divisors ||
         !attn_tensor_files_find(attn_gguf_files(gguf), ATTN_ROPE_FREQS, &entry))
         return ATTN_OK;

@@ -56,8 +56,9 @@ static const struct attn_weight_rule usual[] = {
     RULES("attn_norm", "ffn_norm", "post_attention_norm")};
 static const struct attn_weight_rule falcon[] = {
     RULES("attn_norm_2", "attn_norm", "post_attention_norm")};
-static const struct attn_weight_rule gpt_oss[] = {
-    RULES("attn_norm", "post_attention_norm", "ffn_norm")};
+static const struct attn_weight_rule gpt_oss[] = {/* and Seed-OSS */
+                                                  RULES("attn_norm", "post_attention_norm",
+                                                        "ffn_norm")};
 
 #define NAMING(list)                                                                               \
     {                                                                                              \
@@ -69,7 +70,12 @@ const struct attn_family *attn_gguf_naming(const struct attn_tensor_files *files
     static const struct attn_family of_usual = NAMING(usual), of_falcon = NAMING(falcon),
                                     of_gpt_oss = NAMING(gpt_oss);
 
-    return attn_tensor_files_find(files, "blk.0.attn_norm_2.weight", NULL)  ? &of_falcon
-           : attn_tensor_files_find(files, "blk.0.attn_sinks.weight", NULL) ? &of_gpt_oss
-                                                                            : &of_usual;
+    const bool has_mlp_norm = attn_tensor_files_find(files, "blk.0.ffn_norm.weight", NULL) ||
+                              attn_tensor_files_find(files, "blk.0.post_ffw_norm.weight", NULL);
+
+    if (attn_tensor_files_find(files, "blk.0.attn_norm_2.weight", NULL))
+        return &of_falcon;
+    return !has_mlp_norm && attn_tensor_files_find(files, "blk.0.post_attention_norm.weight", NULL)
+               ? &of_gpt_oss
+               : &of_usual;
 }

@@ -152,9 +152,6 @@ const struct attn_family attn_family_olmo = {
 #define BLOCK_OF_GEMMA_1                                                                           \
     GATED_BLOCK, .norm = ATTN_NORM_RMSNORM_PLUS_ONE, .act_fn = "gelu_pytorch_tanh",                \
                  .output = ATTN_OUTPUT_TIED
-#define GGUF_NORMS                                                                                 \
-    .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
-
 /* Gemma 1 (configuration_gemma.py): like Gemma 2, but without windows, caps, and norms after
  * attention and MLP. */
 const struct attn_family attn_family_gemma = {

@@ -39,6 +39,9 @@
         LAYER_NORM("layers.#.post_attention_layernorm", ATTN_PART_MLP_NORM, ln2),                  \
         FINAL_LAYER_NORM("norm")
 
+#define GGUF_NORMS                                                                                 \
+    .part = "norms", .difference = "weights have their 1 in them: 1 + w of Hugging Face's w"
+
 #define KEYS_OF(eps) .activation_key = "hidden_act", .eps_key = (eps)
 #define KEYS_BUT_ROPE KEYS_OF("rms_norm_eps")
 #define KEYS KEYS_BUT_ROPE, ROPE(10000, 1)

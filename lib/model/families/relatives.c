@@ -47,6 +47,7 @@ static const struct attn_rope yarn = {.type = ATTN_ROPE_YARN,
 
 const struct attn_family attn_family_ministral3 = {
     FAMILY("ministral3", "Ministral3For", "model.", llama_rules),
+    .gguf = {"mistral3", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
     .form = {
         KEYS_BUT_ROPE, .windows = {.rule = ATTN_WINDOWS_IN_ALL}, .null_width_is_usual = true,
         .rope = {TURNS("rope_theta", 10000, 1), .has_growth = true, .without_object = &yarn},
@@ -54,7 +55,7 @@ const struct attn_family attn_family_ministral3 = {
 
 /* ERNIE 4.5: neighbouring components are rotated. */
 const struct attn_family attn_family_ernie4_5 = {
-    FAMILY("ernie4_5", "Ernie4_5For", "model.", llama_rules),
+    FAMILY("ernie4_5", "Ernie4_5For", "model.", llama_rules), .gguf = {.architecture = "ernie4_5"},
     .form = {KEYS_BUT_ROPE, ROPE(5e5, 1), .turns_neighbours = true, .null_width_is_usual = true,
              ATTN_SWITCHES(ATTN_QKV_OUT_BIAS("use_bias"), ATTN_MLP_BIAS("use_bias")),
              .defaults = {GATED_BLOCK, .act_fn = "silu", .norm = ATTN_NORM_RMSNORM,
@@ -64,6 +65,7 @@ const struct attn_family attn_family_ernie4_5 = {
 /* Hunyuan: q and k are normalized after rotation. */
 const struct attn_family attn_family_hunyuan_v1_dense = {
     FAMILY("hunyuan_v1_dense", "HunYuanDenseV1For", "model.", hunyuan_rules),
+    .gguf = {.architecture = "hunyuan-dense"},
     .form = {KEYS_BUT_ROPE, ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
              .rope = {TURNS("rope_theta", 10000, 1), .has_alpha = true},
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .qk_norm_is_late = true,
@@ -72,6 +74,7 @@ const struct attn_family attn_family_hunyuan_v1_dense = {
 /* Arcee (AFM): the MLP is down(relu(up x)^2). */
 const struct attn_family attn_family_arcee = {
     FAMILY("arcee", "ArceeFor", "model.", arcee_rules),
+    .gguf = {"arcee", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true},
     .form = {KEYS, ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias")),
              .defaults = {BLOCK_OF_RELU2, .norm = ATTN_NORM_RMSNORM,
                           SIZES(32000, 2560, 18432, 32, 32, 0, 0, 4096, 1e-5F)}}};
@@ -87,6 +90,7 @@ static const struct attn_rope llama3 = {.type = ATTN_ROPE_LLAMA3,
 
 const struct attn_family attn_family_apertus = {
     FAMILY("apertus", "ApertusFor", "model.", apertus_rules),
+    .gguf = {"apertus", .has_divisors = true},
     .form = {KEYS_BUT_ROPE, .has_xielu = true, ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
              .rope = {TURNS("rope_theta", 1.2e7, 1), .without_object = &llama3},
              .defaults = {ATTN_BLOCK, .act_fn = "xielu", .output = ATTN_OUTPUT_OWN,
@@ -96,6 +100,7 @@ const struct attn_family attn_family_apertus = {
 /* Nemotron 4 and Minitron: LayerNorm times 1 + w; half of each head is rotated. */
 const struct attn_family attn_family_nemotron = {
     FAMILY("nemotron", "NemotronFor", "model.", nemotron_rules),
+    .gguf = {.architecture = "nemotron", GGUF_NORMS},
     .form = {KEYS_OF("norm_eps"), ROPE(10000, 0.5),
              ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_MLP_BIAS("mlp_bias")),
              .defaults = {BLOCK_OF_RELU2, .norm = ATTN_NORM_LAYERNORM_PLUS_ONE,
@@ -103,7 +108,7 @@ const struct attn_family attn_family_nemotron = {
 
 /* Seed-OSS: biases of q, k and v, but not of o, unless attention_out_bias is true. */
 const struct attn_family attn_family_seed_oss = {
-    FAMILY("seed_oss", "SeedOssFor", "model.", llama_rules),
+    FAMILY("seed_oss", "SeedOssFor", "model.", llama_rules), .gguf = {.architecture = "seed_oss"},
     .form = {KEYS, .null_width_is_usual = true,
              ATTN_SWITCHES(ATTN_QKV_BIAS("attention_bias"),
                            ATTN_FLAG("attention_out_bias", has_out_bias),

@@ -250,6 +250,7 @@ ATTN_NORM_RMSNORM = 2
 ATTN_NORM_RMSNORM_PLUS_ONE = 3
 ATTN_NORM_LAYERNORM_NO_BIAS = 4
 ATTN_NORM_LAYERNORM_NO_WEIGHT = 5
+ATTN_NORM_LAYERNORM_PLUS_ONE = 6
 ATTN_NORM_PRE = 0
 ATTN_NORM_POST = 1
 ATTN_NORM_AROUND = 2
@@ -265,6 +266,7 @@ ATTN_POSITIONS_ALIBI = 3
 ATTN_EXPERTS_SOFTMAX_ALL = 0
 ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED = 1
 ATTN_EXPERTS_SOFTMAX_CHOSEN = 2
+ATTN_EXPERTS_SOFTMAX_NEAR = 3
 ATTN_OUTPUT_NONE = 0
 ATTN_OUTPUT_TIED = 1
 ATTN_OUTPUT_OWN = 2
@@ -675,6 +677,10 @@ class attn_stack_config(Structure):
 
 
 class attn_config(Structure):
+    pass
+
+
+class attn_xielu(Structure):
     pass
 
 
@@ -1286,7 +1292,9 @@ attn_rope._fields_ = [
     ("divisors", POINTER(c_float)),
     ("long_divisors", POINTER(c_float)),
     ("frequencies", POINTER(c_float)),
-    ("later", c_void_p * 4),
+    ("query_growth", c_double),
+    ("long_attention_factor", c_double),
+    ("later", c_void_p * 2),
 ]
 attn_stack_config._fields_ = [
     ("has_encoder", c_bool),
@@ -1304,7 +1312,9 @@ attn_stack_config._fields_ = [
     ("n_beam", c_size_t),
     ("n_no_repeat", c_size_t),
     ("n_least", c_size_t),
-    ("later", c_void_p * 4),
+    ("zero_position", c_size_t),
+    ("has_bias_in_layers", c_bool),
+    ("later", c_void_p * 2),
 ]
 attn_config._fields_ = [
     ("size", c_size_t),
@@ -1390,6 +1400,15 @@ attn_config._fields_ = [
     ("mask_id", c_int64),
     ("has_residues", c_bool),
     ("has_contacts", c_bool),
+    ("qk_norm_is_late", c_bool),
+    ("router_jitter", c_double),
+    ("xielu", POINTER(attn_xielu)),
+]
+attn_xielu._fields_ = [
+    ("a", c_double),
+    ("c", c_double),
+    ("beta", c_double),
+    ("eps", c_double),
 ]
 attn_model_options._fields_ = [
     ("size", c_size_t),

@@ -1,0 +1,195 @@
+"""Changes each field of the config of a tiny model alone, and compares attn-cli with transformers: called by check_families.py --fields.
+
+A change has one of these outcomes:
+
+    equal      it changes the result of transformers, and that of attn-cli in the same way
+    refused    attn-cli names what it does not read
+    nothing    it changes neither
+    broken     transformers fails, or draws random weights: nothing to compare with
+    SILENT     a finding: transformers has another result, and attn-cli does not say so
+
+Changed are the keys that the config has, those inside of its objects, and keys of other families. Weights stay as they are.
+"""
+
+import copy
+import json
+import subprocess
+
+import numpy as np
+import torch
+import transformers
+from check_families import Float64
+
+OBJECTS = ("rope_parameters", "rope_scaling", "attn_config", "full_attention", "sliding_attention")
+ROPE = {"rope_type": ["linear", "dynamic", "yarn", "llama3"], "type": ["linear"], "rope_theta": [50.0], "factor": [3.0],
+        "original_max_position_embeddings": [7], "low_freq_factor": [0.5], "high_freq_factor": [9.0], "beta_fast": [4.0],
+        "beta_slow": [2.0], "truncate": [False], "attention_factor": [1.7], "mscale": [0.5], "mscale_all_dim": [0.3], "alpha": [20.0],
+        "partial_rotary_factor": [0.5], "llama_4_scaling_beta": [0.4], "short_mscale": [1.9], "long_mscale": [2.1],
+        "mrope_section": [[1, 1]], "mrope_interleaved": [True]}
+# Keys of other families, with values that would change something there.
+OTHERS = {
+    "add_cross_attention": [True], "alibi": [True], "apply_residual_connection_post_layernorm": [True],
+    "attention_bias": [True], "attention_chunk_size": [3], "attention_multiplier": [0.3], "attention_out_bias": [True],
+    "attn_logit_softcapping": [2.0], "bias": [True], "clip_qkv": [0.3], "cross_layer_attention": [True], "decoder_sparse_step": [2],
+    "do_layer_norm_before": [False], "embedding_multiplier": [2.0], "final_logit_softcapping": [2.0], "first_k_dense_replace": [1],
+    "gated_mlp": [True], "global_attn_every_n_layers": [2], "head_dim": [6], "is_causal": [False], "is_decoder": [True],
+    "layer_norm_eps": [0.3], "layer_norm_epsilon": [0.3], "layer_types": ["sliding"], "lm_head_bias": [True], "local_attention": [2],
+    "logit_scale": [0.3], "logits_scaling": [3.0], "max_window_layers": [0], "mlp_bias": [True], "moe_layers": [[0]],
+    "multi_query": [True], "no_rope_layer_interval": [1], "no_rope_layers": ["zeros"], "norm_eps": [0.3], "norm_epsilon": [0.3],
+    "norm_topk_prob": [True], "normalize_before": [True], "normalize_embedding": [True], "num_experts": [3], "num_local_experts": [3],
+    "num_key_value_heads": [1], "original_max_position_embeddings": [7], "parallel_attn": [True], "partial_rotary_factor": [0.5],
+    "position_embedding_type": ["relative_key", "rope"], "pretraining_tp": [2], "qk_layernorm": [True], "query_pre_attn_scalar": [3],
+    "qkv_bias": [True], "quantization_config": [{}], "residual_multiplier": [0.5], "rms_norm_eps": [0.3], "rope_interleaved": [True],
+    "rope_local_base_freq": [50.0], "rope_scaling": [{"rope_type": "linear", "factor": 3.0}], "rope_theta": [50.0],
+    "rotary_dim": [2], "rotary_emb_base": [50.0], "rotary_pct": [0.5], "router_jitter_noise": [0.4], "scale_attn_by_inverse_layer_idx": [True],
+    "scale_attn_weights": [False], "scale_embedding": [True], "sliding_window": [2], "sliding_window_pattern": [2],
+    "swiglu_alpha": [1.1], "swiglu_limit": [0.2], "tie_word_embeddings": [True, False], "use_bias": [True],
+    "use_bidirectional_attention": [True], "use_parallel_residual": [True], "use_qk_norm": [True], "use_qkv_bias": [True],
+    "use_sliding_window": [True], "window_size": [2],
+}
+ACTIVATIONS = ["relu", "gelu"]
+SKIPPED = {"model_type", "architectures", "transformers_version", "dtype", "torch_dtype", "_name_or_path", "auto_map"}
+
+
+def other_values(key, value, config):
+    """What a key is changed to; None stands for null, and a value that is left out is no change."""
+    n_layer = next((config[k] for k in ("num_hidden_layers", "num_layers", "n_layer", "n_layers") if k in config), 2)
+    if value == "sliding":
+        return [["sliding_attention"] * n_layer]
+    if value == "zeros":
+        return [[0] * n_layer]
+    if isinstance(value, bool):
+        return [not value, None]
+    if isinstance(value, int):
+        return [value + 1, 2 * value, None]
+    if isinstance(value, float):
+        return [3 * value if value >= 0.01 else 0.3, None]
+    if isinstance(value, str) and ("act" in key or "feed_forward" in key):
+        return ACTIVATIONS
+    if isinstance(value, list) and key == "layer_types":
+        return [["full_attention"] * len(value), ["sliding_attention"] * len(value), None]
+    if isinstance(value, list) and value and all(isinstance(x, (int, float)) for x in value):
+        return [[x + 1 for x in value], [1 - x if x in (0, 1) else x for x in value], None]
+    return [None] if value is not None else OTHERS.get(key, [3, 0.5, True])
+
+
+def changes(config):
+    """Of CONFIG: what is changed, in words, and the changed config."""
+    def with_value(path, value, is_removed=False):
+        changed = copy.deepcopy(config)
+        place = changed
+        for key in path[:-1]:
+            place = place[key]
+        if is_removed:
+            del place[path[-1]]
+        else:
+            place[path[-1]] = value
+        return changed
+
+    def walk(path, members):
+        for key, value in members.items():
+            if key in SKIPPED:
+                continue
+            at = (*path, key)
+            if isinstance(value, dict) and key in OBJECTS:
+                yield from walk(at, value)
+                for name, values in ROPE.items():
+                    for other in values if name not in value and "rope" in at[0] else []:
+                        yield f"{'.'.join(at)}.{name} = {other}", with_value((*at, name), other)
+            values = ROPE.get(key) if key in ROPE and path else None
+            for other in values or other_values(key, value, config):
+                if other != value:
+                    yield f"{'.'.join(at)} = {other}", with_value(at, other)
+            yield f"{'.'.join(at)} removed", with_value(at, None, True)
+
+    yield from walk((), config)
+    for key, values in OTHERS.items():
+        for value in values if key not in config else []:
+            for other in other_values(key, value, config) if value in ("sliding", "zeros") else [value]:
+                yield f"{key} = {other}", with_value((key,), other)
+
+
+def class_of(model_type):
+    names = transformers.models.auto.modeling_auto
+    for auto, known in ((transformers.AutoModelForSeq2SeqLM, names.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
+                        (transformers.AutoModelForMaskedLM, names.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
+                        (transformers.AutoModelForCausalLM, names.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES)):
+        is_causal = auto is transformers.AutoModelForCausalLM
+        if model_type in known and (is_causal or model_type not in ("gemma3_text", "mpt", "opt", "gpt2", "gpt_neo", "whisper")):
+            return auto
+    return None
+
+
+def exact(directory, inputs):
+    """The logits of transformers in float64; None if it fails or has no weights for a part."""
+    model_type = json.loads((directory / "config.json").read_text())["model_type"]
+    try:
+        model, info = class_of(model_type).from_pretrained(directory, dtype=torch.float32, attn_implementation="eager",
+                                                           output_loading_info=True)
+        if any(k for k in info["missing_keys"] if "position" not in k) or info["mismatched_keys"] or info.get("error_msgs"):
+            return None
+        kept = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name or "act_fn" in name}
+        model.double().eval()
+        for name, values in kept.items():
+            owner, _, leaf = name.rpartition(".")
+            values = values if "inv_freq" in name else values.double()
+            setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
+        with torch.no_grad(), Float64():
+            out = model(**{k: torch.tensor([v]) for k, v in inputs.items()}, use_cache=False) \
+                if "decoder_input_ids" in inputs or class_of(model_type) is transformers.AutoModelForCausalLM \
+                else model(**{k: torch.tensor([v]) for k, v in inputs.items()})
+        logits = out.logits[0].double().numpy()
+        return logits if np.isfinite(logits).all() else None
+    except Exception:  # whatever it fails with
+        return None
+
+
+def ours(tool, directory, inputs, out):
+    """Our logits, or the message of a refusal."""
+    ids = inputs.get("decoder_input_ids", inputs["input_ids"])
+    command = [tool, "run", "-q", "-m", directory, "--ids", ",".join(map(str, ids)), "--sites", "logits", "--npz", out]
+    if "decoder_input_ids" in inputs:
+        command += ["--source-ids", ",".join(map(str, inputs["input_ids"]))]
+    done = subprocess.run(command, capture_output=True, text=True)
+    return np.load(out)["logits"].astype(float) if done.returncode == 0 else done.stderr.strip()
+
+
+def outcome(base, now):
+    """Of two results of transformers and two of ours."""
+    (exact_base, our_base), (exact_now, our_now) = base, now
+    if exact_now is None:
+        return "broken"
+    if isinstance(our_now, str):
+        return "refused"
+    if exact_now.shape != our_now.shape:
+        return "SILENT"
+    has_changed = exact_now.shape != exact_base.shape or not np.array_equal(exact_now, exact_base)
+    if has_changed and np.array_equal(our_now, our_base) and np.abs(exact_now - exact_base).max() > 1e-7 * np.abs(exact_base).max():
+        return "SILENT"
+    if np.abs(exact_now - our_now).max() > 3e-4 * np.abs(exact_now).max():
+        return "SILENT"
+    return "equal" if has_changed else "nothing"
+
+
+def check_fields(tool, family, directory, inputs, keeps, log):
+    """Changes the fields for which KEEPS(words) is true. Returns the numbers of the outcomes."""
+    path = directory / "config.json"
+    config = json.loads(path.read_text())
+    base = exact(directory, inputs), ours(tool, directory, inputs, directory / "out.npz")
+    found = {}
+    if base[0] is None or isinstance(base[1], str) or outcome(base, base) == "SILENT":
+        log(f"{family}: the model itself differs or is not run: {base[1] if isinstance(base[1], str) else ''}")
+        return {"SILENT": 1}
+    for words, changed in changes(config):
+        if not keeps(words):
+            continue
+        path.write_text(json.dumps(changed))
+        now = exact(directory, inputs), ours(tool, directory, inputs, directory / "out.npz")
+        result = outcome(base, now)
+        if result == "refused" and np.array_equal(base[0], now[0]):
+            result = "refused though nothing changes"
+        found[result] = found.get(result, 0) + 1
+        if result == "SILENT":
+            log(f"{family}: {words}: {result}" + (f": {now[1]}" if isinstance(now[1], str) else ""))
+    path.write_text(json.dumps(config))
+    return found
