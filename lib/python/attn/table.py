@@ -8,6 +8,7 @@ from typing import Any, Callable, Iterator, NamedTuple
 import numpy as np
 
 from . import binding as c
+from .arrow import stream
 from .errors import Note
 from .library import call, lib, path_bytes, terminated
 from .pictures import Picture, picture_options, sink_bytes, written
@@ -123,6 +124,10 @@ class Table:
             kind = kinds.get(column.type)
             columns[name] = pandas.array(self._values(name), dtype=kind) if kind else self[name].copy()
         return pandas.DataFrame(columns)
+
+    def __arrow_c_stream__(self, requested_schema=None):
+        """All rows as a stream of Arrow: polars.DataFrame(t), pyarrow.table(t), and DuckDB's "select * from t"."""
+        return stream(self, {name: column.type for name, column in self._columns.items()})
 
     # --- Rows ---
 
