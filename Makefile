@@ -36,9 +36,12 @@ override XSMM := no
 $(shell .packaging/zig.sh $(TARGET) >&2)
 endif
 WASM_MODULE := build/wasm/attn.wasm
-# The processor that is compiled for. libxsmm makes code for x86-64 alone.
+# The processor that is compiled for. libxsmm makes code for x86-64 alone. A source distribution, which has the sources of
+# other libraries in the folder libraries, is built without it where it is not there.
 MACHINE := $(firstword $(subst -, ,$(or $(shell $(CC) -dumpmachine 2>/dev/null),$(shell uname -m))))
-XSMM ?= $(if $(filter x86_64,$(MACHINE)),yes,no)
+ifeq ($(origin XSMM),undefined)
+XSMM := $(if $(filter x86_64,$(MACHINE)),$(if $(wildcard libraries),$(if $(shell XSMM=yes tests/tools/dependencies.sh missing xsmm),no,yes),yes),no)
+endif
 export XSMM
 ifeq ($(filter $(XSMM),yes no),)
 $(error XSMM is '$(XSMM)', expected yes or no)
@@ -137,6 +140,9 @@ BROWSER_TESTS := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/browser/test_*.c))
 BROWSER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/browser/*.c))
 TEST_OBJECTS := $(SUPPORT_OBJECTS) $(UNIT_TESTS:=.o) $(BROWSER_OBJECTS)
 OBJECTS := $(LIB_OBJECTS) $(CMD_OBJECTS) $(TEST_OBJECTS) $(EXAMPLES:%.c=$(BUILD)/%.o)
+ifneq ($(MODE),wasm)
+OBJECTS += $(patsubst %.c,$(BUILD)/%.o,$(wildcard .packaging/wheel/*.c))
+endif
 
 # Fuzz targets: with libFuzzer in MODE=fuzz, else with a main() that replays their corpora.
 FUZZ_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/fuzz/*.c))
@@ -267,23 +273,35 @@ $(BUILD)/libattn.so: $(LIB_OBJECTS) lib/libattn.map | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) -shared -Wl,-soname,$(SONAME) $(VERSION_NODE) -Wl,--exclude-libs,ALL \
 	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) @$(BUILD)/libraries.libs -o $@
 
-# The Python wheel has the library and the tool, stripped. They need the C library alone.
-WHEEL_LIBRARIES := $(if $(PINNED),$(BUILD)/libraries,$(BUILD)/module/libraries)
-ifeq ($(PINNED),)
+# The Python wheel has the library, stripped, and the tool within it: a small program finds and calls that. They need
+# the C library alone, since the other libraries are linked from pinned sources. WHEEL=system takes those of the system,
+# as packages of sources are built.
+WHEEL ?= pinned
+MODULE := $(BUILD)/module$(if $(filter system,$(WHEEL)),-system)
+ifeq ($(PINNED)$(filter system,$(WHEEL)),)
+WHEEL_LIBRARIES := $(MODULE)/libraries
 $(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags $(PINS)
 	@mkdir -p $(@D)
-	@.packaging/libraries.sh $(WHEEL_LIBRARIES)
+	@.packaging/libraries.sh $(WHEEL_LIBRARIES) $(LIBRARY_SOURCES)
 	@tests/tools/dependencies.sh find $(WHEEL_LIBRARIES) pinned
 else
+WHEEL_LIBRARIES := $(BUILD)/libraries
 $(WHEEL_LIBRARIES).libs: $(BUILD)/libraries.cflags
 endif
-$(BUILD)/module/libattn.so: $(LIB_OBJECTS) $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+module: $(MODULE)/attn/libattn.so $(MODULE)/bin/attn-cli
+	@:
+$(MODULE)/attn/libattn.so: $(LIB_OBJECTS) $(CMD_OBJECTS) $(BUILD)/.packaging/wheel/entry.o lib/libattn.map $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -shared -s -Wl,-soname,$(SONAME) $(VERSION_NODE) $(if $(TARGET),,-Wl,--exclude-libs,ALL) -Wl,--as-needed \
-	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(LIB_OBJECTS) @$(WHEEL_LIBRARIES).libs -o $@
-$(BUILD)/module/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
+	    $(if $(MODE_FLAGS_$(MODE)),,-Wl,-z,defs) $(filter %.o,$^) @$(WHEEL_LIBRARIES).libs -o $@
+$(MODULE)/bin/attn-cli: $(BUILD)/.packaging/wheel/attn-cli.o | $(BUILD)/hardening.ldflags
+	@mkdir -p $(@D)
+	$(call say,LD)$(LINK) $(if $(TARGET),-dynamic) -pie -s -Wl,--as-needed $^ -ldl -o $@
+# The tool alone, static where the C library is musl.
+$(MODULE)/attn-cli: $(CMD_OBJECTS) $(BUILD)/libattn.a $(WHEEL_LIBRARIES).libs | $(BUILD)/hardening.ldflags
 	@mkdir -p $(@D)
 	$(call say,LD)$(LINK) -pie -s -Wl,--as-needed $(CMD_OBJECTS) $(BUILD)/libattn.a @$(WHEEL_LIBRARIES).libs -o $@
+.PHONY: module
 
 # It lies beside what is built and says where the sources are, whose models are found then. It is not installed.
 $(BUILD)/attn-cli.source:
@@ -459,7 +477,7 @@ wheel: wasm ## build the Python wheel in build/release/wheel, or of a TARGET, an
 
 wheel-any: wasm ## build the wheel for other systems, in build/wheel-any: the tool as WebAssembly, run by wasmtime
 	@rm -rf build/wheel-any
-	@$(MAKE) MODE=release TARGET= man completions
+	@$(MAKE) MODE=release TARGET= build/release/attn-cli
 	@LICENCES=build/wasm/libraries/licences $(or $(PYTHON),python3) lib/python/build_wheel.py build/wheel-any any
 	@.packaging/licences.py check build/wheel-any/*.whl
 	@.packaging/check_any.sh build/wheel-any/*.whl $(or $(PYTHON),python3)
@@ -574,7 +592,7 @@ fuzzers: $(FUZZERS)
 
 # --- Lint ---------------------------------------------------------------------------------------
 
-SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* lib/*/*/* cmd/* cmd/*/* tests/*/*))
+SOURCES := $(wildcard $(addsuffix .[ch],lib/* lib/*/* lib/*/*/* cmd/* cmd/*/* tests/*/* .packaging/wheel/*))
 # one_layer.c prints arrays of rows as numbers in a row, which the analyzer takes for going beyond the first.
 # ANALYZER=no: without clang's analyzer of paths, which takes nine tenths of the time.
 TIDIED := tidy$(if $(filter no,$(ANALYZER)),-fast)
@@ -637,7 +655,7 @@ format-check:
 	@clang-format --dry-run -Werror $(SOURCES)
 	@tests/tools/check_comments.sh $(SOURCES)
 	@! awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, expected at most 100" }' \
-	    $(filter lib/% cmd/%,$(SOURCES)) | grep .
+	    $(filter lib/% cmd/% .packaging/%,$(SOURCES)) | grep .
 
 # A stamp for each source; it depends on the object, and so on every header that the object does.
 tidy: $(TIDY) ## run clang-tidy, with ANALYZER=no without its analyzer of paths
@@ -780,8 +798,15 @@ check-wasm: deps-node ## compare what that prints and writes with the binary, by
 check-reproducible: ## make PACKAGES twice in different folders and compare their bytes, default dist, wheel-any and static
 	@tests/tools/check_reproducible.sh $(or $(PACKAGES),dist wheel-any static)
 
-sdist: ## make the source distribution of PyPI in build/sdist
-	@rm -rf build/sdist && mkdir -p build/sdist && $(or $(PYTHON),python3) lib/python/build_wheel.py build/sdist sdist
+sdist: wasm ## make the source distribution of PyPI in build/sdist: what is built, with the sources of libraries and attn.wasm
+	@rm -rf build/sdist && mkdir -p build/sdist
+	@LICENCES=build/wasm/libraries/licences $(or $(PYTHON),python3) lib/python/build_wheel.py build/sdist sdist
+
+check-sdist: sdist all ## build that without network, with and without libraries, for musl, in Debian's SUITES: needs root
+	@.packaging/check_sdist.sh build/sdist/*.tar.gz $(or $(PYTHON),python3) $(SUITES)
+
+check-lock: ## let uv lock and install from a folder with all wheels that are in build
+	@.packaging/check_lock.sh $(or $(PYTHON),python3) $(wildcard build/*/wheel/*.whl) build/wheel-any/*.whl
 
 ALL_PACKAGES := dist sdist static wheel-any deb $(WHEEL_TARGETS:%=wheel@%) $(STATIC_TARGETS:%=static@%)
 made = $(wildcard build/attn-cli-$(VERSION)*.tar.gz build/sdist/*.tar.gz build/wheel-any/*.whl build/deb/*.deb build/*-*/wheel/*.whl)
@@ -797,7 +822,7 @@ release: ## release what is committed: move CHANGELOG's entries, tag, make all p
 	@.packaging/release.sh
 
 # No package of a release is made while the project has no address.
-dist static wheel wheel-any deb: | has-address
+dist sdist static wheel wheel-any deb: | has-address
 has-address:
 	@.packaging/facts.sh require
 facts:
@@ -807,7 +832,7 @@ check-fresh: ## run README's make run and make test in Debian's SUITES, default 
 	@tests/tools/dependencies.sh install fresh
 	@tests/tools/check_fresh.sh $(or $(SUITES),bookworm)
 
-.PHONY: release packages gather sdist has-address facts check-reproducible dist static check-static check-container deb check-deb wasm check-wasm check-fresh
+.PHONY: release packages gather sdist check-sdist check-lock has-address facts check-reproducible dist static check-static check-container deb check-deb wasm check-wasm check-fresh
 
 # --- The rest -----------------------------------------------------------------------------------
 

@@ -17,7 +17,7 @@ fail() {
 }
 
 "$python" -m venv "$work/venv"
-"$work/venv/bin/pip" install --quiet --disable-pip-version-check "$wheel"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check "$wheel" wasmtime # which it requires elsewhere
 mkdir "$work/expected" "$work/seen"
 
 compare() { # ARGUMENT...

@@ -12,9 +12,7 @@ mkdir -p "$folder"
 cd "$folder"
 cp "$archive" "attn-cli_$version.orig.tar.gz"
 tar -xzf "$archive"
-"$here/source.sh" libraries cjson pcre2 zlib
-find libraries -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -name 'LICEN?E*' -delete
-find libraries -type d -empty -delete
+"$here/source.sh" --needed libraries cjson pcre2 zlib
 tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 -czf "attn-cli_$version.orig-libraries.tar.gz" libraries
 mv libraries "$tree"
 cd "$tree"

@@ -2,6 +2,7 @@
 # source.sh - gets the sources of the libraries that packages are linked with, the same on every system.
 #
 #   source.sh FOLDER PACKAGE...    unpacks the source of each into FOLDER/PACKAGE, patched by patches/PACKAGE.patch
+#   source.sh --needed FOLDER PACKAGE...    leaves only what libraries.sh compiles, and licences
 #   source.sh --newest             names the packages of which their suite of Debian or its security updates have a newer version
 #
 # The files are those of sources.sha256, and are kept in build/sources. Debian keeps the archives of upstream as long as a
@@ -55,7 +56,13 @@ print_newer() {
 }
 
 [ "${1-}" != --newest ] || { print_newer && exit; }
-[ $# -ge 2 ] || fail 'usage: source.sh FOLDER PACKAGE..., source.sh --newest'
+needed=
+[ "${1-}" != --needed ] || { needed=yes && shift; }
+[ $# -ge 2 ] || fail 'usage: source.sh [--needed] FOLDER PACKAGE..., source.sh --newest'
 folder=$1
 shift
 for package; do unpack "$folder" "$package"; done
+if [ -n "$needed" ]; then
+    find "$folder" -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -name 'LICEN?E*' -delete
+    find "$folder" -type d -empty -delete
+fi

@@ -1,13 +1,17 @@
 #!/usr/bin/env python3
-"""Builds the wheel of `attn-cli`: the command, and the module `attn` with libattn.so. Only the standard library is used.
+"""Builds the wheel of `attn-cli`: the module `attn` with libattn.so, and the command, which is in that library, too. Only
+the standard library is used.
 
     lib/python/build_wheel.py FOLDER         writes FOLDER/attn_cli-VERSION-py3-none-PLATFORM.whl, prints its path
     lib/python/build_wheel.py FOLDER any     the same of the command as WebAssembly, for any system with PyPI's wasmtime
+    lib/python/build_wheel.py FOLDER sdist   the source distribution
 
-pip finds the same here (PEP 517), as pyproject.toml says. All is built by `make` in the sources around this folder.
-TARGET, in the environment, is one of .packaging/zig.sh. PLATFORM is manylinux of the version of glibc that the symbols
-need, musllinux_1_2, or linux where other libraries are needed. The module of live pages is in the wheel where
-`make wasm` has made it, as `make wheel` does first.
+All is built by `make` in the sources around this folder. TARGET, in the environment, is one of .packaging/zig.sh. PLATFORM is
+manylinux of the version of glibc that the symbols need, musllinux_1_2, or linux where other libraries are needed. The
+module of live pages is in the wheel where `make wasm` has made it, as `make wheel` does first.
+
+pip finds it here (PEP 517), as pyproject.toml says. It links with the libraries of the system. Where these are missing, it
+compiles those that the source distribution has in the folder libraries. It downloads nothing.
 """
 import base64
 import gzip
@@ -15,10 +19,12 @@ import hashlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 import sysconfig
 import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -26,12 +32,13 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 TARGET = os.environ.get("TARGET", "")
 BUILD = os.environ.get("BUILD") or f"build/{TARGET or 'release'}"
-PAGES = ROOT / "build/release"  # the manual and the completions, made by a tool of this machine
 NAME, MODULE = "attn-cli", "attn"
 BUILT_IN = ("fable", "life-is-short")  # models that the library holds itself
 SYSTEM = {"libc.so.6", "libm.so.6", "libpthread.so.0", "librt.so.1", "libdl.so.2", "ld-linux-x86-64.so.2",
           "ld-linux-aarch64.so.1", "libc.so"}
 LIVE_MODULE = ROOT / "build/wasm/attn.wasm"
+LEFT_OUT = r"(tests|data|\.ci|\.github)(/|$)|\.clang|\.git"  # of a source distribution, but for:
+BUILD_TOOLS = {f"tests/tools/{name}.sh" for name in ("dependencies", "hardening", "page_policy", "wasm_age")}
 os.environ.setdefault("LICENCES", str(ROOT / BUILD / ("libraries/licences" if TARGET else "module/libraries/licences")))
 sys.path.insert(0, str(ROOT / ".packaging"))
 import licences  # noqa: E402
@@ -45,7 +52,8 @@ Author: the attn-cli authors
 License-Expression: {expression}
 {files}
 Requires-Python: >=3.9
-Requires-Dist: {needs}
+Requires-Dist: numpy>=1.21; sys_platform == "linux"
+Requires-Dist: wasmtime>=20; sys_platform != "linux" or (platform_machine != "x86_64" and platform_machine != "aarch64")
 Keywords: transformers,attention,interpretability,GGUF,safetensors
 Classifier: Development Status :: 4 - Beta
 Classifier: Environment :: Console
@@ -57,7 +65,9 @@ Classifier: Typing :: Typed
 {urls}Description-Content-Type: text/markdown
 
 {readme}"""
-NEEDS = {False: ("numpy>=1.21", "POSIX :: Linux"), True: ("wasmtime>=20", "OS Independent")}
+SYSTEMS = {False: "POSIX :: Linux", True: "OS Independent"}
+GIVEN = ROOT / "PKG-INFO"  # a source distribution has it
+LIBRARIES = ROOT / "libraries"  # and the sources of these
 
 
 def version():
@@ -67,7 +77,32 @@ def version():
 
 def make(*targets):
     environment = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MFLAGS", "MAKELEVEL")}
-    subprocess.run(["make", "-C", ROOT, *targets], check=True, stdout=sys.stderr, env=environment)
+    if subprocess.run(["make", "-C", ROOT, *targets], stdout=sys.stderr, env=environment).returncode:
+        fail(f"'make {' '.join(targets)}' failed: its messages are above")
+
+
+def fail(text):
+    sys.exit(f"attn-cli: {text}")
+
+
+def require():
+    """Ends with one line that says what is missing here for building."""
+    if sys.platform != "linux":
+        fail("its sources are built on Linux alone; for other systems PyPI has the wheel *-none-any.whl")
+    missing = [name for name in ("bash", "make", "readelf", "sed", "awk", "find") if not shutil.which(name)]
+    compiler = os.environ.get("CC", "cc").split() or ["cc"]
+    if not shutil.which(compiler[0]):
+        missing.append(f"the C compiler '{compiler[0]}'")
+    else:
+        missing += [f"the headers of {whose}, such as {name}"
+                    for name, whose in (("stdlib.h", "the C library"), ("linux/futex.h", "Linux"))
+                    if subprocess.run([*compiler, "-E", "-"], input=f"#include <{name}>\n".encode(), capture_output=True).returncode]
+    if not missing:
+        packages = subprocess.run(["tests/tools/dependencies.sh", "missing", "build"], cwd=ROOT, text=True,
+                                  capture_output=True, env={**os.environ, "XSMM": "no"}).stdout.split()
+        missing = [f"{name} (as Debian calls it)" for name in packages]
+    if missing:
+        fail(f"building it needs {', '.join(missing)}, which this system lacks")
 
 
 def platform(*programs):
@@ -113,24 +148,34 @@ def urls():
     return "".join(f"Project-URL: {names[key]}, {url}\n" for key, url in found.items())
 
 
+def given_information():
+    """The licences and METADATA that the source distribution says its wheel has."""
+    text = GIVEN.read_bytes()
+    listed = re.findall(r"^License-File: (.*)$", text.partition(b"\n\n")[0].decode(), re.M)
+    return {"METADATA": text, **{f"licenses/{name}": (ROOT / name).read_bytes() for name in listed}}
+
+
 def information(programs, is_any):
     """The licences and METADATA of a wheel with PROGRAMS."""
     names = licences.libraries_of(programs)
     files = {"licenses/LICENSE": (ROOT / "LICENSE").read_bytes()}
     files.update({f"licenses/licenses/{name}": licences.licence_of(name) for name in names})
     files["licenses/licenses/NOTICE"] = (ROOT / ".packaging/NOTICE").read_bytes()
-    needs, system = NEEDS[is_any]
     listed = "".join(f"License-File: {name.removeprefix('licenses/')}\n" for name in sorted(files))
     files["METADATA"] = METADATA.format(name=NAME, version=version()[0], expression=licences.expression(names), urls=urls(),
-                                        files=listed.rstrip(), needs=needs, system=system,
+                                        files=listed.rstrip(), system=SYSTEMS[is_any],
                                         readme=(HERE / "README.md").read_text()).encode()
     return files
+
+
+def stem_of(number):
+    return f"{NAME.replace('-', '_')}-{number}"
 
 
 def write(folder, files, platform_tag, about):
     """A wheel of FILES, {name: bytes}, in FOLDER, with ABOUT in its information; its name."""
     number, date = version()
-    stem, tag = f"{NAME.replace('-', '_')}-{number}", f"py3-none-{platform_tag}"
+    stem, tag = stem_of(number), f"py3-none-{platform_tag}"
     name, info = f"{stem}-{tag}.whl", f"{stem}.dist-info"
     os.makedirs(folder, exist_ok=True)
     wheel = Wheel(os.path.join(folder, name), date)
@@ -144,17 +189,26 @@ def write(folder, files, platform_tag, about):
     return name
 
 
+def pages(command):
+    """The manual and the completions, as the COMMAND of this machine prints them; without one it is built."""
+    if command is None:
+        make("TARGET=", "BUILD=build/release", "build/release/attn-cli")
+        command = ROOT / "build/release/attn-cli"
+    asked = {"man/man1/attn-cli.1": ("help", "--man"),
+             "bash-completion/completions/attn-cli": ("completion", "bash"),
+             "zsh/site-functions/_attn-cli": ("completion", "zsh"),
+             "fish/vendor_completions.d/attn-cli.fish": ("completion", "fish")}
+    return {f"DATA/data/share/{name}": subprocess.run([command, *words], check=True, stdout=subprocess.PIPE).stdout
+            for name, words in asked.items()}
+
+
 def shared(files):
-    """What an installation has in share/: models, attn.wasm, the manual, completions. Both command and module find it."""
+    """What an installation has in share/: models and attn.wasm. Both command and module find it."""
     for path in (ROOT / "models").glob("*/*.*"):  # folders, like that of a training, have no dot
         if path.parent.name not in BUILT_IN:
             files[f"DATA/data/share/attn-cli/models/{path.parent.name}/{path.name}"] = path.read_bytes()
     if LIVE_MODULE.exists():
         files["DATA/data/share/attn-cli/attn.wasm"] = LIVE_MODULE.read_bytes()
-    for made, name in (("attn-cli.1", "man/man1/attn-cli.1"), ("completion.bash", "bash-completion/completions/attn-cli"),
-                       ("completion.zsh", "zsh/site-functions/_attn-cli"),
-                       ("completion.fish", "fish/vendor_completions.d/attn-cli.fish")):
-        files[f"DATA/data/share/{name}"] = (PAGES / made).read_bytes()
 
 
 def module():
@@ -162,19 +216,22 @@ def module():
             if path.suffix == ".py" or path.name == "py.typed"}
 
 
-# --- What pip calls (PEP 517, PEP 660) ------------------------------------------------------------
-
-
-def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
-    library, command = (f"{BUILD}/module/{name}" for name in ("libattn.so", "attn-cli"))
-    make(library, command, *([f"TARGET={TARGET}"] if TARGET else []))
-    make("TARGET=", "BUILD=build/release", "man", "completions")
-    programs = [ROOT / library, ROOT / command]
+def build(folder, libraries):
+    """A wheel linked with LIBRARIES: pinned, for other machines, or system."""
+    module_folder = ROOT / BUILD / ("module" if libraries == "pinned" else "module-system")
+    make("module", f"WHEEL={libraries}", *([f"TARGET={TARGET}"] if TARGET else [f"BUILD={BUILD}"]))
+    library, command = module_folder / "attn/libattn.so", module_folder / "bin/attn-cli"
     files = module()
-    files[f"{MODULE}/libattn.so"], files["DATA/scripts/attn-cli"] = (path.read_bytes() for path in programs)
+    files[f"{MODULE}/libattn.so"], files["DATA/scripts/attn-cli"] = library.read_bytes(), command.read_bytes()
     shared(files)
-    held = programs + [LIVE_MODULE] * LIVE_MODULE.exists()
-    return write(wheel_directory, files, platform(*programs), information(held, False))
+    files.update(pages(None if TARGET else command))
+    held = [library] + [LIVE_MODULE] * LIVE_MODULE.exists()
+    return write(folder, files, platform(library, command), information(held, False) if libraries == "pinned" else here())
+
+
+def here():
+    """The information of a wheel for this machine, whose libraries are known only when it is built."""
+    return given_information() if GIVEN.exists() else information([], False)
 
 
 def build_any(folder):
@@ -188,30 +245,67 @@ def build_any(folder):
     return write(folder, files, "any", about)
 
 
+# --- What pip calls (PEP 517, PEP 660) ------------------------------------------------------------
+
+
+def build_wheel(wheel_directory, config_settings=None, metadata_directory=None):
+    require()
+    return build(wheel_directory, "system")
+
+
+def prepare_metadata_for_build_wheel(metadata_directory, config_settings=None):
+    """What the wheel will say of itself: nothing is built for it."""
+    name = f"{stem_of(version()[0])}.dist-info"
+    for file, data in here().items():
+        path = Path(metadata_directory, name, file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    return name
+
+
 def build_editable(wheel_directory, config_settings=None, metadata_directory=None):
     """The module stays here, and uses build/release/libattn.so."""
+    require()
     make(f"{BUILD}/libattn.so")
     machine = sysconfig.get_platform().replace("-", "_").replace(".", "_")
-    return write(wheel_directory, {"attn_cli_editable.pth": f"{HERE}\n".encode()}, machine, information([], False))
+    return write(wheel_directory, {"attn_cli_editable.pth": f"{HERE}\n".encode()}, machine, here())
+
+
+prepare_metadata_for_build_editable = prepare_metadata_for_build_wheel
 
 
 def build_sdist(sdist_directory, config_settings=None):
-    """The archive of `make dist`, with the PKG-INFO that PyPI wants; only a checkout has what is committed."""
+    """What is committed and takes part in building; sources of libraries; attn.wasm, with PyPI's PKG-INFO."""
+    if not (ROOT / ".git").exists() or not LIVE_MODULE.exists():
+        fail("a source distribution is made in a git checkout, after 'make wasm'")
+    stem = stem_of(version()[0])
     make("dist")
-    stem = f"{NAME.replace('-', '_')}-{version()[0]}"
-    info = information([], False)["METADATA"]
+    about = information([LIVE_MODULE], False)
+    files = {f"{stem}/{name.removeprefix('licenses/')}": data for name, data in about.items() if name.startswith("licenses/licenses/")}
+    files[f"{stem}/PKG-INFO"] = about["METADATA"]
+    files[f"{stem}/{LIVE_MODULE.relative_to(ROOT)}"] = LIVE_MODULE.read_bytes()
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run([ROOT / ".packaging/source.sh", "--needed", folder, "cjson", "pcre2", "zlib"], check=True)
+        files.update({f"{stem}/libraries/{path.relative_to(folder)}": path.read_bytes()
+                      for path in Path(folder).rglob("*") if path.is_file()})
     path = os.path.join(sdist_directory, f"{stem}.tar.gz")
     with tarfile.open(ROOT / f"build/{NAME}-{version()[0]}.tar.gz") as source, open(path, "wb") as file, \
             gzip.GzipFile("", "wb", 9, file, 0) as packed, tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as made:
-        entry = tarfile.TarInfo(f"{stem}/PKG-INFO")
-        entry.size = len(info)
-        made.addfile(entry, io.BytesIO(info))
+        date = 0
         for entry in source:
-            entry.name = stem + entry.name[len(stem):]
+            name, date = entry.name.partition("/")[2], max(date, entry.mtime)
+            if re.match(LEFT_OUT, name) and name not in BUILD_TOOLS:
+                continue
+            entry.name = f"{stem}/{name}".rstrip("/")
             made.addfile(entry, source.extractfile(entry) if entry.isfile() else None)
+        for name, data in sorted(files.items()):
+            entry = tarfile.TarInfo(name)
+            entry.size, entry.mtime, entry.mode = len(data), date, 0o644
+            made.addfile(entry, io.BytesIO(data))
     return os.path.basename(path)
 
 
 if __name__ == "__main__":
     builds = {"any": build_any, "sdist": build_sdist}
-    print(os.path.join(sys.argv[1], builds[sys.argv[2]](sys.argv[1]) if len(sys.argv) > 2 else build_wheel(sys.argv[1])))
+    folder, *kind = sys.argv[1:]
+    print(os.path.join(folder, builds[kind[0]](folder) if kind else build(folder, "pinned")))

@@ -6,7 +6,7 @@
 #   dependencies.sh find PREFIX pinned       the same of the archives in the folder PREFIX (.packaging/libraries.sh)
 #   dependencies.sh install GROUP...         installs what build, check, test, optional, draw,
 #                                            pictures, lint, engines, packages, fresh, python, clang,
-#                                            fuzz, browser, aarch64, targets, wasm, node, cache lack on Debian and
+#                                            fuzz, browser, aarch64, targets, wasm, small, node, cache lack on Debian and
 #                                            Ubuntu; does and says nothing when all is there
 #   dependencies.sh missing GROUP...         names the packages
 #
@@ -41,6 +41,19 @@ has_packages() { apt-get install --simulate -qq "$@" >/dev/null 2>&1; }
 has_program() { command -v "$1" >/dev/null; }
 has_module() { "$pkg_config" --exists "$1" 2>/dev/null; }
 has_for_arm() { [ -e "/usr/lib/aarch64-linux-gnu/$1" ]; }
+# A library is there if a program that uses it can be linked: pkg-config knows nothing of the compiler's C library.
+# Where a source distribution has its sources, nothing is missing.
+has_library() { # MODULE FUNCTION
+    local flags
+    flags=$("$pkg_config" --cflags --libs "$1" 2>/dev/null) || return
+    # shellcheck disable=SC2086 # words of their own
+    echo "int $2(void); int main(void) { return $2(); }" | "$cc" -w -x c - $flags -o /dev/null 2>/dev/null
+}
+has_cjson() { has_library libcjson cJSON_Version; }
+has_pcre2() { has_library libpcre2-8 pcre2_config_8; }
+has_zlib() { has_library zlib zlibVersion; }
+is_carried() { [ -d "libraries/$1" ]; }
+
 has_libc() { echo '#include <stdlib.h>' | "$cc" -E - >/dev/null 2>&1; }
 
 has_xsmm() {
@@ -78,12 +91,13 @@ missing() {
     build)
         has_program "$cc" || case $cc in *clang*) echo clang ;; *) echo gcc ;; esac
         has_libc || echo libc6-dev
-        has_program "$pkg_config" || echo pkg-config
-        has_module libcjson || echo libcjson-dev
-        has_module libpcre2-8 || echo libpcre2-dev
-        has_module zlib || echo zlib1g-dev
+        is_carried zlib || has_program "$pkg_config" || echo pkg-config
+        is_carried cjson || has_cjson || echo libcjson-dev
+        is_carried pcre2 || has_pcre2 || echo libpcre2-dev
+        is_carried zlib || has_zlib || echo zlib1g-dev
         [ "${XSMM-}" = no ] || has_xsmm || echo libxsmm-dev
         ;;
+    xsmm) has_xsmm || echo libxsmm-dev ;;
     check) # what unit tests are linked with
         has_module check || echo check
         ;;
@@ -166,6 +180,10 @@ missing() {
         "${PYTHON:-python3}" -m pip --version >/dev/null 2>&1 || echo python3-pip
         "${PYTHON:-python3}" -c 'import ensurepip' 2>/dev/null || echo python3-venv
         ;;
+    small) # what builds with musl and the small tools of busybox
+        has_program musl-gcc || echo musl-tools
+        has_program busybox || echo busybox
+        ;;
     node) has_program node || echo nodejs ;;
     cache) [ -d /usr/lib/ccache ] || echo ccache ;; # CI compiles one source in several folders
     fuzz) # behind clang, whose version decides
@@ -186,7 +204,7 @@ way_around() {
 }
 
 find_libraries() {
-    local prefix=$1 group=$2 packages modules=check libs= around
+    local prefix=$1 group=$2 packages around
     if [ "$group" = pinned ]; then
         echo "-I$prefix/include" >"$prefix.cflags"
         echo "-L$prefix -lcjson -lpcre2-8 -lz $xsmm_libs" >"$prefix.libs"
@@ -198,17 +216,34 @@ find_libraries() {
         fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages" \
             ${around:+"$around"}
     if [ "$group" = build ]; then
-        modules='libcjson libpcre2-8'
-        if [ "${ATTN_ARCHIVES-}" = no ] || ! has_static_zlib; then
-            zlib_libs=$("$pkg_config" --libs zlib)
-        fi
-        libs="$zlib_libs $xsmm_libs"
+        find_for_build "$prefix"
+        return
     fi
     mkdir -p "$(dirname "$prefix")"
-    # shellcheck disable=SC2086
-    echo "$("$pkg_config" --libs $modules) $libs" >"$prefix.libs" # libm last: for static linking
-    # shellcheck disable=SC2086
-    "$pkg_config" --cflags $modules >"$prefix.cflags"
+    "$pkg_config" --libs check >"$prefix.libs"
+    "$pkg_config" --cflags check >"$prefix.cflags"
+}
+
+# Takes each library from the system, or makes it of the sources in the folder libraries.
+find_for_build() { # PREFIX
+    local modules=() made=() libs='' cflags='' carried=''
+    if has_cjson; then modules+=(libcjson); else made+=(cjson) carried+=' -lcjson'; fi
+    if has_pcre2; then modules+=(libpcre2-8); else made+=(pcre2) carried+=' -lpcre2-8'; fi
+    if ! has_zlib; then
+        made+=(zlib) zlib_libs=-lz
+    elif [ "${ATTN_ARCHIVES-}" = no ] || ! has_static_zlib; then
+        zlib_libs=$("$pkg_config" --libs zlib)
+    fi
+    if [ ${#made[@]} -gt 0 ]; then
+        LIBRARIES="${made[*]}" .packaging/libraries.sh "$1" libraries
+        cflags="-I$1/include" libs="-L$1"
+    fi
+    if [ ${#modules[@]} -gt 0 ]; then
+        cflags+=" $("$pkg_config" --cflags "${modules[@]}")" libs+=" $("$pkg_config" --libs "${modules[@]}")"
+    fi
+    mkdir -p "$(dirname "$1")"
+    echo "$libs$carried $zlib_libs $xsmm_libs" >"$1.libs" # libm last: for static linking
+    echo "$cflags" >"$1.cflags"
 }
 
 install() {

@@ -54,7 +54,10 @@ def _engine():
 
 def main():
     """Runs attn-cli with the arguments of this process, and returns its exit code."""
-    import wasmtime
+    try:
+        import wasmtime
+    except ImportError:  # on Linux with a processor for which there are wheels of another kind
+        sys.exit("attn-cli: this wheel is run by wasmtime, which is missing: pip install wasmtime")
 
     engine = _engine()
     store, linker, wasi = wasmtime.Store(engine), wasmtime.Linker(engine), wasmtime.WasiConfig()
