@@ -15,12 +15,14 @@ rm -rf "$folder"
 mkdir -p "$folder/recipes"
 cp "$@" "$folder"
 awk '/^## / { n++ } n == 1' CHANGELOG.md >"$folder/attn-cli-$version.md" # the notes
-.packaging/licences.py check "$folder"/*.whl "$folder"/*-linux-*.tar.gz
+shopt -s nullglob
+programs=("$folder"/*.whl "$folder"/*-linux-*.tar.gz)
+[ ${#programs[@]} -gt 0 ] || { echo 'gather.sh: there is no wheel and no static archive' >&2 && exit 1; }
+.packaging/licences.py check "${programs[@]}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 # The bill lists every library in any of the programs.
-for package in "$folder"/*.whl "$folder"/*-linux-*.tar.gz; do
-    [ -e "$package" ] || continue
+for package in "${programs[@]}"; do
     name=$work/$(basename "$package")
     mkdir "$name"
     case $package in
