@@ -121,6 +121,37 @@ CHANGES
         [ "$(cat "$scratch/seen")" = tests/install/abi-9-9.1.1.xml.gz ]
 }
 
+# In a repository with the files that are looked at; each line makes a change: file, sed, what must be said of it.
+refuses_a_release_that_is_not_ready() {
+    local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
+    command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
+    mkdir "$tree" && cp --parents -R .packaging lib/base/version.h CITATION.cff "$tree" &&
+        "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
+    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/base/version.h"
+    sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
+    printf '# Changes\n\n## 9.0.0, not released yet\n\n- One.\n\n## 8.0.0\n\n- Two.\n' >"$tree/CHANGELOG.md"
+    while IFS='|' read -r file edit expected; do
+        cp "$tree/$file" "$scratch/whole" && sed -i "$edit" "$tree/$file" && "${git[@]}" add -A || return
+        [ "$expected" = 'changes that are not committed' ] || "${git[@]}" commit -q --allow-empty -m x || return
+        ! env -u MINISIGN_KEY -u SIGN "$tree/.packaging/release.sh" >"$scratch/seen" 2>&1 && grep -qF "$expected" "$scratch/seen" &&
+            [ "$(wc -l <"$scratch/seen")" -eq 1 ] && [ -z "$("${git[@]}" tag)" ] ||
+            { echo "$edit: expected $expected" && cat "$scratch/seen" && return 1; }
+        cp "$scratch/whole" "$tree/$file" && "${git[@]}" add -A && "${git[@]}" commit -q --allow-empty -m x || return
+    done <<'CHANGES'
+CHANGELOG.md|s/One/Three/|changes that are not committed
+CITATION.cff|s/^url: .*/url: "https:\/\/example.org\/a"/|'url' is 'https://example.org/a'
+CITATION.cff|/repository-code/d|'repository-code' is ''
+CHANGELOG.md|/One/d|the first section has no entry
+CHANGELOG.md|s/9.0.0, .*/9.0.0, 2026-01-01/|expected '## 9.0.0, not released yet'
+CITATION.cff|s/^version: .*/version: 8.0.0/|version is '8.0.0', expected '9.0.0.dev0'
+CHANGELOG.md|s/x/x/|MINISIGN_KEY names no key
+CHANGES
+    # A package of a release, by itself.
+    sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0"/' "$tree/lib/base/version.h"
+    "$tree/.packaging/facts.sh" require && sed -i 's/attn\.dev/example.org/' "$tree/CITATION.cff" &&
+        ! "$tree/.packaging/facts.sh" require 2>"$scratch/seen"
+}
+
 finds_the_installed_models() {
     (cd "$scratch" && env -i "$prefix/bin/attn-cli" completion words -- run -m '' | tail -n +2) |
         LC_ALL=C sort >"$scratch/seen"
@@ -197,7 +228,8 @@ uninstalls_every_file_and_folder() {
 }
 
 tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_in_another_language
-    lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release finds_the_installed_models
+    lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release refuses_a_release_that_is_not_ready
+    finds_the_installed_models
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
     refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
