@@ -8,6 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_internal.h"
+#include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -193,7 +194,17 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
         attn_edit_parts_note_hidden(scope->notes, list->parts + range.first,
                                     range.end - range.first, 0);
     }
-    return ATTN_OK;
+    return attn_edits_split(scope->model, list, err);
+}
+
+/* Whether SELECTION has heads besides those of the encoder. */
+static bool has_own_heads(const struct attn_selection *selection)
+{
+    bool has_one = false;
+
+    for (size_t layer = 0; layer < attn_selection_dims(selection)->n_layer; layer++)
+        has_one |= attn_selection_n_head(selection, (int)layer) > 0;
+    return has_one;
 }
 
 /* Appends an edit that stands for PART, number I of the list, when only the model is known and no
@@ -201,7 +212,6 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
 static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                    size_t i, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(scope->model);
     const struct attn_edit_part *part = &list->parts[i];
     const struct attn_knockout *knockout = part->given;
     struct attn_edit_place place = {.at.site = ATTN_SITE_ATTN_SCORES};
@@ -215,14 +225,17 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
                            : attn_edits_add_ablations(scope, list, one, err);
     }
     edit.op = ATTN_EDIT_MASK;
-    if (part->option == ATTN_EDIT_OPTION_KNOCKOUT && knockout->heads)
+    if (part->option == ATTN_EDIT_OPTION_KNOCKOUT && knockout->heads) {
         ATTN_TRY(attn_error_in(attn_select_heads(knockout->heads, scope->dims, &heads, err),
                                "knockouts", err));
+        if (!has_own_heads(heads))
+            edit.at.stack = ATTN_STACK_ENCODER;
+    }
     attn_selection_free(heads);
     if (part->option != ATTN_EDIT_OPTION_KNOCKOUT) {
         place = part->option == ATTN_EDIT_OPTION_PATCH ? attn_patch_place(part->given)
                                                        : attn_steering_place(part->given);
-        ATTN_TRY(attn_edit_place_check(&place, config, err));
+        ATTN_TRY(attn_edit_place_check(&place, scope->model, err));
         ATTN_TRY(attn_edits_check_values(scope, part, &place, err));
         edit.op = ATTN_EDIT_ZERO;
         edit.at = place.at;
@@ -231,31 +244,63 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
     return attn_edits_append(list, &edit, i, err);
 }
 
+/* Lets the edits of LIST concern all rows and columns, and need no data: both depend on the text. */
+static void drop_text(struct attn_edit_list *list)
+{
+    for (size_t i = 0; i < list->n; i++) {
+        struct attn_edit *edit = &list->items[i];
+
+        edit->row0 = edit->col0 = 0;
+        edit->row1 = edit->col1 = SIZE_MAX;
+        if (edit->op == ATTN_EDIT_REPLACE || edit->op == ATTN_EDIT_ADD)
+            edit->op = ATTN_EDIT_ZERO;
+    }
+}
+
+/* Checks the edits of LIST against both stacks of the model of SCOPE. LAYERS is the attention of the
+ * decoder, or of the only stack. */
+static enum attn_status check_sketches(const struct attn_edit_scope *scope,
+                                       const struct attn_attention *layers,
+                                       struct attn_edit_list *list, struct attn_error *err)
+{
+    const struct attn_model *encoder = scope->model->encoder;
+    struct attn_dims dims;
+
+    drop_text(list);
+    ATTN_TRY(attn_edits_split(scope->model, list, err));
+    ATTN_TRY(attn_session_check_edits(layers, scope->dims, list->items, list->n, err));
+    if (list->n_encoder == 0)
+        return ATTN_OK;
+    dims = *scope->dims->encoder;
+    dims.is_of_decoder = false;
+    return attn_session_check_edits(attn_model_config(encoder)->attention, &dims,
+                                    attn_edits_of_encoder(list), list->n_encoder, err);
+}
+
 enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
                                         const struct attn_model *model,
                                         const struct attn_attention *layers, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
-    struct attn_dims dims = attn_config_dims(config, 1);
+    struct attn_dims dims = attn_config_dims(config, 1), encoder_dims;
     const struct attn_edit_scope scope = {.edits = edits, .model = model, .dims = &dims};
     struct attn_edit_list list = {0};
     enum attn_status status = attn_edits_check_given(edits, err);
 
     layers = layers ? layers : config->attention;
     attn_attention_set_dims(layers, &dims);
+    if (model->encoder) {
+        encoder_dims = attn_config_dims(attn_model_config(model->encoder), 1);
+        attn_attention_set_dims(attn_model_config(model->encoder)->attention, &encoder_dims);
+        encoder_dims.is_of_decoder = true;
+        dims.encoder = &encoder_dims;
+    }
     if (status == ATTN_OK)
         status = attn_edit_parts_create(edits, &list.parts, &list.n_part, err);
     for (size_t i = 0; status == ATTN_OK && i < list.n_part; i++)
         status = add_sketch(&scope, &list, i, err);
-    /* Rows and columns depend on the text, so they are not checked. */
-    for (size_t i = 0; status == ATTN_OK && i < list.n; i++)
-        list.items[i].row0 = list.items[i].col0 = 0,
-        list.items[i].row1 = list.items[i].col1 = SIZE_MAX;
-    for (size_t i = 0; status == ATTN_OK && i < list.n; i++)
-        if (list.items[i].op == ATTN_EDIT_REPLACE || list.items[i].op == ATTN_EDIT_ADD)
-            list.items[i].op = ATTN_EDIT_ZERO;
     if (status == ATTN_OK)
-        status = attn_session_check_edits(layers, &dims, list.items, list.n, err);
+        status = check_sketches(&scope, layers, &list, err);
     attn_edits_release(&list);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -266,6 +311,7 @@ void attn_edits_release(struct attn_edit_list *list)
     attn_free(list->parts);
     attn_free(list->links);
     attn_free(list->values);
+    attn_free(list->has_encoder_effect);
     *list = (struct attn_edit_list){0};
 }
 
@@ -274,9 +320,13 @@ void attn_edits_find_effects(const struct attn_edit_list *list, const struct att
 {
     for (size_t i = 0; i < list->n_part; i++)
         list->parts[i].n_idle = !list->parts[i].n_hidden;
-    for (size_t i = 0; i < list->n_link; i++)
-        if (attn_session_edit_has_effect(session, sequence, list->links[i].edit))
+    for (size_t i = 0; i < list->n_link; i++) {
+        const size_t edit = list->links[i].edit;
+
+        if (edit < list->n ? attn_session_edit_has_effect(session, sequence, edit)
+                           : list->has_encoder_effect[edit - list->n])
             list->parts[list->links[i].part].n_idle = 0;
+    }
 }
 
 /* --- Notes ------------------------------------------------------------------------------------ */

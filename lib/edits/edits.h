@@ -50,13 +50,18 @@ struct attn_edit_link {
 
 /* Initialize with = {0}; end with attn_edits_release. */
 struct attn_edit_list {
-    struct attn_edit *items; /* [n] owns */
-    size_t n, capacity;
+    /* [n + n_encoder] owns; first the edits of the model that is fed the text, then those of its
+     * encoder, which name no stack */
+    struct attn_edit *items;
+    size_t n, n_encoder, capacity;
     struct attn_edit_part *parts; /* [n_part] owns */
     size_t n_part;
     struct attn_edit_link *links; /* [n_link] owns */
     size_t n_link, link_capacity;
     float *values; /* owns; the means that edits write */
+    /* [n_encoder] owns; the edits of the encoder that changed a value in its run; NULL: none */
+    bool *has_encoder_effect;
+    size_t n_encoder_row; /* number of rows that the edits of the encoder changed */
 };
 
 /* The run whose tensors the edits change. Everything is borrowed. */
@@ -64,12 +69,23 @@ struct attn_edit_scope {
     const struct attn_request_edits *edits;
     struct attn_notes notes;
     const struct attn_model *model;
-    const struct attn_dims *dims;
+    const struct attn_dims *dims; /* with the sizes of the encoder, if the model has one */
     const struct attn_sequence *text, *source;
     const struct attn_session_options *session; /* options for a run without edits, with the
                                                    attention of this run; its pool computes means */
     size_t n_more; /* number of positions that a run may generate after the text */
 };
+
+/* Returns the scope of edits of the stack of AT: SCOPE itself, or for the encoder a scope with its
+ * model, its sizes, and the source as its text. */
+struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
+                                          const struct attn_location *at);
+
+/* Returns the edits of the encoder, list->n_encoder of them. */
+static inline const struct attn_edit *attn_edits_of_encoder(const struct attn_edit_list *list)
+{
+    return list->items + list->n;
+}
 
 /* Fills LIST, which is {0}, with the edits of SCOPE. If means are needed, runs the text once
  * without edits. Errors have a stage. */

@@ -1,8 +1,6 @@
 /*
  * edits_ablation.c - edits that set tensors to zero or to their mean over the positions of the
  * text, or the weights of heads to uniform ones. A run without edits computes the means first.
- * Weights become uniform by setting the products of queries and keys to zero: masked cells stay
- * masked.
  *
  * An item of the list may begin with a word, "mean:2.5". It either names heads, as in
  * trace/selection.h, and then means their z or their weights; or it names a tensor:
@@ -15,6 +13,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_extra.h"
+#include "input/encoder.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -28,10 +27,11 @@ static const char field[] = "ablate";
 static const struct list_kind {
     enum attn_site site;
     bool takes_sites; /* items may name another site */
+    bool is_uniform;  /* the weights of the heads become uniform */
 } kinds[] = {
-    [ATTN_EDIT_OPTION_ABLATE] = {ATTN_SITE_Z, true},
-    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {ATTN_SITE_QK, false},
-    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {ATTN_SITE_Z, true},
+    [ATTN_EDIT_OPTION_ABLATE] = {ATTN_SITE_Z, true, false},
+    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {ATTN_SITE_QK, false, true},
+    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {ATTN_SITE_Z, true, false},
 };
 
 enum attn_edit_option attn_edits_find_word(const char *item, const char **rest)
@@ -80,30 +80,43 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     edit.at = at;
     edit.at.head = head;
     edit.op = ATTN_EDIT_ZERO;
+    if (item->kind->is_uniform)
+        attn_edit_make_uniform(attn_model_config(attn_edit_scope_at(item->scope, &at).model),
+                               &edit);
     for (size_t i = item->first; i < item->end; i++)
         if (is_same_place(&item->list->items[i], &edit))
             return attn_edits_link(item->list, i, item->part, err);
     return attn_edits_append(item->list, &edit, item->part, err);
 }
 
-/* Appends an edit for each head that the item names. */
-static enum attn_status add_heads(const struct item *item, struct attn_error *err)
+/* Appends an edit for each head of the selection HEADS, which is of one stack or of the encoder. */
+static enum attn_status add_selected(const struct item *item, const struct attn_selection *heads,
+                                     struct attn_error *err)
 {
-    const struct attn_dims *dims = item->scope->dims;
-    size_t n_stack;
-    const enum attn_model_stack stack = attn_model_stack_find(item->text, &n_stack);
-    struct attn_selection *heads;
-    enum attn_status status = ATTN_OK;
+    const struct attn_dims *dims = attn_selection_dims(heads);
 
-    ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
-    ATTN_TRY(attn_select_heads(item->text, dims, &heads, err));
-    for (size_t i = 0; status == ATTN_OK && i < dims->n_layer * dims->n_head; i++) {
+    for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
         const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
 
         if (attn_selection_has_block_head(heads, layer, head))
-            status = add_head(item, attn_location_of_block(dims, item->kind->site, layer, head),
-                              head, err);
+            ATTN_TRY(add_head(item, attn_location_of_block(dims, item->kind->site, layer, head),
+                              head, err));
     }
+    return ATTN_OK;
+}
+
+/* Appends an edit for each head that the item names. */
+static enum attn_status add_heads(const struct item *item, struct attn_error *err)
+{
+    size_t n_stack;
+    const enum attn_model_stack stack = attn_model_stack_find(item->text, &n_stack);
+    struct attn_selection *heads;
+    enum attn_status status;
+
+    ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
+    ATTN_TRY(attn_select_heads(item->text, item->scope->dims, &heads, err));
+    status = add_selected(item,
+                          stack == ATTN_STACK_ENCODER ? attn_selection_encoder(heads) : heads, err);
     attn_selection_free(heads);
     return status;
 }
@@ -113,7 +126,8 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
 static enum attn_status add_tensor(const struct item *item, const struct attn_edit_place *place,
                                    struct attn_error *err)
 {
-    const size_t n_head = attn_site_n_head(place->at.site, item->scope->dims);
+    const struct attn_dims *dims = attn_edit_scope_at(item->scope, &place->at).dims;
+    const size_t n_head = attn_site_n_head(place->at.site, dims);
 
     if (!attn_site_has_heads(place->at.site))
         return add_head(item, place->at, ATTN_ALL_HEADS, err);
@@ -133,9 +147,9 @@ static enum attn_status add_item(const struct item *item, struct attn_error *err
     ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
     if (!is_tensor)
         return attn_error_in(add_heads(item, err), field, err);
-    ATTN_TRY(attn_edit_place_resolve(&place, attn_model_config(item->scope->model), err));
+    ATTN_TRY(attn_edit_place_resolve(&place, item->scope->model, err));
     if (attn_site_is_in_layer(place.at.site))
-        ATTN_TRY(attn_edit_place_check(&place, attn_model_config(item->scope->model), err));
+        ATTN_TRY(attn_edit_place_check(&place, item->scope->model, err));
     return add_tensor(item, &place, err);
 }
 
@@ -258,11 +272,36 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
         const bool is_of_keys = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
 
         ATTN_TRY(attn_selection_add_block(
-            selection,
+            edit->at.stack == ATTN_STACK_ENCODER ? attn_selection_encoder_part(selection)
+                                                 : selection,
             attn_site_is_in_layer(edit->at.site) ? attn_location_block(&edit->at) : ATTN_ALL_LAYERS,
             is_of_keys ? ATTN_ALL_HEADS : edit->at.head, err));
     }
     return ATTN_OK;
+}
+
+/* Runs the encoder without edits, whose values are passed to TRACE, a trace of both stacks. */
+static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
+                                     struct attn_trace *trace, struct attn_error *err)
+{
+    const struct attn_trace own = {attn_selection_encoder(trace->selection),
+                                   attn_model_stack_hand_on, trace};
+    struct attn_encoder_pass pass = attn_encoder_pass_of(scope->model, scope->source,
+                                                         scope->session);
+
+    pass.trace = &own;
+    return attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+}
+
+/* Whether one of MEANS is of the encoder (IS_OF_ENCODER), or of another stack. */
+static bool has_stack(const struct means *means, bool is_of_encoder)
+{
+    size_t i = 0;
+
+    while (i < means->n &&
+           (means->items[i].edit->at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
+        i++;
+    return i < means->n;
 }
 
 /* Feeds the text of SCOPE to a session without edits, whose values are passed to TRACE. */
@@ -289,12 +328,16 @@ static enum attn_status run_text(struct means *means, struct attn_error *err)
 {
     struct attn_selection *selection;
     const struct attn_edit_scope *scope = means->scope;
+    struct attn_trace trace = {NULL, copy_rows, means};
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(scope->dims, &selection, err));
+    trace.selection = selection;
     status = attn_error_at(select_tensors(means, selection, err), ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK)
-        status = feed(scope, &(struct attn_trace){selection, copy_rows, means}, err);
+    if (status == ATTN_OK && has_stack(means, true))
+        status = feed_encoder(scope, &trace, err);
+    if (status == ATTN_OK && has_stack(means, false))
+        status = feed(scope, &trace, err);
     attn_selection_free(selection);
     return status;
 }
@@ -310,7 +353,8 @@ static enum attn_status place_rows(struct means *means, struct attn_edit_list *l
 
         mean->edit = &list->items[first + i];
         mean->tensor.given = (struct attn_edit_place){.at = mean->edit->at};
-        attn_edit_tensor_size(means->scope->dims, &mean->tensor);
+        attn_edit_tensor_size(attn_edit_scope_at(means->scope, &mean->edit->at).dims,
+                              &mean->tensor);
         n_cell += mean->tensor.n_row * mean->tensor.width;
         n_counted += mean->tensor.is_matrix ? mean->tensor.n_row * mean->tensor.width : 0;
     }
@@ -350,7 +394,8 @@ static enum attn_status find_means(struct means *means, struct attn_edit_list *l
     ATTN_TRY(run_text(means, err));
     for (size_t i = 0; i < means->n; i++) {
         average(&means->items[i]);
-        complete_edit(&means->items[i], means->scope->n_more);
+        complete_edit(&means->items[i],
+                      attn_edit_scope_at(means->scope, &means->items[i].edit->at).n_more);
     }
     return ATTN_OK;
 }

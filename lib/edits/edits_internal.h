@@ -13,6 +13,10 @@ enum attn_status attn_edits_append(struct attn_edit_list *list, const struct att
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err);
 
+/* Moves the edits of MODEL's encoder behind the others, when all edits are in LIST. */
+enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
+                                  struct attn_error *err);
+
 /* The option that ITEM of `ablate` belongs to by its word: "mean:2.5" to ABLATE_MEAN, "2.5" and
  * "zero:2.5" to ABLATE. Sets *REST, unless REST is NULL, to the item after the word. */
 enum attn_edit_option attn_edits_find_word(const char *item, const char **rest);

@@ -3,8 +3,9 @@
  * Geva et al. 2304.14767).
  *
  * Queries and keys are positions (input/position.h). Their scores become minus infinity before the
- * softmax. In a layer that attends to a source, the keys are positions of the source. A knockout
- * that changes nothing is named in a note.
+ * softmax. In a layer that attends to a source, the keys are positions of the source; in the
+ * encoder, queries and keys are. The encoder's heads must be named: "encoder:2.*". A knockout that
+ * changes nothing is named in a note.
  */
 #include "edits/edits_internal.h"
 
@@ -13,21 +14,27 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/position.h"
+#include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
 
-/* A knockout, and the positions and heads of this run that it names. */
+/* A knockout, and the positions and heads of one stack of this run that it names. */
 struct knockout {
     const struct attn_knockout *given;
     unsigned char *queries; /* [T] owns; 1 for each position that is a query of the knockout */
     /* [T], [S] own; 1 for each position that is a key of it: of the text, and of the source. */
     unsigned char *keys, *source_keys;
-    struct attn_selection *heads; /* owns */
+    struct attn_selection *listed;      /* owns; NULL: it names no head of this stack */
+    const struct attn_selection *heads; /* borrowed; the part of `listed` that is of the stack */
 };
 
+/* The knockouts of one stack: of the encoder, or of the model that is fed the text. */
 struct knockouts {
-    const struct attn_edit_scope *scope;
+    const struct attn_edit_scope *scope; /* of the stack */
+    const struct attn_dims *all;         /* the sizes of all stacks */
+    const struct attn_attention *attention; /* [n_layer] */
+    bool is_of_encoder;
     struct attn_edit_list *list;
     const struct attn_config *config;
     const struct attn_dims *dims;
@@ -49,6 +56,51 @@ struct score_row {
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
+/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL: no
+ * memory. */
+static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error *err)
+{
+    char *copy = attn_alloc(strlen(spec) + 2, 1, err);
+    size_t n = 0, n_stack, size;
+
+    for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
+        size = strcspn(item, ",");
+        if ((attn_model_stack_find(item, &n_stack) == ATTN_STACK_ENCODER) != is_of_encoder)
+            continue;
+        memcpy(copy + n, item, size);
+        n += size;
+        copy[n++] = ',';
+    }
+    if (copy && n > 0)
+        copy[n - 1] = '\0';
+    return copy;
+}
+
+/* Finds the heads of this stack that ITEM's knockout names; NULL: none. */
+static enum attn_status read_heads(const struct knockouts *knockouts, struct knockout *item,
+                                   struct attn_error *err)
+{
+    const char *spec = item->given->heads;
+    const bool is_of_encoder = knockouts->is_of_encoder;
+    char *own = NULL;
+    enum attn_status status = ATTN_OK;
+
+    if (!spec && is_of_encoder)
+        return ATTN_OK;
+    if (spec && knockouts->all->has_pairs) {
+        own = copy_items(spec, is_of_encoder, err);
+        if (!own)
+            return ATTN_NO_MEMORY;
+        spec = own;
+    }
+    if (!own || *own != '\0')
+        status = attn_select_heads(spec, knockouts->all, &item->listed, err);
+    item->heads =
+        item->listed && is_of_encoder ? attn_selection_encoder(item->listed) : item->listed;
+    attn_free(own);
+    return status;
+}
+
 /* Finds the positions and heads that ITEM's knockout names. */
 static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
                                       struct attn_error *err)
@@ -56,6 +108,9 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     const struct attn_knockout *given = item->given;
     const struct attn_edit_scope *scope = knockouts->scope;
 
+    ATTN_TRY(read_heads(knockouts, item, err));
+    if (!item->heads)
+        return ATTN_OK;
     item->keys = attn_alloc(knockouts->dims->n_position, 1, err);
     /* + 1, because there may be no source. */
     item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err);
@@ -63,11 +118,6 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_positions_find(scope->text, given->queries, item->queries, err));
-    ATTN_TRY(attn_selection_create(knockouts->dims, &item->heads, err));
-    if (given->heads && strstr(given->heads, "encoder:"))
-        ATTN_TRY(attn_edit_stack_check(ATTN_STACK_ENCODER, knockouts->config, given->heads, err));
-    if (given->heads)
-        ATTN_TRY(attn_selection_set_heads(item->heads, given->heads, err));
     return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
                                                         scope->source, item->heads, item->keys,
                                                         item->source_keys},
@@ -94,7 +144,7 @@ static void drop_hidden(const struct knockouts *knockouts, struct score_row *row
  * hides none, because the sum of the softmax includes all keys. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
-    struct attn_attention attention = knockouts->scope->session->attention[row->layer];
+    struct attn_attention attention = knockouts->attention[row->layer];
     const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
     const bool has_pairs =
         attention.kind != ATTN_ATTENTION_LINEAR &&
@@ -116,8 +166,10 @@ static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 /* Whether knockout number I names the query of ROW. */
 static bool names_row(const struct knockouts *knockouts, size_t i, const struct score_row *row)
 {
-    return knockouts->items[i].queries[row->query] &&
-           attn_selection_has_block_head(knockouts->items[i].heads, row->layer, row->head);
+    const struct knockout *item = &knockouts->items[i];
+
+    return item->heads && item->queries[row->query] &&
+           attn_selection_has_block_head(item->heads, row->layer, row->head);
 }
 
 /* Returns the keys of knockout number I that LAYER can attend to: those of the source, or those of
@@ -236,13 +288,16 @@ static bool is_named(const struct knockouts *knockouts, const struct score_row *
  * heads. */
 static bool is_of_all_heads(const struct knockouts *knockouts, int layer, size_t query)
 {
-    if (knockouts->scope->session->attention[layer].kind != ATTN_ATTENTION_FULL)
+    if (knockouts->attention[layer].kind != ATTN_ATTENTION_FULL)
         return false;
-    for (size_t i = 0; i < knockouts->n; i++)
+    for (size_t i = 0; i < knockouts->n; i++) {
+        const struct knockout *item = &knockouts->items[i];
+
         for (int head = 0;
-             knockouts->items[i].queries[query] && head < (int)knockouts->dims->n_head; head++)
-            if (!attn_selection_has_block_head(knockouts->items[i].heads, layer, head))
+             item->heads && item->queries[query] && head < (int)knockouts->dims->n_head; head++)
+            if (!attn_selection_has_block_head(item->heads, layer, head))
                 return false;
+    }
     return true;
 }
 
@@ -277,8 +332,6 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < knockouts->n; i++) {
         knockouts->items[i].given = knockouts->parts[i].given;
-        /* Set to 0 when a query is found that sees one of its keys. */
-        knockouts->parts[i].n_hidden = 1;
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
@@ -287,14 +340,23 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
     return ATTN_OK;
 }
 
-enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
-                                          struct attn_edit_list *list, struct attn_edit_range range,
-                                          struct attn_error *err)
+/* Appends the edits of the knockouts of RANGE in one stack. */
+static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_of_encoder,
+                                  struct attn_edit_list *list, struct attn_edit_range range,
+                                  struct attn_error *err)
 {
-    struct knockouts knockouts = {.scope = scope,
+    const struct attn_location any = {.stack =
+                                          is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY};
+    const struct attn_edit_scope own = attn_edit_scope_at(scope, &any);
+    const struct attn_config *config = attn_model_config(own.model);
+    struct knockouts knockouts = {.scope = &own,
+                                  .all = scope->dims,
+                                  .attention =
+                                      is_of_encoder ? config->attention : own.session->attention,
+                                  .is_of_encoder = is_of_encoder,
                                   .list = list,
-                                  .config = attn_model_config(scope->model),
-                                  .dims = scope->dims,
+                                  .config = config,
+                                  .dims = own.dims,
                                   .n = range.end - range.first,
                                   .parts = list->parts + range.first,
                                   .first_part = range.first};
@@ -305,10 +367,21 @@ enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
         attn_free(knockouts.items[i].queries);
         attn_free(knockouts.items[i].keys);
         attn_free(knockouts.items[i].source_keys);
-        attn_selection_free(knockouts.items[i].heads);
+        attn_selection_free(knockouts.items[i].listed);
     }
     attn_free(knockouts.items);
     attn_free(knockouts.cut);
     attn_free(knockouts.kept);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+enum attn_status attn_edits_add_knockouts(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, struct attn_edit_range range,
+                                          struct attn_error *err)
+{
+    /* Set to 0 when a query is found that sees one of its keys. */
+    for (size_t i = range.first; i < range.end; i++)
+        list->parts[i].n_hidden = 1;
+    ATTN_TRY(add_stack(scope, false, list, range, err));
+    return scope->model->encoder ? add_stack(scope, true, list, range, err) : ATTN_OK;
 }

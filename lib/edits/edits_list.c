@@ -2,6 +2,68 @@
 #include "edits/edits_internal.h"
 
 #include "base/memory.h"
+#include "model/model_internal.h"
+
+#include <string.h>
+
+struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
+                                          const struct attn_location *at)
+{
+    static const struct attn_sequence no_source;
+    struct attn_edit_scope of_stack = *scope;
+
+    if (at->stack != ATTN_STACK_ENCODER || !scope->model->encoder)
+        return of_stack;
+    of_stack.model = scope->model->encoder;
+    of_stack.dims = scope->dims->encoder;
+    of_stack.text = scope->source;
+    of_stack.source = &no_source;
+    of_stack.n_more = 0;
+    return of_stack;
+}
+
+/* Moves the edits of the encoder behind the others, in their order. MOVED [list->n] is scratch for
+ * edits, NUMBERS [list->n] for their new numbers. */
+static void split(struct attn_edit_list *list, struct attn_edit *moved, size_t *numbers)
+{
+    const size_t n = list->n;
+    size_t n_own = 0;
+
+    for (size_t i = 0; i < n; i++)
+        n_own += list->items[i].at.stack != ATTN_STACK_ENCODER;
+    list->n = list->n_encoder = 0;
+    for (size_t i = 0; i < n; i++) {
+        struct attn_edit edit = list->items[i];
+        const bool is_own = edit.at.stack != ATTN_STACK_ENCODER;
+
+        edit.at.stack = is_own ? edit.at.stack : ATTN_STACK_ONLY;
+        numbers[i] = is_own ? list->n++ : n_own + list->n_encoder++;
+        moved[numbers[i]] = edit;
+    }
+    memcpy(list->items, moved, n * sizeof *moved);
+    for (size_t i = 0; i < list->n_link; i++)
+        list->links[i].edit = numbers[list->links[i].edit];
+}
+
+enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
+                                  struct attn_error *err)
+{
+    struct attn_edit *moved;
+    size_t *numbers;
+    bool has_memory;
+
+    if (list->n == 0 || !model->encoder)
+        return ATTN_OK;
+    moved = attn_alloc(list->n, sizeof *moved, err);
+    numbers = attn_alloc(list->n, sizeof *numbers, err);
+    list->has_encoder_effect = attn_alloc(list->n, sizeof *list->has_encoder_effect, err);
+    has_memory = moved && numbers && list->has_encoder_effect;
+    if (has_memory)
+        split(list, moved, numbers);
+    attn_free(moved);
+    attn_free(numbers);
+    return has_memory ? ATTN_OK : ATTN_NO_MEMORY;
+}
 
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err)

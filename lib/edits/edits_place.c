@@ -40,19 +40,20 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
 enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
                                        struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    const struct attn_config *config = attn_model_config(scope->model);
     const struct attn_edit_place *given = &tensor->given;
-    const bool is_of_source = attn_site_layout(given->at.site) == ATTN_LAYOUT_KEY &&
-                              config->is_cross[attn_location_block(&given->at)];
+    const struct attn_edit_scope own = attn_edit_scope_at(scope, &given->at);
+    bool is_of_source;
 
-    ATTN_TRY(attn_edit_place_check(given, config, err));
-    attn_edit_tensor_size(scope->dims, tensor);
+    ATTN_TRY(attn_edit_place_check(given, scope->model, err));
+    is_of_source = attn_site_layout(given->at.site) == ATTN_LAYOUT_KEY &&
+                   attn_model_config(own.model)->is_cross[attn_location_block(&given->at)];
+    attn_edit_tensor_size(own.dims, tensor);
     if (!given->positions)
         return ATTN_OK;
     tensor->rows = attn_alloc(tensor->n_row, 1, err);
     if (!tensor->rows)
         return ATTN_NO_MEMORY;
-    return attn_error_in(attn_positions_find(is_of_source ? scope->source : scope->text,
+    return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text,
                                              given->positions, tensor->rows, err),
                          given->field, err);
 }
@@ -199,7 +200,7 @@ enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
 
     if (part->option != ATTN_EDIT_OPTION_STEER)
         return ATTN_OK;
-    attn_edit_tensor_size(scope->dims, &tensor);
+    attn_edit_tensor_size(attn_edit_scope_at(scope, &place->at).dims, &tensor);
     ATTN_TRY(check_head(&tensor, err));
     return tensor.is_matrix || !attn_steering_is_vector(steering)
                ? ATTN_OK

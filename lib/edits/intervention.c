@@ -9,6 +9,7 @@
 #include "formats/ndarray_internal.h"
 #include "formats/npz.h"
 #include "model/config_internal.h"
+#include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -184,15 +185,9 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
 
     if (config->stack.has_encoder && stack == ATTN_STACK_ONLY)
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s' names no stack of a model of type '%s', expected decoder: or "
-                              "cross: in front",
+                              "'%s' names no stack of a model of type '%s', expected encoder:, "
+                              "decoder: or cross: in front",
                               quote.text, type);
-    if (config->stack.has_encoder && stack == ATTN_STACK_ENCODER)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "'%s' is in the encoder, which cannot be edited yet; the decoder can, "
-            "with decoder: or cross: in front",
-            quote.text);
     if (!config->stack.has_encoder && stack != ATTN_STACK_ONLY)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' names a stack, and a model of type '%s' has only one",
@@ -200,14 +195,24 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
     return ATTN_OK;
 }
 
+/* Returns the config of the stack of PLACE in MODEL, which has this stack. */
+static const struct attn_config *config_of(const struct attn_edit_place *place,
+                                           const struct attn_model *model)
+{
+    return place->at.stack == ATTN_STACK_ENCODER && model->encoder
+               ? attn_model_config(model->encoder)
+               : attn_model_config(model);
+}
+
 enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
-                                         const struct attn_config *config, struct attn_error *err)
+                                         const struct attn_model *model, struct attn_error *err)
 {
     const bool is_after_attention = attn_site_is_after_attention(place->at.site);
-    const size_t n_layer = attn_config_n_whole_layer(config);
+    const size_t n_layer = attn_config_n_whole_layer(config_of(place, model));
 
-    ATTN_TRY(attn_error_in(attn_edit_stack_check(place->at.stack, config, place->name, err),
-                           place->field, err));
+    ATTN_TRY(attn_error_in(
+        attn_edit_stack_check(place->at.stack, attn_model_config(model), place->name, err),
+        place->field, err));
     if (place->at.stack == ATTN_STACK_ONLY || place->at.layer < 0)
         return ATTN_OK;
     if ((size_t)place->at.layer >= n_layer)
@@ -223,8 +228,9 @@ enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
 }
 
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
-                                       const struct attn_config *config, struct attn_error *err)
+                                       const struct attn_model *model, struct attn_error *err)
 {
+    const struct attn_config *config = config_of(place, model);
     const struct attn_quote name = attn_quote_string(place->name);
     const size_t n_head =
         attn_site_layout(place->at.site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
@@ -247,6 +253,15 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
         return attn_error_set(err, ATTN_INVALID, "%s: '%s' names head %d, expected 0 to %zu",
                               place->field, name.text, place->at.head, n_head - 1);
     return ATTN_OK;
+}
+
+void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *edit)
+{
+    const bool has_bias = config->positions == ATTN_POSITIONS_ALIBI || config->stack.n_bucket > 0;
+
+    edit->at.site = has_bias ? ATTN_SITE_ATTN_SCORES : ATTN_SITE_QK;
+    edit->op = has_bias ? ATTN_EDIT_SCALE : ATTN_EDIT_ZERO;
+    edit->factor = 0;
 }
 
 /* --- Texts SITE:WHERE=VALUE ------------------------------------------------------------------ */
@@ -289,10 +304,9 @@ static enum attn_status read_parts(const char *text, const struct form *form,
     }
     if (!model)
         return ATTN_OK;
-    ATTN_TRY(attn_error_at(attn_edit_place_resolve(&parts->place, attn_model_config(model), err),
-                           ATTN_STAGE_OPTIONS, err));
-    return attn_error_at(attn_edit_place_check(&parts->place, attn_model_config(model), err),
-                         ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_error_at(attn_edit_place_resolve(&parts->place, model, err), ATTN_STAGE_OPTIONS,
+                           err));
+    return attn_error_at(attn_edit_place_check(&parts->place, model, err), ATTN_STAGE_OPTIONS, err);
 }
 
 /* --- Patches --------------------------------------------------------------------------------- */

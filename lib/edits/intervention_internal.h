@@ -31,21 +31,25 @@ bool attn_steering_is_vector(const struct attn_steering *steering);
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
                                       bool *is_place, struct attn_error *err);
 
-/* Checks that layers of STACK can be edited in a model with CONFIG. NAME is the text of the request
- * that names the stack. ATTN_INVALID, without a stage. */
+/* Checks that a model with CONFIG has the stack STACK, or that no stack is named if it has one. NAME
+ * is the text of the request that names the stack. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
                                        const struct attn_config *config, const char *name,
                                        struct attn_error *err);
 
-/* Checks that a model with CONFIG has the stack and the layer of PLACE, and that this stack has its
- * site. ATTN_INVALID, without a stage. */
+/* Checks that MODEL has the stack and the layer of PLACE, and that this stack has its site.
+ * ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
-                                         const struct attn_config *config, struct attn_error *err);
+                                         const struct attn_model *model, struct attn_error *err);
 
-/* Checks that a model with CONFIG has the layer and the head of PLACE. ATTN_INVALID, without a
- * stage. */
+/* Checks that MODEL has the layer and the head of PLACE. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
-                                       const struct attn_config *config, struct attn_error *err);
+                                       const struct attn_model *model, struct attn_error *err);
+
+/* Lets EDIT, which is of a layer of a model with CONFIG, give all visible keys equal weights: their
+ * scores become 0, by products of 0, or where a bias is added to the products by scores of 0. Masked
+ * keys stay masked. */
+void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *edit);
 
 /* The parameters of a struct attn_edit_texts (edit_texts.h). */
 extern const struct attn_param_list attn_edit_params;

@@ -451,17 +451,19 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
                                                   .token_sizes = source->tokens.sizes,
                                                   .n_token = source->n,
                                                   .key_mask = source->key_mask};
-    struct attn_session_options options = attn_run_session_options(run);
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, source, &options);
     struct attn_measure_group group = {.n = 0};
     const struct attn_trace trace = {selection, on_source, &group};
     enum attn_status status = attn_measure_group_create(survey->measured, &settings, selection,
                                                         survey->frame.host->pool, &group, err);
 
-    options.pool = survey->frame.host->pool;
+    pass.options.pool = survey->frame.host->pool;
+    pass.trace = &trace;
+    pass.edits = attn_edits_of_encoder(&run->edits);
+    pass.n_edit = run->edits.n_encoder;
     if (status == ATTN_OK)
-        status = attn_error_at(
-            attn_encoder_run(run->model->encoder, source, &options, &trace, NULL, err),
-            ATTN_STAGE_MODEL, err);
+        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
     if (status == ATTN_OK)
         take_group(survey, &group, 0, n_first(survey));
     attn_measure_group_release(&group);

@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "formats/ndarray_internal.h"
-#include "forward/session_extra.h"
+#include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"
 
@@ -150,27 +150,14 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
         .n = source->n, .ids = source->ids, .rows = source->fed, .key_mask = source->key_mask};
 }
 
-enum attn_status attn_encoder_run(const struct attn_model *encoder,
-                                  const struct attn_sequence *source,
-                                  const struct attn_session_options *options,
-                                  const struct attn_trace *trace, float *rows,
-                                  struct attn_error *err)
+struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
+                                              const struct attn_sequence *source,
+                                              const struct attn_session_options *options)
 {
-    const struct attn_config *config = &encoder->config;
-    const struct attn_dims dims = attn_config_dims(config, source->n);
-    const bool is_at_end = config->has_final_norm;
-    struct keeping keeping = {trace, is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
-                              is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, rows};
-    struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_session *session = NULL;
-    struct attn_selection *chosen = NULL;
-    enum attn_status status = select_tensors(&dims, trace, &keeping, &chosen, err);
 
-    all.selection = chosen;
     own.n_max = source->n;
     own.cache = ATTN_CACHE_ONE_LAYER;
-    own.trace = &all;
     own.pool = options->pool;
     own.cancel = options->cancel;
     own.isa = options->isa;
@@ -179,11 +166,56 @@ enum attn_status attn_encoder_run(const struct attn_model *encoder,
     own.key_mask = source->key_mask;
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
+    return (struct attn_encoder_pass){
+        .encoder = model->encoder, .source = source, .options = own, .layer = ATTN_NO_LAYER};
+}
+
+/* Feeds the source of PASS to SESSION. */
+static enum attn_status feed(const struct attn_encoder_pass *pass, struct attn_session *session,
+                             struct attn_error *err)
+{
+    const struct attn_sequence *source = pass->source;
+
+    if (pass->layer != ATTN_NO_LAYER)
+        return attn_session_feed_layer(session, pass->layer, pass->resid, source->n, err);
+    return source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
+                       : attn_session_feed(session, source->ids, source->n, err);
+}
+
+/* Stores in PASS what its edits changed in SESSION. */
+static void store_effects(struct attn_encoder_pass *pass, const struct attn_session *session)
+{
+    pass->n_row = attn_session_n_edited_row(session);
+    for (size_t i = 0; pass->has_effect && i < pass->n_edit; i++)
+        pass->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
+}
+
+enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_error *err)
+{
+    const struct attn_config *config = &pass->encoder->config;
+    const struct attn_dims dims = attn_config_dims(config, pass->source->n);
+    const bool is_at_end = config->has_final_norm;
+    struct keeping keeping = {
+        pass->trace, is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
+        is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, pass->rows};
+    struct attn_trace all = {NULL, store_final_rows, &keeping};
+    struct attn_session_options options = pass->options;
+    struct attn_session *session = NULL;
+    struct attn_selection *chosen = NULL;
+    enum attn_status status = select_tensors(&dims, pass->trace, &keeping, &chosen, err);
+
+    all.selection = chosen;
+    options.trace = &all;
+    options.edits = pass->edits;
+    options.n_edit = pass->n_edit;
     if (status == ATTN_OK)
-        status = attn_session_create(encoder, &own, &session, err);
+        status = attn_session_create(pass->encoder, &options, &session, err);
+    if (status == ATTN_OK && pass->n_uncounted > 0)
+        attn_session_count_edits_from(session, pass->n_uncounted);
     if (status == ATTN_OK)
-        status = source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
-                             : attn_session_feed(session, source->ids, source->n, err);
+        status = feed(pass, session, err);
+    if (status == ATTN_OK)
+        store_effects(pass, session);
     attn_session_free(session);
     attn_selection_free(chosen);
     return status;

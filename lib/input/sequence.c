@@ -512,6 +512,7 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     const struct attn_model *encoder = model->encoder, *reader = encoder ? encoder : model;
     const bool is_made = encoder || (attn_input_is_given(source) && !source->embeddings);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_encoder_pass pass;
 
     if (attn_input_is_given(source))
         ATTN_TRY(read_source(reading, source, model, tokenizer, sequence, err));
@@ -528,9 +529,9 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
         return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
     options.pool = sequence->pool;
     options.cancel = sequence->cancel;
-    return sequence->is_later
-               ? ATTN_OK
-               : attn_encoder_run(encoder, sequence, &options, NULL, sequence->embedded, err);
+    pass = attn_encoder_pass_of(model, sequence, &options);
+    pass.rows = sequence->embedded;
+    return sequence->is_later ? ATTN_OK : attn_encoder_run(&pass, err);
 }
 
 void attn_sequence_release(struct attn_sequence *sequence)

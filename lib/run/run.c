@@ -580,14 +580,36 @@ static void check_spaces(struct attn_run *run)
                 (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
+/* Runs the encoder again with its edits, which change the rows that the decoder attends to. */
+static enum attn_status edit_source(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass;
+    enum attn_status status;
+
+    if (run->edits.n_encoder == 0)
+        return ATTN_OK;
+    pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    pass.options.pool = run->source.pool;
+    pass.rows = run->source.embedded;
+    pass.edits = attn_edits_of_encoder(&run->edits);
+    pass.n_edit = run->edits.n_encoder;
+    pass.has_effect = run->edits.has_encoder_effect;
+    status = attn_encoder_run(&pass, err);
+    run->edits.n_encoder_row = pass.n_row;
+    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
+                         err);
+}
+
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
     struct attn_session_options session = attn_run_session_options(run);
+    struct attn_dims dims = *attn_selection_dims(run->selection);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
                                           .notes = run->like ? (struct attn_notes){NULL, NULL}
                                                              : attn_request_notes(&run->request),
                                           .model = run->model,
-                                          .dims = attn_selection_dims(run->selection),
+                                          .dims = &dims,
                                           .text = &run->text,
                                           .source = &run->source,
                                           .session = &session,
@@ -595,11 +617,14 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
         return ATTN_OK;
+    if (run->model->encoder)
+        dims.encoder = &run->encoder_dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
     if (attn_edits_need_means(&run->request.edits))
         session.pool = attn_host_pool(run->host, (double)INFINITY);
-    return attn_edits_find(&scope, &run->edits, err);
+    ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
+    return edit_source(run, err);
 }
 
 static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
@@ -1073,7 +1098,8 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
                                          .text = &none,
                                          .source = &none,
                                          .session = ATTN_SESSION_OPTIONS_DEFAULT};
-    struct attn_session_options options = attn_run_session_options(run);
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
     struct attn_trace mutable = trace ? *trace : (struct attn_trace){0};
     const struct attn_trace shifting = {selection, attn_model_stack_hand_on, &mutable},
                             *watching = &shifting;
@@ -1084,7 +1110,11 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
         watching = NULL;
     if (!watching && !run->source.is_later)
         return ATTN_OK;
-    options.pool = pool;
+    pass.options.pool = pool;
+    pass.edits = attn_edits_of_encoder(&run->edits);
+    pass.n_edit = run->edits.n_encoder;
+    derived.session.edits = pass.edits;
+    derived.session.n_edit = pass.n_edit;
     derived.session.n_max = derived.session.n_key_mask = run->source.n;
     derived.session.key_mask = run->source.key_mask;
     derived.session.attention = run->model->encoder->config.attention;
@@ -1095,9 +1125,10 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
         status = attn_derivation_create(&derived, watching, pool, &derivation, err);
     if (derivation)
         watching = attn_derivation_trace(derivation);
+    pass.trace = watching;
+    pass.rows = run->source.is_later ? run->source.embedded : NULL;
     if (status == ATTN_OK)
-        status = attn_encoder_run(run->model->encoder, &run->source, &options, watching,
-                                  run->source.is_later ? run->source.embedded : NULL, err);
+        status = attn_encoder_run(&pass, err);
     attn_derivation_free(derivation);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
@@ -1130,7 +1161,8 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
-    result->n_edited_row = attn_session_n_edited_row(feeding->session);
+    result->n_edited_row =
+        attn_session_n_edited_row(feeding->session) + run->edits.n_encoder_row;
     ATTN_TRY(predict(run, feeding->session, result, err)); /* edits may change predictions, too */
     attn_edits_find_effects(&run->edits, feeding->session, 0);
     attn_edits_note(&run->edits, attn_request_notes(&run->request), result->n_edited_row);
