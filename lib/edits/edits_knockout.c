@@ -56,49 +56,19 @@ struct score_row {
 
 /* --- Reading --------------------------------------------------------------------------------- */
 
-/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL: no
- * memory. */
-static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error *err)
-{
-    char *copy = attn_alloc(strlen(spec) + 2, 1, err);
-    size_t n = 0, n_stack, size;
-
-    for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
-        size = strcspn(item, ",");
-        if ((attn_model_stack_find(item, &n_stack) == ATTN_STACK_ENCODER) != is_of_encoder)
-            continue;
-        memcpy(copy + n, item, size);
-        n += size;
-        copy[n++] = ',';
-    }
-    if (copy && n > 0)
-        copy[n - 1] = '\0';
-    return copy;
-}
-
 /* Finds the heads of this stack that ITEM's knockout names; NULL: none. */
 static enum attn_status read_heads(const struct knockouts *knockouts, struct knockout *item,
                                    struct attn_error *err)
 {
-    const char *spec = item->given->heads;
     const bool is_of_encoder = knockouts->is_of_encoder;
-    char *own = NULL;
-    enum attn_status status = ATTN_OK;
 
-    if (!spec && is_of_encoder)
+    if (!item->given->heads && is_of_encoder)
         return ATTN_OK;
-    if (spec && knockouts->all->has_pairs) {
-        own = copy_items(spec, is_of_encoder, err);
-        if (!own)
-            return ATTN_NO_MEMORY;
-        spec = own;
-    }
-    if (!own || *own != '\0')
-        status = attn_select_heads(spec, knockouts->all, &item->listed, err);
+    ATTN_TRY(attn_edit_select_heads(item->given->heads, is_of_encoder, knockouts->all,
+                                    &item->listed, err));
     item->heads =
         item->listed && is_of_encoder ? attn_selection_encoder(item->listed) : item->listed;
-    attn_free(own);
-    return status;
+    return ATTN_OK;
 }
 
 /* Finds the positions and heads that ITEM's knockout names. */

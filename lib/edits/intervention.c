@@ -255,6 +255,44 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
     return ATTN_OK;
 }
 
+/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL: no
+ * memory. */
+static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error *err)
+{
+    char *copy = attn_alloc(strlen(spec) + 2, 1, err);
+    size_t n = 0, n_stack, size;
+
+    for (const char *item = spec; copy && *item != '\0'; item += size + (item[size] == ',')) {
+        size = strcspn(item, ",");
+        if ((attn_model_stack_find(item, &n_stack) == ATTN_STACK_ENCODER) != is_of_encoder)
+            continue;
+        memcpy(copy + n, item, size);
+        n += size;
+        copy[n++] = ',';
+    }
+    if (copy && n > 0)
+        copy[n - 1] = '\0';
+    return copy;
+}
+
+enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
+                                        const struct attn_dims *dims,
+                                        struct attn_selection **heads, struct attn_error *err)
+{
+    char *own = NULL;
+    enum attn_status status;
+
+    *heads = NULL;
+    if (spec && dims->has_pairs && *spec != '\0') {
+        own = copy_items(spec, is_of_encoder, err);
+        if (!own)
+            return ATTN_NO_MEMORY;
+    }
+    status = own && *own == '\0' ? ATTN_OK : attn_select_heads(own ? own : spec, dims, heads, err);
+    attn_free(own);
+    return status;
+}
+
 void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *edit)
 {
     const bool has_bias = config->positions == ATTN_POSITIONS_ALIBI || config->stack.n_bucket > 0;

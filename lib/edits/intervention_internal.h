@@ -5,6 +5,7 @@
 #include "base/param.h"
 #include "edits/intervention.h"
 #include "trace/model_stack.h"
+#include "trace/selection.h"
 
 /* Return the name of a knockout, a patch or a steering in messages. */
 const char *attn_knockout_name(const struct attn_knockout *knockout);
@@ -45,6 +46,13 @@ enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
 /* Checks that MODEL has the layer and the head of PLACE. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
                                        const struct attn_model *model, struct attn_error *err);
+
+/* Selects the heads that the list SPEC names in the encoder (IS_OF_ENCODER), which must be named, or
+ * in all other stacks. NULL: all heads. DIMS has the sizes of all stacks. *heads is NULL if SPEC names
+ * none; the caller frees it. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
+                                        const struct attn_dims *dims,
+                                        struct attn_selection **heads, struct attn_error *err);
 
 /* Lets EDIT, which is of a layer of a model with CONFIG, give all visible keys equal weights: their
  * scores become 0, by products of 0, or where a bias is added to the products by scores of 0. Masked

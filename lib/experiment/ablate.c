@@ -13,6 +13,7 @@
 #include "base/thread.h"
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
+#include "input/encoder.h"
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
@@ -71,6 +72,7 @@ struct part {
     struct attn_location at; /* location of its first edit; a set has no layer */
     int neuron;              /* index of the neuron, or -1 */
     size_t n_head;           /* number of heads of a set */
+    bool has_encoder;        /* the set has heads of the encoder */
     const char *set;         /* name of a set; NULL: a single part */
     double change;           /* change of the metric when only this part is replaced */
 };
@@ -98,18 +100,31 @@ struct plan {
 struct material {
     enum attn_site site;  /* the site; qk if weights become uniform */
     size_t n_head, width; /* size of a row: its heads (or 1), and the columns of each */
-    float *rows;          /* [n_layer, n_head, T, width]; NULL: zeros */
+    float *rows;          /* [n_layer, n_head, n_row, width]; NULL: zeros */
     double *sums; /* [n_layer, n_head, width] sums over all rows, while a mean is computed */
     size_t n_row; /* number of rows in the sums */
 };
+
+/* The model that is fed the text, or its encoder. */
+struct side {
+    struct ablation *of;
+    const struct attn_config *config;
+    const struct attn_dims *dims;
+    size_t n_row; /* number of positions */
+    size_t n_part;
+    /* Replacements for the sites that parts change [n_site]; then one for z, if only controls
+     * change z. */
+    struct material material[MOST_SITES + 1];
+};
+
+enum { OF_TEXT, OF_ENCODER, MOST_SIDES };
 
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     struct attn_answer answer;
-    /* Replacements for the sites that parts change [n_site]; then one for z, if only controls
-     * change z. */
-    struct material material[MOST_SITES + 1];
+    struct side sides[MOST_SIDES];
+    size_t n_side; /* 2 if parts of an encoder are switched off, too */
     size_t n_site, n_material;
     size_t n_place; /* edits per part: a decoder layer with a source has two attentions */
     /* the replacement is a mean; it consists of rows of a reference; or neither */
@@ -117,7 +132,7 @@ struct ablation {
     struct part *parts; /* [n_part] */
     size_t n_part;
     struct attn_sets sets, controls; /* sets of the parts, and sets of randomly drawn heads */
-    size_t *order;                   /* [n_layer * n_head] a permutation of the heads */
+    size_t *order;                   /* [n_all_heads] a permutation of the heads */
     struct attn_random random;
 };
 
@@ -280,38 +295,96 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
-/* Returns the number of heads in a part; controls draw equally many. */
-static size_t n_heads_of_part(const struct ablation *ablation)
+static size_t n_heads_of(const struct side *side)
 {
-    const struct attn_config *config = ablation->frame.config;
+    return side->config->n_layer * side->config->n_head;
+}
+
+/* Returns the number of heads of both sides. */
+static size_t n_all_heads(const struct ablation *ablation)
+{
+    return n_heads_of(&ablation->sides[OF_TEXT]) +
+           (ablation->n_side > 1 ? n_heads_of(&ablation->sides[OF_ENCODER]) : 0);
+}
+
+/* Returns the side that AT belongs to. */
+static const struct side *side_of(const struct ablation *ablation, const struct attn_location *at)
+{
+    return &ablation->sides[at->stack == ATTN_STACK_ENCODER ? OF_ENCODER : OF_TEXT];
+}
+
+/* Returns the number of heads in a part of SIDE; controls draw equally many. */
+static size_t n_heads_of_part(const struct ablation *ablation, const struct side *side)
+{
     const enum attn_ablate_by by = ablation->args->by;
 
     return by == ATTN_ABLATE_BY_HEAD
                ? 1
-               : config->n_head * (by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(config) : 1);
+               : side->config->n_head *
+                     (by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(side->config) : 1);
 }
 
-/* Lists the parts in the order of the table. */
+/* Whether a part has the blocks of a whole layer. */
+static bool is_whole(const struct ablation *ablation)
+{
+    return ablation->args->by >= ATTN_ABLATE_BY_MLP;
+}
+
+/* Returns the number of parts in a layer of SIDE, or in the layer of a neuron. */
+static size_t n_each_of(const struct ablation *ablation, const struct side *side)
+{
+    switch (ablation->args->by) {
+    case ATTN_ABLATE_BY_HEAD:
+        return side->config->n_head;
+    case ATTN_ABLATE_BY_NEURON:
+        return side->config->d_mlp;
+    default:
+        return 1;
+    }
+}
+
+/* Lists the parts of SIDE from PARTS on. */
+static void list_side(const struct ablation *ablation, const struct side *side, struct part *parts)
+{
+    const enum attn_ablate_by by = ablation->args->by;
+    const size_t n_block = is_whole(ablation) ? attn_config_n_part(side->config) : 1;
+    const size_t n_each = n_each_of(ablation, side);
+    const bool is_of_one = by == ATTN_ABLATE_BY_NEURON;
+
+    for (size_t i = 0; i < side->n_part; i++) {
+        struct part *part = &parts[i];
+
+        part->at = attn_location_of_block(side->dims, side->material[0].site,
+                                          (int)(n_block * (i / n_each)),
+                                          by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each)
+                                                                    : ATTN_ALL_HEADS);
+        part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
+        part->neuron = is_of_one ? (int)(i % n_each) : -1;
+    }
+}
+
+/* Lists the parts in the order of the table: those of an encoder first. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
-    const enum attn_ablate_by by = ablation->args->by;
-    const bool is_of_one = by == ATTN_ABLATE_BY_NEURON;
-    const bool is_whole = is_of_one || by == ATTN_ABLATE_BY_MLP || by == ATTN_ABLATE_BY_LAYER;
-    const size_t n_part = is_whole ? attn_config_n_part(frame->config) : 1;
-    const size_t n_layer = is_of_one  ? 1
-                           : is_whole ? attn_config_n_whole_layer(frame->config)
-                                      : frame->config->n_layer;
-    const size_t n_each = by == ATTN_ABLATE_BY_HEAD ? frame->config->n_head
-                          : is_of_one               ? frame->config->d_mlp
-                                                    : 1;
-    const size_t n_all = frame->config->n_layer * frame->config->n_head;
-    const size_t n_set = ablation->args->n_set;
-    const size_t n_of_part = n_heads_of_part(ablation);
+    const bool is_of_one = ablation->args->by == ATTN_ABLATE_BY_NEURON;
+    const size_t n_all = n_all_heads(ablation), n_set = ablation->args->n_set;
     /* sets may contain all heads */
     const bool takes_all = ablation->args->is_cumulative || n_set > 0;
+    size_t n_of_part = 0, n_listed = 0;
 
-    ablation->n_part = n_set > 0 ? n_set : n_layer * n_each;
+    for (size_t i = 0; i < ablation->n_side; i++) {
+        struct side *side = &ablation->sides[i];
+        const size_t n = n_heads_of_part(ablation, side);
+
+        side->n_part = n_each_of(ablation, side) *
+                       (is_of_one              ? 1
+                        : is_whole(ablation) ? attn_config_n_whole_layer(side->config)
+                                               : side->config->n_layer);
+        ablation->n_part += side->n_part;
+        n_of_part = n > n_of_part ? n : n_of_part;
+    }
+    ablation->n_part = n_set > 0 ? n_set : ablation->n_part;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
     attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
@@ -319,13 +392,9 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
                          takes_all ? n_all : n_of_part);
     ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < ablation->n_part && n_set == 0; i++) {
-        struct part *part = &ablation->parts[i];
-
-        part->at = attn_frame_at(frame, ablation->material[0].site, (int)(n_part * (i / n_each)),
-                                 by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each) : ATTN_ALL_HEADS);
-        part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
-        part->neuron = is_of_one ? (int)(i % n_each) : -1;
+    for (size_t i = ablation->n_side; i-- > 0 && n_set == 0;) {
+        list_side(ablation, &ablation->sides[i], ablation->parts + n_listed);
+        n_listed += ablation->sides[i].n_part;
     }
     return ATTN_OK;
 }
@@ -336,6 +405,44 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 static bool is_of_heads(enum attn_site site)
 {
     return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
+}
+
+/* Allocates the replacements of SIDE, if they are not zeros. */
+static void allocate_material(struct ablation *ablation, struct side *side)
+{
+    for (size_t i = 0; i < ablation->n_material; i++) {
+        struct material *m = &side->material[i];
+
+        m->n_head = attn_site_layout(m->site) == ATTN_LAYOUT_QUERY ? side->dims->n_head : 1;
+        m->width = attn_site_width(m->site, side->dims);
+        if (!ablation->is_mean && !ablation->is_of_others)
+            continue;
+        m->rows = attn_frame_alloc(&ablation->frame, side->dims->n_layer * side->n_row,
+                                   m->n_head * m->width * sizeof(float));
+        m->sums = attn_frame_alloc(&ablation->frame, side->dims->n_layer,
+                                   m->n_head * m->width * sizeof(double));
+    }
+}
+
+/* Lists the sides. Parts of an encoder are left out if rows of a reference replace them, because
+ * references have the same source, and if parts are neurons of one layer. */
+static void list_sides(struct ablation *ablation)
+{
+    const struct attn_run *run = ablation->frame.run;
+    const bool has_encoder = run->model->encoder && !ablation->is_of_others &&
+                             ablation->args->by != ATTN_ABLATE_BY_NEURON;
+
+    ablation->n_side = has_encoder ? 2 : 1;
+    ablation->sides[OF_TEXT] = (struct side){.of = ablation,
+                                             .config = ablation->frame.config,
+                                             .dims = attn_selection_dims(run->selection),
+                                             .n_row = run->text.n};
+    if (has_encoder)
+        ablation->sides[OF_ENCODER] =
+            (struct side){.of = ablation,
+                          .config = attn_model_config(run->model->encoder),
+                          .dims = &run->encoder_dims,
+                          .n_row = run->source.n};
 }
 
 /* Lists the sites that parts and controls change, and allocates their replacements. */
@@ -349,9 +456,7 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
         [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
     };
     const struct attn_ablate_args *args = ablation->args;
-    struct attn_frame *frame = &ablation->frame;
-    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
-    struct material *m = ablation->material;
+    const struct attn_frame *frame = &ablation->frame;
 
     ablation->is_mean = args->with == ATTN_ABLATE_WITH_MEAN;
     ablation->is_of_others = args->with == ATTN_ABLATE_WITH_RESAMPLE;
@@ -359,33 +464,30 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
     ablation->n_place =
         ablation->n_site +
         (args->by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(frame->config) - 1 : 0);
-    for (size_t i = 0; i < ablation->n_site; i++)
-        m[i].site = sites[args->by][i];
-    if (args->with == ATTN_ABLATE_WITH_UNIFORM)
-        m[0].site = ATTN_SITE_QK;
     ablation->n_material = ablation->n_site;
-    if (args->n_control > 0 && !is_of_heads(m[0].site))
-        m[ablation->n_material++].site = ATTN_SITE_Z;
-    for (size_t i = 0; i < ablation->n_material; i++) {
-        m[i].n_head = attn_site_layout(m[i].site) == ATTN_LAYOUT_QUERY ? dims->n_head : 1;
-        m[i].width = attn_site_width(m[i].site, dims);
-        if (!ablation->is_mean && !ablation->is_of_others)
-            continue;
-        m[i].rows = attn_frame_alloc(frame, dims->n_layer * dims->n_position,
-                                     m[i].n_head * m[i].width * sizeof(float));
-        m[i].sums =
-            attn_frame_alloc(frame, dims->n_layer, m[i].n_head * m[i].width * sizeof(double));
+    list_sides(ablation);
+    for (size_t i = 0; i < ablation->n_side; i++) {
+        struct material *m = ablation->sides[i].material;
+
+        for (size_t k = 0; k < ablation->n_site; k++)
+            m[k].site = sites[args->by][k];
+        if (args->with == ATTN_ABLATE_WITH_UNIFORM)
+            m[0].site = ATTN_SITE_QK;
+        if (args->n_control > 0 && !is_of_heads(m[0].site)) {
+            ablation->n_material = ablation->n_site + 1;
+            m[ablation->n_site].site = ATTN_SITE_Z;
+        }
+        allocate_material(ablation, &ablation->sides[i]);
     }
-    return attn_frame_memory(frame, err);
+    return attn_frame_memory(&ablation->frame, err);
 }
 
-/* Returns the rows [T, width] of HEAD of LAYER. */
-static float *rows_of(const struct ablation *ablation, const struct material *material,
-                      size_t layer, size_t head)
+/* Returns the rows [n_row, width] of HEAD of LAYER. */
+static float *rows_of(const struct side *side, const struct material *material, size_t layer,
+                      size_t head)
 {
-    const size_t n = ablation->frame.run->text.n;
-
-    return material->rows + (layer * material->n_head + head) * n * material->width;
+    return material->rows +
+           (layer * material->n_head + head) * side->n_row * material->width;
 }
 
 static double *sums_of(const struct material *material, size_t layer, size_t head)
@@ -397,24 +499,25 @@ static double *sums_of(const struct material *material, size_t layer, size_t hea
 static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
-    struct ablation *ablation = user;
+    struct side *side = user;
+    const struct ablation *ablation = side->of;
     const size_t layer = (size_t)attn_location_block(&event->at), width = event->n_col;
     const size_t head = event->at.head == ATTN_ALL_HEADS ? 0 : (size_t)event->at.head;
-    struct material *material = ablation->material;
+    struct material *material = side->material;
     float *rows;
     double *sums;
 
     (void)err;
     while (material->site != event->at.site) /* only these sites are watched, so one matches */
         material++;
-    rows = rows_of(ablation, material, layer, head);
+    rows = rows_of(side, material, layer, head);
     sums = sums_of(material, layer, head);
     if (layer == 0 && head == 0)
         material->n_row += event->n_row;
     for (size_t r = 0; r < event->n_row; r++) {
         const float *x = event->data + r * event->ld;
 
-        if (!ablation->is_mean && event->row0 + r < ablation->frame.run->text.n)
+        if (!ablation->is_mean && event->row0 + r < side->n_row)
             memcpy(rows + (event->row0 + r) * width, x, width * sizeof *x);
         for (size_t k = 0; ablation->is_mean && k < width; k++)
             sums[k] += (double)x[k];
@@ -422,24 +525,47 @@ static enum attn_status take_rows(void *user, const struct attn_trace_event *eve
     return ATTN_OK;
 }
 
-/* Reads the material from RUN. */
-static enum attn_status watch(struct ablation *ablation, const struct attn_run *run,
-                              struct attn_error *err)
+/* Reads the material of SIDE from RUN. */
+static enum attn_status watch_side(struct side *side, const struct attn_run *run,
+                                   struct attn_error *err)
 {
-    struct attn_trace trace = {NULL, take_rows, ablation};
+    const struct ablation *ablation = side->of;
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass;
+    struct attn_trace trace = {NULL, take_rows, side};
     struct attn_selection *selection;
     enum attn_status status;
     struct attn_site_set sites = {0};
+    const bool is_of_encoder = side == &ablation->sides[OF_ENCODER];
+    const struct attn_dims dims =
+        is_of_encoder ? attn_config_dims(side->config, run->source.n) : (struct attn_dims){0};
 
     for (size_t i = 0; i < ablation->n_material; i++)
-        attn_sites_add(&sites, ablation->material[i].site);
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
+        attn_sites_add(&sites, side->material[i].site);
+    ATTN_TRY(attn_selection_create(is_of_encoder ? &dims : attn_selection_dims(run->selection),
+                                   &selection, err));
     trace.selection = selection;
     status = attn_selection_set_sites(selection, sites, err);
-    if (status == ATTN_OK)
+    if (status == ATTN_OK && !is_of_encoder)
         status = attn_trial_watch(run, &trace, 0, err);
+    if (status == ATTN_OK && is_of_encoder) {
+        pass = attn_encoder_pass_of(run->model, &run->source, &options);
+        pass.options.pool = run->host->pool;
+        pass.trace = &trace;
+        pass.edits = attn_edits_of_encoder(&run->edits);
+        pass.n_edit = run->edits.n_encoder;
+        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+    }
     attn_selection_free(selection);
     return status;
+}
+
+static enum attn_status watch(struct ablation *ablation, const struct attn_run *run,
+                              struct attn_error *err)
+{
+    for (size_t i = 0; i < ablation->n_side; i++)
+        ATTN_TRY(watch_side(&ablation->sides[i], run, err));
+    return ATTN_OK;
 }
 
 /* Reads the material from reference I. *is_short: it has too few rows and is skipped. */
@@ -467,7 +593,7 @@ static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
     struct found *found = ((const struct plan *)ablation->frame.plan)->found;
 
     for (size_t i = 0; i < ablation->n_material; i++) {
-        const struct material *m = &ablation->material[i];
+        const struct material *m = &ablation->sides[OF_TEXT].material[i];
         const size_t n = ablation->frame.config->n_layer * m->n_head * m->width;
 
         if (!is_back && !found->sums[i])
@@ -495,14 +621,14 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
     if (found && found->is_whole) {
         status = copy_sums(ablation, true, err);
         for (size_t i = 0; i < ablation->n_material; i++)
-            ablation->material[i].n_row = found->n_row[i];
+            ablation->sides[OF_TEXT].material[i].n_row = found->n_row[i];
     } else {
         for (size_t i = 0; status == ATTN_OK && i < ablation->args->n_reference; i++)
             status = watch_reference(ablation, i, &is_short, err);
         if (status == ATTN_OK && found)
             status = copy_sums(ablation, false, err);
         for (size_t i = 0; found && i < ablation->n_material; i++)
-            found->n_row[i] = ablation->material[i].n_row;
+            found->n_row[i] = ablation->sides[OF_TEXT].material[i].n_row;
         if (found)
             found->is_whole = status == ATTN_OK;
     }
@@ -513,12 +639,27 @@ static enum attn_status sum_references(struct ablation *ablation, struct attn_er
     return status;
 }
 
+/* Computes the rows of SIDE from its sums: their mean in each row. */
+static void average(const struct ablation *ablation, const struct side *side)
+{
+    const size_t n = side->n_row;
+
+    for (size_t i = 0; i < ablation->n_material; i++) {
+        const struct material *m = &side->material[i];
+
+        for (size_t at = 0; at < side->config->n_layer * m->n_head * n * m->width; at++) {
+            const size_t column = at / (n * m->width) * m->width + at % m->width;
+
+            m->rows[at] = (float)(m->sums[column] / (double)m->n_row);
+        }
+    }
+}
+
 /* Computes the rows of the materials: the mean over the references or over the text, repeated in
  * each row; or the rows of a randomly drawn reference. If that reference is too short, the next one
  * is used. */
 static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
 {
-    const size_t n_layer = ablation->frame.config->n_layer, n = ablation->frame.run->text.n;
     const size_t n_reference = ablation->args->n_reference;
     bool is_short = true;
 
@@ -530,21 +671,15 @@ static enum attn_status make_material(struct ablation *ablation, struct attn_err
         if (!is_short)
             return ATTN_OK;
         return attn_refuse(err, ATTN_STAGE_INPUT,
-                           "no text of the references has as many tokens as the text, %zu", n);
+                           "no text of the references has as many tokens as the text, %zu",
+                           ablation->frame.run->text.n);
     }
     if (ablation->is_mean && n_reference == 0)
         ATTN_TRY(watch(ablation, ablation->frame.run, err));
     if (ablation->is_mean && n_reference > 0)
         ATTN_TRY(sum_references(ablation, err));
-    for (size_t i = 0; ablation->is_mean && i < ablation->n_material; i++) {
-        const struct material *m = &ablation->material[i];
-
-        for (size_t at = 0; at < n_layer * m->n_head * n * m->width; at++) {
-            const size_t column = at / (n * m->width) * m->width + at % m->width;
-
-            m->rows[at] = (float)(m->sums[column] / (double)m->n_row);
-        }
-    }
+    for (size_t i = 0; ablation->is_mean && i < ablation->n_side; i++)
+        average(ablation, &ablation->sides[i]);
     return ATTN_OK;
 }
 
@@ -557,11 +692,14 @@ static struct attn_edit edit_of(const struct ablation *ablation, struct attn_loc
 {
     const size_t head = material->site == ATTN_SITE_Z ? (size_t)at.head : 0;
     const bool is_neuron = material->site == ATTN_SITE_MLP_POST;
+    const struct side *side = side_of(ablation, &at);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     at.site = material->site;
     edit.op = ATTN_EDIT_ZERO;
     edit.at = at;
+    if (material->site == ATTN_SITE_QK)
+        attn_edit_make_uniform(side->config, &edit);
     if (!is_of_heads(material->site))
         edit.at.head = ATTN_ALL_HEADS;
     if (is_neuron) {
@@ -571,11 +709,36 @@ static struct attn_edit edit_of(const struct ablation *ablation, struct attn_loc
     if (!material->rows)
         return edit;
     edit.op = ATTN_EDIT_REPLACE;
-    edit.row1 = ablation->frame.run->text.n;
+    edit.row1 = side->n_row;
     edit.col1 = is_neuron ? edit.col1 : material->width;
     edit.ld = material->width;
-    edit.data = rows_of(ablation, material, (size_t)attn_location_block(&at), head) + edit.col0;
+    edit.data = rows_of(side, material, (size_t)attn_location_block(&at), head) + edit.col0;
     return edit;
+}
+
+/* Appends an edit for each head of SIDE that SET names to EDITS [*n]. */
+static enum attn_status read_side(const struct side *side, const struct attn_ablate_set *set,
+                                  struct attn_edit *edits, size_t *n, struct attn_error *err)
+{
+    const struct ablation *ablation = side->of;
+    const bool is_of_encoder = side == &ablation->sides[OF_ENCODER];
+    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
+    struct attn_selection *listed;
+    const struct attn_selection *heads;
+
+    ATTN_TRY(attn_error_in(attn_edit_select_heads(set->heads, is_of_encoder, dims, &listed, err),
+                           "sets", err));
+    heads = listed && is_of_encoder ? attn_selection_encoder(listed) : listed;
+    for (size_t k = 0; k < n_heads_of(side); k++) {
+        const int block = (int)(k / side->dims->n_head), head = (int)(k % side->dims->n_head);
+
+        if (attn_selection_has_block_head(heads, block, head))
+            edits[(*n)++] =
+                edit_of(ablation, attn_location_of_block(side->dims, ATTN_SITE_Z, block, head), -1,
+                        side->material);
+    }
+    attn_selection_free(listed);
+    return ATTN_OK;
 }
 
 /* Makes PART from set number I, and the edits of its heads. */
@@ -583,26 +746,19 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
                                  struct attn_error *err)
 {
     const struct attn_ablate_set *set = &ablation->args->sets[i];
-    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
-    struct attn_edit *edits = ablation->sets.edits + i * dims->n_layer * dims->n_head;
-    struct attn_selection *heads;
+    struct attn_edit *edits = ablation->sets.edits + i * n_all_heads(ablation);
 
-    if (strstr(set->heads, "encoder:"))
-        ATTN_TRY(attn_error_in(
-            attn_edit_stack_check(ATTN_STACK_ENCODER, ablation->frame.config, set->heads, err),
-            "sets", err));
-    ATTN_TRY(attn_error_in(attn_select_heads(set->heads, dims, &heads, err), "sets", err));
+    if (ablation->n_side == 1 && ablation->frame.run->model->encoder &&
+        strstr(set->heads, "encoder:"))
+        return attn_error_set(err, ATTN_INVALID,
+                              "sets: '%s' names heads of the encoder, and the references have the "
+                              "same source: expected zero, mean or uniform in their place",
+                              attn_quote_string(set->heads).text);
     *part = (struct part){.at = {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS}, .neuron = -1};
     part->set = set->name ? set->name : set->heads;
-    for (size_t k = 0; k < dims->n_layer * dims->n_head; k++) {
-        const int block = (int)(k / dims->n_head), head = (int)(k % dims->n_head);
-
-        if (attn_selection_has_block_head(heads, block, head))
-            edits[part->n_head++] =
-                edit_of(ablation, attn_frame_at(&ablation->frame, ATTN_SITE_Z, block, head), -1,
-                        ablation->material);
-    }
-    attn_selection_free(heads);
+    for (size_t k = 0; k < ablation->n_side; k++)
+        ATTN_TRY(read_side(&ablation->sides[k], set, edits, &part->n_head, err));
+    part->has_encoder = strstr(set->heads, "encoder:");
     ablation->sets.changes[i] = (struct attn_trial_change){edits, part->n_head};
     return ATTN_OK;
 }
@@ -624,20 +780,20 @@ static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
                                   struct attn_error *err)
 {
     const struct attn_sets *sets = &ablation->sets;
-    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
     const size_t n_place = ablation->n_place;
 
     for (size_t i = 0; i < sets->n * n_place; i++) { /* the edits of a set are adjacent */
         const struct part *part = &ablation->parts[i / n_place];
-        /* the attention to the source comes last */
-        const bool is_cross = i % n_place >= ablation->n_site;
-        const struct material *material = &ablation->material[is_cross ? 0 : i % n_place];
+        const struct side *side = side_of(ablation, &part->at);
+        /* the attention to the source comes last; an encoder repeats the edit of its attention */
+        const bool is_last = i % n_place >= ablation->n_site;
+        const struct material *material = &side->material[is_last ? 0 : i % n_place];
         struct attn_location at = part->at;
 
-        at.stack = is_cross ? ATTN_STACK_CROSS : at.stack;
+        at.stack = is_last && at.stack == ATTN_STACK_DECODER ? ATTN_STACK_CROSS : at.stack;
         at.site = material->site;
-        if (attn_site_is_lacking(dims, material->site, attn_location_block(&at)))
-            material = ablation->material; /* no MLP: repeats the edit of its attention */
+        if (attn_site_is_lacking(side->dims, material->site, attn_location_block(&at)))
+            material = side->material; /* no MLP: repeats the edit of its attention */
         sets->edits[i] = edit_of(ablation, at, part->neuron, material);
     }
     for (size_t i = 0; i < sets->n; i++)
@@ -707,34 +863,96 @@ static void fill_control(const struct control *control, struct attn_cell *row)
         attn_cell_real(attn_rank_share(control->changes, control->n, row[CHANGE].real));
 }
 
-/* Runs random choices of N_HEAD heads, and stores their CHANGES [n_control]. */
-static enum attn_status try_control(struct ablation *ablation, size_t n_head, double *changes,
-                                    struct attn_error *err)
+/* The heads among which a control draws, counted over the heads of the text's model, then those of
+ * its encoder. */
+struct drawn_heads {
+    size_t first, n;
+};
+
+/* Returns the heads that are drawn for PART: those of its side; with IS_OF_ALL those of both. */
+static struct drawn_heads heads_for(const struct ablation *ablation, const struct part *part,
+                                    bool is_of_all)
 {
-    const struct attn_config *config = ablation->frame.config;
-    const struct material *material = ablation->material;
-    const struct attn_sets *sets = &ablation->controls;
-    const size_t n = sets->n, *order = ablation->order;
+    const size_t n = n_heads_of(&ablation->sides[OF_TEXT]), n_all = n_all_heads(ablation);
+
+    if (is_of_all)
+        return (struct drawn_heads){0, n_all};
+    return part->at.stack == ATTN_STACK_ENCODER ? (struct drawn_heads){n, n_all - n}
+                                                : (struct drawn_heads){0, n};
+}
+
+/* Returns the edit of head number K. */
+static struct attn_edit edit_of_head(const struct ablation *ablation, size_t k)
+{
+    const size_t n = n_heads_of(&ablation->sides[OF_TEXT]);
+    const struct side *side = &ablation->sides[k < n ? OF_TEXT : OF_ENCODER];
+    const struct material *material = side->material;
+    const size_t number = k < n ? k : k - n;
+    struct attn_location at;
 
     if (!is_of_heads(material->site))
         material += ablation->n_site;
+    at = attn_location_of_block(side->dims, material->site, (int)(number / side->dims->n_head),
+                                (int)(number % side->dims->n_head));
+    return edit_of(ablation, at, -1, material);
+}
+
+/* Runs random choices of N_HEAD heads of DRAWN, and stores their CHANGES [n_control]. */
+static enum attn_status try_control(struct ablation *ablation, struct drawn_heads drawn,
+                                    size_t n_head, double *changes, struct attn_error *err)
+{
+    const struct attn_sets *sets = &ablation->controls;
+    const size_t n = sets->n, *order = ablation->order;
+
+    n_head = n_head < drawn.n ? n_head : drawn.n;
     for (size_t i = 0; i < n; i++) {
         struct attn_edit *edits = sets->edits + i * n_head;
 
-        attn_random_permutation(&ablation->random, ablation->order,
-                                config->n_head * config->n_layer);
-        for (size_t k = 0; k < n_head; k++) {
-            const struct attn_location at =
-                attn_frame_at(&ablation->frame, material->site, (int)(order[k] / config->n_head),
-                              (int)(order[k] % config->n_head));
-
-            edits[k] = edit_of(ablation, at, -1, material);
-        }
+        attn_random_permutation(&ablation->random, ablation->order, drawn.n);
+        for (size_t k = 0; k < n_head; k++)
+            edits[k] = edit_of_head(ablation, drawn.first + order[k]);
         sets->changes[i] = (struct attn_trial_change){edits, n_head};
     }
     ATTN_TRY(attn_frame_try_sets(&ablation->frame, sets, err));
     for (size_t i = 0; i < n; i++)
         changes[i] = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
+    return ATTN_OK;
+}
+
+/* Runs the controls of all parts, and stores their CHANGES: n_control for each part, or n_control for
+ * all if all parts share them. */
+static enum attn_status try_controls(struct ablation *ablation, bool has_own_control,
+                                     double *changes, struct attn_error *err)
+{
+    const struct attn_ablate_args *args = ablation->args;
+    const size_t n = ablation->n_part, n_control = args->n_control;
+    const size_t n_encoder =
+        ablation->n_side > 1 && !has_own_control ? ablation->sides[OF_ENCODER].n_part : 0;
+
+    for (size_t i = 0; i < n && n_control > 0 && has_own_control; i++) {
+        const struct part *part = &ablation->parts[i];
+        const bool is_of_all =
+            ablation->n_side > 1 && (args->is_cumulative || part->has_encoder);
+        const size_t n_head = args->n_set > 0
+                                  ? part->n_head
+                                  : (i + 1) * n_heads_of_part(ablation, &ablation->sides[OF_TEXT]);
+
+        ATTN_TRY(try_control(ablation, heads_for(ablation, part, is_of_all), n_head,
+                             changes + i * n_control, err));
+    }
+    if (n_control == 0 || has_own_control || n == 0)
+        return ATTN_OK;
+    /* parts of one side share a control; that of the text's model is drawn first */
+    for (size_t side = 0; side < ablation->n_side; side++) {
+        const size_t first = side == OF_TEXT ? n_encoder : 0;
+        const size_t end = side == OF_TEXT ? n : n_encoder;
+        double *own = changes + first * n_control;
+
+        ATTN_TRY(try_control(ablation, heads_for(ablation, &ablation->parts[first], false),
+                             n_heads_of_part(ablation, &ablation->sides[side]), own, err));
+        for (size_t i = first + 1; i < end && ablation->n_side > 1; i++)
+            memcpy(changes + i * n_control, own, n_control * sizeof *own);
+    }
     return ATTN_OK;
 }
 
@@ -904,7 +1122,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_material(ablation, err));
-    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->material[0].site,
+    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->sides[OF_TEXT].material[0].site,
                                &frame->trials, err));
     ATTN_TRY(make_material(ablation, err));
     return list_parts(ablation, err);
@@ -914,46 +1132,37 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_config *config = ablation->frame.config;
     const size_t n = ablation->n_part, n_control = args->n_control;
-    const size_t n_all = config->n_layer * config->n_head;
-    const size_t n_each = n_heads_of_part(ablation);
-    /* each row has its own controls */
+    /* each row has its own controls; with an encoder each side has, and each row has a copy */
     const bool has_own_control = args->is_cumulative || args->n_set > 0;
-    double *changes =
-        attn_frame_alloc(&ablation->frame, has_own_control ? n : 1, n_control * sizeof *changes);
+    const size_t n_copy = has_own_control || ablation->n_side > 1 ? n : 1;
+    const size_t n_drawn = has_own_control ? n : ablation->n_side;
+    double *changes = attn_frame_alloc(&ablation->frame, n_copy, n_control * sizeof *changes);
     const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
-    const enum attn_site site = ablation->material[0].site;
+    const enum attn_site site = ablation->sides[OF_TEXT].material[0].site;
     struct attn_trials *trials = &ablation->frame.trials;
     struct attn_ablate_sum *sum = ablation->frame.sum;
-    struct control control = {0};
 
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
      * controls */
     trials->n_expected =
-        trials->n_feed + (args->is_cumulative ? 2 * n : n) + (has_own_control ? n : 1) * n_control;
+        trials->n_feed + (args->is_cumulative ? 2 * n : n) + n_drawn * n_control;
     if (args->is_cumulative)
         ATTN_TRY(sort_parts(ablation, err));
     ATTN_TRY(args->n_set > 0 ? try_sets(ablation, err)
                              : try_parts(ablation, args->is_cumulative, err));
     ATTN_TRY(append(ablation, NULL, &trials->base, NULL, err));
+    ATTN_TRY(try_controls(ablation, has_own_control, changes, err));
     for (size_t i = 0; i < n; i++) {
-        const size_t n_head = args->n_set > 0 ? ablation->parts[i].n_head
-                                              : (args->is_cumulative ? i + 1 : 1) * n_each;
+        const struct control control =
+            sum_control(changes + (n_copy > 1 ? i : 0) * n_control, n_control);
 
-        if (n_control > 0 && (i == 0 || has_own_control)) {
-            double *of_row = changes + i * n_control;
-
-            ATTN_TRY(try_control(ablation, n_head < n_all ? n_head : n_all, of_row, err));
-            control = sum_control(of_row, n_control);
-        }
         ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
                         n_control > 0 ? &control : NULL, err));
     }
     attn_frame_report_base(&ablation->frame, &ablation->answer, &trials->base);
-    ATTN_TRY(attn_frame_report_more(&ablation->frame, changes,
-                                    (has_own_control ? n : 1) * n_control, err));
+    ATTN_TRY(attn_frame_report_more(&ablation->frame, changes, n_copy * n_control, err));
     sum->n_row += outcomes[0].n_row;
     sum->n_feed += trials->n_feed;
     sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"

@@ -8,6 +8,9 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "forward/session_internal.h"
+#include "input/encoder.h"
+#include "model/config_internal.h"
+#include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "trace/trace_internal.h"
 
@@ -36,6 +39,7 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
         .run = run,
         .pool = run->host->pool,
         .layer = ATTN_NO_LAYER,
+        .encoder_layer = ATTN_NO_LAYER,
         .has_logits = attn_model_config(run->model)->output != ATTN_OUTPUT_NONE,
     };
 }
@@ -63,18 +67,22 @@ static bool is_to_come(const struct beginning_place *place, enum attn_site site)
     return attn_site_is_before(place->has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE, site);
 }
 
-/* Copies those edits of RUN that a pass from PLACE on still applies to EDITS (NULL: only counts
- * them). Returns their number. Edits before PLACE are already contained in the tensors with which
- * the pass begins. */
-static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
-                         struct attn_edit *edits)
+/* Copies those edits of RUN, or of its encoder (IS_OF_ENCODER), that a pass from PLACE on still
+ * applies to EDITS (NULL: only counts them). Returns their number. Edits before PLACE are already
+ * contained in the tensors with which the pass begins. */
+static size_t copy_edits_of(const struct attn_run *run, bool is_of_encoder,
+                            const struct beginning_place *place, struct attn_edit *edits)
 {
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const int n_layer = (int)attn_model_config(run->model)->n_layer;
+    const struct attn_model *model = is_of_encoder ? run->model->encoder : run->model;
+    const int n_layer = (int)attn_model_config(model)->n_layer;
+    const struct attn_dims dims = attn_config_dims(attn_model_config(model), 1);
+    const struct attn_edit *items =
+        is_of_encoder ? attn_edits_of_encoder(&run->edits) : run->edits.items;
+    const size_t n_item = is_of_encoder ? run->edits.n_encoder : run->edits.n;
     size_t n = 0;
 
-    for (size_t i = 0; i < run->edits.n; i++) {
-        struct attn_edit edit = run->edits.items[i];
+    for (size_t i = 0; i < n_item; i++) {
+        struct attn_edit edit = items[i];
         const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
         /* the edit lies before the beginning, in the first layer */
         const bool is_done = !is_whole && !is_to_come(place, edit.at.site);
@@ -87,12 +95,33 @@ static size_t copy_edits(const struct attn_run *run, const struct beginning_plac
             continue;
         for (int layer = first; layer < end; layer++, n++) {
             if (is_each && is_done)
-                edit.at = attn_location_of_block(dims, edit.at.site, layer, edit.at.head);
+                edit.at = attn_location_of_block(&dims, edit.at.site, layer, edit.at.head);
             if (edits)
                 edits[n] = edit;
         }
     }
     return n;
+}
+
+static size_t copy_edits(const struct attn_run *run, const struct beginning_place *place,
+                         struct attn_edit *edits)
+{
+    return copy_edits_of(run, false, place, edits);
+}
+
+/* Copies those of CHANGES [n] that are of the encoder (IS_OF_ENCODER), or all others, to EDITS.
+ * Returns their number. */
+static size_t copy_changes(const struct attn_edit *changes, size_t n, bool is_of_encoder,
+                           struct attn_edit *edits)
+{
+    size_t n_copied = 0;
+
+    for (size_t i = 0; i < n; i++)
+        if ((changes[i].at.stack == ATTN_STACK_ENCODER) == is_of_encoder) {
+            edits[n_copied] = changes[i];
+            edits[n_copied++].at.stack = is_of_encoder ? ATTN_STACK_ONLY : changes[i].at.stack;
+        }
+    return n_copied;
 }
 
 /* Copies the edits of RUN from PLACE on to EDITS, followed by CHANGES [n]. Returns how many are
@@ -112,6 +141,36 @@ static struct beginning_place place_of(const struct attn_trial *trial)
     return (struct beginning_place){.layer = trial->layer};
 }
 
+/* Runs the encoder with the edits of run and trial, for which EDITS has room, and makes its rows the
+ * source of SESSION. */
+static enum attn_status encode(const struct attn_trial *trial, struct attn_edit *edits,
+                               struct attn_session *session, struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    const struct attn_session_options options = attn_run_session_options(run);
+    const struct beginning_place place = {.layer = trial->encoder_layer};
+    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(pass.rows,
+                        run->source.n * attn_model_config(run->model->encoder)->d_model, err));
+    pass.n_uncounted = copy_edits_of(run, true, &place, edits);
+    pass.edits = edits;
+    pass.n_edit = pass.n_uncounted + copy_changes(trial->edits, trial->n_edit, true,
+                                                  edits + pass.n_uncounted);
+    pass.layer = trial->encoder_layer;
+    pass.resid = trial->encoder_resid;
+    pass.options.pool = trial->pool;
+    status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+    if (status == ATTN_OK)
+        status = attn_error_at(attn_session_set_source(session, pass.rows, run->source.n, err),
+                               ATTN_STAGE_INPUT, err);
+    if (trial->n_encoder_row)
+        *trial->n_encoder_row = pass.n_row;
+    attn_free(pass.rows);
+    return status;
+}
+
 /* Creates *SESSION, which the caller owns even after a failure. EDITS must have room for the edits
  * of run and trial. */
 static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
@@ -119,7 +178,8 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
 {
     const struct attn_run *run = trial->run;
     const struct beginning_place place = place_of(trial);
-    const size_t n_run = join_edits(run, &place, trial->edits, trial->n_edit, edits);
+    const size_t n_run = copy_edits(run, &place, edits);
+    const size_t n_own = copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
     struct attn_session_options options = attn_run_session_options(run);
 
     options.n_max += trial->n_more;
@@ -129,12 +189,13 @@ static enum attn_status start(const struct attn_trial *trial, struct attn_edit *
     options.pool = trial->pool;
     options.trace = trial->trace;
     options.edits = edits;
-    options.n_edit = n_run + trial->n_edit;
+    options.n_edit = n_run + n_own;
     ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, session, err),
                            ATTN_STAGE_OPTIONS, err));
     if (trial->n_edit > 0)
         attn_session_count_edits_from(*session, n_run);
-    return attn_run_set_source(run, *session, err);
+    return n_own < trial->n_edit ? encode(trial, edits, *session, err)
+                                 : attn_run_set_source(run, *session, err);
 }
 
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
@@ -145,7 +206,10 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(edits, copy_edits(trial->run, &place, NULL) + trial->n_edit, err));
+    ATTN_TRY(ATTN_ALLOC(edits,
+                        copy_edits(trial->run, &place, NULL) + trial->run->edits.n_encoder +
+                            trial->n_edit,
+                        err));
     status = start(trial, edits, &made, err);
     attn_free(edits); /* the session has its own copy */
     if (status == ATTN_OK)
@@ -277,6 +341,7 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
 void attn_trials_release(struct attn_trials *trials)
 {
     attn_capture_free(trials->capture);
+    attn_capture_free(trials->encoder_capture);
     attn_selection_free(trials->selection);
     attn_selection_free(trials->needed);
     attn_free(trials->logits);
@@ -349,6 +414,39 @@ static bool go_together(const struct attn_trials *trials)
     return trials->can_skip && trials->run->source.n == 0 && attn_answer_n_row(trials->answer) == 1;
 }
 
+/* Returns the first block of RUN's model that an edit of AT changes: for edits of the encoder the
+ * first that attends to the source. */
+static int first_layer(const struct attn_run *run, const struct attn_location *at)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    int layer = 0;
+
+    if (at->stack != ATTN_STACK_ENCODER)
+        return attn_location_block(at);
+    while (!config->is_cross[layer])
+        layer++;
+    return layer;
+}
+
+/* Begins TRIAL at the first layer of the encoder that its edits change, if there is one. */
+static void skip_encoder(const struct attn_trials *trials, struct attn_trial *trial)
+{
+    const int n_layer = (int)trials->run->encoder_dims.n_layer;
+    int first = n_layer;
+
+    for (size_t i = 0; i < trial->n_edit; i++) {
+        const struct attn_location *at = &trial->edits[i].at;
+
+        if (at->stack == ATTN_STACK_ENCODER && at->layer < first)
+            first = at->layer;
+    }
+    if (first == n_layer || !trials->encoder_capture)
+        return;
+    trial->encoder_layer = first;
+    trial->encoder_resid =
+        attn_capture_block(trials->encoder_capture, ATTN_SITE_RESID_PRE, first);
+}
+
 /* Groups the N changes into packs: each of one layer, and of about equal size. */
 static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
 {
@@ -361,9 +459,11 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
         const struct attn_trial_change *change = &work->changes[i];
         int first = change->n_edit > 0 ? n_layer : 0;
 
-        for (size_t k = 0; k < change->n_edit; k++)
-            if (attn_location_block(&change->edits[k].at) < first)
-                first = attn_location_block(&change->edits[k].at);
+        for (size_t k = 0; k < change->n_edit; k++) {
+            const int layer = first_layer(work->trials->run, &change->edits[k].at);
+
+            first = layer < first ? layer : first;
+        }
         work->beginnings[i] = (struct beginning){first, i};
     }
     qsort(work->beginnings, n, sizeof *work->beginnings, by_layer);
@@ -396,11 +496,14 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         .base = trials->logits, .base_total = trials->base.total, .replies = &outcome->reply};
     struct attn_trial trial = attn_trial_of(trials->run);
     struct attn_session *session = NULL;
+    size_t n_encoder_row = 0;
     enum attn_status status;
 
     trial.pool = NULL; /* its threads run other trials */
     trial.edits = work->changes[number].edits;
     trial.n_edit = work->changes[number].n_edit;
+    trial.n_encoder_row = &n_encoder_row;
+    skip_encoder(trials, &trial);
     if (trials->can_skip) {
         trial.layer = pack->beginnings[0].layer;
         trial.resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
@@ -410,7 +513,8 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         return ATTN_NO_MEMORY;
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK) {
-        outcome->n_row = trial.n_edit > 0 ? attn_session_n_edited_row(session) : 0;
+        outcome->n_row =
+            trial.n_edit > 0 ? attn_session_n_edited_row(session) + n_encoder_row : 0;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);
@@ -635,6 +739,41 @@ static enum attn_status perform(struct work *work, size_t n, struct attn_error *
     return find_failure(work, err);
 }
 
+/* Keeps the stream of the encoder of the unchanged run, if one of CHANGES [n] is of the encoder. */
+static enum attn_status keep_encoder(struct attn_trials *trials,
+                                     const struct attn_trial_change *changes, size_t n,
+                                     struct attn_error *err)
+{
+    const struct attn_run *run = trials->run;
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass;
+    struct attn_selection *selection;
+    struct attn_dims dims;
+    enum attn_status status;
+    bool is_needed = false;
+
+    for (size_t i = 0; i < n && !trials->encoder_capture; i++)
+        for (size_t k = 0; k < changes[i].n_edit; k++)
+            is_needed |= changes[i].edits[k].at.stack == ATTN_STACK_ENCODER;
+    if (!is_needed)
+        return ATTN_OK;
+    dims = attn_config_dims(attn_model_config(run->model->encoder), run->source.n);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_RESID_PRE), err);
+    if (status == ATTN_OK)
+        status = attn_capture_create(selection, &trials->encoder_capture, err);
+    if (status == ATTN_OK) {
+        pass = attn_encoder_pass_of(run->model, &run->source, &options);
+        pass.options.pool = run->host->pool;
+        pass.trace = attn_capture_trace(trials->encoder_capture);
+        pass.edits = attn_edits_of_encoder(&run->edits);
+        pass.n_edit = run->edits.n_encoder;
+        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+    }
+    attn_selection_free(selection);
+    return status;
+}
+
 enum attn_status attn_trials_perform(struct attn_trials *trials,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err)
@@ -652,8 +791,10 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
                         .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
                         .n_done = trials->n_feed,
                         .failed = SIZE_MAX};
-    const enum attn_status status = perform(&work, n, err);
+    enum attn_status status = keep_encoder(trials, changes, n, err);
 
+    if (status == ATTN_OK)
+        status = perform(&work, n, err);
     for (size_t i = 0; work.workers && i < work.n_worker; i++) {
         const struct worker *worker = &work.workers[i];
 

@@ -28,6 +28,10 @@ struct attn_trial {
     int layer; /* first layer; ATTN_NO_LAYER: begins with the input */
     /* [T, D] resid_pre of that layer; if it is n_layer, the input of the output layer */
     const float *resid;
+    /* First layer of the encoder, if `edits` has edits of it; and its resid_pre [S, D]. */
+    int encoder_layer;
+    const float *encoder_resid;
+    size_t *n_encoder_row; /* receives the number of rows of the encoder that `edits` changed; or NULL */
     size_t n_more;   /* number of positions that will be fed later */
     bool has_logits; /* the session computes logits at all positions */
     /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
@@ -73,6 +77,8 @@ struct attn_trials {
     struct attn_selection *selection; /* owns; resid_pre of all layers, and z if has_z */
     struct attn_selection *needed;    /* owns; positions that the answer reads */
     struct attn_capture *capture;     /* owns; tensors of the unchanged run */
+    /* owns; resid_pre of all layers of the encoder; NULL: no change was of the encoder so far */
+    struct attn_capture *encoder_capture;
     float *logits;          /* [n_vocab] owns; logits of the unchanged run at the position */
     struct attn_reply base; /* reply of the unchanged run */
     size_t n_feed;          /* number of runs so far */
@@ -81,7 +87,7 @@ struct attn_trials {
 
 /* The changes of one run. Borrowed. */
 struct attn_trial_change {
-    const struct attn_edit *edits; /* [n_edit] each for a single layer */
+    const struct attn_edit *edits; /* [n_edit] each for a single layer, or for one of the encoder */
     size_t n_edit;
 };
 
