@@ -13,7 +13,6 @@
 #include "base/thread.h"
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
-#include "input/encoder.h"
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
@@ -530,8 +529,6 @@ static enum attn_status watch_side(struct side *side, const struct attn_run *run
                                    struct attn_error *err)
 {
     const struct ablation *ablation = side->of;
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass;
     struct attn_trace trace = {NULL, take_rows, side};
     struct attn_selection *selection;
     enum attn_status status;
@@ -546,16 +543,9 @@ static enum attn_status watch_side(struct side *side, const struct attn_run *run
                                    &selection, err));
     trace.selection = selection;
     status = attn_selection_set_sites(selection, sites, err);
-    if (status == ATTN_OK && !is_of_encoder)
-        status = attn_trial_watch(run, &trace, 0, err);
-    if (status == ATTN_OK && is_of_encoder) {
-        pass = attn_encoder_pass_of(run->model, &run->source, &options);
-        pass.options.pool = run->host->pool;
-        pass.trace = &trace;
-        pass.edits = attn_edits_of_encoder(&run->edits);
-        pass.n_edit = run->edits.n_encoder;
-        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
-    }
+    if (status == ATTN_OK)
+        status = is_of_encoder ? attn_trial_watch_encoder(run, &trace, err)
+                               : attn_trial_watch(run, &trace, 0, err);
     attn_selection_free(selection);
     return status;
 }

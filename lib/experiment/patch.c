@@ -566,20 +566,23 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
                                   const struct attn_patch_part *part, size_t first, size_t end)
 {
     const struct attn_frame *frame = &patch->frame;
-    const struct attn_dims *dims = attn_selection_dims(frame->selection);
+    const struct attn_dims *dims =
+        part->is_of_encoder ? &patch->base->encoder_dims : attn_selection_dims(frame->selection);
+    const struct attn_capture *capture =
+        part->is_of_encoder ? patch->encoder_capture : frame->capture;
     const bool is_matrix = attn_site_layout(patch->site) == ATTN_LAYOUT_MATRIX;
-    const size_t n_key = frame->config->is_cross[part->layer] ? dims->n_source : dims->n_position;
+    const size_t n_key = attn_site_n_key(dims, part->layer);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.at = attn_frame_at(frame, patch->site, part->layer,
-                            patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS);
+    edit.at = attn_location_of_block(dims, patch->site, part->layer,
+                                     patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS);
     edit.op = ATTN_EDIT_REPLACE;
     edit.row0 = first;
     edit.row1 = end;
     edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
-    edit.data = patch->is_by_head ? attn_capture_block_head(frame->capture, patch->site,
-                                                            part->layer, edit.at.head)
-                                  : attn_capture_block(frame->capture, patch->site, part->layer);
+    edit.data = patch->is_by_head ? attn_capture_block_head(capture, patch->site, part->layer,
+                                                            edit.at.head)
+                                  : attn_capture_block(capture, patch->site, part->layer);
     edit.data += first * edit.ld;
     if (patch->site == ATTN_SITE_MLP_POST) {
         edit.data += part->unit;
@@ -594,7 +597,7 @@ static size_t make_edits(const struct attn_patching *patch, const struct attn_pa
                          struct attn_edit *edits)
 {
     const size_t n_row =
-        attn_patch_is_of_source(patch, part->layer) ? patch->base->source.n : patch->base->text.n;
+        attn_patch_is_of_source(patch, part) ? patch->base->source.n : patch->base->text.n;
     size_t n = 0;
 
     for (size_t first = 0, end; first < n_row; first = end) {
@@ -638,6 +641,9 @@ static enum attn_status try_parts(struct attn_patching *patch, struct attn_error
 
     ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
     ATTN_TRY(read_source(patch, err));
+    if (attn_patch_has_encoder(patch))
+        ATTN_TRY(attn_trial_keep_encoder(patch->source, ATTN_SITES(patch->site),
+                                         &patch->encoder_capture, err));
     if (!patch->is_estimated)
         ATTN_TRY(attn_patch_check_difference(patch, err));
     for (size_t i = 0; i < patch->n_part; i++)
@@ -836,8 +842,10 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
                                     const struct attn_cell *controls, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
-    const struct attn_location at =
-        attn_frame_at(&patch->frame, patch->site, part->layer, ATTN_ALL_HEADS);
+    const struct attn_location at = attn_location_of_block(
+        part->is_of_encoder ? &patch->base->encoder_dims
+                            : attn_selection_dims(patch->base->selection),
+        patch->site, part->layer, ATTN_ALL_HEADS);
     const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),
@@ -944,6 +952,7 @@ static void release(void *state)
 {
     struct attn_patching *patch = state;
 
+    attn_capture_free(patch->encoder_capture);
     attn_free(patch->sums.values);
 }
 

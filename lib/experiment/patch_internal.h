@@ -13,6 +13,7 @@ enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_P
 
 /* What a row is about: a head, a position, a place or a neuron of a layer. */
 struct attn_patch_part {
+    bool is_of_encoder; /* `layer` is one of the encoder */
     int layer;
     size_t unit; /* head or neuron */
     size_t row;  /* position or place; unused if the part is a whole head or neuron */
@@ -45,6 +46,7 @@ struct attn_patching {
     /* [T], [S] owned by the frame; flags of the queries; NULL: all */
     unsigned char *rows, *source_rows;
     struct attn_patch_places places;
+    struct attn_capture *encoder_capture; /* owns; the site in the encoder of the source; or NULL */
     struct attn_patch_part *parts; /* [n_part] owned by the frame, in the order of the table */
     size_t n_part;
     /* The following fields are for estimates. */
@@ -58,8 +60,12 @@ struct attn_patching {
 /* Minimum difference of the metric between both runs. */
 #define ATTN_PATCH_SMALLEST_DIFFERENCE 1e-4
 
-/* Returns true if the rows of LAYER are those of the source, not of the text. */
-bool attn_patch_is_of_source(const struct attn_patching *patch, int layer);
+/* Returns true if the rows of PART are those of the source, not of the text. */
+bool attn_patch_is_of_source(const struct attn_patching *patch, const struct attn_patch_part *part);
+
+/* Returns true if heads of the encoder are parts: the sources of both runs differ, and no positions
+ * are chosen, which are those of the text. */
+bool attn_patch_has_encoder(const struct attn_patching *patch);
 
 /* Sets the list of parts. */
 enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err);

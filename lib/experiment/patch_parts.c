@@ -6,15 +6,23 @@
 
 #include <math.h>
 
-bool attn_patch_is_of_source(const struct attn_patching *patch, int layer)
+bool attn_patch_is_of_source(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
-    return attn_site_layout(patch->site) == ATTN_LAYOUT_KEY && patch->frame.config->is_cross[layer];
+    return part->is_of_encoder || (attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
+                                   patch->frame.config->is_cross[part->layer]);
+}
+
+bool attn_patch_has_encoder(const struct attn_patching *patch)
+{
+    return patch->base->model->encoder && patch->is_by_head && !patch->is_by_row &&
+           !patch->is_estimated && !patch->queries &&
+           attn_input_is_given(&patch->args->corrupted_source);
 }
 
 bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_patch_part *part,
                         size_t row)
 {
-    if (attn_patch_is_of_source(patch, part->layer))
+    if (attn_patch_is_of_source(patch, part))
         return !patch->source_rows || patch->source_rows[row] != 0;
     if (patch->places.n > 0)
         return patch->places.is_of_place[part->row * patch->base->text.n + row] != 0;
@@ -31,9 +39,20 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
     const size_t n_place = patch->places.n;
     const size_t n_each = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 1;
     const size_t n_most = dims->n_layer * n_unit;
+    const struct attn_dims *encoder = &patch->base->encoder_dims;
+    const size_t n_encoder_unit =
+        attn_patch_has_encoder(patch) ? attn_site_n_head(patch->site, encoder) : 0;
 
-    patch->parts = attn_frame_alloc(&patch->frame, n_most, n_each * sizeof *patch->parts);
+    patch->parts = attn_frame_alloc(&patch->frame,
+                                    n_most * n_each + encoder->n_layer * n_encoder_unit,
+                                    sizeof *patch->parts);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < encoder->n_layer * n_encoder_unit; i++)
+        patch->parts[patch->n_part++] =
+            (struct attn_patch_part){.is_of_encoder = true,
+                                     .layer = (int)(i / n_encoder_unit),
+                                     .unit = i % n_encoder_unit,
+                                     .trial = ATTN_PART_TRIED};
     for (size_t i = 0; i < n_most * n_each; i++) {
         const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
                                              .unit = i / n_each % n_unit,

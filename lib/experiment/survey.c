@@ -451,19 +451,13 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
                                                   .token_sizes = source->tokens.sizes,
                                                   .n_token = source->n,
                                                   .key_mask = source->key_mask};
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, source, &options);
     struct attn_measure_group group = {.n = 0};
     const struct attn_trace trace = {selection, on_source, &group};
     enum attn_status status = attn_measure_group_create(survey->measured, &settings, selection,
                                                         survey->frame.host->pool, &group, err);
 
-    pass.options.pool = survey->frame.host->pool;
-    pass.trace = &trace;
-    pass.edits = attn_edits_of_encoder(&run->edits);
-    pass.n_edit = run->edits.n_encoder;
     if (status == ATTN_OK)
-        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+        status = attn_trial_watch_encoder(run, &trace, err);
     if (status == ATTN_OK)
         take_group(survey, &group, 0, n_first(survey));
     attn_measure_group_release(&group);
@@ -619,9 +613,10 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
+    const struct attn_model *encoder = attn_host_model(survey->frame.host)->encoder;
     struct attn_table *effects;
     enum attn_status status;
-    size_t change, right;
+    size_t change, right, n_skipped = 0;
 
     args.answer = survey->args->answer;
     args.has_right = survey->has_right;
@@ -630,8 +625,10 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
     survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
-    for (size_t row = 1; row < attn_table_n_row(effects); row++) { /* row 0 is the base */
-        struct attn_moments *values = survey->heads[n_first(survey) + row - 1].values;
+    if (encoder && !survey->encoder) /* heads of the encoder come first, and are not shown here */
+        n_skipped = encoder->config.n_layer * encoder->config.n_head;
+    for (size_t row = 1 + n_skipped; row < attn_table_n_row(effects); row++) { /* 0 is the base */
+        struct attn_moments *values = survey->heads[row - 1 - n_skipped].values;
 
         values[CHANGE] =
             (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};

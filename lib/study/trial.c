@@ -297,6 +297,37 @@ enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_s
     return ATTN_OK;
 }
 
+enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
+                                          const struct attn_trace *trace, struct attn_error *err)
+{
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+
+    pass.options.pool = run->host->pool;
+    pass.trace = trace;
+    pass.edits = attn_edits_of_encoder(&run->edits);
+    pass.n_edit = run->edits.n_encoder;
+    return attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+}
+
+enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,
+                                         struct attn_capture **capture, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(run->model->encoder);
+    const struct attn_dims dims = attn_config_dims(config, run->source.n);
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_sites(selection, sites, err);
+    if (status == ATTN_OK)
+        status = attn_capture_create(selection, capture, err);
+    if (status == ATTN_OK)
+        status = attn_trial_watch_encoder(run, attn_capture_trace(*capture), err);
+    attn_selection_free(selection);
+    return status;
+}
+
 /* --- Many: the unchanged run ------------------------------------------------------------------ */
 
 enum attn_status attn_trials_start(const struct attn_run *run, const struct attn_answer *answer,
@@ -744,34 +775,14 @@ static enum attn_status keep_encoder(struct attn_trials *trials,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_error *err)
 {
-    const struct attn_run *run = trials->run;
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass;
-    struct attn_selection *selection;
-    struct attn_dims dims;
-    enum attn_status status;
     bool is_needed = false;
 
     for (size_t i = 0; i < n && !trials->encoder_capture; i++)
         for (size_t k = 0; k < changes[i].n_edit; k++)
             is_needed |= changes[i].edits[k].at.stack == ATTN_STACK_ENCODER;
-    if (!is_needed)
-        return ATTN_OK;
-    dims = attn_config_dims(attn_model_config(run->model->encoder), run->source.n);
-    ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_RESID_PRE), err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(selection, &trials->encoder_capture, err);
-    if (status == ATTN_OK) {
-        pass = attn_encoder_pass_of(run->model, &run->source, &options);
-        pass.options.pool = run->host->pool;
-        pass.trace = attn_capture_trace(trials->encoder_capture);
-        pass.edits = attn_edits_of_encoder(&run->edits);
-        pass.n_edit = run->edits.n_encoder;
-        status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
-    }
-    attn_selection_free(selection);
-    return status;
+    return is_needed ? attn_trial_keep_encoder(trials->run, ATTN_SITES(ATTN_SITE_RESID_PRE),
+                                               &trials->encoder_capture, err)
+                     : ATTN_OK;
 }
 
 enum attn_status attn_trials_perform(struct attn_trials *trials,

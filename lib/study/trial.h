@@ -66,6 +66,14 @@ enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_
 enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
                                  struct attn_capture **capture, struct attn_error *err);
 
+/* The first runs the encoder of RUN with its edits; TRACE, whose selection is of the encoder alone,
+ * receives its events. The second records SITES of all its layers in *CAPTURE, which the caller owns
+ * even after a failure. Errors have a stage. */
+enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
+                                          const struct attn_trace *trace, struct attn_error *err);
+enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,
+                                         struct attn_capture **capture, struct attn_error *err);
+
 /* --- Many runs -------------------------------------------------------------------------------- */
 
 /* The unchanged run, and the tensors with which changed runs begin. */
