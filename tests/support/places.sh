@@ -220,12 +220,12 @@ every_question() {
         counts "$encoder $half $half"
         sorted places "--sort $site"
     done
-    ask "0 $((half * (half - 1) / 2)) 0" heads $one --similarity
+    ask "0 $((half * (half - 1) / 2)) 0" heads $one --pairs
     ask "0 $((n + 1)) $n" lens $one $target
-    ask "0 $half $half" ablate $one $target
-    ask "0 $n $n" ablate $one $target --by attn
+    ask "$encoder $half $half" ablate $one $target
+    ask "$n_encoder $n $n" ablate $one $target --by attn
     for part in mlp layer; do
-        ask "0 $n 0" ablate $one $target --by $part
+        ask "$n_encoder $n 0" ablate $one $target --by $part
     done
     for site in resid_pre resid_mid attn_out; do
         ask "0 $rows $rows" patch $pair --site $site
@@ -235,6 +235,7 @@ every_question() {
     done
     for site in q k v z pattern; do
         ask "0 $half $half" patch $pair --site $site
+        ask "$encoder $half $half" patch $pair --corrupted-source-ids 5,9,7,8 --site $site
     done
     for method in saliency grad_x_input ig:2 attnlrp relp; do
         ask - attribute $one $target --method $method
@@ -244,8 +245,8 @@ every_question() {
     ask - align $one
     ask_items "$((2 * encoder)) $((2 * half)) $((2 * half))" heads -m "$model"
     ask_items "0 $((2 * n + 2)) $((2 * n))" lens -m "$model"
-    ask_items "0 $((2 * half)) $((2 * half))" ablate -m "$model"
-    ask_items "0 $((2 * n)) 0" ablate -m "$model" --by layer
+    ask_items "$((2 * encoder)) $((2 * half)) $((2 * half))" ablate -m "$model"
+    ask_items "$((2 * n_encoder)) $((2 * n)) 0" ablate -m "$model" --by layer
     ask_items "0 $((2 * half)) $((2 * half))" diff -m "$model" --with-attention window:1
     run generate $one -n 2 --npz a.npz
     every_output_of_a_run $one
