@@ -244,7 +244,8 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
     return attn_edits_append(list, &edit, i, err);
 }
 
-/* Lets the edits of LIST concern all rows and columns, and need no data: both depend on the text. */
+/* Lets the edits of LIST concern all rows and columns, and need no data: both depend on the text.
+ */
 static void drop_text(struct attn_edit_list *list)
 {
     for (size_t i = 0; i < list->n; i++) {
@@ -257,8 +258,8 @@ static void drop_text(struct attn_edit_list *list)
     }
 }
 
-/* Checks the edits of LIST against both stacks of the model of SCOPE. LAYERS is the attention of the
- * decoder, or of the only stack. */
+/* Checks the edits of LIST against both stacks of the model of SCOPE. LAYERS is the attention of
+ * the decoder, or of the only stack. */
 static enum attn_status check_sketches(const struct attn_edit_scope *scope,
                                        const struct attn_attention *layers,
                                        struct attn_edit_list *list, struct attn_error *err)

@@ -115,8 +115,8 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
 
     ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
     ATTN_TRY(attn_select_heads(item->text, item->scope->dims, &heads, err));
-    status = add_selected(item,
-                          stack == ATTN_STACK_ENCODER ? attn_selection_encoder(heads) : heads, err);
+    status = add_selected(item, stack == ATTN_STACK_ENCODER ? attn_selection_encoder(heads) : heads,
+                          err);
     attn_selection_free(heads);
     return status;
 }
@@ -281,13 +281,13 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
 }
 
 /* Runs the encoder without edits, whose values are passed to TRACE, a trace of both stacks. */
-static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
-                                     struct attn_trace *trace, struct attn_error *err)
+static enum attn_status feed_encoder(const struct attn_edit_scope *scope, struct attn_trace *trace,
+                                     struct attn_error *err)
 {
     const struct attn_trace own = {attn_selection_encoder(trace->selection),
                                    attn_model_stack_hand_on, trace};
-    struct attn_encoder_pass pass = attn_encoder_pass_of(scope->model, scope->source,
-                                                         scope->session);
+    struct attn_encoder_pass pass =
+        attn_encoder_pass_of(scope->model, scope->source, scope->session);
 
     pass.trace = &own;
     return attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
@@ -298,8 +298,7 @@ static bool has_stack(const struct means *means, bool is_of_encoder)
 {
     size_t i = 0;
 
-    while (i < means->n &&
-           (means->items[i].edit->at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
+    while (i < means->n && (means->items[i].edit->at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
         i++;
     return i < means->n;
 }

@@ -31,8 +31,8 @@ struct knockout {
 
 /* The knockouts of one stack: of the encoder, or of the model that is fed the text. */
 struct knockouts {
-    const struct attn_edit_scope *scope; /* of the stack */
-    const struct attn_dims *all;         /* the sizes of all stacks */
+    const struct attn_edit_scope *scope;    /* of the stack */
+    const struct attn_dims *all;            /* the sizes of all stacks */
     const struct attn_attention *attention; /* [n_layer] */
     bool is_of_encoder;
     struct attn_edit_list *list;

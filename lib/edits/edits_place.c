@@ -53,8 +53,8 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
     tensor->rows = attn_alloc(tensor->n_row, 1, err);
     if (!tensor->rows)
         return ATTN_NO_MEMORY;
-    return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text,
-                                             given->positions, tensor->rows, err),
+    return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text, given->positions,
+                                             tensor->rows, err),
                          given->field, err);
 }
 

@@ -255,8 +255,8 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
     return ATTN_OK;
 }
 
-/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL: no
- * memory. */
+/* Copies the items of the list SPEC that are of the encoder (IS_OF_ENCODER), or all others. NULL:
+ * no memory. */
 static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error *err)
 {
     char *copy = attn_alloc(strlen(spec) + 2, 1, err);
@@ -276,8 +276,8 @@ static char *copy_items(const char *spec, bool is_of_encoder, struct attn_error 
 }
 
 enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
-                                        const struct attn_dims *dims,
-                                        struct attn_selection **heads, struct attn_error *err)
+                                        const struct attn_dims *dims, struct attn_selection **heads,
+                                        struct attn_error *err)
 {
     char *own = NULL;
     enum attn_status status;
@@ -342,8 +342,8 @@ static enum attn_status read_parts(const char *text, const struct form *form,
     }
     if (!model)
         return ATTN_OK;
-    ATTN_TRY(attn_error_at(attn_edit_place_resolve(&parts->place, model, err), ATTN_STAGE_OPTIONS,
-                           err));
+    ATTN_TRY(
+        attn_error_at(attn_edit_place_resolve(&parts->place, model, err), ATTN_STAGE_OPTIONS, err));
     return attn_error_at(attn_edit_place_check(&parts->place, model, err), ATTN_STAGE_OPTIONS, err);
 }
 

@@ -32,8 +32,8 @@ bool attn_steering_is_vector(const struct attn_steering *steering);
 enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
                                       bool *is_place, struct attn_error *err);
 
-/* Checks that a model with CONFIG has the stack STACK, or that no stack is named if it has one. NAME
- * is the text of the request that names the stack. ATTN_INVALID, without a stage. */
+/* Checks that a model with CONFIG has the stack STACK, or that no stack is named if it has one.
+ * NAME is the text of the request that names the stack. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
                                        const struct attn_config *config, const char *name,
                                        struct attn_error *err);
@@ -47,16 +47,16 @@ enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
 enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
                                        const struct attn_model *model, struct attn_error *err);
 
-/* Selects the heads that the list SPEC names in the encoder (IS_OF_ENCODER), which must be named, or
- * in all other stacks. NULL: all heads. DIMS has the sizes of all stacks. *heads is NULL if SPEC names
- * none; the caller frees it. ATTN_INVALID, without a stage. */
+/* Selects the heads that the list SPEC names in the encoder (IS_OF_ENCODER), which must be named,
+ * or in all other stacks. NULL: all heads. DIMS has the sizes of all stacks. *heads is NULL if SPEC
+ * names none; the caller frees it. ATTN_INVALID, without a stage. */
 enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
-                                        const struct attn_dims *dims,
-                                        struct attn_selection **heads, struct attn_error *err);
+                                        const struct attn_dims *dims, struct attn_selection **heads,
+                                        struct attn_error *err);
 
 /* Lets EDIT, which is of a layer of a model with CONFIG, give all visible keys equal weights: their
- * scores become 0, by products of 0, or where a bias is added to the products by scores of 0. Masked
- * keys stay masked. */
+ * scores become 0, by products of 0, or where a bias is added to the products by scores of 0.
+ * Masked keys stay masked. */
 void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *edit);
 
 /* The parameters of a struct attn_edit_texts (edit_texts.h). */

@@ -353,10 +353,9 @@ static void list_side(const struct ablation *ablation, const struct side *side, 
     for (size_t i = 0; i < side->n_part; i++) {
         struct part *part = &parts[i];
 
-        part->at = attn_location_of_block(side->dims, side->material[0].site,
-                                          (int)(n_block * (i / n_each)),
-                                          by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each)
-                                                                    : ATTN_ALL_HEADS);
+        part->at = attn_location_of_block(
+            side->dims, side->material[0].site, (int)(n_block * (i / n_each)),
+            by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each) : ATTN_ALL_HEADS);
         part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
         part->neuron = is_of_one ? (int)(i % n_each) : -1;
     }
@@ -376,10 +375,10 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
         struct side *side = &ablation->sides[i];
         const size_t n = n_heads_of_part(ablation, side);
 
-        side->n_part = n_each_of(ablation, side) *
-                       (is_of_one              ? 1
-                        : is_whole(ablation) ? attn_config_n_whole_layer(side->config)
-                                               : side->config->n_layer);
+        side->n_part = n_each_of(ablation, side) * (is_of_one ? 1
+                                                    : is_whole(ablation)
+                                                        ? attn_config_n_whole_layer(side->config)
+                                                        : side->config->n_layer);
         ablation->n_part += side->n_part;
         n_of_part = n > n_of_part ? n : n_of_part;
     }
@@ -485,8 +484,7 @@ static enum attn_status list_material(struct ablation *ablation, struct attn_err
 static float *rows_of(const struct side *side, const struct material *material, size_t layer,
                       size_t head)
 {
-    return material->rows +
-           (layer * material->n_head + head) * side->n_row * material->width;
+    return material->rows + (layer * material->n_head + head) * side->n_row * material->width;
 }
 
 static double *sums_of(const struct material *material, size_t layer, size_t head)
@@ -909,8 +907,8 @@ static enum attn_status try_control(struct ablation *ablation, struct drawn_head
     return ATTN_OK;
 }
 
-/* Runs the controls of all parts, and stores their CHANGES: n_control for each part, or n_control for
- * all if all parts share them. */
+/* Runs the controls of all parts, and stores their CHANGES: n_control for each part, or n_control
+ * for all if all parts share them. */
 static enum attn_status try_controls(struct ablation *ablation, bool has_own_control,
                                      double *changes, struct attn_error *err)
 {
@@ -921,8 +919,7 @@ static enum attn_status try_controls(struct ablation *ablation, bool has_own_con
 
     for (size_t i = 0; i < n && n_control > 0 && has_own_control; i++) {
         const struct part *part = &ablation->parts[i];
-        const bool is_of_all =
-            ablation->n_side > 1 && (args->is_cumulative || part->has_encoder);
+        const bool is_of_all = ablation->n_side > 1 && (args->is_cumulative || part->has_encoder);
         const size_t n_head = args->n_set > 0
                                   ? part->n_head
                                   : (i + 1) * n_heads_of_part(ablation, &ablation->sides[OF_TEXT]);
@@ -1112,8 +1109,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_material(ablation, err));
-    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, ablation->sides[OF_TEXT].material[0].site,
-                               &frame->trials, err));
+    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer,
+                               ablation->sides[OF_TEXT].material[0].site, &frame->trials, err));
     ATTN_TRY(make_material(ablation, err));
     return list_parts(ablation, err);
 }
@@ -1136,8 +1133,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
      * controls */
-    trials->n_expected =
-        trials->n_feed + (args->is_cumulative ? 2 * n : n) + n_drawn * n_control;
+    trials->n_expected = trials->n_feed + (args->is_cumulative ? 2 * n : n) + n_drawn * n_control;
     if (args->is_cumulative)
         ATTN_TRY(sort_parts(ablation, err));
     ATTN_TRY(args->n_set > 0 ? try_sets(ablation, err)

@@ -580,9 +580,9 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     edit.row0 = first;
     edit.row1 = end;
     edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
-    edit.data = patch->is_by_head ? attn_capture_block_head(capture, patch->site, part->layer,
-                                                            edit.at.head)
-                                  : attn_capture_block(capture, patch->site, part->layer);
+    edit.data = patch->is_by_head
+                    ? attn_capture_block_head(capture, patch->site, part->layer, edit.at.head)
+                    : attn_capture_block(capture, patch->site, part->layer);
     edit.data += first * edit.ld;
     if (patch->site == ATTN_SITE_MLP_POST) {
         edit.data += part->unit;
@@ -842,10 +842,10 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
                                     const struct attn_cell *controls, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
-    const struct attn_location at = attn_location_of_block(
-        part->is_of_encoder ? &patch->base->encoder_dims
-                            : attn_selection_dims(patch->base->selection),
-        patch->site, part->layer, ATTN_ALL_HEADS);
+    const struct attn_location at =
+        attn_location_of_block(part->is_of_encoder ? &patch->base->encoder_dims
+                                                   : attn_selection_dims(patch->base->selection),
+                               patch->site, part->layer, ATTN_ALL_HEADS);
     const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),

@@ -43,16 +43,14 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
     const size_t n_encoder_unit =
         attn_patch_has_encoder(patch) ? attn_site_n_head(patch->site, encoder) : 0;
 
-    patch->parts = attn_frame_alloc(&patch->frame,
-                                    n_most * n_each + encoder->n_layer * n_encoder_unit,
-                                    sizeof *patch->parts);
+    patch->parts = attn_frame_alloc(
+        &patch->frame, n_most * n_each + encoder->n_layer * n_encoder_unit, sizeof *patch->parts);
     ATTN_TRY(attn_frame_memory(&patch->frame, err));
     for (size_t i = 0; i < encoder->n_layer * n_encoder_unit; i++)
-        patch->parts[patch->n_part++] =
-            (struct attn_patch_part){.is_of_encoder = true,
-                                     .layer = (int)(i / n_encoder_unit),
-                                     .unit = i % n_encoder_unit,
-                                     .trial = ATTN_PART_TRIED};
+        patch->parts[patch->n_part++] = (struct attn_patch_part){.is_of_encoder = true,
+                                                                 .layer = (int)(i / n_encoder_unit),
+                                                                 .unit = i % n_encoder_unit,
+                                                                 .trial = ATTN_PART_TRIED};
     for (size_t i = 0; i < n_most * n_each; i++) {
         const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
                                              .unit = i / n_each % n_unit,

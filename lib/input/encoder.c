@@ -195,9 +195,9 @@ enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_er
     const struct attn_config *config = &pass->encoder->config;
     const struct attn_dims dims = attn_config_dims(config, pass->source->n);
     const bool is_at_end = config->has_final_norm;
-    struct keeping keeping = {
-        pass->trace, is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
-        is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, pass->rows};
+    struct keeping keeping = {pass->trace,
+                              is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
+                              is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, pass->rows};
     struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_session_options options = pass->options;
     struct attn_session *session = NULL;

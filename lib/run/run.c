@@ -1161,8 +1161,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
     ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
     ATTN_TRY(feed(run, feeding->session, err));
     result->n_token = result->n_key = run->text.n;
-    result->n_edited_row =
-        attn_session_n_edited_row(feeding->session) + run->edits.n_encoder_row;
+    result->n_edited_row = attn_session_n_edited_row(feeding->session) + run->edits.n_encoder_row;
     ATTN_TRY(predict(run, feeding->session, result, err)); /* edits may change predictions, too */
     attn_edits_find_effects(&run->edits, feeding->session, 0);
     attn_edits_note(&run->edits, attn_request_notes(&run->request), result->n_edited_row);

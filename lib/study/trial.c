@@ -141,8 +141,8 @@ static struct beginning_place place_of(const struct attn_trial *trial)
     return (struct beginning_place){.layer = trial->layer};
 }
 
-/* Runs the encoder with the edits of run and trial, for which EDITS has room, and makes its rows the
- * source of SESSION. */
+/* Runs the encoder with the edits of run and trial, for which EDITS has room, and makes its rows
+ * the source of SESSION. */
 static enum attn_status encode(const struct attn_trial *trial, struct attn_edit *edits,
                                struct attn_session *session, struct attn_error *err)
 {
@@ -152,12 +152,12 @@ static enum attn_status encode(const struct attn_trial *trial, struct attn_edit 
     struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(pass.rows,
-                        run->source.n * attn_model_config(run->model->encoder)->d_model, err));
+    ATTN_TRY(ATTN_ALLOC(pass.rows, run->source.n * attn_model_config(run->model->encoder)->d_model,
+                        err));
     pass.n_uncounted = copy_edits_of(run, true, &place, edits);
     pass.edits = edits;
-    pass.n_edit = pass.n_uncounted + copy_changes(trial->edits, trial->n_edit, true,
-                                                  edits + pass.n_uncounted);
+    pass.n_edit = pass.n_uncounted +
+                  copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
     pass.layer = trial->encoder_layer;
     pass.resid = trial->encoder_resid;
     pass.options.pool = trial->pool;
@@ -206,10 +206,9 @@ enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_se
     struct attn_session *made = NULL;
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(edits,
-                        copy_edits(trial->run, &place, NULL) + trial->run->edits.n_encoder +
-                            trial->n_edit,
-                        err));
+    ATTN_TRY(ATTN_ALLOC(
+        edits, copy_edits(trial->run, &place, NULL) + trial->run->edits.n_encoder + trial->n_edit,
+        err));
     status = start(trial, edits, &made, err);
     attn_free(edits); /* the session has its own copy */
     if (status == ATTN_OK)
@@ -474,8 +473,7 @@ static void skip_encoder(const struct attn_trials *trials, struct attn_trial *tr
     if (first == n_layer || !trials->encoder_capture)
         return;
     trial->encoder_layer = first;
-    trial->encoder_resid =
-        attn_capture_block(trials->encoder_capture, ATTN_SITE_RESID_PRE, first);
+    trial->encoder_resid = attn_capture_block(trials->encoder_capture, ATTN_SITE_RESID_PRE, first);
 }
 
 /* Groups the N changes into packs: each of one layer, and of about equal size. */
@@ -544,8 +542,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
         return ATTN_NO_MEMORY;
     status = attn_trial_run(&trial, &session, err);
     if (status == ATTN_OK) {
-        outcome->n_row =
-            trial.n_edit > 0 ? attn_session_n_edited_row(session) + n_encoder_row : 0;
+        outcome->n_row = trial.n_edit > 0 ? attn_session_n_edited_row(session) + n_encoder_row : 0;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);

@@ -31,9 +31,10 @@ struct attn_trial {
     /* First layer of the encoder, if `edits` has edits of it; and its resid_pre [S, D]. */
     int encoder_layer;
     const float *encoder_resid;
-    size_t *n_encoder_row; /* receives the number of rows of the encoder that `edits` changed; or NULL */
-    size_t n_more;   /* number of positions that will be fed later */
-    bool has_logits; /* the session computes logits at all positions */
+    size_t *n_encoder_row; /* receives the number of rows of the encoder that `edits` changed; or
+                              NULL */
+    size_t n_more;         /* number of positions that will be fed later */
+    bool has_logits;       /* the session computes logits at all positions */
     /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
      * at once */
     size_t n_feed;
@@ -67,8 +68,8 @@ enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_s
                                  struct attn_capture **capture, struct attn_error *err);
 
 /* The first runs the encoder of RUN with its edits; TRACE, whose selection is of the encoder alone,
- * receives its events. The second records SITES of all its layers in *CAPTURE, which the caller owns
- * even after a failure. Errors have a stage. */
+ * receives its events. The second records SITES of all its layers in *CAPTURE, which the caller
+ * owns even after a failure. Errors have a stage. */
 enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
                                           const struct attn_trace *trace, struct attn_error *err);
 enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,
