@@ -71,7 +71,10 @@ check_packages() { # FOLDER
         [ -e "$file" ] || continue
         rm -rf "$work"/*
         case $file in
-        *.whl) python3 -m zipfile -e "$file" "$work" && chmod +x "$work"/*/scripts/* && said=$("$work"/*/scripts/attn-cli --version) ;;
+        *.whl)
+            python3 -m pip install -q --disable-pip-version-check --no-deps --no-index --target "$work" "$file"
+            said=$("$work/bin/attn-cli" --version)
+            ;;
         *) tar -C "$work" -xzf "$file" && said=$("$work"/*/attn-cli --version) ;;
         esac
         [[ $said == "attn-cli $version ("*"commit $(git rev-parse --short=12 "v$version^{commit}"))"* ]] || fail "'$file' says $said"

@@ -141,11 +141,11 @@ class Wheel:
 
 
 def urls():
-    """Where the project is, as CITATION.cff says."""
+    """Where the project is, as CITATION.cff says, unless that is the place holder."""
     citation = (ROOT / "CITATION.cff").read_text()
     found = dict(re.findall(r'^(url|repository-code): "?([^"\n]+)', citation, re.M))
     names = {"url": "Homepage", "repository-code": "Source"}
-    return "".join(f"Project-URL: {names[key]}, {url}\n" for key, url in found.items())
+    return "".join(f"Project-URL: {names[key]}, {url}\n" for key, url in found.items() if "example.org" not in url)
 
 
 def given_information():
