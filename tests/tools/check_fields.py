@@ -11,6 +11,7 @@ A change has one of these outcomes:
 Changed are the keys that the config has, those inside of its objects, and keys of other families. Weights stay as they are.
 """
 
+import contextlib
 import copy
 import json
 import subprocess
@@ -120,28 +121,33 @@ def class_of(model_type):
     return None
 
 
-def exact(directory, inputs):
-    """The logits of transformers in float64; None if it fails or has no weights for a part."""
+def logits_of(directory, inputs, is_double):
     model_type = json.loads((directory / "config.json").read_text())["model_type"]
-    try:
-        model, info = class_of(model_type).from_pretrained(directory, dtype=torch.float32, attn_implementation="eager",
-                                                           output_loading_info=True)
-        if any(k for k in info["missing_keys"] if "position" not in k) or info["mismatched_keys"] or info.get("error_msgs"):
-            return None
-        kept = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name or "act_fn" in name}
-        model.double().eval()
-        for name, values in kept.items():
-            owner, _, leaf = name.rpartition(".")
-            values = values if "inv_freq" in name else values.double()
-            setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
-        with torch.no_grad(), Float64():
-            out = model(**{k: torch.tensor([v]) for k, v in inputs.items()}, use_cache=False) \
-                if "decoder_input_ids" in inputs or class_of(model_type) is transformers.AutoModelForCausalLM \
-                else model(**{k: torch.tensor([v]) for k, v in inputs.items()})
-        logits = out.logits[0].double().numpy()
-        return logits if np.isfinite(logits).all() else None
-    except Exception:  # whatever it fails with
+    model, info = class_of(model_type).from_pretrained(directory, dtype=torch.float32, attn_implementation="eager",
+                                                       experts_implementation="eager", output_loading_info=True)
+    if any(k for k in info["missing_keys"] if "position" not in k) or info["mismatched_keys"] or info.get("error_msgs"):
         return None
+    kept = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
+    (model.double() if is_double else model).eval()
+    for name, values in kept.items():
+        owner, _, leaf = name.rpartition(".")
+        setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
+    inputs = {k: torch.tensor([v]) for k, v in inputs.items()}
+    if class_of(model_type) is not transformers.AutoModelForMaskedLM:
+        inputs["use_cache"] = False
+    with torch.no_grad(), Float64() if is_double else contextlib.nullcontext():
+        logits = model(**inputs).logits[0].double().numpy()
+    return logits if np.isfinite(logits).all() else None
+
+
+def exact(directory, inputs):
+    """The logits of transformers in float64, or of XGLM, which fails then, in float32; None if it fails or lacks weights of a part."""
+    for is_double in (True, False):
+        try:
+            return logits_of(directory, inputs, is_double)
+        except Exception:  # whatever it fails with
+            pass
+    return None
 
 
 def ours(tool, directory, inputs, out):
