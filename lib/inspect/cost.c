@@ -83,6 +83,9 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
             count_linear(attn_block_linear_is_mlp(i) ? &found.mlp : &found.attention,
                          &block->linears[i]);
         count_vector(&found.attention, &block->sinks);
+        count_tensor(&found.attention, &block->relative_bias);
+        count_vector(&found.mlp, &block->xielu[0]); /* the other two are no parameters */
+        count_vector(&found.mlp, &block->xielu[1]);
         for (size_t e = 0; block->experts && e < 3 * n_expert; e++)
             count_linear(&found.mlp, &block->experts->gate + e);
     }

@@ -160,11 +160,10 @@ static enum attn_status read_original(const struct rope_source *source, double u
     rope->n_original = usual;
     if (rope->type != ATTN_ROPE_LONGROPE || source->keys->has_mscales)
         ATTN_TRY(get_positive(source, key, &rope->n_original, err));
-    if (source->keys->has_mscales && attn_config_find_given(object_with(source, key), key))
-        return ATTN_OK;
-    return source->is_nested ? ATTN_OK
-                             : attn_json_get_double(source->json, attn_json_root(source->json), key,
-                                                    1, ATTN_MAX_CTX, &rope->n_original, err);
+    return source->is_nested || source->keys->has_mscales
+               ? ATTN_OK
+               : attn_json_get_double(source->json, attn_json_root(source->json), key, 1,
+                                      ATTN_MAX_CTX, &rope->n_original, err);
 }
 
 static enum attn_status read_llama3(const struct rope_source *source, struct attn_rope *rope,

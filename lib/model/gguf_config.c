@@ -423,8 +423,8 @@ static enum attn_status put_scaling(const struct writing *w)
         if (w->family->form.rope.without_object) { /* it would have another default */
             attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"");
             if (w->family->form.rope.has_growth)
-                attn_buffer_append_format(
-                    w->json, ", \"original_max_position_embeddings\": %zu", w->n_ctx);
+                attn_buffer_append_format(w->json, ", \"original_max_position_embeddings\": %zu",
+                                          w->n_ctx);
             ATTN_TRY(put_growth(w));
             attn_buffer_append_char(w->json, '}');
         }

@@ -14,12 +14,15 @@ Changed are the keys that the config has, those inside of its objects, and keys 
 import contextlib
 import copy
 import json
+import pathlib
+import random
 import subprocess
+import tempfile
 
 import numpy as np
 import torch
 import transformers
-from check_families import Float64
+from check_families import FAMILIES, Float64, make_model
 
 OBJECTS = ("rope_parameters", "rope_scaling", "attn_config", "full_attention", "sliding_attention")
 ROPE = {"rope_type": ["linear", "dynamic", "yarn", "llama3"], "type": ["linear"], "rope_theta": [50.0], "factor": [3.0],
@@ -49,6 +52,19 @@ OTHERS = {
     "use_sliding_window": [True], "window_size": [2],
 }
 ACTIVATIONS = ["relu", "gelu"]
+ENCODER = {"vocab_size": 41, "hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "intermediate_size": 17,
+           "max_position_embeddings": 40}
+T5 = {"vocab_size": 41, "d_model": 16, "d_kv": 6, "d_ff": 24, "num_layers": 2, "num_heads": 3, "relative_attention_num_buckets": 8,
+      "relative_attention_max_distance": 20}
+STACK = {"vocab_size": 41, "d_model": 16, "max_position_embeddings": 40, "pad_token_id": 1, "decoder_start_token_id": 2} | {
+    f"{stack}_{key}": n for stack in ("encoder", "decoder") for key, n in (("layers", 2), ("attention_heads", 4), ("ffn_dim", 24))}
+# Other families than decoders: small sizes.
+SIZES = {"bert": ENCODER, "roberta": ENCODER, "xlm-roberta": ENCODER, "camembert": ENCODER, "electra": ENCODER | {"embedding_size": 7},
+         "albert": ENCODER | {"embedding_size": 7}, "esm": ENCODER | {"mask_token_id": 40, "pad_token_id": 1},
+         "distilbert": {"vocab_size": 41, "dim": 12, "n_layers": 2, "n_heads": 3, "hidden_dim": 17, "max_position_embeddings": 40},
+         "modernbert": ENCODER | {"num_hidden_layers": 3, "num_attention_heads": 2, "local_attention": 5, "pad_token_id": 0,
+                                  "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
+         "t5": T5, "mt5": T5, "umt5": T5} | dict.fromkeys(("bart", "mbart", "marian", "pegasus", "m2m_100", "blenderbot"), STACK)
 SKIPPED = {"model_type", "architectures", "transformers_version", "dtype", "torch_dtype", "_name_or_path", "auto_map"}
 
 
@@ -199,3 +215,33 @@ def check_fields(tool, family, directory, inputs, keeps, log):
             log(f"{family}: {words}: {result}" + (f": {now[1]}" if isinstance(now[1], str) else ""))
     path.write_text(json.dumps(config))
     return found
+
+
+def make_small(family, directory, r):
+    """A model of FAMILY in DIRECTORY; a decoder has one of its random configs."""
+    if family in FAMILIES:
+        model = make_model(family, FAMILIES[family](r), r.randrange(1000))
+    else:
+        model = class_of(family).from_config(transformers.AutoConfig.for_model(family, **SIZES[family]))
+        generator = torch.Generator().manual_seed(r.randrange(1000))
+        with torch.no_grad():
+            for name, p in model.named_parameters():
+                noise = torch.randn(p.shape, generator=generator) * (0.3 if p.dim() < 2 else 1.2 / p.shape[-1] ** 0.5)
+                p.copy_(noise + (1 if "norm" in name.lower() and name.endswith("weight") else 0))
+    model.save_pretrained(directory)
+
+
+def check_all(tool, families, share, seed):
+    """The status for the shell: 1 if there is a finding."""
+    n_silent = 0
+    for family in families or [*FAMILIES, *SIZES]:
+        with tempfile.TemporaryDirectory(prefix="fields-") as scratch:
+            directory, r = pathlib.Path(scratch), random.Random(f"{family} {seed}")
+            make_small(family, directory, r)
+            inputs = {"input_ids": [r.randrange(3, 39) for _ in range(14)]}
+            if class_of(family) is transformers.AutoModelForSeq2SeqLM:
+                inputs["decoder_input_ids"] = inputs["input_ids"][:6]
+            found = check_fields(tool, family, directory, inputs, lambda _: r.random() < share, lambda line: print(line, flush=True))
+        print(f"{family}: " + ", ".join(f"{n} {what}" for what, n in sorted(found.items())), flush=True)
+        n_silent += found.get("SILENT", 0)
+    return n_silent > 0
