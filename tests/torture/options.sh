@@ -44,6 +44,7 @@ known=(
     'lens compute *--svg*'   # rounding is less than a step of the colours
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
+    '* theme *--heatmap*'                  # a screen is dark unless it says something else
 )
 
 # Sets `value` to one for an option of a command. Names decide, then what the help calls the value.
@@ -63,7 +64,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.decode) value='5 6' ;;
     *.draw) value=embed=randn@7 ;;
     *.drop) value=e ;;
-    *.embeds) value=$in/embeds.npy ;;
+    *.embeds | *.source-file | *.corrupted-source-file) value=$in/embeds.npy ;;
     *.estimate) value=atp ;;
     ablate.fdr) value=change ;;
     attribute.fdr) value=logit ;;
@@ -108,7 +109,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.reference) value=$in/texts.txt ;;
     *.set) value=d_model=16 ;;
     *.shard) value=1/2 ;;
-    lens.sites | patch.sites) value=resid_mid ;;
+    lens.sites | patch.site) value=resid_mid ;;
     *.sites) value=q ;;
     attend.x | attend.q | attend.k | attend.v) value=$in/other.npy ;;
     *.scores) value=$in/scores.npy ;;
