@@ -431,7 +431,7 @@ static double dot(const double *u, const float *x, size_t n)
 
 static bool takes_mean_off(const struct logit_split *split)
 {
-    return attn_norm_has_mean(split->frame.config);
+    return attn_config_norms_mean(split->frame.config) && !split->frame.config->has_final_rms;
 }
 
 /* Returns the scale by which the norm divides X [D]. */

@@ -35,7 +35,10 @@ static void run_mlp(struct attn_forward *f, const struct attn_block_weights *w, 
         attn_gate_step(f, ATTN_SITE_MLP_POST, f->mlp, f->mlp_linear);
     } else {
         attn_linear_step(f, ATTN_SITE_MLP_PRE, &w->mlp_in, f->normed, f->mlp);
-        attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
+        if (f->model->config.has_solu)
+            attn_solu_step(f, &w->mlp_norm, ATTN_SITE_MLP_POST, f->mlp);
+        else
+            attn_activation_step(f, ATTN_SITE_MLP_POST, f->mlp);
     }
     if (!w->experts)
         attn_linear_step(f, ATTN_SITE_MLP_OUT, &w->mlp_out, f->mlp, out);

@@ -156,10 +156,11 @@ struct attn_forward {
      */
     float *router, *expert_weights, *expert_indices, *expert_x, *expert_y, *expert_g, *expert_u;
     size_t *expert_rows;
-    float *sinks;      /* [n, H] weights of the sinks */
-    uint16_t *rounded; /* [rows, inputs of the widest map], for products in bfloat16 */
-    float *vectors;    /* [2, widest row of a norm or of positions]: weight and bias of a norm, or a
-                          row of positions */
+    float *sinks;       /* [n, H] weights of the sinks */
+    uint16_t *rounded;  /* [rows, inputs of the widest map], for products in bfloat16 */
+    bool norm_has_mean; /* the norm in `vectors` subtracts the mean */
+    float *vectors; /* [2, widest row of a norm or of positions]: weight and bias of a norm, or a
+                       row of positions */
     struct attn_rotary *rotaries; /* [n_rotary]: one for each different rope of the layers */
     size_t n_rotary;
     float *projected; /* [n_sequence, d_projected], if is_projected */

@@ -101,7 +101,9 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
                                            .n_query = f->n_feed_row,
                                            .n_key = f->shape.n_max,
                                            .n_worker = f->n_worker};
-    struct attn_heads_needs needs = {.n_scratch = linear_needs(f).n_scratch};
+    /* SoLU needs one row, its backward pass three. */
+    const size_t n_solu = f->model->config.has_solu ? 3 * f->dims.d_mlp : 0;
+    struct attn_heads_needs needs = {.n_scratch = max_size(linear_needs(f).n_scratch, n_solu)};
 
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         attn_heads_needs_include(&needs, &sizes, &f->attention[layer],

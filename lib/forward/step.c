@@ -188,6 +188,7 @@ void attn_linear_step(struct attn_forward *f, enum attn_site site, const struct 
 enum row_operation {
     NORMALIZE_ROWS, /* y = normalize(x), with the norm in f->vectors */
     GATE_ROWS,      /* y = act(y) * x */
+    SOLU_ROWS,      /* y = y softmax(y) */
     ACTIVATE_ROWS,  /* y = act(y) */
     ADD_ROWS,       /* y = y + x */
     SCALE_ROWS,     /* y = y * x, with the factors in f->vectors */
@@ -215,6 +216,7 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
     const struct attn_kernels *kernels = f->engine.kernels;
     const size_t n = weights->w.n;
 
+    f->norm_has_mean = attn_config_norms_mean(&f->model->config) != weights->is_other;
     kernels->convert(weights->w.data, weights->w.dtype, n, f->vectors);
     for (size_t i = 0; i < n && attn_norm_adds_one(f->model->config.norm); i++)
         f->vectors[i] += 1;
@@ -224,18 +226,12 @@ void attn_norm_read(struct attn_forward *f, const struct attn_norm_weights *weig
         memset(f->vectors + n, 0, n * sizeof *f->vectors);
 }
 
-bool attn_norm_has_mean(const struct attn_config *config)
-{
-    return config->norm != ATTN_NORM_NONE && config->norm != ATTN_NORM_RMSNORM &&
-           config->norm != ATTN_NORM_RMSNORM_PLUS_ONE;
-}
-
 static void normalize(const struct attn_forward *f, const float *x, const float *w, const float *b,
                       size_t n, float *y)
 {
     const float eps = f->model->config.norm_eps;
 
-    if (attn_norm_has_mean(&f->model->config))
+    if (f->norm_has_mean)
         f->engine.kernels->layer_norm(x, w, b, n, eps, y);
     else
         f->engine.kernels->rms_norm(x, w, n, eps, y);
@@ -285,6 +281,14 @@ static void turn_row(const struct row_work *work, size_t row)
     }
 }
 
+void attn_solu_row(const struct attn_forward *f, const float *x, size_t n, float *y, float *shares)
+{
+    memcpy(shares, x, n * sizeof *x);
+    f->engine.kernels->softmax(shares, n, n, 1);
+    for (size_t i = 0; i < n; i++)
+        y[i] = x[i] * shares[i];
+}
+
 static void run_row_task(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
@@ -294,7 +298,6 @@ static void run_row_task(void *context, size_t task, int worker)
     const size_t n = rest < ROWS_PER_TASK ? rest : ROWS_PER_TASK;
     float *y = work->y + first * d;
 
-    (void)worker;
     switch (work->operation) {
     case NORMALIZE_ROWS:
         for (size_t i = 0; i < n; i++)
@@ -302,6 +305,10 @@ static void run_row_task(void *context, size_t task, int worker)
         break;
     case GATE_ROWS:
         kernels->gate(f->activation, y, work->x + first * d, n * d);
+        break;
+    case SOLU_ROWS:
+        for (size_t i = 0; i < n; i++)
+            attn_solu_row(f, y + i * d, d, y + i * d, f->heads.scratch[worker]);
         break;
     case ACTIVATE_ROWS:
         if (f->model->config.xielu)
@@ -552,7 +559,23 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
     attn_step_finish(f);
     if (attn_forward_is_over(f))
         return;
+    if (f->model->config.has_solu)
+        run_rows(f, SOLU_ROWS, x, x, f->model->config.d_mlp);
     run_rows(f, GATE_ROWS, y, x, f->model->config.d_mlp);
+    attn_visit(f, site, x);
+}
+
+void attn_solu_step(struct attn_forward *f, const struct attn_norm_weights *norm,
+                    enum attn_site site, float *x)
+{
+    attn_step_finish(f);
+    if (attn_forward_is_over(f))
+        return;
+    run_rows(f, SOLU_ROWS, x, x, f->model->config.d_mlp);
+    if (norm->w.data) {
+        attn_norm_read(f, norm);
+        run_rows(f, NORMALIZE_ROWS, x, x, f->model->config.d_mlp);
+    }
     attn_visit(f, site, x);
 }
 

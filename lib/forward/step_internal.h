@@ -24,9 +24,6 @@ void attn_norm_row(const struct attn_forward *f, const float *x, size_t n, float
 /* Returns the first of these weights that applies to head HEAD, which has WIDTH components. */
 const float *attn_norm_weights_of(const struct attn_forward *f, size_t head, size_t width);
 
-/* Whether norms of CONFIG subtract the mean. If not, they are RMS norms. */
-bool attn_norm_has_mean(const struct attn_config *config);
-
 /* Returns the table of angles that LAYER uses. */
 const struct attn_rotary *attn_rotary_of_layer(const struct attn_forward *f, int layer);
 
@@ -75,6 +72,13 @@ void attn_gate_step(struct attn_forward *f, enum attn_site site, float *x, const
 
 /* Computes SITE: x = act(x), [n_row, F]. */
 void attn_activation_step(struct attn_forward *f, enum attn_site site, float *x);
+
+/* Computes x = x softmax(x) over each row (SoLU, transformer-circuits.pub/2022/solu), normalizes it
+ * if NORM has weights, and visits SITE. attn_solu_row does the first for one row [n]: y = x shares,
+ * where SHARES receives the softmax. Y may be X. */
+void attn_solu_step(struct attn_forward *f, const struct attn_norm_weights *norm,
+                    enum attn_site site, float *x);
+void attn_solu_row(const struct attn_forward *f, const float *x, size_t n, float *y, float *shares);
 
 /* Computes MLP_OUT of a layer with experts, and the sites before it, for the rows in f->normed. */
 void attn_experts_step(struct attn_forward *f, const struct attn_block_weights *w, float *out);

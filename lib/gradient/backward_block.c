@@ -44,7 +44,7 @@ static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w
         attn_recompute_mlp_post(b, b->d_mlp);
     d_out = attn_post_norm_back(b, &w->ln2_post, &w->mlp_out, b->d_mlp, d_out);
     attn_linear_back(b, ATTN_SITE_MLP_POST_GRAD, &w->mlp_out, d_out, b->d_mlp);
-    attn_activation_back(b);
+    attn_activation_back(b, &w->mlp_norm);
     if (b->model->config.has_gated_mlp) {
         attn_linear_back(b, ATTN_N_SITE, &w->mlp_gate, b->d_mlp, b->d_normed);
         attn_linear_more_back(b, &w->mlp_in, b->d_mlp_linear, b->d_normed);

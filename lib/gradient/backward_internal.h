@@ -169,8 +169,8 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 void attn_recompute_mlp_post(struct attn_backward *b, float *out);
 
 /* The backward pass of mlp_post = act(mlp_pre), or act(mlp_pre) * mlp_pre_linear: d_mlp becomes the
- * gradient of mlp_pre, and d_mlp_linear is set. */
-void attn_activation_back(struct attn_backward *b);
+ * gradient of mlp_pre, and d_mlp_linear is set. NORM is the norm of mlp_post, if it has weights. */
+void attn_activation_back(struct attn_backward *b, const struct attn_norm_weights *norm);
 
 /* The backward pass of a layer with experts: computes the gradient of their input, in d_normed,
  * from D_OUT (backward_experts.c). */

@@ -137,6 +137,7 @@ void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *
 enum row_operation {
     BACK_NORM,       /* dx from dy, with the norm in f->vectors */
     BACK_ACTIVATION, /* the activation of the MLP, with its gate */
+    BACK_SOLU,       /* SoLU of the MLP, with its norm, in f->vectors, or its gate */
     BACK_ROTARY,     /* rotation and norms of the heads of dx */
     ADD_ROWS,        /* dx = dx + dy */
     SCALE_ROWS,      /* dx = dy * w, with the factors in f->vectors */
@@ -151,6 +152,7 @@ struct row_work {
     float *dx;
     size_t first, end; /* rows to process */
     size_t n_col;
+    bool has_norm;                    /* SoLU has a norm behind it */
     size_t width;                     /* width of a head that is rotated */
     bool is_query;                    /* the heads are those of q */
     const struct attn_rotary *rotary; /* the angles of all positions */
@@ -167,7 +169,7 @@ void attn_norm_row_back(const struct attn_backward *b, const float *w, const flo
                                         .eps = config->norm_eps,
                                         .is_constant = b->rule != ATTN_BACKWARD_PLAIN};
 
-    if (attn_norm_has_mean(config))
+    if (f->norm_has_mean)
         f->engine.kernels->layer_norm_back(&norm, dy, dx);
     else
         f->engine.kernels->rms_norm_back(&norm, dy, dx);
@@ -229,6 +231,38 @@ static void back_activation(const struct row_work *work, size_t first, size_t n)
         b->f->engine.kernels->activate_back(b->f->activation, &rows, n);
 }
 
+/* Processes one row of y = x p, p = softmax(x), which has a norm behind it or a gate u:
+ *
+ *     dx = p (dy + x dy - sum of p x dy), and for relevance, where p is constant, dx = p dy
+ *
+ * SCRATCH [3, n] holds p, y and x dy. */
+static void back_solu(const struct row_work *work, size_t row, float *scratch)
+{
+    const struct attn_backward *b = work->b;
+    const struct attn_kernels *kernels = b->f->engine.kernels;
+    const size_t n = work->n_col, at = row * n;
+    const float *x = b->at.mlp + at,
+                *u = b->model->config.has_gated_mlp ? b->at.mlp_linear + at : NULL;
+    float *dy = b->d_mlp + at, *p = scratch, *y = p + n, *slope = y + n, r;
+    const bool is_constant = b->rule != ATTN_BACKWARD_PLAIN;
+
+    attn_solu_row(b->f, x, n, y, p);
+    if (work->has_norm)
+        attn_norm_row_back(b, b->f->vectors, y, n, dy, dy);
+    for (size_t i = 0; i < n && u; i++) {
+        const float half = is_constant ? 0.5F : 1;
+
+        b->d_mlp_linear[at + i] = half * (dy[i] * y[i]);
+        dy[i] = half * (dy[i] * u[i]);
+    }
+    for (size_t i = 0; i < n; i++)
+        slope[i] = x[i] * dy[i];
+    kernels->dots(p, slope, n, 1, n, &r);
+    kernels->softmax_back(p, r, slope, n);
+    for (size_t i = 0; i < n; i++)
+        dy[i] = p[i] * dy[i] + (is_constant ? 0 : slope[i]);
+}
+
 static void run_row_task(void *context, size_t task, int worker)
 {
     const struct row_work *work = context;
@@ -243,6 +277,10 @@ static void run_row_task(void *context, size_t task, int worker)
         break;
     case BACK_ACTIVATION:
         back_activation(work, first * d, n * d);
+        break;
+    case BACK_SOLU:
+        for (size_t i = first; i < first + n; i++)
+            back_solu(work, i, work->b->f->heads.scratch[worker]);
         break;
     case BACK_ROTARY:
         for (size_t i = first; i < first + n; i++)
@@ -516,16 +554,20 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out)
         kernels->activate(f->activation, out + begin, n);
 }
 
-void attn_activation_back(struct attn_backward *b)
+void attn_activation_back(struct attn_backward *b, const struct attn_norm_weights *norm)
 {
+    const bool has_solu = b->model->config.has_solu;
     struct row_work work = {.b = b,
-                            .operation = BACK_ACTIVATION,
+                            .operation = has_solu ? BACK_SOLU : BACK_ACTIVATION,
+                            .has_norm = norm->w.data,
                             .first = b->first,
                             .end = b->end,
                             .n_col = b->model->config.d_mlp};
 
     if (attn_backward_is_over(b))
         return;
+    if (work.has_norm)
+        attn_norm_read(b->f, norm);
     run_rows(&work);
     attn_visit_back(b, ATTN_SITE_MLP_PRE_GRAD, b->d_mlp);
     attn_visit_back(b, ATTN_SITE_MLP_PRE_LINEAR_GRAD, b->d_mlp_linear);

@@ -91,7 +91,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     }
     count_norm(&found.norms, &weights->ln_final);
     count_norm(&found.norms, &weights->ln_head);
-    if (model->config.norm == ATTN_NORM_LAYERNORM_NO_WEIGHT)
+    if (attn_config_lacks_norm_weights(&model->config))
         found.norms = (struct extent){0}; /* these norms are all ones, which no file contains */
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);

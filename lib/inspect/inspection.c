@@ -132,6 +132,11 @@ static void add_field(struct table_record *record, const struct attn_config *con
     record->cells[record->n++] = cell;
 }
 
+static bool is_set(const struct attn_config_field *field, const void *value)
+{
+    return field->type == ATTN_CONFIG_FLAG ? *(const bool *)value : *(const double *)value != 0;
+}
+
 static enum attn_status find_config(struct filling *to)
 {
     const struct attn_config *config = attn_model_config(to->given.model);
@@ -152,8 +157,7 @@ static enum attn_status find_config(struct filling *to)
             (field->is_of_classes &&
              (config->task == ATTN_TASK_VOCABULARY || config->image.patch_height > 0)) ||
             (field->is_of_mixture && config->n_expert == 0) ||
-            (field->is_rare && *(const double *)(const void *)value == 0) ||
-            (is_n_source && config->n_source == 0) ||
+            (field->is_rare && !is_set(field, value)) || (is_n_source && config->n_source == 0) ||
             (is_d_out && config->d_out == config->d_model))
             continue;
         add_field(&record, &shown, field);

@@ -274,7 +274,8 @@ static void add_norms(struct difference_list *list)
             "RMSNorm, times 1 + weight: no mean is taken off, nothing is added",
         [ATTN_NORM_LAYERNORM_NO_BIAS] = "LayerNorm without a bias",
         [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "LayerNorm without weights",
-        [ATTN_NORM_LAYERNORM_PLUS_ONE] = "LayerNorm, times 1 + weight"};
+        [ATTN_NORM_LAYERNORM_PLUS_ONE] = "LayerNorm, times 1 + weight",
+        [ATTN_NORM_RMSNORM_NO_WEIGHT] = "RMSNorm without weights: no mean is taken off"};
     static const char *const places[] = {
         [ATTN_NORM_PRE] = "",
         [ATTN_NORM_POST] = "after attention and MLP, not before them",

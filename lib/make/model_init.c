@@ -140,7 +140,7 @@ static enum attn_status read_config(const struct attn_init *init,
     ATTN_TRY(attn_buffer_check(name, err));
     file.path = name->data;
     ATTN_TRY(attn_json_parse_named(&file, attn_family_config_keys, &written->json, err));
-    ATTN_TRY(attn_family_read_config(written->json, ATTN_TOWER_TEXT, &written->config,
+    ATTN_TRY(attn_family_read_config(written->json, NULL, ATTN_TOWER_TEXT, &written->config,
                                      &written->layers, err));
     if (written->config.has_two_towers)
         return attn_error_set(err, ATTN_UNSUPPORTED,

@@ -22,7 +22,8 @@ static const char *const norms[] = {[ATTN_NORM_NONE] = "none",
                                     [ATTN_NORM_RMSNORM_PLUS_ONE] = "rmsnorm_plus_one",
                                     [ATTN_NORM_LAYERNORM_NO_BIAS] = "layernorm_no_bias",
                                     [ATTN_NORM_LAYERNORM_NO_WEIGHT] = "layernorm_no_weight",
-                                    [ATTN_NORM_LAYERNORM_PLUS_ONE] = "layernorm_plus_one"};
+                                    [ATTN_NORM_LAYERNORM_PLUS_ONE] = "layernorm_plus_one",
+                                    [ATTN_NORM_RMSNORM_NO_WEIGHT] = "rmsnorm_no_weight"};
 static const char *const places[] = {[ATTN_NORM_PRE] = "before",
                                      [ATTN_NORM_POST] = "after",
                                      [ATTN_NORM_AROUND] = "around",
@@ -97,6 +98,8 @@ const struct attn_config_field attn_config_fields[] = {
     {ENCODER_FIELD(ATTN_CONFIG_FLAG, begins_without_norm)},
     {FLAG(has_single_norm, NULL)},
     {FLAG(has_final_norm, "final_norm")},
+    {FIELD(ATTN_CONFIG_FLAG, has_final_rms), .is_rare = true},
+    {FIELD(ATTN_CONFIG_FLAG, has_mlp_norm), .is_rare = true},
     {WORD(qk_norm, qk_norms)},
     {WORD(positions, positions), .key = "positions", .n_key_word = 3,
      .expected = "'none' or 'learned'"},

@@ -44,7 +44,8 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
     size_t n = 0, n_byte = 0;
     char *end, name[LABEL_SIZE];
 
-    config->n_vocab = 2;
+    if (config->n_token == config->n_vocab)
+        config->n_vocab = 2;
     ATTN_TRY(
         attn_json_get_size(json, root, "num_labels", 1, ATTN_MAX_VOCAB, &config->n_vocab, err));
     for (const struct attn_node *node = first; node; node = attn_node_next(node), n++)
@@ -132,6 +133,7 @@ enum attn_status attn_config_read_classes(const struct attn_json *json,
                                           struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *pad = attn_node_find(attn_json_root(json), "pad_token_id");
+    const bool is_set = config->task != ATTN_TASK_VOCABULARY; /* the family has set the task */
 
     ATTN_TRY(find_task(json, heads, config, err));
     /* The token that ATTN_POOLING_LAST skips, and that baselines consist of. */
@@ -139,11 +141,14 @@ enum attn_status attn_config_read_classes(const struct attn_json *json,
         config->pad_id = -1;
     if (config->task == ATTN_TASK_VOCABULARY)
         return ATTN_OK;
-    config->n_vocab = 2; /* the begin and the end of a span */
+    if (!is_set)
+        config->n_vocab = 2; /* the begin and the end of a span */
     if (config->task != ATTN_TASK_SPANS) {
         ATTN_TRY(attn_config_read_labels(json, config, layers, err));
         ATTN_TRY(attn_config_read_kind(json, config, err));
     }
+    if (is_set)
+        return ATTN_OK;
     if (!heads->is_in_all)
         config->head_act_fn = config->task == ATTN_TASK_SEQUENCE ? heads->act_fn : NULL;
     if (config->task == ATTN_TASK_SEQUENCE && config->pooling == ATTN_POOLING_NONE)

@@ -162,7 +162,7 @@ struct attn_config_field {
     bool is_of_mixture;       /* shown only for mixtures of experts */
     bool is_of_image;         /* shown only for models that read pictures */
     bool is_of_classes;       /* shown only for classifiers of texts */
-    bool is_rare;             /* a factor that is shown only if it is set */
+    bool is_rare;             /* a factor or flag that is shown only if it is set */
     size_t max;               /* largest value, for a size with a key */
     const char *const *words; /* names of the values of a word, in the order of its enum */
     int n_key_word;           /* the first value that the key may have */
@@ -174,6 +174,21 @@ extern const struct attn_config_field attn_config_fields[];
 
 /* Whether at least one layer attends to a source. */
 bool attn_config_has_cross(const struct attn_config *config);
+
+/* Whether the norms of CONFIG subtract the mean. If not, they are RMS norms. */
+static inline bool attn_config_norms_mean(const struct attn_config *config)
+{
+    return config->norm == ATTN_NORM_LAYERNORM || config->norm == ATTN_NORM_LAYERNORM_NO_BIAS ||
+           config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT ||
+           config->norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
+}
+
+/* Whether the norms of the stream have no weights. */
+static inline bool attn_config_lacks_norm_weights(const struct attn_config *config)
+{
+    return config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT ||
+           config->norm == ATTN_NORM_RMSNORM_NO_WEIGHT;
+}
 
 /* --- configs of Hugging Face ------------------------------------------------------------------ */
 

@@ -37,6 +37,10 @@ static enum attn_status find_type(const struct attn_json *json, const char **typ
     ATTN_TRY(attn_json_get_string(json, root, "model_type", type, err));
     if (*type)
         return ATTN_OK;
+    if (attn_node_find(root, "d_vocab") && attn_node_find(root, "n_layers")) {
+        *type = attn_family_transformer_lens.model_type;
+        return ATTN_OK;
+    }
     for (size_t i = 0; first && i < n_family; i++)
         if (families[i]->architecture &&
             strncmp(first, families[i]->architecture, strlen(families[i]->architecture)) == 0) {
@@ -231,7 +235,8 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     ATTN_TRY((family->read_config ? family->read_config : attn_config_read_form)(
         json, &family->form, config, layers, err));
     if (config->image.patch_height == 0) {
-        config->n_token = config->n_vocab;
+        if (config->n_token == 0)
+            config->n_token = config->n_vocab;
         attn_family_read_end_ids(json, config);
         attn_family_read_generation(json, config);
         ATTN_TRY(attn_config_read_classes(json, &family->heads, config, layers, err));
@@ -299,15 +304,16 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
     return read_tower(json, family->encoder, config, layers, err);
 }
 
-enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,
-                                         struct attn_config *config,
+enum attn_status attn_family_read_config(struct attn_json *json, const struct attn_family *family,
+                                         enum attn_tower tower, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_family *family;
     const char *type = NULL;
 
-    ATTN_TRY(find_type(json, &type, err));
-    family = attn_family_find(type);
+    if (!family)
+        ATTN_TRY(find_type(json, &type, err));
+    if (!family)
+        family = attn_family_find(type);
     if (!family)
         return refuse_type(json, type, err);
     return family->towers[0] ? read_of_two(json, family, tower, config, layers, err)

@@ -54,6 +54,7 @@
     X(MLP_PLAIN, MLP, PART, has_plain) /* a plain MLP with other names than the gated one */       \
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
+    X(MLP_INNER_NORM, NONE, PART, config->has_mlp_norm)                                            \
     X(LAYER_SCALE, NONE, PART, config->has_layer_scale)                                            \
     X(MLP_BIAS_FOUND, MLP, FOUND, has_mlp)                                                         \
     X(MID_NORM, NONE, PART, is_sum) /* norms after the sums */                                     \
@@ -83,7 +84,7 @@
     X(POST_NORM_BIAS, NONE, BIAS, is_post &&is_layer_norm)                                         \
     X(MLP_NORM_BIAS, NONE, BIAS, is_mlp_pre &&is_layer_norm)                                       \
     X(MLP_POST_NORM_BIAS, NONE, BIAS, is_mlp_post &&is_layer_norm)                                 \
-    X(FINAL_NORM_BIAS, NONE, BIAS, has_final &&is_layer_norm)                                      \
+    X(FINAL_NORM_BIAS, NONE, BIAS, has_final &&is_layer_norm && !config->has_final_rms)            \
     X(EMBED_NORM_BIAS, NONE, BIAS, config->has_embed_norm &&is_layer_norm)                         \
     X(HEAD_NORM_BIAS, NONE, has_head ? BIAS : PART, has_head &&is_layer_norm)                      \
     X(TASK, NONE, PART, false)        /* a classifier whose head has the names of an MLM head */   \
@@ -197,6 +198,9 @@ struct attn_family {
     const struct attn_family *encoder; /* the encoder whose rows a decoder reads; or NULL */
     /* Model_type of the other tower, which the same files may contain; or NULL. */
     const char *other_tower;
+    /* The family of the same configs whose files have other names, and whose keys may mean
+     * something else; or NULL. */
+    const struct attn_family *other_names;
 };
 
 /* All families, in the order in which messages list them. X(name): the row is attn_family_NAME. */
@@ -217,7 +221,7 @@ struct attn_family {
     X(modernbert) \
     X(esm) X(vit) X(dinov2_with_registers) X(dinov2) X(clip) X(clip_text_model) \
     X(clip_vision_model) \
-    X(attn)
+    X(attn) X(transformer_lens) X(hooked_transformer)
 /* clang-format on */
 
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
@@ -233,10 +237,11 @@ const struct attn_family *attn_family_at(size_t i);
 /* The keys of a config.json whose objects and lists are parsed, for attn_json_parse_named. */
 extern const char *const attn_family_config_keys[];
 
-/* Reads the config of any family into CONFIG and checks that this version can run it. If the family
- * has two towers, reads that of TOWER. Release CONFIG also after a failure. */
-enum attn_status attn_family_read_config(struct attn_json *json, enum attn_tower tower,
-                                         struct attn_config *config,
+/* Reads the config of FAMILY (NULL: of the family that it names) into CONFIG and checks that this
+ * version can run it. If the family has two towers, reads that of TOWER. Release CONFIG also after
+ * a failure. */
+enum attn_status attn_family_read_config(struct attn_json *json, const struct attn_family *family,
+                                         enum attn_tower tower, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err);
 
 /* Reads the config of the encoder of FAMILY. The family must have one. */

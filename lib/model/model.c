@@ -38,7 +38,8 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
-    ATTN_TRY(attn_family_read_config(json[0], tower, &model->config, &model->layers, err));
+    ATTN_TRY(attn_family_read_config(json[0], model->naming, tower, &model->config, &model->layers,
+                                     err));
     if (model->config.stack.has_encoder) {
         struct attn_model *encoder = attn_alloc(1, sizeof *encoder, err);
 
@@ -82,7 +83,7 @@ static enum attn_status read_gguf_config(struct attn_model *m, struct attn_buffe
     text.data = (const unsigned char *)json->data, text.size = json->size;
     text.path = (char *)(uintptr_t)attn_tensor_files_path(m->st, 0); /* borrowed */
     ATTN_TRY(attn_json_parse_named(&text, attn_family_config_keys, parsed, err));
-    ATTN_TRY(attn_family_read_config(*parsed, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
+    ATTN_TRY(attn_family_read_config(*parsed, NULL, ATTN_TOWER_TEXT, &m->config, &m->layers, err));
     return attn_gguf_finish_config(m->gguf, &m->config, &m->layers, err);
 }
 
@@ -273,6 +274,7 @@ static enum attn_status open_files(const struct attn_source *source,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
+    const struct attn_family *other;
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -294,6 +296,13 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
         m->st = m->files;
         m->naming = attn_family_find(m->config.model_type);
+        other = m->naming->other_names;
+        if (other && !attn_weights_are_named(m->naming, m->st) &&
+            attn_weights_are_named(other, m->st)) {
+            m->naming = other;
+            attn_config_release(&m->config, &m->layers);
+            ATTN_TRY(read_config(source, options->tower, m, err));
+        }
     }
     ATTN_TRY(bind(m, options, err));
     if (m->encoder)

@@ -11,6 +11,7 @@ enum attn_norm {
     ATTN_NORM_LAYERNORM_NO_BIAS = 4,
     ATTN_NORM_LAYERNORM_NO_WEIGHT = 5, /* (x - mean) / sqrt(variance + eps) */
     ATTN_NORM_LAYERNORM_PLUS_ONE = 6,  /* (x - mean) / sqrt(variance + eps) * (1 + w) + b */
+    ATTN_NORM_RMSNORM_NO_WEIGHT = 7,   /* x / sqrt(mean of x^2 + eps) */
 };
 
 /* Where a block normalizes. */

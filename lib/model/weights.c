@@ -158,9 +158,9 @@ static enum need find_need(enum attn_weight_part part, const struct attn_config 
     const bool has_positions =
         config->positions == ATTN_POSITIONS_LEARNED && !config->stack.makes_positions;
     const bool has_source_positions = config->source_positions == ATTN_POSITIONS_LEARNED;
-    const bool has_norm =
-        config->norm != ATTN_NORM_NONE && config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT;
-    const bool has_final = config->has_final_norm && config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT;
+    const bool has_weights = !attn_config_lacks_norm_weights(config);
+    const bool has_norm = config->norm != ATTN_NORM_NONE && has_weights;
+    const bool has_final = config->has_final_norm && has_weights;
     const bool is_sum = has_norm && config->norm_place == ATTN_NORM_SUM;
     const bool is_pre = has_norm && config->norm_place != ATTN_NORM_POST && !is_sum;
     const bool is_post = has_norm && config->norm_place != ATTN_NORM_PRE && !is_sum;
@@ -419,7 +419,7 @@ static bool find_tied_output(const struct binder *binder, struct attn_tensor_ent
 static enum attn_status allocate_made(struct attn_weights *weights,
                                       const struct attn_config *config, struct attn_error *err)
 {
-    const size_t d = config->norm == ATTN_NORM_LAYERNORM_NO_WEIGHT ? config->d_model : 0;
+    const size_t d = attn_config_lacks_norm_weights(config) ? config->d_model : 0;
     const size_t n_head = config->n_layer * config->n_head,
                  n_kv = config->n_layer * config->n_kv_head;
     const size_t n_norm = config->qk_norm == ATTN_QK_NORM_EACH_HEAD ? n_head + n_kv : 0;
@@ -446,7 +446,7 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
     const struct attn_norm_weights ones = {.w = made_vector(weights->made, config->d_model)};
     const bool is_sum = config->norm_place == ATTN_NORM_SUM;
 
-    if (config->norm != ATTN_NORM_LAYERNORM_NO_WEIGHT)
+    if (!attn_config_lacks_norm_weights(config))
         return;
     for (size_t layer = 0; layer < config->n_layer; layer++) {
         struct attn_block_weights *block = &weights->blocks[layer];
@@ -919,6 +919,9 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
             ATTN_TRY(bind_rule(&binder, &family->rules[i]));
     }
     make_ones(weights, config);
+    weights->ln_final.is_other = config->has_final_rms && attn_config_norms_mean(config);
+    for (size_t layer = 0; layer < config->n_layer; layer++)
+        weights->blocks[layer].mlp_norm.is_other = !attn_config_norms_mean(config);
     read_vectors(weights, config);
     if (family->is_gguf && family_of(config)->gguf.has_interleaved_heads)
         interleave_heads(weights, config);
@@ -1216,6 +1219,11 @@ static bool is_named(const struct attn_weight_rule *rule, const char *prefix, co
     while (spelling && !is_spelled(spelling, prefix, name, layer))
         spelling = next_spelling(spelling);
     return spelling;
+}
+
+bool attn_weights_are_named(const struct attn_family *naming, const struct attn_tensor_files *st)
+{
+    return has_tensor(naming, &naming->rules[0], "", st);
 }
 
 /* Returns the rule that names the tensor NAME, or NULL. *layer receives its layer. */

@@ -18,7 +18,9 @@
 /* y = normalize(x) * w + b. If the config lacks the norm, w and b have no data; b of an RMSNorm has
  * none either. */
 struct attn_norm_weights {
-    struct attn_vector w, b; /* [D]; for q and k [E], or [H*E] and [G*E] */
+    struct attn_vector w, b; /* [D]; for q and k [E], or [H*E] and [G*E]; for mlp_post [F] */
+    bool is_other; /* a LayerNorm where the config's norms are not, or an RMSNorm where they are
+                      LayerNorms */
 };
 
 /* One MLP of a mixture. */
@@ -42,7 +44,7 @@ struct attn_lazy_experts {
     atomic_bool is_made[]; /* [n_expert] converted already */
 };
 
-enum { ATTN_BLOCK_N_NORM = 10, ATTN_BLOCK_N_LINEAR = 12 };
+enum { ATTN_BLOCK_N_NORM = 11, ATTN_BLOCK_N_LINEAR = 12 };
 
 enum { ATTN_MODEL_N_LINEAR = 5 };
 
@@ -57,6 +59,7 @@ struct attn_block_weights {
             struct attn_norm_weights mid_norm, end_norm;
             /* Layer scale: only w, a factor for each component, without a norm. */
             struct attn_norm_weights attn_scale, mlp_scale;
+            struct attn_norm_weights mlp_norm; /* of mlp_post */
             struct attn_norm_weights q_norm, k_norm;
         };
         struct attn_norm_weights norms[ATTN_BLOCK_N_NORM];
@@ -204,6 +207,9 @@ bool attn_weights_are_shared(const struct attn_config *config, size_t layer);
 /* Whether NAMING has a rule for the tensor NAME, in any layer, that a model of CONFIG may have. */
 bool attn_weights_know(const struct attn_family *naming, const struct attn_config *config,
                        const char *name);
+
+/* Whether ST has the first tensor of NAMING. */
+bool attn_weights_are_named(const struct attn_family *naming, const struct attn_tensor_files *st);
 
 /* For a GGUF file: returns ATTN_UNSUPPORTED and names a tensor that was not bound, unless it is
  * known to be unused. Such a tensor is the only sign that a part of the model would be left out. */

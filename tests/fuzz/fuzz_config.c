@@ -136,7 +136,7 @@ static bool check_config(const uint8_t *data, size_t size)
     enum attn_status status = attn_json_parse_named(&file, attn_family_config_keys, &json, &err);
 
     if (status == ATTN_OK)
-        status = attn_family_read_config(json, ATTN_TOWER_TEXT, &config, &layers, &err);
+        status = attn_family_read_config(json, NULL, ATTN_TOWER_TEXT, &config, &layers, &err);
     attn_fuzz_check_error(status, &err, FUZZ_BIT(ATTN_FORMAT) | FUZZ_BIT(ATTN_UNSUPPORTED));
     if (status == ATTN_OK)
         check_sizes(&config);
