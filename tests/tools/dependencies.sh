@@ -206,7 +206,7 @@ way_around() {
 find_libraries() {
     local prefix=$1 group=$2 packages around
     if [ "$group" = pinned ]; then
-        echo "-I$prefix/include" >"$prefix.cflags"
+        echo "-isystem $prefix/include" >"$prefix.cflags" # warnings of their headers are not ours
         echo "-L$prefix -lcjson -lpcre2-8 -lz $xsmm_libs" >"$prefix.libs"
         return
     fi
