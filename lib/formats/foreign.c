@@ -4,6 +4,7 @@
 #include "base/buffer.h"
 #include "base/escape.h"
 #include "base/file.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "formats/json.h"
 
@@ -25,9 +26,43 @@ static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXY
     "python3 -c \"from transformers import %s as M; "                                              \
     "M.from_pretrained('.').save_pretrained('.')\""
 
+/* Of a pickle of tensors alone, as TransformerLens's state_dict() gives them. NAME is quoted by '.
+ */
+#define CONVERT_PICKLE                                                                             \
+    "python3 -c \"import torch; from safetensors.torch import save_file; d = torch.load('%s', "    \
+    "'cpu'); "                                                                                     \
+    "save_file({k: v.contiguous() for k, v in d.items()}, 'model.safetensors')\""
+
 #define MERGE_ADAPTER                                                                              \
     "python3 -c \"from peft import AutoPeftModelForCausalLM as M; "                                \
     "M.from_pretrained('.').merge_and_unload().save_pretrained('merged')\""
+
+/* Whether NAME ends as the name of a pickle of PyTorch does. */
+static bool is_pickle(const char *name)
+{
+    static const char *const ends[] = {".pth", ".pt"};
+    const size_t size = strlen(name);
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (size > strlen(ends[i]) && strcmp(name + size - strlen(ends[i]), ends[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Copies the first name in FOLDER that is one of a pickle to NAME. */
+static bool find_pickle(const char *folder, char name[ATTN_FOREIGN_NAME_SIZE])
+{
+    struct attn_path_names names = {0};
+    bool is_found = false;
+
+    if (attn_path_list(folder, &names, NULL) == ATTN_OK)
+        for (size_t i = 0; i < names.n && !is_found; i++)
+            is_found = is_pickle(names.names[i]) &&
+                       snprintf(name, ATTN_FOREIGN_NAME_SIZE, "%s", names.names[i]) <
+                           ATTN_FOREIGN_NAME_SIZE;
+    attn_path_names_release(&names);
+    return is_found;
+}
 
 bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE])
 {
@@ -39,7 +74,7 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
         if (attn_source_has_part(source, pytorch[i]))
             return snprintf(name, ATTN_FOREIGN_NAME_SIZE, "%s", pytorch[i]) <
                    ATTN_FOREIGN_NAME_SIZE;
-    return false;
+    return find_pickle(source->directory, name);
 }
 
 /* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' if it needs quoting.
@@ -133,7 +168,12 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         folder = name;
     }
     append_cd(&command, folder, strlen(folder));
-    attn_buffer_append_format(&command, CONVERT_PYTORCH, class_of(source));
+    if (!is_pickle(file))
+        attn_buffer_append_format(&command, CONVERT_PYTORCH, class_of(source));
+    else if (strspn(file, plain) == strlen(file))
+        attn_buffer_append_format(&command, CONVERT_PICKLE, file);
+    else
+        attn_buffer_append_format(&command, CONVERT_PICKLE, "FILE");
     give_as_hint(&command, err);
     return ATTN_UNSUPPORTED;
 }
