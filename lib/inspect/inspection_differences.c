@@ -144,14 +144,21 @@ static void describe_rope(const struct attn_config *config, size_t layer, char w
             rope->factor, rope->attention_factor, rope->n_original);
         break;
     case ATTN_ROPE_LONGROPE:
-        say(", two lists of factors, up to %.15g tokens and beyond, q and k * "
-            "%.6g (longrope)",
-            rope->n_original, rope->attention_factor);
+        if (rope->long_attention_factor > 0)
+            say(", a list of factors, q and k * %.6g up to %.15g tokens, * %.6g beyond (longrope)",
+                rope->attention_factor, rope->n_original, rope->long_attention_factor);
+        else
+            say(", two lists of factors, up to %.15g tokens and beyond, q and k * "
+                "%.6g (longrope)",
+                rope->n_original, rope->attention_factor);
         break;
     case ATTN_ROPE_DYNAMIC:
         say(", as written up to %zu tokens (dynamic)", config->n_ctx);
         break;
     }
+    if (rope->query_growth > 0)
+        say(", q * 1 + %.6g ln(1 + position / %.15g), the quotient rounded down",
+            rope->query_growth, rope->n_original);
 }
 
 static void describe_keys(const struct attn_config *config, size_t layer, char words[WORDS_SIZE])
@@ -314,7 +321,8 @@ static void add_heads(struct difference_list *list)
         add(list, "heads", "%zu of width %zu, together %zu, where d_model is %zu", config->n_head,
             config->d_head, config->n_head * config->d_head, config->d_model);
     if (config->qk_norm != ATTN_QK_NORM_NONE)
-        add(list, "q and k", "%s", norms[config->qk_norm]);
+        add(list, "q and k", "%s%s", norms[config->qk_norm],
+            config->qk_norm_is_late ? ", after they are turned" : "");
     if (config->qkv_clip > 0)
         add(list, "q, k and v", "kept within %.15g", config->qkv_clip);
 }
@@ -368,11 +376,13 @@ static void add_block(struct difference_list *list)
     else if (config->has_gated_mlp)
         add(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
     else if (strcmp(config->act_fn, "gelu_new") != 0)
-        add(list, "mlp", "%s", config->act_fn);
+        add(list, "mlp", "%s%s", config->act_fn, config->xielu ? ", by numbers of each layer" : "");
     if (config->n_expert > 0)
         add(list, "experts", "%zu of %zu a token, of width %zu, weights %s 1%s",
             config->n_expert_used, config->n_expert, config->d_expert,
-            config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL ? "sum to less than" : "sum to",
+            config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL    ? "sum to less than"
+            : config->expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR ? "do not sum to"
+                                                                  : "sum to",
             config->d_shared_expert > 0 ? ", and a shared one" : "");
     if (config->n_expert > 0)
         add_by_layer(list, "mlp", describe_dense);
@@ -456,8 +466,9 @@ static void add_positions(struct difference_list *list)
 
     if (stack->n_bucket > 0)
         add(list, "positions",
-            "none; scores get a bias by head and distance, in %zu buckets up to %zu",
-            stack->n_bucket, stack->bucket_distance);
+            "none; scores get a bias by head and distance, in %zu buckets up to %zu%s",
+            stack->n_bucket, stack->bucket_distance,
+            stack->has_bias_in_layers ? ", of each layer" : "");
     else if (list->config->positions == ATTN_POSITIONS_NONE)
         add(list, "positions", "none");
     else if (stack->makes_positions != ATTN_SINES_NONE)

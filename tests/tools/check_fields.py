@@ -139,7 +139,7 @@ def class_of(model_type):
 
 def logits_of(directory, inputs, is_double):
     model_type = json.loads((directory / "config.json").read_text())["model_type"]
-    model, info = class_of(model_type).from_pretrained(directory, dtype=torch.float32, attn_implementation="eager",
+    model, info = class_of(model_type).from_pretrained(directory, dtype=torch.float32, attn_implementation="sdpa" if model_type == "falcon" else "eager",  # adds ALiBi twice in eager
                                                        experts_implementation="eager", output_loading_info=True)
     if any(k for k in info["missing_keys"] if "position" not in k) or info["mismatched_keys"] or info.get("error_msgs"):
         return None
