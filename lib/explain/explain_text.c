@@ -7,6 +7,7 @@
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "forward/rotary.h"
 #include "tables/document.h"
 #include "trace/trace_internal.h"
 #include "writers/token_text.h"
@@ -172,6 +173,8 @@ static void add_turning(struct explaining *e)
     const struct attn_explanation *row = e->row;
     const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool is_late = e->run->config->qk_norm_is_late;
+    const struct attn_rope *rope = &e->run->config->rope[attn_location_block(&row->at)];
+    const double growth = (double)attn_rope_query_factor(rope, row->query);
 
     if (row->has_qk_norm && !is_late)
         say(e, "  norm(q) = %s, %s\n", vector_text(row->normed_q, row->d_head).text,
@@ -180,10 +183,13 @@ static void add_turning(struct explaining *e)
         say(e, "  This layer turns no positions.\n");
         return;
     }
-    say(e, "  rot_q = %s turned by its position, %zu%s, = %s\n",
-        row->has_qk_norm && !is_late ? "norm(q)" : "q", row->query,
-        is_late ? ", then normalized, each head by itself" : "",
-        vector_text(row->q, row->d_head).text);
+    say(e, "  rot_q = %s turned by its position, %zu",
+        row->has_qk_norm && !is_late ? "norm(q)" : "q", row->query);
+    if (is_late)
+        say(e, ", then normalized, each head by itself");
+    if (growth > 1)
+        say(e, ", times %.6g", growth);
+    say(e, ", = %s\n", vector_text(row->q, row->d_head).text);
     say(e,
         row->turns_neighbours ? "  Component 2i turns with 2i + 1"
                               : "  Component i turns with i + %zu",
