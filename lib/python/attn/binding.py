@@ -251,6 +251,7 @@ ATTN_NORM_RMSNORM_PLUS_ONE = 3
 ATTN_NORM_LAYERNORM_NO_BIAS = 4
 ATTN_NORM_LAYERNORM_NO_WEIGHT = 5
 ATTN_NORM_LAYERNORM_PLUS_ONE = 6
+ATTN_NORM_RMSNORM_NO_WEIGHT = 7
 ATTN_NORM_PRE = 0
 ATTN_NORM_POST = 1
 ATTN_NORM_AROUND = 2
@@ -1347,6 +1348,7 @@ attn_config._fields_ = [
     ("begins_without_norm", c_bool),
     ("has_single_norm", c_bool),
     ("has_final_norm", c_bool),
+    ("has_final_rms", c_bool),
     ("qk_norm", c_int),
     ("positions", c_int),
     ("rope", POINTER(attn_rope)),
@@ -1357,6 +1359,8 @@ attn_config._fields_ = [
     ("has_out_proj", c_bool),
     ("has_out_bias", c_bool),
     ("has_mlp_bias", c_bool),
+    ("has_solu", c_bool),
+    ("has_mlp_norm", c_bool),
     ("has_layer_scale", c_bool),
     ("has_residual", c_bool),
     ("n_group", c_size_t),
