@@ -42,6 +42,9 @@ const char *attn_measure_help(enum attn_measure measure); /* sentences without t
 /* Whether it counts rows, so that it is a whole number. */
 bool attn_measure_is_count(enum attn_measure measure);
 
+/* Returns the metric of MEASURE; *WHICH is the index of its value. */
+const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
+
 int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
 
 /* The columns of a table that holds a difference, and their cells. NaN becomes a missing value. */

@@ -41,6 +41,12 @@ bool attn_measure_is_count(enum attn_measure measure)
     return (unsigned)measure < ATTN_N_MEASURE && measures[measure].is_count;
 }
 
+const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which)
+{
+    *which = measures[measure].which;
+    return measures[measure].metric;
+}
+
 int attn_measures_count(attn_measure_set set)
 {
     return __builtin_popcountll(set & ATTN_MEASURES_ALL);

@@ -156,6 +156,11 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
+/* Computes the TERMS [n_term] of row R of EVENT, and adds nothing. Returns whether the row counts.
+ */
+bool attn_measurement_row(const struct attn_measurement *measurement,
+                          const struct attn_trace_event *event, size_t r, double *terms);
+
 /* Computes VALUES [n_value] of the head AT; its site is ignored. ATTN_ALL_HEADS: of all selected
  * heads of its layer; ATTN_ALL_LAYERS: of all selected heads. */
 void attn_measurement_find(const struct attn_measurement *measurement,
