@@ -33,6 +33,7 @@ struct attn_table {
     struct attn_buffer texts;
     struct attn_buffer lists; /* whole int64_t and doubles, so that each is aligned */
     struct attn_table *about; /* owns; facts about the table, one row; or NULL */
+    struct attn_buffer page;  /* a JSON object that a page shows beside it, or empty */
 };
 
 static const char *type_name(enum attn_value_type type)
@@ -408,6 +409,7 @@ void attn_table_free(struct attn_table *table)
     attn_buffer_release(&table->texts);
     attn_buffer_release(&table->lists);
     attn_table_free(table->about);
+    attn_buffer_release(&table->page);
     attn_free(table);
 }
 
@@ -434,6 +436,20 @@ const struct attn_table *attn_table_about(const struct attn_table *table)
     return table->about;
 }
 
+enum attn_status attn_table_set_page(struct attn_table *table, const char *json, size_t size,
+                                     struct attn_error *err)
+{
+    attn_buffer_reset(&table->page);
+    attn_buffer_append(&table->page, json, size);
+    return attn_buffer_check(&table->page, err);
+}
+
+const char *attn_table_page(const struct attn_table *table, size_t *size)
+{
+    *size = table->page.size;
+    return table->page.data;
+}
+
 enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
                                        struct attn_error *err)
 {
@@ -442,6 +458,8 @@ enum attn_status attn_table_copy_about(const struct attn_table *table, struct at
     struct attn_cell *cells;
     enum attn_status status;
 
+    if (table->page.size > 0)
+        ATTN_TRY(attn_table_set_page(copy, table->page.data, table->page.size, err));
     if (!about)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(cells, n, err));

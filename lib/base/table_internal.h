@@ -64,7 +64,13 @@ enum attn_status attn_table_set_about(struct attn_table *table, const struct att
                                       struct attn_error *err);
 const struct attn_table *attn_table_about(const struct attn_table *table);
 
-/* Copies the facts about TABLE to COPY. */
+/* Sets what a page shows beside TABLE: a JSON object, which is copied. attn_table_page returns it,
+ * borrowed; NULL without one. */
+enum attn_status attn_table_set_page(struct attn_table *table, const char *json, size_t size,
+                                     struct attn_error *err);
+const char *attn_table_page(const struct attn_table *table, size_t *size);
+
+/* Copies the facts about TABLE, and what its page shows, to COPY. */
 enum attn_status attn_table_copy_about(const struct attn_table *table, struct attn_table *copy,
                                        struct attn_error *err);
 

@@ -109,8 +109,9 @@ void attn_drawn_name_pair(struct attn_drawn *drawn, const char *name, const char
     texts[1].name = other_name;
 }
 
-/* Describes which inputs were averaged in the table. */
-static void describe_means(const struct attn_study_args *study, struct attn_table_picture *picture)
+/* Describes which inputs were averaged in the table, or listed. */
+static void describe_means(const struct attn_study_args *study, bool are_listed,
+                           struct attn_table_picture *picture)
 {
     const struct attn_study_sum *sum = study->sum;
 
@@ -120,8 +121,8 @@ static void describe_means(const struct attn_study_args *study, struct attn_tabl
         snprintf(picture->means, sizeof picture->means, "mean difference over %zu pair%s, %s",
                  sum->n_pair, sum->n_pair == 1 ? "" : "s", attn_quote_string(study->paired).text);
     else
-        snprintf(picture->means, sizeof picture->means, "mean over %zu items",
-                 sum->n_item - sum->n_failed);
+        snprintf(picture->means, sizeof picture->means, "%s%zu items",
+                 are_listed ? "" : "mean over ", sum->n_item - sum->n_failed);
     picture->texts[0] = (struct attn_figure_text){NULL, picture->means, strlen(picture->means)};
 }
 
@@ -269,7 +270,7 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
     if (drawn->has_answer)
         name_answer(study, drawn);
     if (study)
-        describe_means(study, picture);
+        describe_means(study, experiment->is_listed, picture);
     else if (table && drawn->request)
         describe_input(drawn->request, picture);
 }

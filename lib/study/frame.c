@@ -325,6 +325,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
             experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
         .is_listed = experiment->is_listed,
         .is_ragged = experiment->is_ragged || experiment->is_keyed,
+        .gather = experiment->gather,
         .host = asking->inquiry->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),

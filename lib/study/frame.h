@@ -68,6 +68,8 @@ struct attn_experiment {
     bool is_ragged;             /* items have different numbers of rows */
     bool is_keyed;              /* items have different rows; `is_keyed` of struct attn_fold_form */
     const char *sort;           /* the column by which its table is sorted by default; or NULL */
+    /* makes the table of items, instead of means; set in a copy of this struct; or NULL */
+    const struct attn_study_gather *gather;
     /* prepares its runs itself, also for items (attn_study_pack_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;

@@ -43,8 +43,9 @@ struct attn_study {
     uint64_t untaken;                 /* bit set of the defaults that no item has used */
     struct attn_host *host;
     bool has_begun;
-    bool is_listed; /* no table of means is made */
-    bool is_ragged; /* items have different numbers of rows */
+    bool is_listed;                         /* no table of means is made */
+    const struct attn_study_gather *gather; /* makes the table instead; or NULL */
+    bool is_ragged;                         /* items have different numbers of rows */
     bool is_torn;   /* the fold has an item that was not written, so no checkpoint is possible */
     unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that the experiment supports */
     bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
@@ -237,6 +238,7 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     made->host = form->host;
     made->pairs = form->pairs;
     made->is_listed = form->is_listed;
+    made->gather = form->gather;
     made->is_ragged = form->is_ragged;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
@@ -486,6 +488,8 @@ static enum attn_status write_each(struct attn_study *study, const struct attn_i
 static enum attn_status add_answer(struct attn_study *study, const struct attn_fold_entry *entry,
                                    const struct attn_study_answer *answer, struct attn_error *err)
 {
+    if (study->gather)
+        ATTN_TRY(study->gather->add(study->gather->user, entry, err));
     if (!study->is_listed)
         ATTN_TRY(attn_error_at(attn_fold_add(study->fold, entry, err), ATTN_STAGE_INPUT, err));
     if (!answer->metric)
@@ -521,7 +525,8 @@ static enum attn_status add_kept_item(void *user, const struct attn_item *item,
     answer.right = beside[RIGHT];
     entry.more = beside + N_BESIDE;
     entry.n_more = kept->n_beside - N_BESIDE;
-    ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+    if (!study->is_listed)
+        ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
     return add_answer(study, &entry, &answer, err);
 }
 
@@ -532,7 +537,7 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
                                         .n_column = study->form.n_column,
                                         .hidden = study->hidden,
                                         .is_ragged = study->is_ragged,
-                                        .are_kept = !study->is_listed,
+                                        .are_kept = !study->is_listed || study->gather,
                                         .on_note = forward_note,
                                         .note_user = study};
 
@@ -621,12 +626,24 @@ enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, 
 enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
                                  struct attn_error *err)
 {
+    static const bool nothing[ATTN_MOST_COLUMNS];
+    /* columns that the table of all items lacks */
+    const bool *lacking = study->gather ? nothing : hidden;
+
     memcpy(study->hidden, hidden, study->form.n_column * sizeof *hidden);
     ATTN_TRY(check_labels(study, err));
     ATTN_TRY(look_for_defaults(study, err));
-    ATTN_TRY(attn_fold_check_test(study->fold, hidden, err));
-    return study->args->sort ? attn_fold_check_sort(study->fold, hidden, study->args->sort, err)
+    ATTN_TRY(attn_fold_check_test(study->fold, lacking, err));
+    return study->args->sort ? attn_fold_check_sort(study->fold, lacking, study->args->sort, err)
                              : ATTN_OK;
+}
+
+/* Chooses the texts of ITEM, and gives it the places of the request and the only label. */
+static void complete_item(const struct attn_study *study, struct attn_item *item)
+{
+    attn_item_choose(item, study->pairs);
+    attn_item_name_places(item, study->places);
+    choose_label(study, item);
 }
 
 enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
@@ -642,10 +659,8 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     attn_monitor_leave(study->monitor);
     if (!*item)
         return ATTN_OK;
-    attn_item_choose(*item, study->pairs);
-    attn_item_name_places(*item, study->places);
+    complete_item(study, *item);
     take_defaults(&study->defaults, *item, &study->untaken);
-    choose_label(study, *item);
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
@@ -653,6 +668,20 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
                   attn_item_list_labels(*item, names, sizeof names));
     }
     note_repeated_id(study, *item);
+    return ATTN_OK;
+}
+
+enum attn_status attn_study_rewind(struct attn_study *study, struct attn_error *err)
+{
+    return attn_items_rewind(study->args->items, err);
+}
+
+enum attn_status attn_study_again(struct attn_study *study, struct attn_item **item,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(attn_items_next(study->args->items, item, err));
+    if (*item)
+        complete_item(study, *item);
     return ATTN_OK;
 }
 
@@ -721,6 +750,8 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
+    if (study->gather)
+        ATTN_TRY(study->gather->tabulate(study->gather->user, study, table, err));
     if (!study->is_listed)
         ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
                                ATTN_STAGE_INPUT, err));

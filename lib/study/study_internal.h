@@ -58,6 +58,19 @@ struct attn_study_defaults {
 void attn_study_add_default(struct attn_study_defaults *defaults, const char *keys,
                             const char *place);
 
+/* Collects the answers about items in another way than by means. */
+struct attn_study_gather {
+    /* Adds an answer. Called in the order of the items, one call at a time, on any thread; a
+     * resumed run begins with those of earlier runs. */
+    enum attn_status (*add)(void *user, const struct attn_fold_entry *entry,
+                            struct attn_error *err);
+    /* Creates the table, which the caller owns, after the last item. It may read the items again
+     * (attn_study_rewind). */
+    enum attn_status (*tabulate)(void *user, struct attn_study *study, struct attn_table **table,
+                                 struct attn_error *err);
+    void *user; /* passed to these functions */
+};
+
 /* What a study needs to know about its experiment. Borrowed. */
 struct attn_study_form {
     struct attn_study_defaults defaults;
@@ -65,6 +78,8 @@ struct attn_study_form {
     unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that an item may have */
     bool is_listed; /* items have rows, but no table of means is computed */
     bool is_ragged; /* items have different numbers of rows */
+    /* makes the table of all items, instead of means; or NULL */
+    const struct attn_study_gather *gather;
     struct attn_host *host;
     const struct attn_request *request; /* receives notes and progress */
 };
@@ -146,6 +161,13 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
  * listed. */
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
+
+/* Begins with the first item again, for a second pass after attn_study_ask. attn_study_again reads
+ * the next item, which the caller owns; NULL after the last. Its failures are those of the first
+ * pass. */
+enum attn_status attn_study_rewind(struct attn_study *study, struct attn_error *err);
+enum attn_status attn_study_again(struct attn_study *study, struct attn_item **item,
+                                  struct attn_error *err);
 
 /* --- Values of an item ------------------------------------------------------------------------ */
 
