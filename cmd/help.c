@@ -286,8 +286,8 @@ static void print_manual(struct attn_sink *out)
                     "\\-mtime +0 \\-delete\n"
                     ".SH EXAMPLES\n");
     for (size_t i = 0; command_at(i); i++)
-        if (command_examples(command_at(i)))
-            print_examples(out, command_examples(command_at(i)));
+        if (command_example_lines(command_at(i)))
+            print_examples(out, command_example_lines(command_at(i)));
     print_text(out, ".SH SEE ALSO\n"
                     "The library that the program is made of: \\fI<attn.h>\\fP,\n"
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");

@@ -67,6 +67,7 @@
 #include "experiment/attribute_generated.h"
 #include "experiment/collect.h"
 #include "experiment/diff.h"
+#include "experiment/examples.h"
 #include "experiment/generate.h"
 #include "experiment/head_measures.h"
 #include "experiment/lens.h"

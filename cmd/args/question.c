@@ -372,7 +372,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
 static enum attn_status ask(struct call *call, struct attn_error *err)
 {
-    const char *examples = command_examples(call->command);
+    const char *examples = command_example_lines(call->command);
     char example[EXAMPLE_SIZE];
     struct question question = {.call = call, .example = example};
 

@@ -33,6 +33,7 @@
     X(align)                                                                                       \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
+    X(examples)                                                                                    \
     X(generate)                                                                                    \
     X(patch)                                                                                       \
     X(score)                                                                                       \
@@ -94,7 +95,7 @@ const char *command_description(const struct command *command)
                              : command->description;
 }
 
-const char *command_examples(const struct command *command)
+const char *command_example_lines(const struct command *command)
 {
     return command->examples || !command->question || !command->question->examples
                ? command->examples

@@ -105,7 +105,7 @@ extern const struct command question_commands[];
  * options instead of fields, and are valid until the process ends. */
 const char *command_summary(const struct command *command);
 const char *command_description(const struct command *command);
-const char *command_examples(const struct command *command);
+const char *command_example_lines(const struct command *command);
 
 /* Returns the options that COMMAND doesn't have (`lacks`), or NULL. */
 const char *command_lacks(const struct command *command);

@@ -69,7 +69,7 @@ void help_option(struct attn_sink *out, const struct option *option, const struc
 
 static void print_command(struct attn_sink *out, const struct command *command)
 {
-    const char *examples = command_examples(command);
+    const char *examples = command_example_lines(command);
 
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
           command_summary(command), command->name, command->usage);
@@ -223,7 +223,7 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
 
 static void print_command_briefly(struct attn_sink *out, const struct command *command)
 {
-    const char *examples = command_examples(command);
+    const char *examples = command_example_lines(command);
     size_t n_line = 4; /* the lines that are printed here */
 
     print(out, "attn-cli %s: %s\nUsage: attn-cli %s %s\n", command->name, command_summary(command),

@@ -8,7 +8,7 @@
  *     attn_question_picture(&asked, table, &picture, &err);
  *     attn_table_picture_write(table, &picture, &options, &output, &err);
  *
- * The questions: ablate, align, attribute, diff, heads (attn_survey), lens, patch, score,
+ * The questions: ablate, align, attribute, diff, examples, heads (attn_survey), lens, patch, score,
  * similarity.
  */
 #ifndef ATTN_EXPERIMENT_QUESTIONS_H

@@ -12,6 +12,7 @@
     X(align)                                                                                       \
     X(attribute)                                                                                   \
     X(diff)                                                                                        \
+    X(examples)                                                                                    \
     X(generate)                                                                                    \
     X(lens)                                                                                        \
     X(patch)                                                                                       \

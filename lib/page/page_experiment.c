@@ -651,6 +651,8 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     struct attn_page_experiment *experiment = making->experiment;
     const char *title = making->picture->title;
     const struct attn_grid *figure = drawing->figure;
+    const char *examples;
+    size_t n_example;
 
     if (title)
         attn_escape_append(&experiment->title, title, strlen(title));
@@ -661,12 +663,15 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
                                   figure->model ? ": " : "", figure->name);
     append_about(&experiment->about, figure);
     push_all(&experiment->json, drawing, making->picture);
+    examples = attn_table_page(drawing->table, &n_example);
+    attn_buffer_append(&experiment->examples, examples, n_example);
     ATTN_TRY(append_figure(&experiment->view, drawing, err));
     append_table(&experiment->view, drawing->table);
     find_head(experiment, drawing);
     ATTN_TRY(attn_buffer_check(&experiment->title, err));
     ATTN_TRY(attn_buffer_check(&experiment->about, err));
     ATTN_TRY(attn_buffer_check(&experiment->json, err));
+    ATTN_TRY(attn_buffer_check(&experiment->examples, err));
     return attn_buffer_check(&experiment->view, err);
 }
 
@@ -686,5 +691,6 @@ void attn_page_experiment_release(struct attn_page_experiment *experiment)
     attn_buffer_release(&experiment->title);
     attn_buffer_release(&experiment->about);
     attn_buffer_release(&experiment->json);
+    attn_buffer_release(&experiment->examples);
     attn_buffer_release(&experiment->view);
 }

@@ -20,6 +20,8 @@
     embed attn_page_wasi_js, "lib/page/wasi.js"
     embed attn_page_experiment_css, "lib/page/experiment.css"
     embed attn_page_experiment_js, "lib/page/experiment.js"
+    embed attn_page_examples_css, "lib/page/examples.css"
+    embed attn_page_examples_js, "lib/page/examples.js"
     embed attn_page_neurons_css, "lib/page/neurons.css"
     embed attn_page_neurons_js, "lib/page/neurons.js"
     embed attn_page_gradients_js, "lib/page/gradients.js"

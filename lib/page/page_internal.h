@@ -186,10 +186,12 @@ void attn_page_data_free(struct attn_page_data *data); /* NULL is allowed */
  *     nothing, colormaps             as the run has them
  */
 struct attn_page_experiment {
-    struct attn_buffer title; /* title, printable */
-    struct attn_buffer about; /* description below the title, as markup */
-    struct attn_buffer json;  /* the JSON object */
-    struct attn_buffer view;  /* view without a script, as markup */
+    struct attn_buffer title;    /* title, printable */
+    struct attn_buffer about;    /* description below the title, as markup */
+    struct attn_buffer json;     /* the JSON object */
+    struct attn_buffer examples; /* the JSON object of examples.js (experiment/examples_page.c), or
+                                    empty */
+    struct attn_buffer view;     /* view without a script, as markup */
     /* the head with the largest number; layer ATTN_NO_LAYER: rows are not heads */
     struct attn_location head;
 };
@@ -414,7 +416,8 @@ struct attn_page_file {
 EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(js)
 EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
 EMBEDDED(figure_css) EMBEDDED(figure_policy)
-EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(neurons_css) EMBEDDED(neurons_js)
+EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
+EMBEDDED(neurons_css) EMBEDDED(neurons_js)
 EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
 EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)
 EMBEDDED(story_js) EMBEDDED(worker_js) EMBEDDED(wasi_js)

@@ -555,6 +555,8 @@ ATTN_GENERATION_LENGTH = 0
 ATTN_GENERATION_CONTEXT = 1
 ATTN_GENERATION_TEXT_END = 2
 ATTN_GENERATION_STOP = 3
+ATTN_EXAMPLES_MAX = 0
+ATTN_EXAMPLES_MEAN = 1
 ATTN_PATCH_EXACT = 0
 ATTN_PATCH_ATP = 1
 ATTN_PATCH_RELP = 2
@@ -1050,6 +1052,10 @@ class attn_diff_args(Structure):
 
 
 class attn_diff_sum(Structure):
+    pass
+
+
+class attn_examples_args(Structure):
     pass
 
 
@@ -2368,6 +2374,16 @@ attn_diff_sum._fields_ = [
     ("n_row", c_size_t),
     ("is_aligned", c_bool),
 ]
+attn_examples_args._fields_ = [
+    ("size", c_size_t),
+    ("measure", c_char_p),
+    ("over", c_int),
+    ("n_bin", c_size_t),
+    ("n_top", c_size_t),
+    ("keeps_rows", c_bool),
+    ("headvis", c_char_p),
+    ("study", POINTER(attn_study_args)),
+]
 attn_lens_args._fields_ = [
     ("size", c_size_t),
     ("top", c_size_t),
@@ -2693,6 +2709,10 @@ def ATTN_ENCODE_DEFAULT():
     return attn_encode_options(size=sizeof(attn_encode_options))
 
 
+def ATTN_EXAMPLES_ARGS_DEFAULT():
+    return attn_examples_args(size=sizeof(attn_examples_args))
+
+
 def ATTN_EXPLAIN_ARGS_DEFAULT():
     return attn_explain_args(size=sizeof(attn_explain_args))
 
@@ -2973,6 +2993,7 @@ FUNCTIONS = {
     "attn_attribute_continue": (c_int, [c_void_p, POINTER(attn_request), c_size_t, c_char_p, POINTER(attn_generation), POINTER(attn_error)]),
     "attn_collect": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_collect_args), POINTER(attn_error)]),
     "attn_diff": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_diff_args), POINTER(c_void_p), POINTER(attn_diff_sum), POINTER(attn_error)]),
+    "attn_examples": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_examples_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),

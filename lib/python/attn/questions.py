@@ -190,6 +190,40 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
     return ask("diff", self, a, locals())
 
 
+def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "max", bins: int = 0, top: int = 0,
+             headvis=None, rows: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
+    """What each head does on a corpus, shown by examples.
+
+    Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
+    texts by this value, cuts them into bins, and shows some texts of each bin, with the row that has the largest value
+    and the key that it looks at. The last bin has the largest values. No chance is in it.
+
+    The largest examples alone mislead: a head that looks like a name finder in the last bin may do something else in
+    the nine others, which most texts are in.
+
+    `html` writes a page of the texts, whose colours are the weights of the marked row. `headvis` writes the files of
+    HeadVis (github.com/anthropics/headvis). The texts are read twice, so that they must be a file. Heads of an encoder
+    that has a decoder are left out.
+
+    heads       the heads: 2.5,3.* or L5H1; default: all
+    measures    what is measured of each row: weight (default), the largest weight on a key that is neither the first
+                nor the query itself; or a measure of `attn-cli heads`: entropy, max, distance, self, previous, first,
+                duplicate, induction, far
+    over        the value of a text: max (default), that of its largest row; mean, the mean over its rows, as in
+                `attn-cli heads` (max, mean)
+    bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
+    top         show K texts of each bin: of the last bin the K largest, of the others K at equal distances; default: 3
+    headvis     also write the folder that HeadVis's page reads; only of weight
+    rows        keep the weights of the shown texts, which the page of the table shows
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
+    """
+    return ask("examples", self, text, locals())
+
+
 def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: int = 0, seed: int = 0, runs: int = 0,
           measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0, target=None,
           foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, **options) -> Table:
@@ -403,6 +437,7 @@ class Questions:
     align = align
     attribute = attribute
     diff = diff
+    examples = examples
     heads = heads
     lens = lens
     patch = patch
