@@ -236,7 +236,9 @@ static enum attn_status run_encoder(struct attn_gradient *gradient, const float 
                                                .text = &rows,
                                                .key_mask = input.key_mask,
                                                .gemm = session->gemm,
-                                               .isa = session->isa};
+                                               .isa = session->isa,
+                                               .edits = gradient->of.encoder_edits,
+                                               .n_edit = gradient->of.n_encoder_edit};
     struct attn_backward *backward = NULL;
     enum attn_status status;
     float *x;
@@ -276,7 +278,9 @@ enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_e
                                                   .needs_source = gradient->of_encoder,
                                                   .reads_once = gradient->of.reads_once,
                                                   .gemm = session->gemm,
-                                                  .isa = session->isa};
+                                                  .isa = session->isa,
+                                                  .edits = session->edits,
+                                                  .n_edit = session->n_edit};
     struct attn_backward *backward;
     enum attn_status status;
 

@@ -42,7 +42,9 @@ struct attn_gradient_scope {
     const struct attn_sequence *source; /* its n is 0: there is no source */
     /* The options of the session of the text, not of the encoder. */
     struct attn_session_options session;
-    bool reads_once; /* the weights are not needed after this run */
+    bool reads_once;                       /* the weights are not needed after this run */
+    const struct attn_edit *encoder_edits; /* [n_encoder_edit] edits of the encoder */
+    size_t n_encoder_edit;
 };
 
 /* Creates the gradients for one feed of the whole text of the run OF. TRACE and POOL are borrowed;

@@ -232,7 +232,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     struct attn_frame *frame = &split->frame;
     const struct attn_answer *answer = &split->answer;
     const bool by_token = split->args->by_token;
-    const struct attn_site_set sites =
+    struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT,
                    ATTN_SITE_MLP_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
     const struct attn_site_set patterns =
@@ -240,6 +240,8 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
     struct attn_trial trial = attn_trial_of(frame->run);
 
+    if (frame->config->stack.has_encoder) /* the stream after the first block of a pair */
+        attn_sites_add(&sites, ATTN_SITE_RESID_MID);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_frame_select(frame, attn_sites_join(sites, patterns), err));
     ATTN_TRY(attn_selection_add_queries(frame->selection, split->first, split->n, err));
@@ -355,15 +357,14 @@ static enum attn_status check(const struct logit_split *split, struct attn_error
     const struct attn_config *config = split->frame.config;
     const char *obstacle = find_obstacle(split);
 
-    if (config->stack.has_encoder)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "the `method` dla splits logits of one stack, and '%s' has an encoder "
-            "and a decoder; those of gradients go through both",
-            name.text);
-    if (obstacle)
-        return attn_error_set(err, ATTN_INVALID, "'%s' %s, so its logits are not a sum of parts",
-                              name.text, obstacle);
+    if (obstacle) {
+        attn_error_set(err, ATTN_INVALID, "'%s' %s, so its logits are not a sum of parts",
+                       name.text, obstacle);
+        if (config->stack.has_encoder)
+            attn_error_hint(err, "`method grad_x_input` or `method ig` attributes to the tokens "
+                                 "of both texts");
+        return ATTN_INVALID;
+    }
     if (!split->args->answer.target && !split->args->answer.target_id &&
         config->pooling != ATTN_POOLING_PROJECTED && config->n_vocab > 1)
         return attn_error_set(err, ATTN_INVALID, "expected `target`, the %s whose logit is split",
@@ -618,7 +619,8 @@ static void find_layer_direction(struct logit_split *split, int layer)
 static enum attn_status append(struct logit_split *split, const char *part, int layer, int head,
                                double logit, struct attn_error *err)
 {
-    const struct attn_location at = attn_frame_at(&split->frame, ATTN_SITE_Z, layer, head);
+    const enum attn_site site = strcmp(part, "mlp") == 0 ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z;
+    const struct attn_location at = attn_frame_at(&split->frame, site, layer, head);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(part), [VALUE] = attn_cell_real(logit)};
 
@@ -630,6 +632,14 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
     return attn_frame_append(&split->frame, row, err);
 }
 
+/* Returns the stream after LAYER: resid_mid in the first block of a pair, which has no MLP. */
+static const float *kept_output(const struct logit_split *split, int layer)
+{
+    const struct attn_dims *dims = attn_selection_dims(split->frame.selection);
+
+    return kept(split, attn_site_of_layer_output(dims, layer), layer);
+}
+
 /* Appends what edits of the stream, or of the sum of the heads, added in LAYER: the difference
  * between the streams after and before it, minus WRITTEN, the sum of its other parts. */
 static enum attn_status append_edit(struct logit_split *split, int layer, double written,
@@ -638,10 +648,10 @@ static enum attn_status append_edit(struct logit_split *split, int layer, double
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
                                                   ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT);
     const size_t d = split->n * split->frame.config->d_model;
-    const float *before = layer > 0            ? kept(split, ATTN_SITE_RESID_POST, layer - 1)
+    const float *before = layer > 0            ? kept_output(split, layer - 1)
                           : begins_late(split) ? kept(split, ATTN_SITE_RESID_PRE, 0)
                                                : kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
-    const float *after = kept(split, ATTN_SITE_RESID_POST, layer);
+    const float *after = kept_output(split, layer);
 
     if (!has_edit(split, sites, layer))
         return ATTN_OK;

@@ -360,7 +360,6 @@ const struct attn_experiment attn_attribute_cells = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
-    .refuses_edits = true,
     .state_size = sizeof(struct attribution),
     .question = &attn_question_attribute,
     .check = attn_attribute_check,

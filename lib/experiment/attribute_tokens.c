@@ -929,7 +929,6 @@ const struct attn_experiment attn_attribute_tokens = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .needs_output = true,
-    .refuses_edits = true,
     .state_size = sizeof(struct attribution),
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,

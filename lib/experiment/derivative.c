@@ -21,7 +21,8 @@ enum { MOST_TOGETHER = 512 };
 static const double pi = 3.14159265358979323846;
 
 struct attn_derivative {
-    const struct attn_run *run; /* borrowed */
+    const struct attn_run *run;   /* borrowed */
+    const struct attn_run *other; /* borrowed; the run of the other text; or NULL */
     const struct attn_answer *answer;
     struct attn_pool *pool; /* borrowed */
     float *stream;          /* [n_layer + 1, T, D] owns. Pointers without "borrowed" are owned */
@@ -144,6 +145,8 @@ static enum attn_status build_source(struct attn_derivative *made, struct attn_e
     back.text = &made->read_rows;
     back.key_mask = run->source.key_mask;
     back.skips_zeros = back.reads_once = false;
+    back.edits = attn_edits_of_encoder(&run->edits);
+    back.n_edit = run->edits.n_encoder;
     return attn_backward_create(encoder, &back, &made->encoder, err);
 }
 
@@ -156,6 +159,7 @@ static enum attn_status check(const struct attn_run *run,
                            "attend to a source");
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, asked->rule, err),
                            ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
     return attn_derivative_check_ids(run, err);
 }
 
@@ -184,7 +188,10 @@ static enum attn_status build(struct attn_derivative *made,
                                                 .n_run = asked->n_run,
                                                 .reads_once = asked->is_for_both,
                                                 .gemm = session.gemm,
-                                                .isa = session.isa};
+                                                .isa = session.isa,
+                                                .edits = run->edits.items,
+                                                .n_edit = run->edits.n};
+    made->other = asked->other;
     made->is_together = asked->is_for_both && run->text.ids && !run->text.rows &&
                         config->pooling == ATTN_POOLING_NONE && 2 * run->text.n <= MOST_TOGETHER;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
@@ -208,6 +215,8 @@ static enum attn_status build(struct attn_derivative *made,
     session.reads_once = asked->is_for_both;
     session.pool = made->pool;
     session.trace = &made->trace;
+    session.edits = run->edits.items;
+    session.n_edit = run->edits.n;
     if (made->is_together) {
         session.n_sequence = 2;
         session.n_max = 2 * run->text.n;
@@ -304,6 +313,7 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
                                       const struct attn_answer *answers, struct attn_reply *replies,
                                       struct attn_error *err)
 {
+    static const struct attn_edit none;
     struct attn_session_sequence texts[ATTN_ANSWERS_MOST] = {{0}};
     const struct attn_reading reading = {.logits = derivative->logits, .replies = replies};
 
@@ -312,11 +322,26 @@ static enum attn_status feed_together(struct attn_derivative *derivative,
         texts[i].n = answers[i].of.text->n;
         texts[i].types = answers[i].of.text->types;
     }
+    if (derivative->other) { /* the second has the edits of the session */
+        const struct attn_edit_list *edits = &derivative->other->edits;
+
+        texts[0].edits = edits->n > 0 ? edits->items : &none;
+        texts[0].n_edit = edits->n;
+    }
     attn_session_reset(derivative->session);
     ATTN_TRY(
         attn_error_at(attn_session_feed_many(derivative->session, texts, ATTN_ANSWERS_MOST, err),
                       ATTN_STAGE_MODEL, err));
     return attn_answer_read_each(answers, ATTN_ANSWERS_MOST, derivative->session, &reading, err);
+}
+
+/* Gives the session the edits of RUN, unless RUN is NULL or there are none. */
+static enum attn_status use_edits_of(struct attn_derivative *derivative, const struct attn_run *run,
+                                     struct attn_error *err)
+{
+    if (!run || (run->edits.n == 0 && derivative->run->edits.n == 0))
+        return ATTN_OK;
+    return attn_session_replace_edits(derivative->session, run->edits.items, run->edits.n, err);
 }
 
 static enum attn_status feed_both(struct attn_derivative *derivative,
@@ -330,8 +355,10 @@ static enum attn_status feed_both(struct attn_derivative *derivative,
         return feed_together(derivative, answers, replies, err);
     derivative->is_together = false;
     derivative->is_other = true;
+    ATTN_TRY(use_edits_of(derivative, derivative->other, err));
     ATTN_TRY(feed(derivative, other, x_other, &replies[0], err));
     derivative->is_other = false;
+    ATTN_TRY(use_edits_of(derivative, derivative->run, err));
     return feed(derivative, derivative->answer, x, &replies[1], err);
 }
 

@@ -41,6 +41,7 @@ struct attn_derivative_options {
     /* Set if the only feed will be attn_derivative_feed_both. Its memory is then freed before the
      * backward pass allocates its own. */
     bool is_for_both;
+    const struct attn_run *other; /* the run of OTHER then, whose edits its feed has; or NULL */
     /* X and gradients include the rows of the source after those of the text. Required if the model
      * has a source. The trace may only select `embed` */
     bool has_source;

@@ -466,6 +466,7 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     ATTN_TRY(attn_derivative_embed(run, s->from, err));
     ATTN_TRY(attn_derivative_embed(s->options.source, s->to, err));
     options.watched = &s->feed_trace;
+    options.other = s->options.source;
     options.swaps = s->swaps;
     return attn_derivative_create(run, s->options.answer, &options, &s->derivative, err);
 }

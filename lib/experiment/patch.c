@@ -1018,7 +1018,6 @@ static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_
 
     (void)attn_options_read(inquiry->given, inquiry->args, NULL); /* the caller reports a failure */
     if (args->method != ATTN_PATCH_EXACT) {
-        asked.refuses_edits = true;
         memcpy(estimated, columns, sizeof columns);
         estimated[VALUE].traits = estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
         estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;

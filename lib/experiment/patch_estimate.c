@@ -17,6 +17,21 @@ enum { DEFAULT_POINTS = 5, SHOWN_DIFFERENCES = 4 };
 
 static const double confidence = 0.95;
 
+/* Whether RUN has an edit of SITE in some layer. */
+static bool has_edit_of(const struct attn_run *run, enum attn_site site)
+{
+    bool has_one = false;
+
+    for (size_t i = 0; i < run->edits.n; i++)
+        has_one |= run->edits.items[i].at.site == site;
+    return has_one;
+}
+
+static bool remakes_softmax(const struct attn_patching *patch)
+{
+    return patch->site == ATTN_SITE_K;
+}
+
 enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
                                             struct attn_error *err)
 {
@@ -27,6 +42,12 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
                               attn_quote_string(attn_model_name(run->model)).text,
                               attn_site_name(patch->site));
+    if (remakes_softmax(patch) &&
+        (has_edit_of(run, ATTN_SITE_QK) || has_edit_of(run, ATTN_SITE_ATTN_SCORES)))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "estimates for '%s' make the softmax again, and its scores have edits",
+            attn_site_name(patch->site));
     return attn_answer_check_goal(&patch->answer, err);
 }
 

@@ -58,6 +58,7 @@ struct tile_scratch {
     float *p, *d, *x;
     float *sums;    /* [tile, attn_kv_ld_value of the turned shape], for dq */
     float *columns; /* [E or Ev, tile] transposed rows of q or dz */
+    float *softmax; /* [tile, ld] the pattern before edits of it; only with edits */
     float *swap;    /* [N_SWAP, tile, ld], then rows; the parts are listed below */
     int32_t *list;  /* lists of cells */
 };
@@ -67,15 +68,21 @@ enum { BASE_PRODUCTS, OTHER_PRODUCTS, BASE_PATTERN, OTHER_PATTERN, N_SWAP };
 /* Rows of floats that follow them: exponentials, and sums in double precision. */
 enum { N_SWAP_ROW = 8 };
 
-static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap, float *scratch,
-                             struct tile_scratch *parts)
+/* What the scratch has room for besides. */
+struct scratch_form {
+    bool has_swap, has_edits;
+};
+
+static size_t divide_scratch(const struct attn_head_shape *shape, struct scratch_form form,
+                             float *scratch, struct tile_scratch *parts)
 {
     const struct attn_head_shape turned = turned_shape(shape);
     const size_t n_cell = ATTN_QUERY_TILE * attn_tile_ld(shape);
     const size_t widest = shape->d_head > shape->d_value ? shape->d_head : shape->d_value;
     const size_t n_sum = ATTN_QUERY_TILE * attn_kv_ld_value(&turned);
     const size_t n_column = attn_round_up(widest * ATTN_QUERY_TILE, 16);
-    const size_t n_swap = has_swap ? N_SWAP * n_cell + N_SWAP_ROW * attn_tile_ld(shape) : 0;
+    const size_t n_softmax = form.has_edits ? n_cell : 0;
+    const size_t n_swap = form.has_swap ? N_SWAP * n_cell + N_SWAP_ROW * attn_tile_ld(shape) : 0;
 
     if (scratch) {
         parts->p = scratch;
@@ -83,11 +90,12 @@ static size_t divide_scratch(const struct attn_head_shape *shape, bool has_swap,
         parts->x = scratch + 2 * n_cell;
         parts->sums = scratch + 3 * n_cell;
         parts->columns = parts->sums + n_sum;
-        parts->swap = parts->columns + n_column;
+        parts->softmax = parts->columns + n_column;
+        parts->swap = parts->softmax + n_softmax;
         parts->list = (void *)(parts->swap + n_swap);
     }
     /* The memory also suffices for KEYS_AT_ONCE keys, whose sums gather_head transposes in it. */
-    return 3 * n_cell + n_sum + n_column + n_swap;
+    return 3 * n_cell + n_sum + n_column + n_softmax + n_swap;
 }
 
 /* Returns the number of floats for watched matrices: enough for all, or limited as above, but at
@@ -134,8 +142,9 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
     memory->list = attn_arena_take(arena, n_head, sizeof *memory->list);
     memory->scratch = attn_arena_take(arena, n_worker, sizeof *memory->scratch);
     for (size_t i = 0; i < n_worker; i++) {
-        float *scratch = attn_arena_take(
-            arena, divide_scratch(shape, sizes->has_swap, NULL, NULL) + n_list, sizeof *scratch);
+        const struct scratch_form form = {sizes->has_swap, sizes->has_edits};
+        float *scratch = attn_arena_take(arena, divide_scratch(shape, form, NULL, NULL) + n_list,
+                                         sizeof *scratch);
 
         if (memory->scratch)
             memory->scratch[i] = scratch;
@@ -184,6 +193,7 @@ struct tile_work {
     float *watched[N_WATCHED_SITE]; /* [n_row, n_key] for each site; NULL: not watched */
     bool is_blank[N_WATCHED_SITE];  /* cells beyond the computed keys are 0 already */
     size_t ld;                      /* stride of rows over keys */
+    const float *softmax;           /* the pattern before edits of it */
     const float *z, *dz;            /* [n_row, Ev], stride ldz */
     size_t ldz;
     size_t g; /* the key/value head */
@@ -255,24 +265,77 @@ static void fill_masked(const struct tile_work *work, size_t i, float value, flo
             x[i * work->ld + j] = value;
 }
 
-/* Turns products q k^T in P into the pattern, as the forward pass does. The weight of the sink
- * follows the computed cells. X receives the scores before the cap, unless it is NULL. */
+/* Applies EDITS [n] of SITE to the tile's rows X. */
+static void edit_rows(const struct tile_work *work, const struct attn_edit *edits, size_t n,
+                      enum attn_site site, float *x)
+{
+    const struct attn_heads_back *heads = work->heads;
+    const size_t n_key = work->tile.n_key, last = work->cells.last;
+    const struct attn_edit_target target = {.at.site = site,
+                                            .at.layer = heads->layer,
+                                            .at.head = work->tile.head,
+                                            .row0 = work->tile.row0,
+                                            .n_row = work->tile.n_row,
+                                            .n_col = last < n_key ? last : n_key,
+                                            .ld = work->ld,
+                                            .data = x};
+
+    if (attn_edits_touch(edits, n, site, heads->layer))
+        attn_edits_apply(edits, n, NULL, &target);
+}
+
+static void edit_forward(const struct tile_work *work, enum attn_site site, float *x)
+{
+    edit_rows(work, work->heads->edits, work->heads->n_edit, site, x);
+}
+
+/* Sets D to 0 in cells whose keys are cut out, which have no gradients, like other masked cells. */
+static void cut_keys(const struct tile_work *work, float *d)
+{
+    const struct attn_heads_back *heads = work->heads;
+
+    for (size_t i = 0; i < heads->n_edit; i++) {
+        struct attn_edit cut = heads->edits[i];
+
+        if (cut.op != ATTN_EDIT_MASK)
+            continue;
+        cut.op = ATTN_EDIT_ZERO;
+        edit_rows(work, &cut, 1, cut.at.site, d);
+    }
+}
+
+/* Turns the gradients D after the edits of SITE into those before them. */
+static void edit_back(const struct tile_work *work, enum attn_site site, float *d)
+{
+    edit_rows(work, work->heads->back_edits, work->heads->n_back, site, d);
+}
+
+/* Turns products q k^T in P into the pattern, as the forward pass does, but without edits of the
+ * pattern. The weight of the sink follows the computed cells. X receives the scores before the cap,
+ * unless it is NULL. */
 static void finish_pattern(const struct tile_work *work, float *p, float *x)
 {
     const struct attn_kernels *kernels = work->heads->engine->kernels;
     const size_t n = work->cells.last - work->cells.first;
-    const bool is_listed = work->cells.keys, is_scored = attn_tile_is_scored(&work->tile);
+    const bool is_listed = work->cells.keys;
+    const bool is_scored =
+        attn_tile_is_scored(&work->tile) || attn_tile_is_edited(&work->tile, ATTN_SITE_ATTN_SCORES);
     const bool is_masked = is_listed || work->heads->key_mask;
 
+    edit_forward(work, ATTN_SITE_QK, p);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         const struct attn_tile_span span = {.i = i, .first = work->cells.first, .n = n};
-        float *row = p + i * work->ld + work->cells.first;
 
         if (is_scored)
-            attn_tile_score(&work->tile, kernels, &span, row,
+            attn_tile_score(&work->tile, kernels, &span, p + i * work->ld + work->cells.first,
                             x ? x + i * work->ld + work->cells.first : NULL);
         if (is_masked)
             fill_masked(work, i, -INFINITY, p);
+    }
+    edit_forward(work, ATTN_SITE_ATTN_SCORES, p);
+    for (size_t i = 0; i < work->tile.n_row; i++) {
+        float *row = p + i * work->ld + work->cells.first;
+
         row[n] = attn_tile_softmax(
             &work->tile, kernels,
             (struct attn_softmax_row){row, is_listed ? n : work->cells.n[i], n,
@@ -280,13 +343,19 @@ static void finish_pattern(const struct tile_work *work, float *p, float *x)
     }
 }
 
-static void make_pattern(const struct tile_work *work)
+static void make_pattern(struct tile_work *work)
 {
     const struct attn_head_shape *shape = work->heads->shape;
+    const size_t n_byte = work->tile.n_row * work->ld * sizeof(float);
 
     multiply_keys(work, work->tile.q, shape->ldq, shape->d_head, work->tile.kv->keys,
                   work->scratch.p);
     finish_pattern(work, work->scratch.p, work->scratch.x);
+    work->softmax = work->scratch.p;
+    if (!attn_tile_is_edited(&work->tile, ATTN_SITE_PATTERN))
+        return;
+    work->softmax = memcpy(work->scratch.softmax, work->scratch.p, n_byte);
+    edit_forward(work, ATTN_SITE_PATTERN, work->scratch.p);
 }
 
 /* --- Replaced queries or keys ----------------------------------------------------------------- */
@@ -565,19 +634,23 @@ static void make_dqk(const struct tile_work *work)
                   work->scratch.d);
     for (size_t i = 0; i < work->tile.n_row; i++)
         fill_masked(work, i, 0, work->scratch.d);
+    cut_keys(work, work->scratch.d);
     store_watched(work, ATTN_SITE_PATTERN);
     store_watched(work, ATTN_SITE_PATTERN_GRAD);
     store_watched(work, ATTN_SITE_PATTERN_X_GRAD);
+    edit_back(work, ATTN_SITE_PATTERN, work->scratch.d);
     if (heads->swap)
         add_swapped(work);
     kernels->dots(work->dz, work->z, work->ldz, work->tile.n_row, d_value, r);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         d[i * work->ld + n] = 0; /* the gradient of the sink, which has no value */
-        kernels->softmax_back(work->scratch.p + i * work->ld + work->cells.first, r[i],
+        kernels->softmax_back(work->softmax + i * work->ld + work->cells.first, r[i],
                               d + i * work->ld, heads->attention->sinks ? n + 1 : n);
         fill_masked(work, i, 0, work->scratch.d); /* removes -0, from 0 times a negative number */
     }
+    cut_keys(work, work->scratch.d);
     store_watched(work, ATTN_SITE_ATTN_SCORES_GRAD);
+    edit_back(work, ATTN_SITE_ATTN_SCORES, work->scratch.d);
     for (size_t i = 0; i < work->tile.n_row; i++) {
         if (cap.cap > 0)
             kernels->soft_cap_back(&cap, work->scratch.x + i * work->ld + work->cells.first,
@@ -585,6 +658,7 @@ static void make_dqk(const struct tile_work *work)
         kernels->scale(d + i * work->ld, scale, n, d + i * work->ld);
     }
     store_watched(work, ATTN_SITE_QK_GRAD);
+    edit_back(work, ATTN_SITE_QK, work->scratch.d);
 }
 
 /* Computes dq = dqk k for the rows of the tile. */
@@ -686,9 +760,12 @@ static void run_tile(const struct wave *wave, size_t index, size_t offset, int w
         work.watched[i] = matrix + offset * heads->n_key;
         work.is_blank[i] = matrix < watched + heads->memory->n_blank * wave->n_row * heads->n_key;
     }
-    divide_scratch(shape, heads->swap, heads->memory->scratch[worker], &work.scratch);
+    divide_scratch(shape, (struct scratch_form){heads->swap, heads->n_edit > 0},
+                   heads->memory->scratch[worker], &work.scratch);
     attn_tile_find_cells(&work.tile, work.scratch.list, &work.cells);
-    attn_tile_choose_columns(&work.tile, false, &work.cells);
+    /* an edit may have given a masked cell of the pattern a weight */
+    attn_tile_choose_columns(&work.tile, attn_tile_is_edited(&work.tile, ATTN_SITE_PATTERN),
+                             &work.cells);
     make_pattern(&work);
     make_dqk(&work);
     make_dq(&work, heads->dq + at_q);
@@ -883,7 +960,9 @@ void attn_heads_back_run(struct attn_heads_back *heads)
                                          .n_row = heads->n,
                                          .n_key = heads->n_key,
                                          .ldz = heads->n_head * shape->d_value,
-                                         .key_mask = heads->key_mask};
+                                         .key_mask = heads->key_mask,
+                                         .edits = heads->edits,
+                                         .n_edit = heads->n_edit};
 
     memset(heads->memory->dk, 0, heads->n_head * shape->d_head * ld * sizeof(float));
     memset(heads->memory->dv, 0, heads->n_head * shape->d_value * ld * sizeof(float));

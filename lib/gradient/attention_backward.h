@@ -76,6 +76,7 @@ struct attn_heads_back_sizes {
     size_t n_layer;
     size_t n_watched; /* maximum number of watched matrices in a layer, over all heads */
     bool has_swap;
+    bool has_edits;
 };
 void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_arena *arena,
                           const struct attn_heads_back_sizes *sizes);
@@ -102,7 +103,11 @@ struct attn_heads_back {
     /* The watched matrices: gradients of pattern, attn_scores and qk, pattern_x_grad, and the
      * pattern itself as in the forward pass. Events come head by head. */
     struct attn_site_set watched;
-    const struct attn_heads_swap *swap;     /* or NULL */
+    const struct attn_heads_swap *swap; /* or NULL */
+    /* The edits of the pass, and what they do to gradients (backward_internal.h). Those of qk,
+     * attn_scores and pattern are applied here; scores are never set. */
+    const struct attn_edit *edits, *back_edits;
+    size_t n_edit, n_back;
     const struct attn_selection *selection; /* the heads whose matrices are watched */
     const int32_t *key_mask;                /* [n_key] 0 masks a key; NULL: no key is masked */
     bool (*is_stopped)(void *context);

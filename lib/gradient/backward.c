@@ -8,6 +8,7 @@
 
 #include "attention/attention_internal.h"
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
@@ -80,6 +81,47 @@ enum attn_status attn_backward_check(const struct attn_model *model,
     if (model->encoder)
         ATTN_TRY(check_layers(model->encoder, model->encoder->config.attention, rule, err));
     return check_layers(model, attention, rule, err);
+}
+
+static enum attn_status check_edit(const struct attn_model *model, const struct attn_edit *edit,
+                                   struct attn_error *err)
+{
+    const struct attn_quote name = attn_quote_string(attn_site_name(edit->at.site));
+    const enum attn_site site = edit->at.site;
+    const bool is_set = edit->op == ATTN_EDIT_ZERO || edit->op == ATTN_EDIT_REPLACE;
+    const bool has_gradient = !attn_sites_are_empty(attn_sites_gradients_of(ATTN_SITES(site)));
+    const bool is_clipped = site == ATTN_SITE_Q || site == ATTN_SITE_K || site == ATTN_SITE_V;
+
+    if (!has_gradient || (!attn_site_is_in_layer(site) && site != ATTN_SITE_EMBED))
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients do not go through an edit of '%s', expected one of a "
+                              "layer or of 'embed'",
+                              name.text);
+    if (site == ATTN_SITE_EMBED && attn_backward_reads_embeddings(model))
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients do not go through an edit of 'embed' in '%s', where a "
+                              "norm or a map follows",
+                              attn_quote_string(model->name).text);
+    if (site == ATTN_SITE_ATTN_SCORES && is_set)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients do not go through '%s' that are set, because that may "
+                              "open masked keys",
+                              name.text);
+    if (is_clipped && !is_set && model->config.qkv_clip > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients do not go through '%s' that is changed after it was "
+                              "clipped, expected one that is set",
+                              name.text);
+    return ATTN_OK;
+}
+
+enum attn_status attn_backward_check_edits(const struct attn_model *model,
+                                           const struct attn_edit *edits, size_t n_edit,
+                                           struct attn_error *err)
+{
+    for (size_t i = 0; i < n_edit; i++)
+        ATTN_TRY(check_edit(model, &edits[i], err));
+    return ATTN_OK;
 }
 
 bool attn_backward_reads_embeddings(const struct attn_model *model)
@@ -229,7 +271,8 @@ static void plan(struct attn_backward *b, size_t n_goal)
                                                 .attention = f->attention,
                                                 .n_layer = config->n_layer,
                                                 .n_watched = n_watched_matrix(b),
-                                                .has_swap = b->swaps};
+                                                .has_swap = b->swaps,
+                                                .has_edits = b->n_edit > 0};
 
     b->d = take(b, d_widest);
     b->d_normed = take(b, d);
@@ -237,6 +280,7 @@ static void plan(struct attn_backward *b, size_t n_goal)
     b->unnormed = take(b, d_widest); /* pages that no norm writes are never touched */
     b->d_branch = take(b, config->has_parallel_residual ? d : 0);
     b->resid = take(b, has_sum_norms ? d : 0);
+    b->edited = take(b, b->n_edit > 0 ? d : 0);
     b->d_source = take(b, b->needs_source ? config->d_source : 0);
     b->mid = has_sum_norms && !b->kept ? take(b, d) : NULL;
     b->q = take(b, has_norms && !b->kept ? d_q : 0);
@@ -259,6 +303,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
            !attn_backward_reads_embeddings(b->model));
     if (options->n_goal > 0)
         ATTN_TRY(attn_backward_check(b->model, options->attention, b->rule, err));
+    ATTN_TRY(attn_backward_take_edits(b, options, err));
     ATTN_TRY(select_recomputed(b, &dims, options->n_goal, err));
     b->trace = (struct attn_trace){b->computed, on_event, b};
     session.n_max = options->n;
@@ -276,6 +321,8 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
     session.cancel = options->cancel;
     session.gemm = options->gemm;
     session.isa = options->isa;
+    session.edits = b->edits;
+    session.n_edit = b->n_edit;
     ATTN_TRY(attn_session_create_keeping(b->model, &session, &b->session, err));
     b->f = &b->session->forward;
     if (attn_plan_work(b->f, b->n) >= ATTN_SHARED_WORK)
@@ -320,6 +367,8 @@ void attn_backward_free(struct attn_backward *backward)
         return;
     attn_session_free(backward->session);
     attn_selection_free(backward->computed);
+    attn_free(backward->edits);
+    attn_free(backward->back_edits);
     attn_arena_release(&backward->arena);
     attn_free(backward);
 }
@@ -364,6 +413,7 @@ enum attn_status attn_backward_feed(struct attn_backward *backward, const float 
     struct attn_forward *f = backward->f;
 
     attn_session_reset(backward->session);
+    backward->session->n_edit = backward->n_edit;
     f->end = attn_forward_place(f, final_site(backward, &f->dims), (int)f->dims.n_layer - 1);
     backward->final_rows = rows;
     backward->embeddings = x;

@@ -53,6 +53,10 @@ struct attn_backward_options {
     bool reads_once; /* as in sessions, like gemm and isa */
     enum attn_gemm gemm;
     enum attn_isa isa;
+    /* [n_edit] the edits of the pass whose gradients are computed, borrowed like their data; see
+     * attn_backward_check_edits. */
+    const struct attn_edit *edits;
+    size_t n_edit;
 };
 
 /* The number m to differentiate: the logits it depends on, and its derivative. */
@@ -87,6 +91,15 @@ struct attn_backward_rows attn_backward_rows(const struct attn_model *model, con
 enum attn_status attn_backward_check(const struct attn_model *model,
                                      const struct attn_attention *attention,
                                      enum attn_backward_rule rule, struct attn_error *err);
+
+/* Checks that gradients go through EDITS of a pass of MODEL: a gradient is that of the tensor as it
+ * is after its edits. Before them it is 0 where a value was set or a key was cut out, and
+ * multiplied by the factor of a scale. Returns ATTN_INVALID for tensors outside the layers, for
+ * scores that are set, because that may open masked keys, and for scaled values that were clipped
+ * before. */
+enum attn_status attn_backward_check_edits(const struct attn_model *model,
+                                           const struct attn_edit *edits, size_t n_edit,
+                                           struct attn_error *err);
 
 enum attn_status attn_backward_create(const struct attn_model *model,
                                       const struct attn_backward_options *options,

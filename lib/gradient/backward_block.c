@@ -34,7 +34,7 @@
 /* Computes the gradient of the MLP's input, in b->d_normed, from d mlp_out in b->d. */
 static void back_mlp(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const float *d_out = attn_scale_back(b, &w->mlp_scale, b->d);
+    const float *d_out = attn_scale_back(b, &w->mlp_scale, attn_branch_back(b, ATTN_SITE_MLP_OUT));
 
     if (w->experts) {
         attn_experts_back(b, w, d_out);
@@ -73,7 +73,8 @@ static void back_clip(struct attn_backward *b)
 /* Computes the gradient of the input of q, k and v, in b->d_normed, from d attn_out in b->d. */
 static void back_heads(struct attn_backward *b, const struct attn_block_weights *w)
 {
-    const float *d_out = attn_scale_back(b, &w->attn_scale, b->d);
+    const float *d_out =
+        attn_scale_back(b, &w->attn_scale, attn_branch_back(b, ATTN_SITE_ATTN_OUT));
 
     d_out = attn_post_norm_back(b, &w->ln1_post, &w->out, b->at.z, d_out);
     attn_linear_back(b, ATTN_SITE_Z_GRAD, &w->out, d_out, b->d_z);
@@ -142,6 +143,8 @@ void attn_block_back(struct attn_backward *b, int layer)
     b->resid_pre = b->stream + (size_t)layer * b->n * b->model->config.d_model;
     if (layer > 0 && w[-1].end_norm.w.data && !b->kept) {
         attn_recompute_norm(b, &w[-1].end_norm, b->resid_pre, b->resid, 0, b->n);
+        attn_edit_again(b, ATTN_SITE_NORMALIZED_RESID_POST, layer - 1, b->resid);
+        attn_edit_again(b, ATTN_SITE_RESID_PRE, layer, b->resid);
         b->resid_pre = b->resid;
     }
     attn_recompute_layer(b);
@@ -151,6 +154,7 @@ void attn_block_back(struct attn_backward *b, int layer)
         back_sequential(b, w);
     attn_check_back(b, b->d, b->n * b->model->config.d_model);
     attn_report_back(b, ATTN_SITE_RESID_PRE_GRAD, b->d);
+    attn_edit_back(b, ATTN_SITE_RESID_PRE_GRAD, b->d);
     b->layer = ATTN_NO_LAYER;
 }
 
@@ -176,6 +180,7 @@ void attn_embedding_back(struct attn_backward *b)
         attn_check_back(b, b->d, b->n * d_embed);
     }
     attn_report_back(b, ATTN_SITE_EMBED_GRAD, b->d);
+    attn_edit_back(b, ATTN_SITE_EMBED_GRAD, b->d);
     if (is_mapped_first)
         attn_linear_back(b, ATTN_N_SITE, &weights->embed_map, b->d, b->product);
 }

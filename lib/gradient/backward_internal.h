@@ -27,6 +27,14 @@ struct attn_backward {
     size_t first, end;      /* rows that lines process: gradients of all other rows are 0 */
     bool skips_zeros;
 
+    /* [n_edit] owns; the edits of the pass, those of resid_pre last. A layer that is recomputed
+     * begins with an edited resid_pre, so it needs the first n_again only. */
+    struct attn_edit *edits;
+    size_t n_edit, n_again;
+    /* [n_back] owns; what they do to gradients: setting them to 0, or multiplying them. */
+    struct attn_edit *back_edits;
+    size_t n_back;
+
     const float *stream;    /* [n_layer + 1, n, D] the stream of this run */
     const float *resid_pre; /* [n, D] input of the current layer, or of the output */
     const struct attn_embedding_rows *text;
@@ -50,6 +58,7 @@ struct attn_backward {
     float *resid;            /* [n, D] a layer's input, if norms follow the sums */
     float *mid;              /* [n, D] that input plus attention */
     float *product;          /* [n, D] a product before it is added */
+    float *edited;           /* [n, D] d of attn_out or mlp_out, before an edit of it */
     /* Recomputed, before they are normalized; NULL if the model does not normalize them. */
     float *q, *k;
     float *d_mlp, *d_mlp_linear;
@@ -95,8 +104,8 @@ bool attn_backward_is_over(struct attn_backward *b);
 void attn_end_back(struct attn_backward *b, enum attn_site last);
 
 /* Fails the pass if the gradient SITE in DATA is not finite; otherwise passes its rows to the
- * trace. */
-void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data);
+ * trace. Then DATA becomes the gradient before the edits of the site. */
+void attn_visit_back(struct attn_backward *b, enum attn_site site, float *data);
 
 /* The two steps of attn_visit_back: checking X [n], and passing rows to the trace. The gradient of
  * the stream is checked once after each change. */
@@ -112,8 +121,7 @@ void attn_emit_back(struct attn_backward *b, const struct attn_trace_event *even
 void attn_recompute_layer(struct attn_backward *b);
 
 /* The backward pass of resid = resid + x: D is the gradient of both, at the sites SUM and X. */
-void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
-                        const float *d);
+void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x, float *d);
 
 /* Adds the gradient of another place that reads the same tensor: D += MORE. */
 void attn_add_back(struct attn_backward *b, const float *more, float *d);
@@ -189,6 +197,24 @@ void attn_widen_back(struct attn_backward *b);
  * gradient SITE of X, which is before both. */
 void attn_rotary_back(struct attn_backward *b, enum attn_site site,
                       const struct attn_norm_weights *weights, const float *x, float *d);
+
+/* --- Edits (backward_edits.c) ----------------------------------------------------------------- */
+
+/* Copies the edits of OPTIONS. */
+enum attn_status attn_backward_take_edits(struct attn_backward *b,
+                                          const struct attn_backward_options *options,
+                                          struct attn_error *err);
+
+/* The backward pass of the edits of the site of the gradient SITE, in the current layer: D, the
+ * gradient of the tensor after them, becomes that of the tensor before. */
+void attn_edit_back(struct attn_backward *b, enum attn_site site, float *d);
+
+/* Returns the gradient of attn_out or mlp_out, SITE, before its edits: b->d, or a copy in
+ * b->edited, because b->d is that of the stream, too. */
+const float *attn_branch_back(struct attn_backward *b, enum attn_site site);
+
+/* Applies the edits of SITE of LAYER to X [n, D], which was recomputed without them. */
+void attn_edit_again(const struct attn_backward *b, enum attn_site site, int layer, float *x);
 
 /* --- Blocks and the output -------------------------------------------------------------------- */
 

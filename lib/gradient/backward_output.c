@@ -369,6 +369,7 @@ void attn_output_back(struct attn_backward *b, const struct attn_backward_goal *
         memset(b->d_head, 0, b->n * weights->unembed.weight.n_row * sizeof *b->d_head);
     if (end_norm->w.data) {
         attn_recompute_norm(b, end_norm, resid, b->resid, b->first, b->end);
+        attn_edit_again(b, ATTN_SITE_NORMALIZED_RESID_POST, (int)config->n_layer - 1, b->resid);
         resid = b->resid;
     }
     if (goal->given) {

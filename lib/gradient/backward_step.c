@@ -119,17 +119,18 @@ void attn_report_back(struct attn_backward *b, enum attn_site site, const float 
     }
 }
 
-void attn_visit_back(struct attn_backward *b, enum attn_site site, const float *data)
+void attn_visit_back(struct attn_backward *b, enum attn_site site, float *data)
 {
     const struct attn_dims *dims = &b->f->dims;
     size_t first, width;
 
-    if (!wants(b, site))
-        return;
-    first = first_row(b, site);
-    width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
-    attn_check_back(b, data + first * width, n_row(b, site) * width);
-    attn_report_back(b, site, data);
+    if (wants(b, site)) {
+        first = first_row(b, site);
+        width = attn_site_n_head(site, dims) * attn_site_width(site, dims);
+        attn_check_back(b, data + first * width, n_row(b, site) * width);
+        attn_report_back(b, site, data);
+    }
+    attn_edit_back(b, site, data);
 }
 
 /* --- Work on rows ----------------------------------------------------------------------------- */
@@ -331,6 +332,7 @@ void attn_recompute_layer(struct attn_backward *b)
         return;
     }
     attn_session_reset(b->session);
+    b->session->n_edit = b->n_again;
     b->f->end =
         (struct attn_step_place){b->layer, has_mlp ? b->last_computed : ATTN_SITE_RESID_MID};
     b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
@@ -393,6 +395,7 @@ void attn_sum_norm_back(struct attn_backward *b, enum attn_site y,
     if (!weights->w.data)
         return;
     attn_report_back(b, y, d);
+    attn_edit_back(b, y, d);
     attn_norm_back(b, weights, x, d, d);
     attn_check_back(b, d, b->n * b->model->config.d_model);
 }
@@ -437,13 +440,13 @@ void attn_add_back(struct attn_backward *b, const float *more, float *d)
         run_rows(&work);
 }
 
-void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x,
-                        const float *d)
+void attn_residual_back(struct attn_backward *b, enum attn_site sum, enum attn_site x, float *d)
 {
     /* Resid_post is checked as the resid_pre of the next layer. */
     if (sum == ATTN_SITE_RESID_MID_GRAD)
         attn_check_back(b, d, b->n * b->model->config.d_model);
     attn_report_back(b, sum, d);
+    attn_edit_back(b, sum, d);
     attn_report_back(b, x, d);
 }
 
@@ -552,6 +555,7 @@ void attn_recompute_mlp_post(struct attn_backward *b, float *out)
         attn_xielu_run(&b->model->config.xielu[b->layer], out + begin, n);
     else
         kernels->activate(f->activation, out + begin, n);
+    attn_edit_again(b, ATTN_SITE_MLP_POST, b->layer, out);
 }
 
 void attn_activation_back(struct attn_backward *b, const struct attn_norm_weights *norm)
@@ -623,6 +627,10 @@ void attn_attention_back(struct attn_backward *b)
                                     .watched = attn_heads_back_watched(selection, b->layer),
                                     .swap = b->swaps ? &b->swaps[b->layer] : NULL,
                                     .selection = selection,
+                                    .edits = b->edits,
+                                    .n_edit = b->n_edit,
+                                    .back_edits = b->back_edits,
+                                    .n_back = b->n_back,
                                     .is_stopped = is_stopped,
                                     .emit = emit,
                                     .context = b};

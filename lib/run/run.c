@@ -12,6 +12,7 @@
 #include "derived/gradient.h"
 #include "formats/ndarray_internal.h"
 #include "forward/session_internal.h"
+#include "gradient/backward.h"
 #include "input/encoder.h"
 #include "input/image_input.h"
 #include "input/position.h"
@@ -203,9 +204,6 @@ static enum attn_status check_gradients(const struct attn_run *run, struct attn_
                               "for the difference of two logits");
     if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
         return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
-    if (attn_edits_are_given(&run->request.edits))
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of an unchanged run, and this one has edits");
     return attn_gradient_check(run->model, run->attention.layers, sites, err);
 }
 
@@ -580,6 +578,18 @@ static void check_spaces(struct attn_run *run)
                 (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
+enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
+                                                   struct attn_error *err)
+{
+    enum attn_status status =
+        attn_backward_check_edits(run->model, run->edits.items, run->edits.n, err);
+
+    if (status == ATTN_OK && run->edits.n_encoder > 0)
+        status = attn_backward_check_edits(run->model->encoder, attn_edits_of_encoder(&run->edits),
+                                           run->edits.n_encoder, err);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
 /* Runs the encoder again with its edits, which change the rows that the decoder attends to. */
 static enum attn_status edit_source(struct attn_run *run, struct attn_error *err)
 {
@@ -624,6 +634,8 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
     if (attn_edits_need_means(&run->request.edits))
         session.pool = attn_host_pool(run->host, (double)INFINITY);
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
+    if (run->asked.has_goal)
+        ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
     return edit_source(run, err);
 }
 
@@ -1139,15 +1151,17 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
 {
     struct attn_derived_scope derived = {run->model, &run->text, &run->source,
                                          attn_run_session_options(run)};
-    const struct attn_gradient_scope gradient = {.model = run->model,
-                                                 .goal = &run->asked.goal,
-                                                 .source = &run->source,
-                                                 .session = derived.session,
-                                                 .reads_once = !run->host->options.reuse};
+    struct attn_gradient_scope gradient = {.model = run->model,
+                                           .goal = &run->asked.goal,
+                                           .source = &run->source,
+                                           .session = derived.session,
+                                           .reads_once = !run->host->options.reuse,
+                                           .encoder_edits = attn_edits_of_encoder(&run->edits),
+                                           .n_encoder_edit = run->edits.n_encoder};
 
     derived.session.n_max += run->asked.continuations.n_more;
-    derived.session.edits = run->edits.items;
-    derived.session.n_edit = run->edits.n;
+    derived.session.edits = gradient.session.edits = run->edits.items;
+    derived.session.n_edit = gradient.session.n_edit = run->edits.n;
     /* If a trace needs gradients or derived tensors, the objects that compute them call it instead.
      */
     if (trace && attn_gradient_is_wanted(trace->selection)) {

@@ -50,9 +50,6 @@ static enum attn_status read_inquiry(struct asking *asking, struct attn_error *e
         ATTN_TRY(attn_question_check_values(experiment->question, args, &asking->request, err));
     if (experiment->check)
         ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
-    if (experiment->refuses_edits && attn_edits_are_given(&asking->request.edits))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "gradients are those of an unchanged run, and this one has edits");
     if (experiment->study > 0)
         memcpy(&asking->study, args + experiment->study, sizeof asking->study);
     return ATTN_OK;

@@ -74,8 +74,6 @@ struct attn_experiment {
      * host and prepares the run of each input */
     bool makes_runs;
     bool needs_output; /* the model must have an output layer */
-    /* edits are not supported, because gradients are those of an unchanged run */
-    bool refuses_edits;
     /* checks the arguments only */
     enum attn_status (*check)(const void *args, struct attn_error *err);
     /* Changes the frame's request before its run is prepared. NULL: attn_frame_choose_nothing. An
