@@ -81,11 +81,11 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
 enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
                                      struct attn_error *err);
 
-/* Removes the tensors of an encoder from the selection of RUN, before it is performed. */
 /* Checks that gradients go through the edits of RUN. Errors have a stage. */
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
                                                    struct attn_error *err);
 
+/* Removes the tensors of an encoder from the selection of RUN, before it is performed. */
 enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *err);
 
 /* Prepares a run of a second text with the edits of the prepared run LIKE, at the positions of
