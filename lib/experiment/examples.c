@@ -66,17 +66,11 @@ static const struct attn_table_view views[] = {
 };
 
 enum {
-    DEFAULT_BINS = 10,
     DEFAULT_TOP = 3,
     MOST_BINS = 1000,
     MOST_TOP = 1000,
     MOST_ROWS = 1024, /* maximum rows of a long text per feed */
 };
-
-const enum attn_measure attn_example_measures[ATTN_EXAMPLE_N_MEASURE] = {
-    ATTN_MEASURE_SELF,      ATTN_MEASURE_PREVIOUS,  ATTN_MEASURE_ENTROPY,
-    ATTN_MEASURE_DISTANCE,  ATTN_MEASURE_FIRST,     ATTN_MEASURE_MAX,
-    ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION, ATTN_MEASURE_FAR};
 
 /* --- The question ----------------------------------------------------------------------------- */
 
@@ -193,11 +187,6 @@ static enum attn_status check(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "`headvis` shows the largest rows, and `over` is mean");
     return ATTN_OK;
-}
-
-size_t attn_examples_n_bin(const struct attn_examples_args *args)
-{
-    return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;
 }
 
 static size_t n_top_of(const struct attn_examples_args *args)
@@ -685,14 +674,6 @@ static int by_number(const void *a, const void *b)
 
     return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
                                   : (x->head > y->head) - (x->head < y->head);
-}
-
-const char *attn_example_token(const struct attn_example_text *text, size_t i, size_t *size)
-{
-    const size_t begin = i > 0 ? text->ends[i - 1] : 0;
-
-    *size = text->ends[i] - begin;
-    return text->tokens.data + begin;
 }
 
 /* Appends the tokens of SEQUENCE; the first has the index FIRST. */

@@ -1,0 +1,22 @@
+/* examples_set.c - what all files about examples need (examples_internal.h). */
+#include "experiment/examples_internal.h"
+
+enum { DEFAULT_BINS = 10 };
+
+const enum attn_measure attn_example_measures[ATTN_EXAMPLE_N_MEASURE] = {
+    ATTN_MEASURE_SELF,      ATTN_MEASURE_PREVIOUS,  ATTN_MEASURE_ENTROPY,
+    ATTN_MEASURE_DISTANCE,  ATTN_MEASURE_FIRST,     ATTN_MEASURE_MAX,
+    ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION, ATTN_MEASURE_FAR};
+
+size_t attn_examples_n_bin(const struct attn_examples_args *args)
+{
+    return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;
+}
+
+const char *attn_example_token(const struct attn_example_text *text, size_t i, size_t *size)
+{
+    const size_t begin = i > 0 ? text->ends[i - 1] : 0;
+
+    *size = text->ends[i] - begin;
+    return text->tokens.data + begin;
+}
