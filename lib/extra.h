@@ -75,6 +75,7 @@
 #include "experiment/score.h"
 #include "experiment/similarity.h"
 #include "experiment/sinks.h"
+#include "experiment/spans.h"
 #include "experiment/survey.h"
 #include "experiment/token_times.h"
 #include "run/attention_args.h"

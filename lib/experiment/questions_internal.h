@@ -18,6 +18,7 @@
     X(patch)                                                                                       \
     X(score)                                                                                       \
     X(sinks)                                                                                       \
+    X(spans)                                                                                       \
     X(similarity)
 
 #define ATTN_QUESTION_EXTERN(name) extern const struct attn_question attn_question_##name;

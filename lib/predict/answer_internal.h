@@ -36,6 +36,7 @@ struct attn_answer {
     size_t position;                /* the position that `at` names, else the last one */
     size_t n_piece; /* the number of tokens of the word that `at` names, if tokens are labeled: its
                        first token has the label; else 0 */
+    size_t first_token; /* of CE: the first token that counts, of an answer in the text; 0: 1 */
     struct attn_answer_scope of;
     struct attn_spaces spaces; /* missing or superfluous spaces of the target and the foil */
 };

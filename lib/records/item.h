@@ -48,6 +48,7 @@ struct attn_item {
     /* source of `corrupted` in CLEAN_CORRUPTED; if missing, `source` is used */
     struct attn_input corrupted_source;
     struct attn_input baseline; /* baseline of ig; if missing, that of the arguments is used */
+    struct attn_input neutral;  /* neutral text of `spans`; likewise */
 };
 
 ATTN_API void attn_item_free(struct attn_item *item); /* NULL is allowed */

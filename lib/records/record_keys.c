@@ -57,6 +57,8 @@ static const struct attn_record_key keys[] = {
     SOURCE_KEYS("corrupted_source", ITEMS, item.corrupted_source),
     BYTES_KEY("baseline_text", ITEMS, item.baseline),
     IDS_KEY("baseline_ids", BAD_IDS, ITEMS, item.baseline),
+    BYTES_KEY("neutral", ITEMS, item.neutral),
+    IDS_KEY("neutral_ids", BAD_IDS, ITEMS, item.neutral),
     KEY("pair", BYTES, BAD_TEXT, ALL, AT(item.record.input.pair), AT(item.record.input.n_pair)),
     KEY("types", INTEGERS, BAD_VALUE, ALL, AT(item.record.input.types),
         AT(item.record.input.n_type)),

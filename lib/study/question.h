@@ -21,6 +21,7 @@ struct attn_question {
     const char *inputs;   /* names of its texts, "clean|corrupted"; NULL: text */
     /* fields of a request that the question does not support, "image|embeds"; or NULL */
     const char *lacks;
+    bool has_place_rows; /* named positions make rows, so nothing else needs to use them */
     const struct attn_param_part *parts; /* [n_part] its parameters, in the order of the help */
     size_t n_part;
     struct attn_param_rules rules;

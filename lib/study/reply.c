@@ -14,16 +14,17 @@
 
 /* --- The reply -------------------------------------------------------------------------------- */
 
-/* If cross-entropy is the metric, computes the mean of -ln p over the tokens of text number I
- * except the first. */
+/* If cross-entropy is the metric, computes the mean of -ln p over the tokens of text number I that
+ * count, all except the first. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,
                                       struct attn_session *session, size_t i, double *mean,
                                       struct attn_error *err)
 {
     const struct attn_sequence *text = answer->of.text;
     const size_t n_vocab = attn_model_config(answer->of.model)->n_vocab;
+    const size_t first = answer->first_token > 0 ? answer->first_token : 1;
     struct attn_logit_rows rows = {
-        .session = session, .first = i * text->n, .end = (i + 1) * text->n - 1};
+        .session = session, .first = i * text->n + first - 1, .end = (i + 1) * text->n - 1};
     double sum = 0;
 
     if (answer->metric != ATTN_ANSWER_CE)
@@ -34,7 +35,7 @@ static enum attn_status cross_entropy(const struct attn_answer *answer,
         for (size_t row = 0; row < rows.n; row++)
             sum += attn_logits_surprisal(rows.logits + row * n_vocab, n_vocab, ids[row]);
     }
-    *mean = sum / (double)(text->n - 1);
+    *mean = sum / (double)(text->n - first);
     return attn_logit_rows_end(&rows);
 }
 

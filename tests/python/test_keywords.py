@@ -12,6 +12,7 @@ import attn
 from support import CLI, KEYS, TestCase, cli_table, model, needs_cli
 
 KEY = "The key to the cabinet"
+LONG = "The keys to the cabinet near the doors are rusty."
 ARE = {"target": " are", "foil": " is"}
 ITEMS = [{"text": KEYS, "number": "plural", **ARE}, {"text": KEY, "number": "singular", **ARE}]
 PAIRS = [{"clean": KEYS, "corrupted": KEY, "a": KEYS, "b": KEY, "source": KEYS, "text": KEY, **ARE}]
@@ -21,13 +22,15 @@ CALLS = {
     "heads": ((KEYS,), {}, ITEMS), "ablate": ((KEYS,), ARE, ITEMS), "patch": ((KEYS, KEY), ARE, [{**PAIRS[0], "a": None, "b": None}]),
     "lens": ((KEYS,), {}, ITEMS), "attribute": ((KEYS,), ARE, ITEMS), "score": ((KEYS,), {}, ITEMS), "diff": ((KEYS, KEY), {}, PAIRS),
     "align": ((KEYS,), {"source": KEY, "method": "argmax"}, PAIRS), "generate": ((KEYS, 1), {}, ITEMS), "run": ((KEYS,), {}, ITEMS),
+    "sinks": ((LONG,), {}, [{"text": LONG, "number": "plural"}, {"text": LONG, "number": "singular"}]),
+    "spans": ((KEYS,), {"positions": {"a": 1}}, [{**item, "pos.a": 1} for item in ITEMS]),
     "batch": (("in.jsonl", "out.jsonl"), {}, None), "attend": ((np.ones((2, 2)),) * 3, {}, None),
 }
 
 # Options with another name, for all commands that have them.
 NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "sets", "reference": "references", "label": "labels",
          "label-image": "label_images", "tokens": "n", "progress": "on_progress", "target-id": "target", "foil-id": "foil",
-         "baseline-ids": "baseline_text", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
+         "baseline-ids": "baseline_text", "neutral-ids": "neutral", "source-ids": "source", "corrupted-source-ids": "corrupted_source",
          "source-file": "source", "corrupted-source-file": "corrupted_source",
          "diff --with": "with_model"}
 

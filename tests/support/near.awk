@@ -1,7 +1,7 @@
 # near.awk - compares the numbers of two tables in CSV without quotes: awk -f near.awk KEYS REL ABS
 # WANT GOT. Rows have the same KEYS, names with commas between them. Numbers may differ by REL of the
-# largest of their column, plus ABS. Columns that only WANT or only GOT has, and cells of text that
-# are empty in WANT, do not count. Prints what differs, then the numbers of rows and of cells.
+# largest of their column, plus ABS. Columns that only WANT or only GOT has, and texts of tokens, do
+# not count. Prints what differs, then the numbers of rows and of cells.
 
 function name_row(cells, columns, n,   i, name) {
     name = ""
@@ -35,7 +35,7 @@ BEGIN {
             for (i = 1; i <= n_got_column; i++) {
                 if (!(got[i] in at_want)) continue
                 w = want[name, got[i]]
-                if (w == "" && (got[i] == "token" || got[i] == "next")) continue
+                if (got[i] == "token" || got[i] == "next") continue
                 n_cell++
                 d = cells[i] - w
                 if (d < 0) d = -d

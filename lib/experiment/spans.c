@@ -1,0 +1,1252 @@
+/* spans.c - see spans.h. The patterns are summed by span while they are computed; a neutral text is
+ * a second run, and each effect a run without the scores of a span. */
+#include "experiment/spans.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "experiment/attribute_generated.h"
+#include "experiment/questions.h"
+#include "experiment/questions_internal.h"
+#include "input/position.h"
+#include "records/items_internal.h"
+#include "study/trial.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LAYER,
+    HEAD,
+    POSITION,
+    TOKEN,
+    NEXT,
+    SPAN,
+    TOKENS,
+    SHARE,
+    EVEN,
+    LOOKBACK,
+    FOCUS,
+    COPIED,
+    SCORE,
+    RANK,
+    BEST,
+    CHANGE,
+    CUT,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+#define NUMBER(label, numbers, words)                                                              \
+    {                                                                                              \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE,                \
+        .range = ATTN_RANGE_##numbers, .quantity = (words)                                         \
+    }
+
+static const struct attn_column columns[N_COLUMN] = {
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [NEXT] = ATTN_COLUMN("next", TEXT),
+    [SPAN] = {.name = "span",
+              .type = ATTN_VALUE_TEXT,
+              .quantity = "span",
+              .traits = ATTN_TRAIT_NAME},
+    [TOKENS] = NUMBER("tokens", POSITIVE, "tokens"),
+    [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
+    [EVEN] = ATTN_COLUMN_REAL("even", 4, NULL, SHARE),
+    [LOOKBACK] = ATTN_COLUMN_REAL("lookback", 4, NULL, SHARE),
+    [FOCUS] = ATTN_COLUMN_REAL("focus", 4, NULL, SHARE),
+    [COPIED] = ATTN_COLUMN_REAL("copied", 4, NULL, POSITIVE),
+    [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SIGNED),
+    [RANK] = NUMBER("rank", POSITIVE, "rank of the span"),
+    [BEST] = ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
+    [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+/* The numbers of a row, from SHARE on. */
+enum { N_MEASURE = COPIED - SHARE + 1 };
+
+/* The means of a head and a span over some rows. */
+struct sums {
+    double sum[N_MEASURE];
+    size_t n[N_MEASURE];
+};
+
+/* A named part of the text. */
+struct span {
+    const char *name, *spec;
+    unsigned char *flags; /* [n] owns; its tokens */
+    size_t n_token, first, last;
+    bool has_score; /* lies before the first query */
+};
+
+/* What is measured of a span, in a head or in all of them. */
+struct measured {
+    struct sums sums;
+    double score, rank, change, cut; /* NaN: none */
+};
+
+struct spans {
+    struct attn_frame frame; /* `other` runs the text with its answer */
+    const struct attn_spans_args *args;
+    struct attn_generation made; /* owns */
+    const struct attn_run *run;  /* the run that is measured */
+    struct span *items;          /* [n_span] owns */
+    size_t n_span, n, n_prompt;  /* n: tokens of the run; n_prompt: without the answer */
+    unsigned char *rest;         /* [n] tokens in no span */
+    size_t *queries;             /* [n_query] ascending */
+    size_t n_query, n_step;      /* n_step: rows that are kept apart: n_query, or 1 */
+    struct attn_location *heads; /* [n_head] */
+    size_t n_head;
+    struct sums *sums;         /* [n_head, n_step, n_span + 1] the last is the rest */
+    struct measured *measured; /* [n_head, n_span + 1] or, by span, [n_span + 1] */
+    float *row;                /* [n] */
+    unsigned char *visible;    /* [n] keys that the row sees */
+    double *weights;           /* [n_head, n] mean weight of the queries, less that of the neutral
+                                  tokens */
+    double *columns;           /* [n] weights of each column over all rows and heads */
+    size_t *counts;            /* [n] cells of each column */
+    struct attn_answer answer;
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(CHOICE, "by", NULL, struct attn_spans_args, by,
+               "rows: head (default), a row for each head and span; span, means over the heads, "
+               "and the sum of their scores; step, a row for each query",
+               .words = "head|span|step"),
+    ATTN_PARAM(LIST, "spans", "NAME,...", struct attn_spans_args, spans,
+               "the names of `positions` that are spans, or globs: d*; default: all of them"),
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "the rows that are measured, positions or words; default: -1, the last. An item "
+               "may have its own",
+               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries"),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all",
+               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(INPUT, "neutral", "TEXT", struct attn_spans_args, neutral,
+               "rank spans by the weight that the queries add to that of TEXT in their place, "
+               "such as N/A. An item may have its own",
+               .second = offsetof(struct attn_spans_args, neutral.n_text), .keys = "neutral"),
+    ATTN_PARAM(IDS, "neutral_ids", "LIST", struct attn_spans_args, neutral.ids,
+               "the same by the ids of its tokens",
+               .second = offsetof(struct attn_spans_args, neutral.n_id), .keys = "neutral_ids",
+               .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(TEXT, "continuation", "TEXT", struct attn_spans_args, continuation,
+               "put this answer behind the text: the queries are the tokens that write it"),
+    ATTN_PARAM(COUNT, "generated", "N", struct attn_spans_args, n_generated,
+               "the same with the N most probable tokens that follow the text", .least = 1,
+               .most = INT32_MAX),
+    ATTN_PARAM(
+        FLAG, "effect", NULL, struct attn_spans_args, has_effect,
+        "add a column: how the answer changes when the queries cannot see the span (change), "
+        "and by span, when no token outside of it can (cut)"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&params, 0},
+    {&attn_target_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_at_params, offsetof(struct attn_spans_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_spans_args, answer)},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "effect",
+     .message = "`target`, `foil`, `at` and `metric` need `effect`"},
+    {.given = "effect",
+     .needs = "target|target_id|metric|continuation|generated|items",
+     .message = "`effect` needs `target`, or an answer by `continuation` or `generated`"},
+    {.given = "effect",
+     .excludes = "by:step",
+     .message = "`effect` is of all queries together, and `by step` of each"},
+    {.given = "generated", .excludes = "continuation"},
+    {.given = "generated|continuation",
+     .excludes = "queries|neutral|neutral_ids|target|target_id|at",
+     .message = "@ has its own queries and its own metric, and takes no #"},
+    {.given = "neutral|neutral_ids",
+     .excludes = "by:step",
+     .message = "@ is for scores, and `by step` has none"},
+    {.given = "neutral", .excludes = "neutral_ids"},
+};
+
+static const struct attn_experiment *choose_experiment(const void *given);
+
+const struct attn_question attn_question_spans = {
+    .name = "spans",
+    .summary = "which part of the context was used",
+    .description =
+        "Names parts of the text by `positions NAME=SPEC`, and prints how much each head\n"
+        "looks at them: the share of its weight, the share if all keys were equal (even),\n"
+        "the weight of a token of the span beside that of new tokens (lookback), the part\n"
+        "of the weight on all spans (focus), and whether tokens are copied from there.\n"
+        "score is the share, or with `neutral` the weight that the queries add, by which\n"
+        "spans are ranked. `rest` is what is in no span.\n"
+        "\n"
+        "A share says where heads look. It does not say that what is there is used: long\n"
+        "spans have large shares, and the first token has weight that is only parked.\n"
+        "`effect` says what changes when the queries cannot see a span (change) or no\n"
+        "other token can (cut). Over `items` the numbers are means, and rows `gold` are\n"
+        "those of the span that the key gold of an item names.\n",
+    .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` "
+                "place=cabinet \\\n"
+                "    `by` span `effect` `target` ' are' \"The keys to the cabinet\"\n"
+                "  attn-cli spans -m fable `positions` all=0-2 `continuation` ' are' \\\n"
+                "    \"The keys to the cabinet\"\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_spans_args, .size = sizeof(struct attn_spans_args)),
+    .has_place_rows = true,
+    .choose = choose_experiment,
+};
+
+/* --- Spans ------------------------------------------------------------------------------------ */
+
+/* Whether the glob PATTERN [size] matches NAME. */
+static bool is_match(const char *pattern, size_t size, const char *name)
+{
+    if (size == 0)
+        return *name == '\0';
+    if (*pattern == '*')
+        return is_match(pattern + 1, size - 1, name) ||
+               (*name != '\0' && is_match(pattern, size, name + 1));
+    return *name != '\0' && (*pattern == '?' || *pattern == *name) &&
+           is_match(pattern + 1, size - 1, name + 1);
+}
+
+/* Whether NAME is one of the spans that are asked for. */
+static bool is_span(const char *list, const char *name)
+{
+    for (size_t n; list; list = list[n] == ',' ? list + n + 1 : NULL) {
+        n = strcspn(list, ",");
+        if (is_match(list, n, name))
+            return true;
+    }
+    return false;
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct span *)a)->name, ((const struct span *)b)->name);
+}
+
+/* Appends the places of the list ITEMS [n]. A name that is there already only gets another SPEC. */
+static enum attn_status add_places(struct spans *spans, const struct attn_item_place *items,
+                                   size_t n, size_t *capacity, struct attn_error *err)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t at = 0;
+
+        while (at < spans->n_span && strcmp(spans->items[at].name, items[i].name) != 0)
+            at++;
+        if (at < spans->n_span) {
+            spans->items[at].spec = items[i].spec;
+            continue;
+        }
+        ATTN_TRY(attn_grow(&spans->items, capacity, at + 1, sizeof *spans->items, err));
+        spans->items[spans->n_span++] = (struct span){.name = items[i].name, .spec = items[i].spec};
+    }
+    return ATTN_OK;
+}
+
+/* Lists the named places: those of the request, then those of the item, from a to z. */
+static enum attn_status list_places(struct spans *spans, struct attn_error *err)
+{
+    const struct attn_item *item = spans->frame.item;
+    const struct attn_places *places = spans->frame.request.reading.places;
+    size_t capacity = 0, n;
+
+    for (; places; places = places->others)
+        if (!item || (places->items != item->places &&
+                      (places->n == 0 || strncmp(places->items[0].name, ATTN_PLACE_KEY,
+                                                 strlen(ATTN_PLACE_KEY)) != 0)))
+            ATTN_TRY(add_places(spans, places->items, places->n, &capacity, err));
+    n = spans->n_span;
+    if (item)
+        ATTN_TRY(add_places(spans, item->places, item->n_place, &capacity, err));
+    if (spans->n_span > n)
+        qsort(spans->items + n, spans->n_span - n, sizeof *spans->items, by_name);
+    return ATTN_OK;
+}
+
+/* Drops the places that are no spans. */
+static enum attn_status choose_spans(struct spans *spans, struct attn_error *err)
+{
+    const char *list = spans->args->spans;
+    size_t n = 0;
+
+    for (size_t i = 0; i < spans->n_span; i++)
+        if (!list || is_span(list, spans->items[i].name))
+            spans->items[n++] = spans->items[i];
+    for (size_t size; list; list = list[size] == ',' ? list + size + 1 : NULL) {
+        size_t i = 0;
+
+        size = strcspn(list, ",");
+        while (i < n && !is_match(list, size, spans->items[i].name))
+            i++;
+        if (i == n)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`spans` has '%s', and no place is called so",
+                               attn_quote(list, size).text);
+    }
+    spans->n_span = n;
+    if (n > 0)
+        return ATTN_OK;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "no part of the text has a name, expected `positions`");
+    attn_error_hint(err, "`positions doc=0-5`, or `positions doc='\"The keys\"'`");
+    return ATTN_INVALID;
+}
+
+/* Finds the tokens of each span in the text without its answer. */
+static enum attn_status find_spans(struct spans *spans, struct attn_error *err)
+{
+    ATTN_TRY(list_places(spans, err));
+    ATTN_TRY(choose_spans(spans, err));
+    for (size_t i = 0; i < spans->n_span; i++) {
+        struct span *span = &spans->items[i];
+
+        span->flags = NULL;
+        ATTN_TRY(ATTN_ALLOC(span->flags, spans->n, err));
+        ATTN_TRY(attn_error_in(
+            attn_positions_find(&spans->frame.run->text, span->spec, span->flags, err), span->name,
+            err));
+        span->first = spans->n;
+        for (size_t t = 0; t < spans->n_prompt; t++) {
+            if (!span->flags[t])
+                continue;
+            span->first = span->n_token++ == 0 ? t : span->first;
+            span->last = t;
+            spans->rest[t] = 0;
+        }
+        span->has_score = span->n_token > 0 && span->last < spans->queries[0];
+    }
+    return ATTN_OK;
+}
+
+/* --- The run ---------------------------------------------------------------------------------- */
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct spans *spans = state;
+    struct attn_frame *frame = &spans->frame;
+    const char *heads = frame->request.selection.heads;
+    const char *queries = frame->item && frame->item->queries ? frame->item->queries
+                                                              : frame->request.selection.queries;
+
+    spans->args = frame->args;
+    if (frame->config->stack.has_encoder || attn_host_model(frame->host)->encoder)
+        return attn_error_set(
+            err, ATTN_INVALID, "spans are of one text, and '%s' reads two",
+            attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
+    if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by step` of `items` needs `each`: steps of different texts have no "
+                              "mean");
+    attn_frame_choose_nothing(&frame->request);
+    frame->request.selection.sites = "pattern";
+    frame->request.selection.heads = heads;
+    frame->request.selection.queries = queries ? queries : "-1";
+    return ATTN_OK;
+}
+
+/* Appends the answer to the text, and prepares the run of both. */
+static enum attn_status continue_text(struct spans *spans, struct attn_error *err)
+{
+    struct attn_frame *frame = &spans->frame;
+    const struct attn_spans_args *args = spans->args;
+    struct attn_request request = frame->request;
+
+    spans->run = frame->run;
+    spans->n = spans->n_prompt = frame->run->text.n;
+    if (!args->continuation && args->n_generated == 0)
+        return ATTN_OK;
+    spans->made = ATTN_GENERATION_DEFAULT;
+    ATTN_TRY(attn_attribute_continue(frame->host, &frame->request, args->n_generated,
+                                     args->continuation, &spans->made, err));
+    request.input =
+        (struct attn_input){.ids = spans->made.ids, .n_id = spans->made.n_prompt + spans->made.n};
+    request.selection.queries = NULL;
+    request.on_note = NULL; /* the first run sent the same notes */
+    ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+    spans->run = frame->other;
+    spans->n = request.input.n_id;
+    return ATTN_OK;
+}
+
+/* Lists the queries and the heads. */
+static enum attn_status list_rows(struct spans *spans, struct attn_error *err)
+{
+    struct attn_frame *frame = &spans->frame;
+    const struct attn_config *config = frame->config;
+    const bool has_answer = spans->run != frame->run;
+
+    spans->queries = attn_frame_alloc(frame, spans->n, sizeof *spans->queries);
+    spans->heads = attn_frame_alloc(frame, config->n_layer * config->n_head, sizeof *spans->heads);
+    spans->rest = attn_frame_alloc(frame, spans->n, 1);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    memset(spans->rest, 1, spans->n);
+    for (size_t i = 0; i < spans->n; i++)
+        if (has_answer ? i + 1 >= spans->n_prompt && i + 1 < spans->n
+                       : attn_selection_has_query(frame->run->selection, i))
+            spans->queries[spans->n_query++] = i;
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head; head++)
+            if (attn_selection_has_block_head(frame->run->selection, layer, head))
+                spans->heads[spans->n_head++] =
+                    attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
+    spans->n_step = spans->args->by == ATTN_SPANS_BY_STEP ? spans->n_query : 1;
+    return ATTN_OK;
+}
+
+/* Resolves the answer whose change is measured. */
+static enum attn_status find_answer(struct spans *spans, struct attn_error *err)
+{
+    struct attn_answer_args args = spans->args->answer;
+
+    if (!spans->args->has_effect)
+        return ATTN_OK;
+    if (spans->run == spans->frame.run)
+        return attn_frame_find_answer(&spans->frame, &args, &spans->answer, err);
+    args.metric = ATTN_ANSWER_CE;
+    ATTN_TRY(attn_run_find_answer(spans->frame.other, &args, &spans->answer, err));
+    spans->answer.first_token = spans->n_prompt;
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct spans *spans = state;
+    struct attn_frame *frame = &spans->frame;
+
+    ATTN_TRY(continue_text(spans, err));
+    ATTN_TRY(list_rows(spans, err));
+    ATTN_TRY(find_spans(spans, err));
+    ATTN_TRY(find_answer(spans, err));
+    const size_t n_row = spans->n_span + 1;
+
+    spans->sums =
+        attn_frame_alloc(frame, spans->n_head * spans->n_step * n_row, sizeof *spans->sums);
+    spans->measured = attn_frame_alloc(frame, spans->n_head * n_row, sizeof *spans->measured);
+    spans->row = attn_frame_alloc(frame, spans->n, sizeof *spans->row);
+    spans->visible = attn_frame_alloc(frame, spans->n, 1);
+    spans->weights = attn_frame_alloc(frame, spans->n_head * spans->n, sizeof *spans->weights);
+    spans->columns = attn_frame_alloc(frame, spans->n, sizeof *spans->columns);
+    spans->counts = attn_frame_alloc(frame, spans->n, sizeof *spans->counts);
+    return attn_frame_memory(frame, err);
+}
+
+static void release(void *state)
+{
+    struct spans *spans = state;
+
+    for (size_t i = 0; i < spans->n_span; i++)
+        attn_free(spans->items[i].flags);
+    attn_free(spans->items);
+    attn_generation_release(&spans->made);
+}
+
+/* --- A row ------------------------------------------------------------------------------------ */
+
+/* Adds X, unless it is NaN. */
+static void add(struct sums *sums, int column, double x)
+{
+    if (isnan(x))
+        return;
+    sums->sum[column - SHARE] += x;
+    sums->n[column - SHARE]++;
+}
+
+/* Returns the mean of COLUMN; NaN without numbers. The column `copied` is a sum. */
+static double mean_of(const struct sums *sums, int column)
+{
+    const size_t n = sums->n[column - SHARE];
+
+    return n == 0             ? (double)NAN
+           : column == COPIED ? sums->sum[column - SHARE]
+                              : sums->sum[column - SHARE] / (double)n;
+}
+
+/* Returns the sum of the row over the tokens of FLAGS; *SEEN is how many of them it sees. */
+static double sum_of(const struct spans *spans, const unsigned char *flags, size_t *seen)
+{
+    double sum = 0;
+
+    *seen = 0;
+    for (size_t j = 0; j < spans->n; j++)
+        if (flags[j]) {
+            sum += (double)spans->row[j];
+            *seen += spans->visible[j];
+        }
+    return sum;
+}
+
+/* Returns the mean weight of the keys behind all spans, up to QUERY; NaN without any. */
+static double weight_of_new(const struct spans *spans, size_t query)
+{
+    size_t last = 0, n = 0;
+    double sum = 0;
+
+    for (size_t i = 0; i < spans->n_span; i++)
+        last = spans->items[i].last > last ? spans->items[i].last : last;
+    for (size_t j = last + 1; j <= query && j < spans->n; j++)
+        if (spans->visible[j]) {
+            sum += (double)spans->row[j];
+            n++;
+        }
+    return n > 0 ? sum / (double)n : (double)NAN;
+}
+
+/* Returns the key with the largest weight, the first of equals. */
+static size_t largest_of(const struct spans *spans)
+{
+    size_t largest = 0;
+
+    for (size_t j = 1; j < spans->n; j++)
+        largest = spans->row[j] > spans->row[largest] ? j : largest;
+    return largest;
+}
+
+/* Measures the row of QUERY, and adds it to SUMS [n_span + 1]. */
+static void measure(const struct spans *spans, size_t query, struct sums *sums)
+{
+    const int32_t *ids = spans->run->text.ids;
+    const size_t largest = largest_of(spans);
+    const double new = weight_of_new(spans, query);
+    size_t n_visible = 0, seen;
+    double total = 0, share;
+
+    for (size_t j = 0; j < spans->n; j++)
+        n_visible += spans->visible[j];
+    for (size_t i = 0; i < spans->n_span; i++)
+        total += sum_of(spans, spans->items[i].flags, &seen);
+    for (size_t i = 0; i <= spans->n_span; i++) {
+        const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
+        double mean;
+
+        share = sum_of(spans, span ? span->flags : spans->rest, &seen);
+        add(&sums[i], SHARE, share);
+        add(&sums[i], EVEN, (double)seen / (double)n_visible);
+        if (!span)
+            continue;
+        mean = share / (double)span->n_token;
+        if (mean + new > 0)
+            add(&sums[i], LOOKBACK, mean / (mean + new));
+        if (total > 0)
+            add(&sums[i], FOCUS, share / total);
+        if (ids && query + 1 < spans->n)
+            add(&sums[i], COPIED,
+                span->flags[largest] && ids[largest] == ids[query + 1] ? 1 / (double)span->n_token
+                                                                       : 0);
+    }
+}
+
+/* Returns the number of the head of EVENT; n_head if it is not measured. */
+static size_t head_of(const struct spans *spans, const struct attn_trace_event *event)
+{
+    size_t i = 0;
+
+    while (i < spans->n_head &&
+           (spans->heads[i].layer != event->at.layer || spans->heads[i].head != event->at.head))
+        i++;
+    return i;
+}
+
+/* Copies row R of EVENT, and flags the keys that it sees. */
+static void take_row(struct spans *spans, const struct attn_trace_event *event, size_t r)
+{
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    attn_event_copy_row(event, r, spans->row, spans->n);
+    memset(spans->visible, 0, spans->n);
+    while (attn_row_next(&row, &cells))
+        memset(spans->visible + cells.first, 1, cells.n);
+}
+
+/* Adds the columns of all rows, among which sinks are looked for. */
+static void add_columns(struct spans *spans)
+{
+    for (size_t j = 0; j < spans->n; j++) {
+        spans->columns[j] += (double)spans->row[j];
+        spans->counts[j] += spans->visible[j];
+    }
+}
+
+/* Measures the rows of the queries (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct spans *spans = user;
+    const size_t head = head_of(spans, event);
+
+    (void)err;
+    for (size_t r = 0, q = 0; head < spans->n_head && r < event->n_row; r++) {
+        const size_t query = event->row0 + r;
+
+        while (q < spans->n_query && spans->queries[q] < query)
+            q++;
+        if (!spans->args->has_effect && (q == spans->n_query || spans->queries[q] > query))
+            continue;
+        take_row(spans, event, r);
+        if (spans->args->has_effect)
+            add_columns(spans);
+        if (q == spans->n_query || spans->queries[q] > query)
+            continue;
+        measure(spans, query,
+                spans->sums +
+                    (head * spans->n_step + (spans->n_step > 1 ? q : 0)) * (spans->n_span + 1));
+        for (size_t j = 0; j < spans->n; j++)
+            spans->weights[head * spans->n + j] += (double)spans->row[j] / (double)spans->n_query;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status watch(struct spans *spans, const struct attn_run *run,
+                              attn_trace_fn on_event, void *user, struct attn_error *err)
+{
+    struct attn_selection *selection;
+    struct attn_trace trace = {.on_event = on_event, .user = user};
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK && spans->frame.request.selection.heads)
+        status = attn_selection_set_heads(selection, spans->frame.request.selection.heads, err);
+    attn_selection_take_rows(selection);
+    trace.selection = selection;
+    if (status == ATTN_OK)
+        status = attn_trial_watch(run, &trace, 0, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* --- The neutral text ------------------------------------------------------------------------- */
+
+/* The run of the neutral text, whose tokens `first` to `last` stand for the queries. */
+struct neutral {
+    struct spans *spans;
+    struct attn_run *run;    /* owns */
+    struct attn_buffer text; /* owns */
+    int32_t *ids;            /* owns */
+    float *row;              /* owns */
+    size_t first, last;
+};
+
+static bool is_neutral(const struct spans *spans)
+{
+    return spans->args->neutral.text || spans->args->neutral.ids;
+}
+
+/* Subtracts the rows of the neutral tokens (attn_trace_fn). */
+static enum attn_status on_neutral(void *user, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    const struct neutral *neutral = user;
+    struct spans *spans = neutral->spans;
+    const size_t head = head_of(spans, event), first = spans->queries[0];
+    const double n = (double)(neutral->last - neutral->first + 1);
+
+    (void)err;
+    for (size_t r = 0; head < spans->n_head && r < event->n_row; r++) {
+        if (event->row0 + r < neutral->first || event->row0 + r > neutral->last)
+            continue;
+        attn_event_copy_row(event, r, neutral->row, neutral->run->text.n);
+        for (size_t j = 0; j < first; j++)
+            spans->weights[head * spans->n + j] -= (double)neutral->row[j] / n;
+    }
+    return ATTN_OK;
+}
+
+/* Puts ids in place of the queries. */
+static enum attn_status replace_ids(struct neutral *neutral, struct attn_input *input,
+                                    struct attn_error *err)
+{
+    const struct spans *spans = neutral->spans;
+    const struct attn_input *given = &spans->args->neutral;
+    const int32_t *ids = spans->run->text.ids;
+    const size_t first = spans->queries[0], end = spans->queries[spans->n_query - 1] + 1;
+    const size_t n_id = given->n_id;
+
+    if (!ids)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`neutral_ids` needs tokens, the input has none");
+    ATTN_TRY(ATTN_ALLOC(neutral->ids, spans->n + n_id, err));
+    memcpy(neutral->ids, ids, first * sizeof *ids);
+    memcpy(neutral->ids + first, given->ids, n_id * sizeof *ids);
+    memcpy(neutral->ids + first + n_id, ids + end, (spans->n - end) * sizeof *ids);
+    *input = (struct attn_input){.ids = neutral->ids, .n_id = spans->n - (end - first) + n_id};
+    neutral->last = first + n_id - 1;
+    return n_id > 0 ? ATTN_OK : attn_refuse(err, ATTN_STAGE_OPTIONS, "`neutral_ids` has no token");
+}
+
+static bool is_white(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* Puts the text in place of the queries; white space at their edges stays. *AT and *END become the
+ * bytes of the new text. */
+static enum attn_status replace_text(struct neutral *neutral, struct attn_input *input, size_t *at,
+                                     size_t *end, struct attn_error *err)
+{
+    const struct spans *spans = neutral->spans;
+    const struct attn_input *given = &spans->args->neutral, *old = spans->run->text.input;
+    const struct attn_encoding *encoding = &spans->run->text.encoding;
+    size_t from, to;
+
+    if (encoding->n == 0 || old->pair)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`neutral` needs one text, and the input is none; `neutral_ids` takes "
+                           "ids");
+    from = encoding->begin[spans->queries[0]];
+    to = encoding->end[spans->queries[spans->n_query - 1]];
+    while (from < to && is_white(old->text[from]))
+        from++;
+    while (to > from && is_white(old->text[to - 1]))
+        to--;
+    attn_buffer_append(&neutral->text, old->text, from);
+    attn_buffer_append(&neutral->text, given->text, given->n_text);
+    attn_buffer_append(&neutral->text, old->text + to, old->n_text - to);
+    *input = *old;
+    input->text = neutral->text.data;
+    input->n_text = neutral->text.size;
+    *at = from;
+    *end = from + given->n_text;
+    return attn_buffer_check(&neutral->text, err);
+}
+
+/* Checks that the queries are neighbours, and prepares the run of the neutral text. */
+static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_error *err)
+{
+    struct spans *spans = neutral->spans;
+    struct attn_request request = spans->frame.request;
+    const size_t first = spans->queries[0];
+    const int32_t *ids = spans->run->text.ids;
+    size_t at = 0, end = 0;
+
+    if (spans->queries[spans->n_query - 1] - first + 1 != spans->n_query)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`neutral` takes the place of the queries, which are not neighbours");
+    neutral->first = first;
+    ATTN_TRY(spans->args->neutral.ids ? replace_ids(neutral, &request.input, err)
+                                      : replace_text(neutral, &request.input, &at, &end, err));
+    request.selection.queries = NULL;
+    request.on_note = NULL;
+    ATTN_TRY(attn_run_prepare(spans->frame.host, &request, &neutral->run, err));
+    const struct attn_sequence *text = &neutral->run->text;
+
+    if (text->n <= first || (ids && memcmp(ids, text->ids, first * sizeof *ids) != 0))
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "with the neutral text, the tokens in front of the queries are others");
+    for (size_t i = first; end > 0 && i < text->n; i++)
+        if (text->encoding.begin[i] < end && text->encoding.begin[i] < text->encoding.end[i])
+            neutral->last = i;
+    return ATTN_ALLOC(neutral->row, text->n, err);
+}
+
+static enum attn_status run_neutral(struct spans *spans, struct attn_error *err)
+{
+    struct neutral neutral = {.spans = spans};
+    enum attn_status status = prepare_neutral(&neutral, err);
+
+    if (status == ATTN_OK)
+        status = watch(spans, neutral.run, on_neutral, &neutral, err);
+    attn_run_free(neutral.run);
+    attn_buffer_release(&neutral.text);
+    attn_free(neutral.ids);
+    attn_free(neutral.row);
+    return status;
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+/* Returns the sum of WEIGHTS over the tokens of SPAN, without those that are two standard
+ * deviations below their mean, or more. */
+static double filtered_sum(const struct span *span, const double *weights)
+{
+    struct attn_moments moments = {.n = 0};
+    double sum = 0, least;
+
+    for (size_t t = span->first; t <= span->last; t++)
+        if (span->flags[t])
+            attn_moments_add(&moments, weights[t]);
+    least = moments.n < 2 ? -(double)INFINITY : moments.mean - 2 * attn_moments_sd(&moments);
+    for (size_t t = span->first; t <= span->last; t++)
+        if (span->flags[t] && weights[t] > least)
+            sum += weights[t];
+    return sum;
+}
+
+/* Ranks the spans of MEASURED [n_span] by their scores. */
+static void rank(const struct spans *spans, struct measured *measured)
+{
+    for (size_t i = 0; i < spans->n_span; i++) {
+        measured[i].rank = isnan(measured[i].score) ? (double)NAN : 1;
+        for (size_t k = 0; k < spans->n_span; k++)
+            measured[i].rank += measured[k].score > measured[i].score ||
+                                (k < i && measured[k].score == measured[i].score);
+    }
+}
+
+/* Finds the scores of MEASURED, of head HEAD or, if it is n_head, of the sum of all heads. */
+static void find_scores(struct spans *spans, size_t head, struct measured *measured)
+{
+    double *weights = spans->weights + (head < spans->n_head ? head * spans->n : 0);
+
+    if (head == spans->n_head)
+        for (size_t i = spans->n; i < spans->n_head * spans->n; i++)
+            weights[i % spans->n] += weights[i];
+    for (size_t i = 0; i <= spans->n_span; i++) {
+        const bool has_score = i < spans->n_span && spans->items[i].has_score;
+        const size_t n = head < spans->n_head ? 1 : spans->n_head;
+
+        measured[i].score = !has_score          ? (double)NAN
+                            : is_neutral(spans) ? filtered_sum(&spans->items[i], weights)
+                                                : mean_of(&measured[i].sums, SHARE) * (double)n;
+    }
+    rank(spans, measured);
+}
+
+/* Adds the means of each head to MEASURED, of all heads. */
+static void add_heads(const struct spans *spans, struct measured *measured)
+{
+    for (size_t head = 0; head < spans->n_head; head++)
+        for (size_t i = 0; i <= spans->n_span; i++) {
+            const struct sums *sums = &spans->sums[head * (spans->n_span + 1) + i];
+
+            for (int column = SHARE; column <= COPIED; column++)
+                add(&measured[i].sums, column, mean_of(sums, column));
+        }
+    for (size_t i = 0; i <= spans->n_span; i++) /* `copied` is a mean over heads, too */
+        if (measured[i].sums.n[COPIED - SHARE] > 0)
+            measured[i].sums.sum[COPIED - SHARE] /= (double)measured[i].sums.n[COPIED - SHARE];
+}
+
+static void find_measured(struct spans *spans)
+{
+    const size_t n_row = spans->n_span + 1;
+
+    if (spans->args->by == ATTN_SPANS_BY_SPAN) {
+        add_heads(spans, spans->measured);
+        find_scores(spans, spans->n_head, spans->measured);
+    }
+    for (size_t i = 0; spans->args->by == ATTN_SPANS_BY_HEAD && i < spans->n_head; i++) {
+        for (size_t k = 0; k < n_row; k++)
+            spans->measured[i * n_row + k].sums = spans->sums[i * n_row + k];
+        find_scores(spans, i, spans->measured + i * n_row);
+    }
+}
+
+/* --- Effects ---------------------------------------------------------------------------------- */
+
+/* The edits of all trials. */
+struct effects {
+    struct spans *spans;
+    struct attn_edit *edits; /* owns */
+    size_t n, capacity;
+    size_t *ends; /* [n_trial] owns; where the edits of each trial end */
+    size_t n_trial, trial_capacity;
+    unsigned char *rows; /* [n] rows that lose keys */
+};
+
+/* Appends edits by which the rows of EFFECTS lose the keys COL0 to COL1 - 1 in AT. A row keeps
+ * itself. */
+static enum attn_status mask_columns(struct effects *effects, struct attn_location at, size_t col0,
+                                     size_t col1, struct attn_error *err)
+{
+    for (size_t row = 0, end; row < effects->spans->n; row = end) {
+        const bool is_own = row >= col0 && row < col1;
+
+        end = row + 1;
+        if (!effects->rows[row])
+            continue;
+        while (!is_own && end < effects->spans->n && effects->rows[end] &&
+               (end < col0 || end >= col1))
+            end++;
+        for (int side = 0; side < (is_own ? 2 : 1); side++) {
+            struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+            edit.at = at;
+            edit.op = ATTN_EDIT_MASK;
+            edit.row0 = row;
+            edit.row1 = end;
+            edit.col0 = side == 0 ? col0 : row + 1;
+            edit.col1 = is_own && side == 0 ? row : col1;
+            if (edit.col0 >= edit.col1)
+                continue;
+            ATTN_TRY(attn_grow(&effects->edits, &effects->capacity, effects->n + 1,
+                               sizeof *effects->edits, err));
+            effects->edits[effects->n++] = edit;
+        }
+    }
+    return ATTN_OK;
+}
+
+/* Appends the edits by which the rows of EFFECTS lose SPAN in AT. */
+static enum attn_status mask_span(struct effects *effects, struct attn_location at,
+                                  const struct span *span, struct attn_error *err)
+{
+    at.site = ATTN_SITE_ATTN_SCORES;
+    for (size_t first = span->first, end; first <= span->last; first = end) {
+        end = first + 1;
+        if (!span->flags[first])
+            continue;
+        while (end <= span->last && span->flags[end])
+            end++;
+        ATTN_TRY(mask_columns(effects, at, first, end, err));
+    }
+    return ATTN_OK;
+}
+
+/* Ends the edits of a trial. */
+static enum attn_status end_trial(struct effects *effects, struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&effects->ends, &effects->trial_capacity, effects->n_trial + 1,
+                       sizeof *effects->ends, err));
+    effects->ends[effects->n_trial++] = effects->n;
+    return ATTN_OK;
+}
+
+/* Appends the trials of a span: one for each head; or one for all heads, and one in which no other
+ * token sees it. */
+static enum attn_status add_span(struct effects *effects, const struct span *span,
+                                 struct attn_error *err)
+{
+    const struct spans *spans = effects->spans;
+    struct attn_location everywhere = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS};
+
+    memset(effects->rows, 0, spans->n);
+    for (size_t i = 0; i < spans->n_query; i++)
+        effects->rows[spans->queries[i]] = 1;
+    for (size_t i = 0; i < spans->n_head; i++) {
+        ATTN_TRY(mask_span(effects, spans->heads[i], span, err));
+        if (spans->args->by == ATTN_SPANS_BY_HEAD || i + 1 == spans->n_head)
+            ATTN_TRY(end_trial(effects, err));
+    }
+    if (spans->args->by == ATTN_SPANS_BY_HEAD)
+        return ATTN_OK;
+    for (size_t i = 0; i < spans->n; i++)
+        effects->rows[i] = !span->flags[i];
+    for (everywhere.layer = 0; everywhere.layer < (int)spans->frame.config->n_layer;
+         everywhere.layer++)
+        ATTN_TRY(mask_span(effects, everywhere, span, err));
+    return end_trial(effects, err);
+}
+
+/* Runs the trials, and takes what each changes. */
+static enum attn_status run_trials(struct effects *effects, struct attn_error *err)
+{
+    struct spans *spans = effects->spans;
+    struct attn_frame *frame = &spans->frame;
+    const double sign = spans->run == frame->run ? 1 : -1; /* of an answer -ln p is computed */
+    const size_t n_row = spans->n_span + 1;
+    const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
+    struct attn_sets sets = {.n = 0};
+
+    attn_frame_take_sets(frame, &sets, effects->n_trial, 0);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0, first = 0; i < effects->n_trial; first = effects->ends[i++]) {
+        sets.changes[i].edits = effects->edits + first;
+        sets.changes[i].n_edit = effects->ends[i] - first;
+    }
+    ATTN_TRY(
+        attn_trials_start(spans->run, &spans->answer, ATTN_SITE_ATTN_SCORES, &frame->trials, err));
+    attn_frame_report_base(frame, &spans->answer, &frame->trials.base);
+    ATTN_TRY(attn_frame_try_sets(frame, &sets, err));
+    for (size_t i = 0; i < effects->n_trial; i++) {
+        const double change = sign * (sets.outcomes[i].reply.value - frame->trials.base.value);
+        const size_t n_each = is_by_head ? spans->n_head : 2, span = i / n_each;
+
+        if (is_by_head)
+            spans->measured[i % n_each * n_row + span].change = change;
+        else if (i % n_each == 0)
+            spans->measured[span].change = change;
+        else
+            spans->measured[span].cut = change;
+    }
+    return ATTN_OK;
+}
+
+/* Notes what the effects cost, and the spans where weight is parked. */
+static void note_effects(const struct spans *spans, size_t n_trial)
+{
+    const struct attn_request *request = &spans->frame.request;
+
+    if (spans->frame.is_one_of_many)
+        return;
+    attn_note(request->on_note, request->user, ATTN_NOTE_TIME, "`effect` runs the model %zu times",
+              n_trial + 1);
+    for (size_t i = 0; i < spans->n_span; i++) {
+        const struct span *span = &spans->items[i];
+        size_t sink = spans->n;
+
+        for (size_t t = 0; t < spans->n && sink == spans->n; t++)
+            if (span->flags[t] && (t == 0 || (spans->counts[t] >= 8 * spans->n_head &&
+                                              spans->columns[t] > 0.3 * (double)spans->counts[t])))
+                sink = t;
+        if (sink < spans->n)
+            attn_note(request->on_note, request->user, ATTN_NOTE_ATTRIBUTION_SUM,
+                      "span '%s' holds position %zu, a sink where other tokens park weight: its "
+                      "cut need not say anything about its text",
+                      attn_quote_string(span->name).text, sink);
+    }
+}
+
+static enum attn_status find_effects(struct spans *spans, struct attn_error *err)
+{
+    struct effects effects = {.spans = spans};
+    enum attn_status status = ATTN_ALLOC(effects.rows, spans->n, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < spans->n_span; i++)
+        status = add_span(&effects, &spans->items[i], err);
+    if (status == ATTN_OK) {
+        note_effects(spans, effects.n_trial);
+        status = run_trials(&effects, err);
+    }
+    attn_free(effects.edits);
+    attn_free(effects.ends);
+    attn_free(effects.rows);
+    return status;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static struct attn_cell real_or_missing(double x)
+{
+    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
+}
+
+/* Appends the row of span number I, or of the rest, with the numbers of SUMS and, unless it is
+ * NULL, of MEASURED. ROW has the keys. */
+static enum attn_status append(struct spans *spans, struct attn_cell *row, size_t i,
+                               const struct sums *sums, const struct measured *measured,
+                               struct attn_error *err)
+{
+    const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
+    size_t n_rest = 0;
+
+    for (size_t t = 0; t < spans->n; t++)
+        n_rest += spans->rest[t];
+    if (row[SPAN].type == ATTN_VALUE_MISSING)
+        row[SPAN] = attn_cell_string(span ? span->name : "rest");
+    row[TOKENS] = attn_cell_real((double)(span ? span->n_token : n_rest));
+    for (int column = SHARE; column <= COPIED; column++)
+        row[column] = real_or_missing(mean_of(sums, column));
+    if (measured && span) {
+        row[SCORE] = real_or_missing(measured->score);
+        row[RANK] = real_or_missing(measured->rank);
+        row[BEST] =
+            isnan(measured->rank) ? attn_cell_missing() : attn_cell_real(measured->rank == 1);
+        row[CHANGE] = attn_cell_real(measured->change);
+        row[CUT] = attn_cell_real(measured->cut);
+    }
+    return attn_frame_append(&spans->frame, row, err);
+}
+
+/* Sets *I to the number of the span that the item names as the right one; n_span if it names none.
+ */
+static enum attn_status find_gold(const struct spans *spans, size_t *i, struct attn_error *err)
+{
+    const struct attn_item_label *gold =
+        spans->frame.item ? attn_item_label(spans->frame.item, "gold") : NULL;
+
+    *i = spans->n_span;
+    if (!gold || !gold->text)
+        return ATTN_OK;
+    for (*i = 0; *i < spans->n_span; ++*i)
+        if (strcmp(spans->items[*i].name, gold->text) == 0)
+            return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_INPUT, "'gold' is '%s', expected the name of a span",
+                       attn_quote_string(gold->text).text);
+}
+
+/* Appends the rows of MEASURED [n_span + 1], of HEAD or, if it is NULL, of all heads. */
+static enum attn_status append_group(struct spans *spans, const struct attn_location *head,
+                                     const struct measured *measured, struct attn_error *err)
+{
+    size_t gold;
+
+    ATTN_TRY(find_gold(spans, &gold, err));
+    for (size_t k = 0; k < spans->n_span + 2; k++) {
+        const bool is_gold = k == spans->n_span;
+        const size_t i = is_gold ? gold : k < spans->n_span ? k : spans->n_span;
+        struct attn_cell row[N_COLUMN] = {[SPAN] = attn_cell_missing()};
+
+        if (is_gold && !spans->args->has_gold)
+            continue;
+        if (head) {
+            row[LAYER] = attn_cell_integer(head->layer);
+            row[HEAD] = attn_cell_integer(head->head);
+        }
+        if (is_gold)
+            row[SPAN] = attn_cell_string("gold");
+        ATTN_TRY(is_gold && gold == spans->n_span
+                     ? attn_frame_append(&spans->frame, row, err)
+                     : append(spans, row, i, &measured[i].sums, &measured[i], err));
+    }
+    return ATTN_OK;
+}
+
+/* Appends a row for each head, query and span. */
+static enum attn_status append_steps(struct spans *spans, struct attn_error *err)
+{
+    const struct attn_sequence *text = &spans->run->text;
+    const size_t n_row = spans->n_span + 1;
+
+    for (size_t k = 0; k < spans->n_head * spans->n_step * n_row; k++) {
+        const struct attn_location *head = &spans->heads[k / n_row / spans->n_step];
+        const size_t query = spans->queries[k / n_row % spans->n_step];
+        struct attn_cell row[N_COLUMN] = {[LAYER] = attn_cell_integer(head->layer),
+                                          [HEAD] = attn_cell_integer(head->head),
+                                          [POSITION] = attn_cell_integer((int64_t)query)};
+
+        row[TOKEN] = attn_cell_position(&text->tokens, query);
+        if (query + 1 < spans->n)
+            row[NEXT] = attn_cell_position(&text->tokens, query + 1);
+        ATTN_TRY(append(spans, row, k % n_row, &spans->sums[k], NULL, err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct spans *spans = state;
+    const enum attn_spans_by by = spans->args->by;
+
+    ATTN_TRY(watch(spans, spans->run, on_rows, spans, err));
+    if (by == ATTN_SPANS_BY_STEP)
+        return append_steps(spans, err);
+    if (is_neutral(spans))
+        ATTN_TRY(run_neutral(spans, err));
+    find_measured(spans);
+    if (spans->args->has_effect)
+        ATTN_TRY(find_effects(spans, err));
+    if (by == ATTN_SPANS_BY_SPAN)
+        return append_group(spans, NULL, spans->measured, err);
+    for (size_t i = 0; i < spans->n_head; i++)
+        ATTN_TRY(
+            append_group(spans, &spans->heads[i], spans->measured + i * (spans->n_span + 1), err));
+    return ATTN_OK;
+}
+
+static bool shows(const void *state, size_t column)
+{
+    const struct spans *spans = state;
+    const struct attn_spans_args *args = spans->frame.args;
+
+    switch (column) {
+    case LAYER:
+    case HEAD:
+        return args->by != ATTN_SPANS_BY_SPAN;
+    case POSITION:
+    case TOKEN:
+    case NEXT:
+        return args->by == ATTN_SPANS_BY_STEP;
+    case SCORE:
+    case RANK:
+    case BEST:
+        return args->by != ATTN_SPANS_BY_STEP;
+    case CHANGE:
+        return args->has_effect;
+    case CUT:
+        return args->has_effect && args->by == ATTN_SPANS_BY_SPAN;
+    default:
+        return true;
+    }
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+static void meet_first(void *args, const struct attn_item *first,
+                       const struct attn_request *request)
+{
+    (void)request;
+    ((struct attn_spans_args *)args)->has_gold = attn_item_label(first, "gold") != NULL;
+}
+
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_spans_args *given = args;
+
+    (void)request;
+    if (attn_input_is_given(&item->neutral))
+        given->neutral = item->neutral;
+    return given->has_effect && !given->continuation && given->n_generated == 0
+               ? attn_item_answer(item, &given->answer, err)
+               : ATTN_OK;
+}
+
+/* --- The experiments -------------------------------------------------------------------------- */
+
+static const struct attn_table_view head_views[] = {
+    {.rows = ATTN_ROLE_LAYER,
+     .detail = ATTN_ROLE_HEAD,
+     .columns = ATTN_TABLE_COLUMN(SPAN),
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .asked = "on each span"},
+};
+
+static const struct attn_table_view step_views[] = {
+    {.rows = ATTN_TABLE_COLUMN(SPAN),
+     .columns = ATTN_ROLE_POSITION,
+     .texts = ATTN_ROLE_TOKEN,
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .traits = ATTN_VIEW_TOKENS,
+     .asked = "at each step"},
+};
+
+/* Describes the picture. That of steps shows one head, the last, and names it. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_spans_args *args = given;
+    const struct attn_table *table = drawn->table;
+    const size_t n = table ? attn_table_n_row(table) : 0;
+
+    drawn->has_answer = args->has_effect;
+    drawn->answer = args->answer;
+    if (args->by == ATTN_SPANS_BY_STEP && n > 0)
+        attn_drawn_ask(
+            drawn, "in head %d.%d at each step",
+            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER)).integer,
+            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_HEAD)).integer);
+}
+
+#define EXPERIMENT                                                                                 \
+    .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
+    .state_size = sizeof(struct spans), .study = offsetof(struct attn_spans_args, study),          \
+    .meet_first = meet_first, .take_item = take_item, .choose = choose, .prepare = prepare,        \
+    .shows = shows, .draw = draw, .ask = ask, .release = release
+#define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
+
+static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views)};
+static const struct attn_experiment of_spans = {EXPERIMENT};
+static const struct attn_experiment of_steps = {
+    EXPERIMENT, VIEWS(step_views), .is_listed = true, .is_ragged = true};
+
+static const struct attn_experiment *choose_experiment(const void *given)
+{
+    const struct attn_spans_args *args = given;
+
+    return args->by == ATTN_SPANS_BY_STEP   ? &of_steps
+           : args->by == ATTN_SPANS_BY_SPAN ? &of_spans
+                                            : &of_heads;
+}
+
+enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_spans_args *given, struct attn_table **table,
+                            struct attn_error *err)
+{
+    const struct attn_question_asked asked = {"spans", host, request, given};
+
+    return attn_question_ask(&asked, table, NULL, err);
+}

@@ -1,0 +1,51 @@
+/*
+ * spans.h - which part of the context was used: how much heads look at named spans of a text, how
+ * spans rank beside a neutral query, and what changes when they cannot be seen.
+ *
+ *     struct attn_spans_args args = ATTN_SPANS_ARGS_DEFAULT;
+ *     request.reading.places = &places;              // a span for each name
+ *     attn_spans(host, &request, &args, &table, &err);
+ */
+#ifndef ATTN_EXPERIMENT_SPANS_H
+#define ATTN_EXPERIMENT_SPANS_H
+
+#include "base/table.h"
+#include "predict/answer.h"
+#include "run/run.h"
+
+struct attn_study_args; /* study/study.h */
+
+enum attn_spans_by { ATTN_SPANS_BY_HEAD = 0, ATTN_SPANS_BY_SPAN = 1, ATTN_SPANS_BY_STEP = 2 };
+
+struct attn_spans_args {
+    size_t size; /* size of this struct */
+    enum attn_spans_by by;
+    const char *spans;              /* globs of names, "d*,rules"; NULL: all names */
+    struct attn_input neutral;      /* a text or ids in place of the queries; or empty */
+    const char *continuation;       /* an answer behind the text; or NULL */
+    size_t n_generated;             /* maximum tokens of an answer that the model writes; 0: none */
+    bool has_effect;                /* adds the columns `change` and, by span, `cut` */
+    struct attn_answer_args answer; /* whose change is measured */
+    /* items to use instead of the request's input; or NULL */
+    const struct attn_study_args *study;
+    bool has_gold; /* adds rows for the span that the label `gold` of an item names */
+};
+
+#define ATTN_SPANS_ARGS_DEFAULT ((struct attn_spans_args){.size = sizeof(struct attn_spans_args)})
+
+/*
+ * Rows are the queries of REQUEST (default: the last position), or those that write the answer;
+ * heads are those of its selection. The table has the columns
+ *
+ *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change
+ *     span, tokens, .. best, change, cut                                          by span
+ *     layer, head, position, token, next, span, tokens, share, .. copied          by step
+ *
+ * and a row `rest` for the tokens that are in no span. ARGS may be NULL. The caller owns *table.
+ * Errors have a stage.
+ */
+ATTN_API enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_spans_args *args, struct attn_table **table,
+                                     struct attn_error *err);
+
+#endif
