@@ -148,7 +148,8 @@ enum attn_status question_open(struct question *question, struct attn_error *err
                       "this table cannot be drawn: a picture needs layers and heads, or layers and "
                       "positions");
     ATTN_TRY(attn_attention_args_check(&question->attention, err));
-    if (!question->has_place_rows && !question->call->command->question->has_place_rows)
+    if (!question->has_place_rows &&
+        !(question->call->command->question && question->call->command->question->has_place_rows))
         ATTN_TRY(places_check(question->call, err));
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
     model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;

@@ -198,8 +198,7 @@ const struct attn_question attn_question_spans = {
         "`effect` says what changes when the queries cannot see a span (change) or no\n"
         "other token can (cut). Over `items` the numbers are means, and rows `gold` are\n"
         "those of the span that the key gold of an item names.\n",
-    .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` "
-                "place=cabinet \\\n"
+    .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` to=2-3 \\\n"
                 "    `by` span `effect` `target` ' are' \"The keys to the cabinet\"\n"
                 "  attn-cli spans -m fable `positions` all=0-2 `continuation` ' are' \\\n"
                 "    \"The keys to the cabinet\"\n",
@@ -1217,8 +1216,10 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (args->by == ATTN_SPANS_BY_STEP && n > 0)
         attn_drawn_ask(
             drawn, "in head %d.%d at each step",
-            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER)).integer,
-            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_HEAD)).integer);
+            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER))
+                .integer,
+            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_HEAD))
+                .integer);
 }
 
 #define EXPERIMENT                                                                                 \
@@ -1230,8 +1231,8 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views)};
 static const struct attn_experiment of_spans = {EXPERIMENT};
-static const struct attn_experiment of_steps = {
-    EXPERIMENT, VIEWS(step_views), .is_listed = true, .is_ragged = true};
+static const struct attn_experiment of_steps = {EXPERIMENT, VIEWS(step_views), .is_listed = true,
+                                                .is_ragged = true};
 
 static const struct attn_experiment *choose_experiment(const void *given)
 {

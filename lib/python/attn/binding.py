@@ -568,6 +568,9 @@ ATTN_SCORE_BY_WORD = 2
 ATTN_SINKS_BY_HEAD = 0
 ATTN_SINKS_BY_TOKEN = 1
 ATTN_SINKS_BY_LAYER = 2
+ATTN_SPANS_BY_HEAD = 0
+ATTN_SPANS_BY_SPAN = 1
+ATTN_SPANS_BY_STEP = 2
 ATTN_MEDIUM_TABLE = 1
 ATTN_MEDIUM_TENSORS = 2
 ATTN_MEDIUM_SCREEN = 4
@@ -1084,6 +1087,10 @@ class attn_score_sum(Structure):
 
 
 class attn_sinks_args(Structure):
+    pass
+
+
+class attn_spans_args(Structure):
     pass
 
 
@@ -2111,6 +2118,7 @@ attn_item._fields_ = [
     ("source_words", attn_word_texts),
     ("corrupted_source", attn_input),
     ("baseline", attn_input),
+    ("neutral", attn_input),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -2451,6 +2459,18 @@ attn_sinks_args._fields_ = [
     ("sort", c_char_p),
     ("n_most", c_size_t),
 ]
+attn_spans_args._fields_ = [
+    ("size", c_size_t),
+    ("by", c_int),
+    ("spans", c_char_p),
+    ("neutral", attn_input),
+    ("continuation", c_char_p),
+    ("n_generated", c_size_t),
+    ("has_effect", c_bool),
+    ("answer", attn_answer_args),
+    ("study", POINTER(attn_study_args)),
+    ("has_gold", c_bool),
+]
 attn_survey_args._fields_ = [
     ("size", c_size_t),
     ("has_probe", c_bool),
@@ -2535,6 +2555,7 @@ attn_question._fields_ = [
     ("examples", c_char_p),
     ("inputs", c_char_p),
     ("lacks", c_char_p),
+    ("has_place_rows", c_bool),
     ("parts", POINTER(attn_param_part)),
     ("n_part", c_size_t),
     ("rules", attn_param_rules),
@@ -2781,6 +2802,10 @@ def ATTN_SINKS_ARGS_DEFAULT():
     return attn_sinks_args(size=sizeof(attn_sinks_args))
 
 
+def ATTN_SPANS_ARGS_DEFAULT():
+    return attn_spans_args(size=sizeof(attn_spans_args))
+
+
 def ATTN_STEERING_DEFAULT():
     return attn_steering(at=attn_location(head=-1), factor=1)
 
@@ -3001,6 +3026,7 @@ FUNCTIONS = {
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_spans": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_spans_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),

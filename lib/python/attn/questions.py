@@ -430,6 +430,49 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     return ask("sinks", self, text, locals())
 
 
+def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None, heads=None, neutral=None,
+          continuation=None, generated: int = 0, effect: bool = False, target=None, foil=None, at=None,
+          metric: str = "auto", sort: str | None = None, limit: int = 0, **options) -> Table:
+    """Which part of the context was used.
+
+    Names parts of the text by `positions NAME=SPEC`, and prints how much each head looks at them: the share of its
+    weight, the share if all keys were equal (even), the weight of a token of the span beside that of new tokens
+    (lookback), the part of the weight on all spans (focus), and whether tokens are copied from there. score is the
+    share, or with `neutral` the weight that the queries add, by which spans are ranked. `rest` is what is in no span.
+
+    A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
+    first token has weight that is only parked. `effect` says what changes when the queries cannot see a span (change)
+    or no other token can (cut). Over `items` the numbers are means, and rows `gold` are those of the span that the key
+    gold of an item names.
+
+    by          rows: head (default), a row for each head and span; span, means over the heads, and the sum of their
+                scores; step, a row for each query (head, span, step)
+    spans       the names of `positions` that are spans, or globs: d*; default: all of them
+    queries     the rows that are measured, positions or words; default: -1, the last. An item may have its own
+    heads       the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all
+    neutral     rank spans by the weight that the queries add to that of TEXT in their place, such as N/A. An item may
+                have its own
+    continuation put this answer behind the text: the queries are the tokens that write it
+    generated   the same with the N most probable tokens that follow the text
+    effect      add a column: how the answer changes when the queries cannot see the span (change), and by span, when no
+                token outside of it can (cut)
+    target      the next token that the question is about, usually with its space: ' are'
+    foil        the token that the target is compared with: ' is'
+    at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
+                encoder, the position of the target; default: the mask
+    metric      what is measured: logit_diff, the target's logit minus the foil's; log_prob, ln p(target); its logit or
+                its probability. auto (default) is logit_diff with a foil, log_prob without. kl, KL(p before || p
+                after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
+                log_prob, logit, prob, kl, ce)
+    sort        sort by this column, the largest first, as Table.sort does
+    limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
+                with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
+                max_failed, resume, sync
+    """
+    return ask("spans", self, text, locals())
+
+
 class Questions:
     """What a model is asked."""
 
@@ -443,3 +486,4 @@ class Questions:
     patch = patch
     score = score
     sinks = sinks
+    spans = spans
