@@ -167,7 +167,7 @@ const struct attn_question attn_question_sinks = {
         "say that the token there matters: `attn-cli heads` has the mass on it, `attn-cli\n"
         "spans` what changes without it.\n",
     .examples = "  attn-cli sinks -m fable \"The keys to the cabinet near the doors are rusty.\"\n"
-                "  attn-cli sinks -m fable --items texts.txt --items-format lines `by` token\n"
+                "  attn-cli sinks -m fable `items` texts.txt `items_format` lines `by` token\n"
                 "  attn-cli sinks -m fable `by` layer -f story.txt\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_sinks_args, .size = sizeof(struct attn_sinks_args)),

@@ -56,7 +56,6 @@ struct attn_config {
     bool begins_without_norm; /* layer 0 has no norm before attention */
     bool has_single_norm;     /* one norm before both attention and the MLP */
     bool has_final_norm;
-    bool has_final_rms; /* the final norm is an RMSNorm, whatever the others are */
     enum attn_qk_norm qk_norm;
     enum attn_positions positions;
     const struct attn_rope *rope; /* [n_layer], for rotary positions */
@@ -67,8 +66,6 @@ struct attn_config {
     bool has_out_proj;    /* W_O; without it, the heads are concatenated */
     bool has_out_bias;    /* b_O */
     bool has_mlp_bias;    /* b_in and b_out; for a gated MLP also b_gate */
-    bool has_solu;        /* act(x) is x softmax(x), over the row; act_fn is "solu" */
-    bool has_mlp_norm;    /* mlp_post is normalized, by a LayerNorm with weights [F] */
     bool has_layer_scale; /* attn_out and mlp_out are each multiplied by weights [D] */
     bool has_residual;    /* resid_mid = resid_pre + attn_out, resid_post = resid_mid + mlp_out */
     /* Number of consecutive layers that share their weights; 0: layers share none. */
@@ -131,6 +128,9 @@ struct attn_config {
     bool qk_norm_is_late;   /* q and k are normalized after rotation, not before */
     double router_jitter;   /* half of the margin of ATTN_EXPERTS_SOFTMAX_NEAR */
     const struct attn_xielu *xielu; /* [n_layer] for act_fn "xielu"; otherwise NULL */
+    bool has_final_rms;             /* the final norm is an RMSNorm, whatever the others are */
+    bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
+    bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
 };
 
 /* The activation xIELU of a layer (Huang and Schlag 2411.13010):
