@@ -25,6 +25,9 @@ void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t 
 void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, const double *u,
                        double *y);
 
+/* Reads the rows ROW0 .. ROW0 + N - 1 of W into ROWS [n, n_col]. */
+void attn_matrix_rows(const struct attn_matrix *matrix, size_t row0, size_t n, double *rows);
+
 /* Reads column COL of W into COLUMN [n_row]. */
 void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *column);
 
