@@ -109,7 +109,7 @@ static size_t find_place(const struct attn_fold_form *form, const struct attn_co
     size_t place = 0;
 
     while (strcmp(form->columns[place].name, column->name) != 0 ||
-           form->columns[place].type != column->type ||
+           form->columns[place].type != column->type || form->columns[place].role != column->role ||
            form->columns[place].notation != column->notation ||
            form->columns[place].range != column->range) {
         place++;

@@ -386,6 +386,8 @@ static enum attn_status sort_table(struct asking *asking, struct attn_error *err
         return ATTN_OK;
     if (!order.sort)
         order.sort = experiment->sort;
+    if (order.n_most == 0)
+        order.n_most = experiment->n_most;
     if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
         return ATTN_OK;
     order.n_group = asking->n_label;

@@ -70,6 +70,7 @@ struct attn_experiment {
     const char *sort;           /* the column by which its table is sorted by default; or NULL */
     /* makes the table of items, instead of means; set in a copy of this struct; or NULL */
     const struct attn_study_gather *gather;
+    size_t n_most;              /* rows that are kept by default; 0: all */
     /* prepares its runs itself, also for items (attn_study_pack_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
@@ -117,7 +118,7 @@ enum attn_status attn_experiment_perform(const struct attn_experiment *experimen
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
-enum { ATTN_FRAME_MOST_OWNED = 18 };
+enum { ATTN_FRAME_MOST_OWNED = 24 };
 
 /* The first member of every experiment's struct. Owned members may be NULL. */
 struct attn_frame {
