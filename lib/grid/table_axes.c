@@ -346,8 +346,15 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
         if (rows.tokens || columns.tokens)
             ATTN_TRY(attn_table_read_tokens(picture, cells->tokens, err));
     }
-    ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
-    ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
+    if (attn_table_has_role(table, columns.key, ATTN_ROLE_OTHER_PART)) {
+        ATTN_TRY(attn_table_writers_read(table, view, (const size_t[]){rows.key, columns.key},
+                                         &cells->rows, err));
+        ATTN_TRY(attn_table_writers_read(table, view, (const size_t[]){columns.key, rows.key},
+                                         &cells->columns, err));
+    } else {
+        ATTN_TRY(read_axis(table, &rows, &columns, &cells->rows, err));
+        ATTN_TRY(read_axis(table, &columns, &rows, &cells->columns, err));
+    }
     if (cells->rows.axis.n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no %s and %s to draw",
                               attn_table_column_name(table, rows.key),

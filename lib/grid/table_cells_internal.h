@@ -8,6 +8,12 @@
 enum attn_status attn_table_axes_read(const struct attn_table *table,
                                       const struct attn_table_picture *picture,
                                       struct attn_table_cells *cells, struct attn_error *err);
+/* Reads an axis of parts, which the first of COLUMNS names; rows without a value in one of both
+ * columns are left out. */
+enum attn_status attn_table_writers_read(const struct attn_table *table,
+                                         const struct attn_table_view *view,
+                                         const size_t columns[2], struct attn_table_axis *axis,
+                                         struct attn_error *err);
 enum attn_status attn_table_pairs_read(const struct attn_table *table,
                                        const struct attn_table_picture *picture,
                                        struct attn_table_cells *cells, struct attn_error *err);
