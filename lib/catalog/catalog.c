@@ -650,6 +650,7 @@ static const char *find_about(const char *name)
         {"interpreter", "trained, English into Chinese"},
         {"life-is-short", "six words, one head, causal"},
         {"one-head", "six words, one head of width 1"},
+        {"reverse", "a program as a transformer"},
         {"self-attention", "six words, one head, no mask"},
         {"slp3-one-head", "a textbook's example, one head"},
         {"slp3-two-heads", "a textbook's example, two heads"},
