@@ -13,6 +13,8 @@
 
 #define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
 
+enum { DEFAULT_MOST = 20 }; /* pairs of a score */
+
 /* Memory that the command frees at its end. */
 struct taken {
     struct attn_generation made;
@@ -26,6 +28,8 @@ const struct command command_attribute = {
     .usage = "[OPTIONS] --target TEXT TEXT",
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
+                "      \"The keys to the cabinet\"\n"
+                "  attn-cli attribute -m fable --score 'cabinet>keys@2.5' --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
     .work = attribute,
@@ -75,6 +79,18 @@ static enum attn_status continue_text(struct question *question, struct attn_att
     return ATTN_OK;
 }
 
+/* Keeps the N largest of the pairs of a score for the table; pictures have all of them. */
+static enum attn_status keep_largest(struct question *question, size_t n, struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+
+    order.n_most = n == 0 ? DEFAULT_MOST : n == SIZE_MAX ? 0 : n;
+    order.n_group = question->items.sum.n_label;
+    question->drawn = question->table;
+    question->table = NULL;
+    return attn_table_sort(question->drawn, &order, &question->table, err);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct tables_args *tables = &question->args->tables;
@@ -85,13 +101,15 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
-    if (tables->order.sort && how->by_token)
+    if (how->score || (tables->order.sort && how->by == ATTN_ATTRIBUTE_BY_TOKEN))
         how->n_most = SIZE_MAX; /* sorted before they are limited */
     ATTN_TRY(question_begin(question, err));
     text = question->request.input;
     if (is_continued(question->call))
         ATTN_TRY(continue_text(question, how, &taken->made, err));
     ATTN_TRY(attn_attribute(question->host, &question->request, how, &question->table, err));
+    if (how->score && !tables->order.sort)
+        ATTN_TRY(keep_largest(question, tables_limit(question->call, tables), err));
     how->n_most = tables_limit(question->call, tables);
     question->picture.texts[0] = (struct attn_figure_text){
         .text = text.text, .n = text.n_text}; /* without its continuation */

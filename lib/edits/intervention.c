@@ -44,14 +44,29 @@ static char *find_outside(char *text, char c)
     return NULL;
 }
 
+bool attn_knockout_cut(char *text, const char **queries, const char **keys, const char **heads)
+{
+    char *arrow = find_outside(text, '>'), *at;
+
+    if (!arrow || arrow == text || arrow[1] == '\0')
+        return false;
+    *arrow = '\0';
+    at = find_outside(arrow + 1, '@');
+    if (at)
+        *at = '\0';
+    *queries = text;
+    *keys = arrow + 1;
+    *heads = at ? at + 1 : NULL;
+    return true;
+}
+
 /* Cuts the second copy of KNOCKOUT's text into queries, keys and heads. */
 static enum attn_status read_knockout(struct attn_knockout *knockout, struct attn_error *err)
 {
-    char *queries = knockout->text + strlen(knockout->text) + 1;
-    char *arrow = find_outside(queries, '>'), *at;
+    char *text = knockout->text + strlen(knockout->text) + 1;
 
     knockout->name = knockout->text;
-    if (!arrow || arrow == queries || arrow[1] == '\0') {
+    if (!attn_knockout_cut(text, &knockout->queries, &knockout->keys, &knockout->heads)) {
         attn_error_set(err, ATTN_INVALID,
                        "'%s' is no knockout, expected QUERIES>KEYS or QUERIES>KEYS@HEADS",
                        attn_quote_string(knockout->name).text);
@@ -59,13 +74,6 @@ static enum attn_status read_knockout(struct attn_knockout *knockout, struct att
                         "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
         return ATTN_INVALID;
     }
-    *arrow = '\0';
-    at = find_outside(arrow + 1, '@');
-    if (at)
-        *at = '\0';
-    knockout->queries = queries;
-    knockout->keys = arrow + 1;
-    knockout->heads = at ? at + 1 : NULL;
     return ATTN_OK;
 }
 

@@ -7,6 +7,10 @@
 #include "trace/model_stack.h"
 #include "trace/selection.h"
 
+/* Cuts TEXT, "QUERIES>KEYS" or "QUERIES>KEYS@HEADS", into its parts, in which double quotes protect
+ * both characters. HEADS may be NULL after it. Returns false for another text. */
+bool attn_knockout_cut(char *text, const char **queries, const char **keys, const char **heads);
+
 /* Return the name of a knockout, a patch or a steering in messages. */
 const char *attn_knockout_name(const struct attn_knockout *knockout);
 const char *attn_patch_name(const struct attn_patch *patch);

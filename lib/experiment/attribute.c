@@ -79,11 +79,20 @@ static const int baselines[] = {ATTN_BASELINE_AUTO, ATTN_BASELINE_MASK, ATTN_BAS
                                 ATTN_BASELINE_MEAN, ATTN_BASELINE_ZERO, ATTN_BASELINE_GREY};
 
 static const struct attn_param param_rows[] = {
-    ATTN_PARAM(SWITCH, "by", NULL, struct attn_attribute_args, by_token,
+    ATTN_PARAM(CHOICE, "by", NULL, struct attn_attribute_args, by,
                "part (default): one row per part of the model. token: one row per head and "
                "key that it read from, those with the 20 largest magnitudes, or as `sort` and "
-               "`limit` have it",
-               .words = "part|token"),
+               "`limit` have it. With `score`: pair (default), one row per writer of the query "
+               "and writer of the key; query or key, one row per writer of that side, with the "
+               "sum over the other",
+               .words = "part|token|pair|query|key"),
+    ATTN_PARAM(TEXT, "score", "QUERY>KEY@LAYER.HEAD", struct attn_attribute_args, score,
+               "instead of a logit, split the score that this head at QUERY gives to KEY, before "
+               "the softmax and a soft cap, into pairs of writers: a part of the model that wrote "
+               "the query, and one that wrote the key. Positions or words; of several, the mean "
+               "over the cells. relative is the score less its mean over all keys that the query "
+               "sees: the softmax does not see what all keys share, so read relative. The 20 rows "
+               "with the largest relative, or as `sort` and `limit` have it"),
     ATTN_PARAM(METHOD, "method", "METHOD", struct attn_attribute_args, method,
                "dla (default): the parts that write a logit. For tokens of the text, by "
                "gradients of `metric`: saliency, the length of the gradient of the token's "
@@ -151,7 +160,24 @@ static const struct attn_param_part param_parts[] = {
 
 static const char twice[] = "a baseline is given twice";
 
+#define OF_ANSWERS                                                                                 \
+    "method|target|target_id|foil|foil_id|at|metric|generated|continuation|merge_words|baseline|"  \
+    "baseline_text|baseline_ids|baseline_image|baseline_keep"
+
 static const struct attn_param_rule rules[] = {
+    {.given = OF_ANSWERS,
+     .when = "score",
+     .excludes = "score",
+     .message = "@ and `score` do not go together: a score is no answer of the model",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "by:pair|by:query|by:key",
+     .needs = "score",
+     .message = "@ pair, query and key are of `score`",
+     .time = ATTN_PARAM_GIVEN},
+    {.given = "by:part|by:token",
+     .excludes = "score",
+     .message = "@ part and token are of a logit, expected `by` pair, query or key with `score`",
+     .time = ATTN_PARAM_GIVEN},
     {.given = "generated|continuation|merge_words|baseline|baseline_text|baseline_ids|"
               "baseline_image|baseline_keep|metric",
      .needs = "method",
@@ -208,7 +234,13 @@ const struct attn_question attn_question_attribute = {
         "attributions, by gradients. These are about this text, this answer and, for ig,\n"
         "this baseline; they do not say what happens when a token is replaced. A note\n"
         "says when 'sum' is far from 'model'. With `source` and without `target` each\n"
-        "token of TEXT is a target, attributed to the source and the tokens before it.\n",
+        "token of TEXT is a target, attributed to the source and the tokens before it.\n"
+        "\n"
+        "With `score` the number that is split is no logit but the score that a head gives\n"
+        "to a key, by what wrote the query and what wrote the key. A large pair says what\n"
+        "the score is made of in this text. It does not say that the weight matters\n"
+        "(`knockout`), nor that a writer alone would do it: the scales of norms are kept\n"
+        "as they are in the run.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
                        .baseline = ATTN_BASELINE_AUTO),
@@ -231,7 +263,7 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
     const struct attn_answer *answer = &split->answer;
-    const bool by_token = split->args->by_token;
+    const bool by_token = split->args->by == ATTN_ATTRIBUTE_BY_TOKEN;
     struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT,
                    ATTN_SITE_MLP_OUT, ATTN_SITE_RESID_POST, ATTN_SITE_LN_FINAL);
@@ -303,7 +335,7 @@ static enum attn_status check_edits(const struct logit_split *split, struct attn
         ATTN_SITES(ATTN_SITE_LN_FINAL, ATTN_SITE_POOLED, ATTN_SITE_IMAGE_EMBED,
                    ATTN_SITE_TEXT_EMBED, ATTN_SITE_SENTENCE_EMBED, ATTN_SITE_LOGITS);
     const struct attn_edit_list *edits = &split->frame.run->edits;
-    const bool by_token = split->args->by_token;
+    const bool by_token = split->args->by == ATTN_ATTRIBUTE_BY_TOKEN;
 
     for (size_t i = 0; i < edits->n; i++) {
         const enum attn_site site = edits->items[i].at.site;
@@ -405,7 +437,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (frame->config->has_output_map)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "logits of this model are not split: a map is before its output matrix");
-    if (split->args->by_token &&
+    if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN &&
         !attn_sites_are_empty(attn_sites_without(
             pattern_sites(split), attn_selection_dims(frame->run->selection)->sites))) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
@@ -822,6 +854,7 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
     const bool is_dla = args->method == ATTN_ATTRIBUTE_DLA;
 
     if (!attn_is_choice(args->method, ATTN_N_ATTRIBUTE_METHOD, "method", err) ||
+        !attn_is_choice(args->by, ATTN_N_ATTRIBUTE_BY, "by", err) ||
         !attn_is_choice(args->baseline, ATTN_N_BASELINE, "baseline", err))
         return ATTN_INVALID;
     if (args->study && attn_attribute_is_of_cells(args->method))
@@ -841,7 +874,7 @@ enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
         return attn_error_set(err, ATTN_INVALID,
                               "several targets set `target` and `at`, and need a `metric` of one "
                               "token");
-    if (args->by_token && args->study)
+    if (args->by == ATTN_ATTRIBUTE_BY_TOKEN && args->study)
         return attn_error_set(err, ATTN_INVALID,
                               "`by token` and `items` do not go together: keys belong to one text");
     return ATTN_OK;
@@ -881,7 +914,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
     drawn->answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOGIT;
     attn_attribute_label(drawn);
-    if (!args->by_token)
+    if (args->by != ATTN_ATTRIBUTE_BY_TOKEN)
         return;
     if (args->n_most < SIZE_MAX)
         attn_drawn_ask(drawn, "written by heads, by the key they read from: the %zu largest",
@@ -895,7 +928,9 @@ static bool shows(const void *state, size_t column)
     const struct logit_split *split = state;
     const struct attn_attribute_args *args = split->frame.args;
 
-    return column == PART ? !args->by_token : args->by_token || (column != KEY && column != TOKEN);
+    return column == PART
+               ? args->by != ATTN_ATTRIBUTE_BY_TOKEN
+               : args->by == ATTN_ATTRIBUTE_BY_TOKEN || (column != KEY && column != TOKEN);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -907,7 +942,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     double embed = 0, both;
 
     ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
-    if (split->args->by_token)
+    if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN)
         return append_keys(split, err);
     both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), split->n * d);
     if (is_mapped)
@@ -945,7 +980,8 @@ static const struct attn_experiment *choose_experiment(const void *given)
 {
     const struct attn_attribute_args *args = given;
 
-    return args->method == ATTN_ATTRIBUTE_DLA         ? &attn_attribute_parts
+    return args->score                                ? &attn_attribute_pairs
+           : args->method == ATTN_ATTRIBUTE_DLA       ? &attn_attribute_parts
            : attn_attribute_is_of_cells(args->method) ? &attn_attribute_cells
                                                       : &attn_attribute_tokens;
 }

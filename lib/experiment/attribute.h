@@ -25,6 +25,21 @@
  *
  * The effect of a head on later heads and MLPs is counted in the rows of those.
  *
+ * With `score` the number is not a logit but the score s_ij that a head gives to a key, before a
+ * soft cap. Query and key are maps of the stream, so with the scales of norms frozen s_ij is a sum
+ * over pairs of a writer of the query and one of the key:
+ *
+ *     query_part, query_layer, query_head, key_part, key_layer, key_head, score, relative
+ *
+ *     norm_bias          the bias of the norm before the layer
+ *     bias               b_Q or b_K, the bias of a norm of queries or keys, and what clipping takes
+ *     position_bias      what is added to the score for positions (ALiBi, T5)
+ *     sum, model         of all pairs; the score of the run
+ *
+ * relative is the score less its mean over all keys that the query sees, which the softmax does not
+ * see. Of several queries and keys the numbers are means over the cells. Edits of z, v, patterns
+ * and MLPs come first; edits of the stream, and of q and k of the layer, are refused.
+ *
  * The other methods use gradients. With e the embedding of a token (hook_embed; learned positions
  * stay as they are), d the gradient of the metric with respect to it, and b a baseline, a token
  * gets
@@ -101,6 +116,23 @@ enum attn_attribute_method {
         ATTN_N_ATTRIBUTE_METHOD = 0 ATTN_ATTRIBUTE_METHOD_MAP(ATTN_COUNT)
 };
 
+/* What a row of dla is: a part of the model, or a head and a key that it read from. With `score`, a
+ * pair of writers, or one of the query or of the key, summed over the other side. X(ID, number,
+ * name) */
+#define ATTN_ATTRIBUTE_BY_MAP(X)                                                                   \
+    X(PART, 0, "part") /* with `score`: as PAIR */                                                 \
+    X(TOKEN, 1, "token")                                                                           \
+    X(PAIR, 2, "pair")                                                                             \
+    X(QUERY, 3, "query")                                                                           \
+    X(KEY, 4, "key")
+
+enum attn_attribute_by {
+#define ATTN_ATTRIBUTE_BY_ENUM(id, number, ...) ATTN_ATTRIBUTE_BY_##id = (number),
+    ATTN_ATTRIBUTE_BY_MAP(ATTN_ATTRIBUTE_BY_ENUM)
+#undef ATTN_ATTRIBUTE_BY_ENUM
+        ATTN_N_ATTRIBUTE_BY = 0 ATTN_ATTRIBUTE_BY_MAP(ATTN_COUNT)
+};
+
 enum attn_baseline {
     ATTN_BASELINE_MEAN = 0, /* the mean embedding of the vocabulary, at every position */
     /* refused if nothing is added to the embedding before a norm: without learned positions, norms
@@ -121,11 +153,12 @@ struct attn_attribute_args {
     /* for dla: a target, optionally a foil, and a position; the metric is not used. For gradients:
      * any metric but kl */
     struct attn_answer_args answer;
-    /* for dla: splits each head by the key that it read from, pattern times value: the rows layer,
+    /* TOKEN splits each head by the key that it read from, pattern times value: the rows layer,
      * head, key, token, logit with the largest magnitudes */
-    bool by_token;
-    size_t n_most; /* number of these rows, or of cells; 0: 20, for causes 30 */
-    /* items to use instead of the request's input (not by_token and not for cells); or NULL */
+    enum attn_attribute_by by;
+    /* number of these rows, of cells or of pairs; 0: 20, for causes 30; SIZE_MAX: all */
+    size_t n_most;
+    /* items to use instead of the request's input (not by token and not for cells); or NULL */
     const struct attn_study_args *study;
     enum attn_attribute_method method;
     size_t n_point;              /* for ig: number of points; 0: 50 */
@@ -138,6 +171,7 @@ struct attn_attribute_args {
     /* for ig: positions that keep their embedding in the baseline, or "none"; NULL: the positions
      * that an encoder's tokenizer added */
     const char *baseline_keep;
+    const char *score; /* "QUERY>KEY@LAYER.HEAD": attributes this score, and no answer; or NULL */
 };
 
 #define ATTN_ATTRIBUTE_ARGS_DEFAULT                                                                \
@@ -145,7 +179,7 @@ struct attn_attribute_args {
                                   .baseline = ATTN_BASELINE_AUTO})
 
 /* The caller owns *table. Errors have a stage. ATTN_INVALID at the stage of options: dla for a
- * model without a residual stream, by_token without a pattern, gradients if the model or its
+ * model without a residual stream, by token without a pattern, gradients if the model or its
  * attention has none. ATTN_INVALID at the stage of the input: a baseline of another length. Sends a
  * note if the sum differs from the model's value by more than 5 percent. */
 ATTN_API enum attn_status attn_attribute(struct attn_host *host, const struct attn_request *request,

@@ -9,6 +9,7 @@
 
 extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad and causes */
+extern const struct attn_experiment attn_attribute_pairs;  /* of a score, with `score` */
 
 /* A cell of a pattern. With query 0 it is a key that a head reads; with head -1, the MLP at
  * position `query`. */

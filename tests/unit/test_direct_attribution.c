@@ -198,7 +198,7 @@ static enum attn_status split(struct picture *p, bool by_token, struct attn_tabl
 
     args.answer.target_id = &target;
     args.answer.foil_id = &foil;
-    args.by_token = by_token;
+    args.by = by_token ? ATTN_ATTRIBUTE_BY_TOKEN : ATTN_ATTRIBUTE_BY_PART;
     args.n_most = 1000;
     p->request.input.pixels = &p->pixels;
     return attn_attribute(p->host, &p->request, &args, table, err);

@@ -334,7 +334,7 @@ static void attribute_by_token(struct fixture *f)
     args.answer = answer_of(f);
     args.answer.at = "4";
     ck_assert(attn_attribute(f->host, &f->request, &args, &parts, &f->err) == ATTN_OK);
-    args.by_token = true;
+    args.by = ATTN_ATTRIBUTE_BY_TOKEN;
     args.n_most = 9999;
     ck_assert(attn_attribute(f->host, &f->request, &args, &keys, &f->err) == ATTN_OK);
     for (size_t row = 0; row < attn_table_n_row(keys); row++) {
@@ -1033,7 +1033,7 @@ static enum attn_status attempt_attribute(struct fixture *f, struct attn_table *
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
 
     args.answer = answer_of(f);
-    args.by_token = true;
+    args.by = ATTN_ATTRIBUTE_BY_TOKEN;
     return attn_attribute(f->host, &f->request, &args, table, err);
 }
 

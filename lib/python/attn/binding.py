@@ -120,6 +120,7 @@ ATTN_ROLE_COUNT = 18
 ATTN_ROLE_TOTAL = 19
 ATTN_ROLE_STACK = 20
 ATTN_ROLE_ROW_TYPE = 21
+ATTN_ROLE_OTHER_PART = 22
 ATTN_TRAIT_COUNT = 1
 ATTN_TRAIT_DERIVED = 2
 ATTN_TRAIT_BOUNDED = 4
@@ -543,6 +544,12 @@ ATTN_ATTRIBUTE_CAUSES = 7
 ATTN_ATTRIBUTE_RELEVANCE_NORM = 8
 ATTN_ATTRIBUTE_RELP = 9
 ATTN_N_ATTRIBUTE_METHOD = 10
+ATTN_ATTRIBUTE_BY_PART = 0
+ATTN_ATTRIBUTE_BY_TOKEN = 1
+ATTN_ATTRIBUTE_BY_PAIR = 2
+ATTN_ATTRIBUTE_BY_QUERY = 3
+ATTN_ATTRIBUTE_BY_KEY = 4
+ATTN_N_ATTRIBUTE_BY = 5
 ATTN_BASELINE_MEAN = 0
 ATTN_BASELINE_ZERO = 1
 ATTN_BASELINE_GIVEN = 2
@@ -2327,7 +2334,7 @@ attn_align_args._fields_ = [
 attn_attribute_args._fields_ = [
     ("size", c_size_t),
     ("answer", attn_answer_args),
-    ("by_token", c_bool),
+    ("by", c_int),
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("method", c_int),
@@ -2337,6 +2344,7 @@ attn_attribute_args._fields_ = [
     ("merges_words", c_bool),
     ("n_target", c_size_t),
     ("baseline_keep", c_char_p),
+    ("score", c_char_p),
 ]
 attn_generate_args._fields_ = [
     ("size", c_size_t),

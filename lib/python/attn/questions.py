@@ -104,9 +104,9 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 
 
 def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
-              method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None, baseline_keep=None,
-              merge_words: bool = False, generated: int = 0, continuation=None, sort: str | None = None, limit: int = 0,
-              **options) -> Table:
+              score=None, method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
+              baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
+              sort: str | None = None, limit: int = 0, **options) -> Table:
     """How much each part of the model adds to a logit.
 
     Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
@@ -123,6 +123,10 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     says when 'sum' is far from 'model'. With `source` and without `target` each token of TEXT is a target, attributed
     to the source and the tokens before it.
 
+    With `score` the number that is split is no logit but the score that a head gives to a key, by what wrote the query
+    and what wrote the key. A large pair says what the score is made of in this text. It does not say that the weight
+    matters (`knockout`), nor that a writer alone would do it: the scales of norms are kept as they are in the run.
+
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
@@ -132,7 +136,14 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     by          part (default): one row per part of the model. token: one row per head and key that it read from, those
-                with the 20 largest magnitudes, or as `sort` and `limit` have it (part, token)
+                with the 20 largest magnitudes, or as `sort` and `limit` have it. With `score`: pair (default), one row
+                per writer of the query and writer of the key; query or key, one row per writer of that side, with the
+                sum over the other (part, token, pair, query, key)
+    score       instead of a logit, split the score that this head at QUERY gives to KEY, before the softmax and a soft
+                cap, into pairs of writers: a part of the model that wrote the query, and one that wrote the key.
+                Positions or words; of several, the mean over the cells. relative is the score less its mean over all
+                keys that the query sees: the softmax does not see what all keys share, so read relative. The 20 rows
+                with the largest relative, or as `sort` and `limit` have it
     method      dla (default): the parts that write a logit. For tokens of the text, by gradients of `metric`: saliency,
                 the length of the gradient of the token's embedding; grad_x_input, their product; ig[:N], integrated
                 gradients, from `baseline` to the text in N points (50); attnlrp and relp, the product by the rules of
