@@ -1368,7 +1368,6 @@ attn_config._fields_ = [
     ("begins_without_norm", c_bool),
     ("has_single_norm", c_bool),
     ("has_final_norm", c_bool),
-    ("has_final_rms", c_bool),
     ("qk_norm", c_int),
     ("positions", c_int),
     ("rope", POINTER(attn_rope)),
@@ -1379,8 +1378,6 @@ attn_config._fields_ = [
     ("has_out_proj", c_bool),
     ("has_out_bias", c_bool),
     ("has_mlp_bias", c_bool),
-    ("has_solu", c_bool),
-    ("has_mlp_norm", c_bool),
     ("has_layer_scale", c_bool),
     ("has_residual", c_bool),
     ("n_group", c_size_t),
@@ -1427,6 +1424,9 @@ attn_config._fields_ = [
     ("qk_norm_is_late", c_bool),
     ("router_jitter", c_double),
     ("xielu", POINTER(attn_xielu)),
+    ("has_final_rms", c_bool),
+    ("has_solu", c_bool),
+    ("has_mlp_norm", c_bool),
 ]
 attn_xielu._fields_ = [
     ("a", c_double),
