@@ -48,15 +48,18 @@ static enum attn_status find(const struct attn_question_asked *asked,
                              attn_quote_string(asked->question).text);
 }
 
-/* Copies the defaults of QUESTION. The caller frees *args with attn_free. */
+/* Copies the defaults of QUESTION, or sets *args to NULL if it has no arguments. The caller frees
+ * *args with attn_free. */
 static enum attn_status copy_defaults(const struct attn_question *question, void **args,
                                       struct attn_error *err)
 {
+    *args = NULL;
+    if (question->args_size == 0)
+        return ATTN_OK;
     *args = attn_alloc(1, question->args_size, err);
     if (!*args)
         return ATTN_NO_MEMORY;
-    if (question->args_size > 0)
-        memcpy(*args, question->defaults, question->args_size);
+    memcpy(*args, question->defaults, question->args_size);
     return ATTN_OK;
 }
 

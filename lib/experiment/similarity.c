@@ -144,7 +144,8 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct similarity *similarity = state;
     struct attn_frame *frame = &similarity->frame;
-    const size_t n_most = *(const size_t *)frame->args, n_head = frame->config->n_head;
+    const size_t n_most = frame->args ? *(const size_t *)frame->args : 0; /* 0: all */
+    const size_t n_head = frame->config->n_head;
 
     attn_pool_run(frame->host->pool, similarity->n_pair, compare, similarity);
     ATTN_TRY(attn_host_check_canceled(frame->host, err));

@@ -70,7 +70,7 @@ struct attn_experiment {
     const char *sort;           /* the column by which its table is sorted by default; or NULL */
     /* makes the table of items, instead of means; set in a copy of this struct; or NULL */
     const struct attn_study_gather *gather;
-    size_t n_most;              /* rows that are kept by default; 0: all */
+    size_t n_most; /* rows that are kept by default; 0: all */
     /* prepares its runs itself, also for items (attn_study_pack_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
