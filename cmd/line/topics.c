@@ -360,9 +360,11 @@ static const struct {
     {"pictures", NULL, "help figures"},
     {"predictions", NULL, "score --help"},
     {"proteins", NULL, NULL},
+    {"transformer-lens", NULL, NULL},
     {"study", "tutorial/a-study", "help items"},
     {"tokens", NULL, "tokenize --help"},
     {"translation", NULL, "align --help"},
+    {"transformer-lens", NULL, NULL},
     {"two-sequences", NULL, "run --source"},
 };
 

@@ -14,22 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
-                                          const struct attn_location *at)
-{
-    static const struct attn_sequence no_source;
-    struct attn_edit_scope of_stack = *scope;
-
-    if (at->stack != ATTN_STACK_ENCODER || !scope->model->encoder)
-        return of_stack;
-    of_stack.model = scope->model->encoder;
-    of_stack.dims = scope->dims->encoder;
-    of_stack.text = scope->source;
-    of_stack.source = &no_source;
-    of_stack.n_more = 0;
-    return of_stack;
-}
-
 /* --- The parts of a request ------------------------------------------------------------------- */
 
 /* Returns the item of the comma-separated LIST that begins at offset *at, with its length in *size,

@@ -76,11 +76,6 @@ struct attn_edit_scope {
     size_t n_more; /* number of positions that a run may generate after the text */
 };
 
-/* Returns the scope of edits of the stack of AT: SCOPE itself, or for the encoder a scope with its
- * model, its sizes, and the source as its text. */
-struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
-                                          const struct attn_location *at);
-
 /* Returns the edits of the encoder, list->n_encoder of them. */
 static inline const struct attn_edit *attn_edits_of_encoder(const struct attn_edit_list *list)
 {

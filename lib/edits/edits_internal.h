@@ -60,4 +60,9 @@ enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
                                          const struct attn_edit_place *place,
                                          struct attn_error *err);
 
+/* Returns the scope of edits of the stack of AT: SCOPE itself, or for the encoder a scope with its
+ * model, its sizes, and the source as its text. */
+struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
+                                          const struct attn_location *at);
+
 #endif

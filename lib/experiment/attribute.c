@@ -236,11 +236,11 @@ const struct attn_question attn_question_attribute = {
         "says when 'sum' is far from 'model'. With `source` and without `target` each\n"
         "token of TEXT is a target, attributed to the source and the tokens before it.\n"
         "\n"
-        "With `score` the number that is split is no logit but the score that a head gives\n"
-        "to a key, by what wrote the query and what wrote the key. A large pair says what\n"
-        "the score is made of in this text. It does not say that the weight matters\n"
-        "(`knockout`), nor that a writer alone would do it: the scales of norms are kept\n"
-        "as they are in the run.\n",
+        "With `score` the number that is split is no logit but the score that a head\n"
+        "gives to a key, by what wrote the query and what wrote the key. A large pair\n"
+        "says what the score is made of in this text. It does not say that the weight\n"
+        "matters (`knockout`), nor that a writer alone would do it: the scales of norms\n"
+        "are kept as they are in the run.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
                        .baseline = ATTN_BASELINE_AUTO),

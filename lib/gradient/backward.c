@@ -303,6 +303,7 @@ static enum attn_status build(struct attn_backward *b, const struct attn_backwar
            !attn_backward_reads_embeddings(b->model));
     if (options->n_goal > 0)
         ATTN_TRY(attn_backward_check(b->model, options->attention, b->rule, err));
+    ATTN_TRY(attn_backward_check_edits(b->model, options->edits, options->n_edit, err));
     ATTN_TRY(attn_backward_take_edits(b, options, err));
     ATTN_TRY(select_recomputed(b, &dims, options->n_goal, err));
     b->trace = (struct attn_trace){b->computed, on_event, b};

@@ -20,7 +20,6 @@ enum attn_status attn_backward_take_edits(struct attn_backward *b,
 
     if (n == 0)
         return ATTN_OK;
-    ATTN_TRY(attn_backward_check_edits(b->model, options->edits, n, err));
     ATTN_TRY(ATTN_ALLOC(b->edits, n, err));
     ATTN_TRY(ATTN_ALLOC(b->back_edits, n, err));
     for (int pass = 0; pass < 2; pass++)

@@ -9,6 +9,8 @@
 #ifndef ATTN_GRADIENT_BACKWARD_INTERNAL_H
 #define ATTN_GRADIENT_BACKWARD_INTERNAL_H
 
+#include "base/status_internal.h"
+#include "base/thread.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 
@@ -97,7 +99,12 @@ static inline size_t attn_backward_n_key(const struct attn_backward *b)
 /* --- The trace (backward_step.c) -------------------------------------------------------------- */
 
 /* Whether the rest of the pass is skipped. Checks the caller's cancel flag. */
-bool attn_backward_is_over(struct attn_backward *b);
+static inline bool attn_backward_is_over(struct attn_backward *b)
+{
+    if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
+        b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
+    return b->status != ATTN_OK || b->is_done;
+}
 
 /* Skips the rest of the pass if no gradient after LAST, which the current layer has completed, is
  * needed. */

@@ -21,13 +21,6 @@ enum { ROWS_PER_TASK = 16 };
 
 /* --- The trace -------------------------------------------------------------------------------- */
 
-bool attn_backward_is_over(struct attn_backward *b)
-{
-    if (b->status == ATTN_OK && attn_is_canceled(b->f->cancel))
-        b->status = attn_error_set(b->err, ATTN_CANCELED, "canceled");
-    return b->status != ATTN_OK || b->is_done;
-}
-
 static enum attn_status refuse_values(const struct attn_backward *b)
 {
     const struct attn_quote name = attn_quote_string(b->model->name);

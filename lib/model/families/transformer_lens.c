@@ -9,12 +9,12 @@
  * if rotary_adjacent_pairs is true. `dynamic` positions change the base for texts of any length.
  * d_vocab_out may differ from d_vocab; then the outputs are labels, not tokens.
  */
+#include "base/elementary.h"
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "model/families/families_internal.h"
 
 #include <ctype.h>
-#include <math.h>
 #include <string.h>
 
 /* --- sizes ------------------------------------------------------------------------------------ */
@@ -237,7 +237,7 @@ static enum attn_status read_scaling(const struct attn_json *json, struct attn_r
                                   "'rope_scaling' in '%s' is '%s', which needs a 'rotary_dim' "
                                   "above 2",
                                   attn_config_quote(json).text, type);
-        rope->theta *= pow(rope->factor, width / (width - 2));
+        rope->theta *= attn_pow(rope->factor, width / (width - 2));
         rope->factor = 0;
         return ATTN_OK;
     }
