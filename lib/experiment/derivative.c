@@ -163,6 +163,25 @@ static enum attn_status check(const struct attn_run *run,
     return attn_derivative_check_ids(run, err);
 }
 
+/* Allocates the logits, the residual streams, and the embeddings if a norm or a map follows them.
+ */
+static enum attn_status allocate(struct attn_derivative *made, struct attn_error *err)
+{
+    const struct attn_run *run = made->run;
+    const struct attn_config *config = attn_model_config(run->model);
+    const bool has_embeddings = attn_backward_reads_embeddings(run->model);
+
+    made->logits = attn_alloc(ATTN_ANSWERS_MOST,
+                              attn_answer_n_logit(made->answer) * sizeof *made->logits, err);
+    made->stream = attn_alloc_uninitialized(
+        config->n_layer + 1, run->text.n * config->d_model * sizeof *made->stream, err);
+    if (has_embeddings)
+        made->embeddings =
+            attn_alloc_uninitialized(run->text.n, config->d_embed * sizeof(float), err);
+    return made->logits && made->stream && (made->embeddings || !has_embeddings) ? ATTN_OK
+                                                                                 : ATTN_NO_MEMORY;
+}
+
 static enum attn_status build(struct attn_derivative *made,
                               const struct attn_derivative_options *asked, struct attn_error *err)
 {
@@ -197,16 +216,7 @@ static enum attn_status build(struct attn_derivative *made,
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
     if (asked->has_source && run->source.n > 0)
         ATTN_TRY(build_source(made, err));
-    made->logits = attn_alloc(ATTN_ANSWERS_MOST,
-                              attn_answer_n_logit(made->answer) * sizeof *made->logits, err);
-    made->stream = attn_alloc_uninitialized(
-        config->n_layer + 1, run->text.n * config->d_model * sizeof *made->stream, err);
-    if (attn_backward_reads_embeddings(run->model))
-        made->embeddings =
-            attn_alloc_uninitialized(run->text.n, config->d_embed * sizeof(float), err);
-    if (!made->logits || !made->stream ||
-        (!made->embeddings && attn_backward_reads_embeddings(run->model)))
-        return ATTN_NO_MEMORY;
+    ATTN_TRY(allocate(made, err));
     made->back.embeddings = made->embeddings;
     ATTN_TRY(listen(made, asked, err));
     made->back.kept = made->kept;
