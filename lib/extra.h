@@ -64,6 +64,7 @@
 #include "experiment/ablate.h"
 #include "experiment/align.h"
 #include "experiment/attribute.h"
+#include "experiment/attribute_kinds.h"
 #include "experiment/attribute_generated.h"
 #include "experiment/collect.h"
 #include "experiment/diff.h"

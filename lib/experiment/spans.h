@@ -3,7 +3,9 @@
  * spans rank beside a neutral query, and what changes when they cannot be seen.
  *
  *     struct attn_spans_args args = ATTN_SPANS_ARGS_DEFAULT;
- *     request.reading.places = &places;              // a span for each name
+ *     const struct attn_item_place spans[] = {{"doc", "4-40"}, {"rule", "\"Be brief.\""}};
+ *     const struct attn_places places = {spans, 2, NULL};
+ *     request.reading.places = &places;
  *     attn_spans(host, &request, &args, &table, &err);
  */
 #ifndef ATTN_EXPERIMENT_SPANS_H
