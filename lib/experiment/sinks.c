@@ -164,8 +164,8 @@ const struct attn_question attn_question_sinks = {
         "median (massive), and where the largest is. Over `items` numbers are means.\n"
         "\n"
         "A sink says where weight lies when a head has nothing to look for. It does not\n"
-        "say that the token there matters: `attn-cli heads` has the mass on it, `attn-cli\n"
-        "spans` what changes without it.\n",
+        "say that the token there matters: `attn-cli heads` has the mass on it, and\n"
+        "`attn-cli spans` what changes without it.\n",
     .examples = "  attn-cli sinks -m fable \"The keys to the cabinet near the doors are rusty.\"\n"
                 "  attn-cli sinks -m fable `items` texts.txt `items_format` lines `by` token\n"
                 "  attn-cli sinks -m fable `by` layer -f story.txt\n",

@@ -191,7 +191,7 @@ const struct attn_question attn_question_spans = {
         "the weight of a token of the span beside that of new tokens (lookback), the part\n"
         "of the weight on all spans (focus), and whether tokens are copied from there.\n"
         "score is the share, or with `neutral` the weight that the queries add, by which\n"
-        "spans are ranked. `rest` is what is in no span.\n"
+        "spans are ranked. rest is what is in no span.\n"
         "\n"
         "A share says where heads look. It does not say that what is there is used: long\n"
         "spans have large shares, and the first token has weight that is only parked.\n"

@@ -146,9 +146,10 @@ START_TEST(names_of_options_are_unique_within_a_command)
 }
 END_TEST
 
-/* Each option is a decision: who adds one raises these, and says why. 950 pairs, and those of the
- * commands sinks (69) and examples (50), which have the options of all questions. */
-enum { MOST_NAMES = 195, MOST_PAIRS = 1069 };
+/* Each option is a decision: who adds one raises these, and says why. The goal was 195 names and
+ * 950 pairs. Since then came three commands with the options of all questions, sinks, examples and
+ * spans, and the names score, spans, neutral, neutral-ids, over, bins and headvis. */
+enum { MOST_NAMES = 198, MOST_PAIRS = 1152 };
 
 /* Whether a command before command N has the option NAME. */
 static bool is_known(size_t n, const char *name)
