@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # run_readme.sh - runs the ```console blocks of the README, the manual and the models' README, so
-# that they cannot drift. A picture NAME.svg that they write must equal data/pictures/NAME.svg, if that
-# exists, but for the version in it; the gallery's commands must write each picture that it shows.
+# that they cannot drift. A picture NAME.svg that they write must equal data/pictures/NAME.svg, or
+# models/NAME.svg for models/README.md, if that exists, but for the version in it; the gallery's commands must write each picture that it shows.
 #
 # In such a block a line that starts with `$ ` is a command, lines that start with `> ` continue it,
 # and the rest is what a terminal would show. All blocks of a file run in one folder, in order, where
@@ -79,8 +79,9 @@ same_picture() { # FILE FILE
 
 # Compares the pictures that FILE's commands wrote, or renews those that it shows.
 finish_pictures() {
-    local picture name
-    for picture in $({ grep -oE 'data/pictures/[a-z-]+\.svg' "$file"; printf '%s\n' data/pictures/*.svg; } | sort -u); do
+    local picture name pictures=(data/pictures/*.svg)
+    [[ $file != models/* ]] || pictures=(models/*.svg)
+    for picture in $({ grep -oE 'data/pictures/[a-z-]+\.svg' "$file"; printf '%s\n' "${pictures[@]}"; } | sort -u); do
         name=$(basename "$picture")
         if [ $is_refreshing = yes ]; then
             [ ! -e "$folder/$name" ] || same_picture "$folder/$name" "$picture" >"$scratch/differ" || cp "$folder/$name" "$picture"

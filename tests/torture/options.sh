@@ -112,6 +112,7 @@ value_of() { # COMMAND NAME ARGUMENT
     lens.sites | patch.site) value=resid_mid ;;
     *.sites) value=q ;;
     attend.x | attend.q | attend.k | attend.v) value=$in/other.npy ;;
+    attribute.score) value='4>0@2.5' ;;
     *.scores) value=$in/scores.npy ;;
     *.special) value=text ;;
     *.special-tokens) value=off ;;
