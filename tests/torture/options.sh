@@ -67,12 +67,16 @@ value_of() { # COMMAND NAME ARGUMENT
     *.embeds | *.source-file | *.corrupted-source-file) value=$in/embeds.npy ;;
     *.estimate) value=atp ;;
     ablate.fdr) value=change ;;
-    attribute.fdr) value=logit ;;
+    attribute.fdr) value=value ;;
     diff.fdr) value=tv ;;
     heads.fdr) value=entropy ;;
-    lens.fdr) value=logit_diff ;;
+    lens.fdr) value=value ;;
     patch.fdr) value=effect ;;
-    score.fdr) value=metric ;;
+    score.fdr) value=value ;;
+    sinks.fdr) value=first_weight ;;
+    spans.fdr) value=share ;;
+    spans.spans) value=doc ;;
+    spans.neutral-ids) value=5 ;;
     *.fields) value=tokens ;;
     score.figure) value=curve ;;
     *.figure) value=tokens ;;
@@ -165,6 +169,7 @@ bases=(
     "attend|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy|--mask|IN/mask.npy" "attend|--svg|a.svg|--q|IN/q.npy|--k|IN/k.npy|--v|IN/v.npy"
     "tokenize|$text" "tokenize|--format|ids|$text" "init|made|--vocab-from|to be or not|--set|d_model=8|--set|n_head=2" "inspect|fable" "models"
     "models|--json|a.json" "batch|IN/texts.jsonl" "batch|IN/texts.jsonl|--csv|a.csv" "batch|IN/texts.jsonl|--output|a.jsonl"
+    "sinks|The keys to the cabinet near the old doors of the hall are rusty" "spans|--positions|doc=1-3|--positions|rule=4|$text" "examples|--heads|2.5|--measures|entropy|--top|1|--items|IN/items.jsonl|--bins|2"
     "heads|$text" "heads|--svg|a.svg|$text" "heads|--items|IN/items.jsonl"
     "ablate|--target| are|$text" "ablate|--target| are|--svg|a.svg|$text" "ablate|--items|IN/items.jsonl"
     "attribute|--target| are|$text" "attribute|--target| are|--svg|a.svg|$text" "attribute|--items|IN/items.jsonl"
@@ -286,7 +291,7 @@ list_options() { # COMMAND
 }
 
 prepare >"$scratch/out" 2>&1 || fail "prepare: $(head -c 200 "$scratch/out")"
-for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score completion help; do
+for command in run attend tokenize init inspect models batch heads ablate attribute diff generate lens patch score sinks spans examples completion help; do
     list_options $command >"$scratch/$command.options"
     twice=$(cut -d' ' -f1 "$scratch/$command.options" | sort | uniq -d)
     [ -s "$scratch/$command.options" ] && [ -z "$twice" ] && pass || fail "$command has twice: $twice"
