@@ -43,7 +43,10 @@
     X(BEAMS, 34, "beams")                 /* the model is meant to be used with beam search */     \
     X(NO_DIFFERENCE, 35, "no_difference") /* effects are divided by a difference that may be 0 */  \
     X(BASELINE, 36, "baseline")           /* the default baseline of ig is not a text */           \
-    X(TIME, 37, "time")                   /* an estimate of more than a minute */
+    X(TIME, 37, "time")                   /* an estimate of more than a minute */                  \
+    X(RUNS, 38, "runs")                   /* the number of runs that a question needs */           \
+    X(MEMORY, 39, "memory")               /* what is kept of each item */                          \
+    X(SINK, 40, "sink")                   /* a span holds a token where weight is parked */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

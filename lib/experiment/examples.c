@@ -568,7 +568,7 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
         set->heads[i].at.site = ATTN_SITE_PATTERN;
     }
     attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
-    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_TIME,
+    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_MEMORY,
               "the values of %zu head%s take %s of memory for each text", set->n_head,
               set->n_head == 1 ? "" : "s", size);
     return ATTN_OK;

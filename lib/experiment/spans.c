@@ -982,7 +982,7 @@ static void note_effects(const struct spans *spans, size_t n_trial)
 
     if (spans->frame.is_one_of_many)
         return;
-    attn_note(request->on_note, request->user, ATTN_NOTE_TIME, "`effect` runs the model %zu times",
+    attn_note(request->on_note, request->user, ATTN_NOTE_RUNS, "`effect` runs the model %zu times",
               n_trial + 1);
     for (size_t i = 0; i < spans->n_span; i++) {
         const struct span *span = &spans->items[i];
@@ -993,7 +993,7 @@ static void note_effects(const struct spans *spans, size_t n_trial)
                                               spans->columns[t] > 0.3 * (double)spans->counts[t])))
                 sink = t;
         if (sink < spans->n)
-            attn_note(request->on_note, request->user, ATTN_NOTE_ATTRIBUTION_SUM,
+            attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
                       "span '%s' holds position %zu, a sink where other tokens park weight: its "
                       "cut need not say anything about its text",
                       attn_quote_string(span->name).text, sink);

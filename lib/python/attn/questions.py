@@ -427,7 +427,7 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     median (massive), and where the largest is. Over `items` numbers are means.
 
     A sink says where weight lies when a head has nothing to look for. It does not say that the token there matters:
-    `attn-cli heads` has the mass on it, `attn-cli spans` what changes without it.
+    `attn-cli heads` has the mass on it, and `attn-cli spans` what changes without it.
 
     by          rows: head (default); token, the places of each token, which of all texts of `items` are pooled; layer,
                 massive activations of the residual stream (head, token, layer)
@@ -449,7 +449,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     Names parts of the text by `positions NAME=SPEC`, and prints how much each head looks at them: the share of its
     weight, the share if all keys were equal (even), the weight of a token of the span beside that of new tokens
     (lookback), the part of the weight on all spans (focus), and whether tokens are copied from there. score is the
-    share, or with `neutral` the weight that the queries add, by which spans are ranked. `rest` is what is in no span.
+    share, or with `neutral` the weight that the queries add, by which spans are ranked. rest is what is in no span.
 
     A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
     first token has weight that is only parked. `effect` says what changes when the queries cannot see a span (change)
