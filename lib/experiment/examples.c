@@ -310,21 +310,6 @@ static size_t index_of(const struct reading *reading, const struct attn_location
            (size_t)at->head;
 }
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct attn_example_cell *x = a, *y = b;
-
-    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
-                                  : (x->key > y->key) - (x->key < y->key);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct attn_example_cell *x = a, *y = b;
-
-    return (x->key > y->key) - (x->key < y->key);
-}
-
 /* Adds the largest weights of ROW to EXAMPLE. */
 static enum attn_status keep_row(struct attn_example *example, struct attn_row row,
                                  struct attn_error *err)
@@ -340,11 +325,8 @@ static enum attn_status keep_row(struct attn_example *example, struct attn_row r
             if ((double)run.values[i] >= ATTN_EXAMPLE_LEAST)
                 example->cells[example->n_cell++] =
                     (struct attn_example_cell){(uint32_t)(run.first + i), run.values[i]};
-    if (example->n_cell - begin > ATTN_EXAMPLE_KEYS) {
-        qsort(kept, example->n_cell - begin, sizeof *kept, by_weight);
-        example->n_cell = begin + ATTN_EXAMPLE_KEYS;
-        qsort(kept, ATTN_EXAMPLE_KEYS, sizeof *kept, by_key);
-    }
+    example->n_cell =
+        begin + attn_example_keep_largest(kept, example->n_cell - begin, ATTN_EXAMPLE_KEYS);
     example->ends[example->n_row++] = (uint32_t)example->n_cell;
     return ATTN_OK;
 }

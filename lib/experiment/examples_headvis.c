@@ -135,38 +135,20 @@ struct head_file {
     struct sums sums; /* owns */
 };
 
-static int by_weight(const void *a, const void *b)
-{
-    const struct attn_example_cell *x = a, *y = b;
-
-    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
-                                  : (x->key > y->key) - (x->key < y->key);
-}
-
-static int by_key(const void *a, const void *b)
-{
-    const struct attn_example_cell *x = a, *y = b;
-
-    return (x->key > y->key) - (x->key < y->key);
-}
-
 /* Copies the largest weights of row QUERY of EXAMPLE to CELLS [N_KEY], in the order of their keys.
  * Returns their number. */
 static size_t largest_of(const struct attn_example *example, size_t query,
                          struct attn_example_cell *cells)
 {
     const size_t begin = query > 0 ? example->ends[query - 1] : 0;
-    size_t n = example->ends[query] - begin;
+    const size_t n = example->ends[query] - begin;
+    size_t n_kept;
     struct attn_example_cell all[ATTN_EXAMPLE_KEYS];
 
     memcpy(all, example->cells + begin, n * sizeof *all);
-    if (n > N_KEY) {
-        qsort(all, n, sizeof *all, by_weight);
-        n = N_KEY;
-        qsort(all, n, sizeof *all, by_key);
-    }
-    memcpy(cells, all, n * sizeof *cells);
-    return n;
+    n_kept = attn_example_keep_largest(all, n, N_KEY);
+    memcpy(cells, all, n_kept * sizeof *cells);
+    return n_kept;
 }
 
 /* Adds WEIGHT to the sum of token I of TEXT as a query (SIDE 0) or as a key (1). */

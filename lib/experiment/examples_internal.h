@@ -86,6 +86,10 @@ size_t attn_examples_n_bin(const struct attn_examples_args *args);
 /* Returns token I of TEXT; tokens of the source follow those of the text. */
 const char *attn_example_token(const struct attn_example_text *text, size_t i, size_t *size);
 
+/* Moves the N_MOST cells of CELLS [n] with the largest weights, of equals those with the first
+ * keys, to the front, in the order of their keys. Returns their number, N if that is smaller. */
+size_t attn_example_keep_largest(struct attn_example_cell *cells, size_t n, size_t n_most);
+
 /* Creates the folders of HeadVis's page, FOLDER and those in it, unless they are there. Errors have
  * the stage of the output. */
 enum attn_status attn_examples_make_headvis(const char *folder, struct attn_error *err);

@@ -1,6 +1,8 @@
 /* examples_set.c - what all files about examples need (examples_internal.h). */
 #include "experiment/examples_internal.h"
 
+#include <stdlib.h>
+
 enum { DEFAULT_BINS = 10 };
 
 const enum attn_measure attn_example_measures[ATTN_EXAMPLE_N_MEASURE] = {
@@ -19,4 +21,28 @@ const char *attn_example_token(const struct attn_example_text *text, size_t i, s
 
     *size = text->ends[i] - begin;
     return text->tokens.data + begin;
+}
+
+static int by_weight(const void *a, const void *b)
+{
+    const struct attn_example_cell *x = a, *y = b;
+
+    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
+                                  : (x->key > y->key) - (x->key < y->key);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct attn_example_cell *x = a, *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+size_t attn_example_keep_largest(struct attn_example_cell *cells, size_t n, size_t n_most)
+{
+    if (n <= n_most)
+        return n;
+    qsort(cells, n, sizeof *cells, by_weight);
+    qsort(cells, n_most, sizeof *cells, by_key);
+    return n_most;
 }
