@@ -4,22 +4,14 @@
  * programs, over their whole domain. tests/fixtures/PROVENANCE.md says where they come from.
  */
 #include "attn.h"
-#include "tests/support/expected.h"
 #include "tests/support/npy.h"
+#include "tests/support/recording.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 
-enum { PATTERN, RESIDUAL, FINAL, LOGITS, OTHER, N_BOUND };
 enum { PATH_SIZE = 160, LONGEST = 16 };
-
-struct outcome {
-    double bounds[N_BOUND];
-    double sizes[ATTN_N_SITE]; /* the largest value of each site */
-    const char *name;
-};
 
 static struct attn_model *open_model(const char *name)
 {
@@ -33,114 +25,6 @@ static struct attn_model *open_model(const char *name)
                   "%s: %s", name, err.message);
     return model;
 }
-
-static int bound_of(enum attn_site site)
-{
-    switch (site) {
-    case ATTN_SITE_PATTERN:
-        return PATTERN;
-    case ATTN_SITE_RESID_PRE:
-    case ATTN_SITE_RESID_MID:
-    case ATTN_SITE_RESID_POST:
-        return RESIDUAL;
-    case ATTN_SITE_LN_FINAL:
-        return FINAL;
-    case ATTN_SITE_LOGITS:
-        return LOGITS;
-    default:
-        return OTHER;
-    }
-}
-
-/* An attn_expected_fn: the largest value of each site. */
-static void measure_row(void *user, const struct attn_expected_row *row)
-{
-    struct outcome *outcome = user;
-
-    for (size_t i = 0; i < row->n_visible; i++)
-        if (isfinite(row->expected[i]))
-            outcome->sizes[row->site] = fmax(outcome->sizes[row->site], fabs(row->expected[i]));
-}
-
-/* An attn_expected_fn: every value is within its bound. */
-static void check_row(void *user, const struct attn_expected_row *row)
-{
-    const struct outcome *outcome = user;
-    const int bound = bound_of(row->site);
-    const double allowed =
-        outcome->bounds[bound] * (bound == OTHER ? outcome->sizes[row->site] : 1);
-
-    for (size_t i = 0; i < row->n_visible; i++)
-        ck_assert_msg(fabs((double)row->actual[i] - row->expected[i]) <= allowed,
-                      "%s: %s of layer %d, position %zu, %zu: %.9g, expected %.9g within %.2g",
-                      outcome->name, attn_site_name(row->site), row->layer, row->position, i,
-                      (double)row->actual[i], row->expected[i], allowed);
-}
-
-/* Runs input number K of the model NAME, whose archive holds N_SITE sites of it. Returns false if
- * there is no such input. */
-static bool check_input(const struct attn_model *model, const char *name, int k, size_t n_site)
-{
-    char folder[PATH_SIZE], path[PATH_SIZE + 16];
-    struct outcome outcome = {.name = name};
-    struct attn_recording recording;
-    struct attn_error err = {0};
-    struct attn_npy bounds;
-    int32_t *ids;
-    size_t n;
-
-    snprintf(folder, sizeof folder, "tests/fixtures/truth-%s/expected.npz/%d", name, k);
-    snprintf(path, sizeof path, "%s/bounds.npy", folder);
-    if (!attn_npy_read(path, &bounds))
-        return false;
-    ck_assert_uint_eq(bounds.n, N_BOUND);
-    for (int i = 0; i < N_BOUND; i++)
-        outcome.bounds[i] = bounds.values[i];
-    attn_npy_release(&bounds);
-    snprintf(path, sizeof path, "%s/ids.npy", folder);
-    ids = attn_npy_read_ids(path, &n);
-    attn_recording_init(&recording, attn_model_config(model), n);
-    ck_assert_msg(attn_recording_run(&recording, model, &ATTN_SESSION_OPTIONS_DEFAULT, ids, n,
-                                     &err) == ATTN_OK,
-                  "%s: %s", name, err.message);
-    ck_assert_uint_eq(attn_expected_each(folder, &recording, 0, measure_row, &outcome), n_site);
-    attn_expected_each(folder, &recording, 0, check_row, &outcome);
-    attn_recording_release(&recording);
-    free(ids);
-    return true;
-}
-
-static const struct {
-    const char *name;
-    int n_input;
-    size_t n_site;
-} models[] = {
-    {"letters", 3, 14},
-    {"llama", 1, 6},
-    {"tl-attn-only", 1, 3},
-    {"tl-folded-rotary", 1, 3},
-    {"tl-relu-ln", 1, 3},
-    {"tl-solu", 1, 2},
-    {"program-hist", 3, 3},
-    {"program-sort", 3, 9},
-    {"program-reverse", 3, 12},
-    {"program-frac-prevs", 3, 6},
-    {"program-frac-prevs-causal", 3, 6},
-};
-
-START_TEST(tensors_are_those_of_the_authors)
-{
-    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
-        struct attn_model *model = open_model(models[i].name);
-        int k = 0;
-
-        while (check_input(model, models[i].name, k, models[i].n_site))
-            k++;
-        ck_assert_int_eq(k, models[i].n_input);
-        attn_model_free(model);
-    }
-}
-END_TEST
 
 /* Checks the answer to one case: the largest of several components is the token, a single one is
  * the number. ROW is the stream at a position. */
@@ -215,4 +99,4 @@ START_TEST(programs_answer_their_whole_domain)
 }
 END_TEST
 
-ATTN_SUITE("truth", tensors_are_those_of_the_authors, programs_answer_their_whole_domain)
+ATTN_SUITE("truth", programs_answer_their_whole_domain)
