@@ -202,7 +202,8 @@ static bool adds_up(struct attn_host *host, const char *name, const char *spec)
 
 START_TEST(pairs_add_up_to_the_score_in_every_family)
 {
-    static const char *const kinds[] = {"family-", "attn-", "decoder-", "gpt2-", "row-", "score-"};
+    static const char *const kinds[] = {"family-", "attn-",  "decoder-", "gpt2-",
+                                        "row-",    "score-", "truth-"};
     DIR *folder = opendir("tests/fixtures");
     size_t n = 0;
 

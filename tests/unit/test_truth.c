@@ -1,7 +1,7 @@
 /*
- * test_truth.c - models whose truth is known: a GPT that sorts letters beside its authors' tensors,
- * a small Llama and TransformerLens's own models beside float64, and transformers compiled from
- * programs, over their whole domain. tests/fixtures/PROVENANCE.md says where they come from.
+ * test_truth.c - transformers compiled from programs, over their whole domain. Their tensors, and
+ * those of other models whose truth is known, are compared in test_family_fixtures.c.
+ * tests/fixtures/PROVENANCE.md says where they come from.
  */
 #include "attn.h"
 #include "tests/support/npy.h"
