@@ -4,7 +4,8 @@
  * the output of an MLP at its position. The width of a line and the area of a dot follow the size
  * of the number, the color its sign. Words are the best tokens of a lens at each height of the
  * stream, shown if they differ from the word below. The strongest parts are drawn last, and are
- * named first. */
+ * named first. Lines of a layer between the same positions are a bundle, which has one name. A gap
+ * stands for positions that are left out. */
 #include "figures/figure_internal.h"
 
 #include "base/escape.h"
@@ -33,6 +34,9 @@ enum {
     LEGEND_PRINTED = 310, /* the same in print, where letters are narrower */
     SAMPLE = 22,          /* length of a sample line in the legend */
     N_SPOT = 7,
+    MOST_NAMED = 3,  /* heads that the name of a bundle lists */
+    NAME_SIZE = 128, /* bytes of such a name */
+    GAP_SIZE = 32,   /* bytes of the number of positions that a gap stands for */
 };
 
 /* How far a head's lines end above the stream that its layer reads, as a part of a band. */
@@ -55,6 +59,7 @@ struct causes_layout {
     size_t n;
     struct attn_shape_box *taken; /* [n_taken] owns; boxes covered by names, words and dots */
     size_t n_taken;
+    double *xs;          /* [places.n] owns; the middle of each position */
     double left, bottom; /* x of the first position, and y of the stream that layer 0 reads */
     double pitch, band;
     double largest[2]; /* the largest absolute value of lines, and of dots */
@@ -63,7 +68,34 @@ struct causes_layout {
 
 static double x_of(const struct causes_layout *layout, size_t place)
 {
-    return layout->left + ((double)place + 0.5) * layout->pitch;
+    return layout->xs[place];
+}
+
+/* Writes what stands in the gap before PLACE: the number of positions that are left out there.
+ * Returns its width; 0 if there is no gap. */
+static double gap_before(const struct causes_layout *layout, size_t place, char text[GAP_SIZE])
+{
+    const size_t next = place > 0 ? attn_grid_position(&layout->places, place - 1) + 1 : 0;
+    const size_t n_left_out = attn_grid_position(&layout->places, place) - next;
+
+    if (n_left_out == 0)
+        return 0;
+    snprintf(text, GAP_SIZE, "%s%zu", ATTN_ELLIPSIS, n_left_out);
+    return attn_figure_text_width(attn_text_width(text, strlen(text)), ATTN_FIGURE_SMALL) + 8;
+}
+
+/* Places the positions from left to right. Returns the x behind the last one. */
+static double place_positions(struct causes_layout *layout)
+{
+    double x = layout->left;
+    char text[GAP_SIZE];
+
+    for (size_t i = 0; i < layout->places.n; i++) {
+        x += gap_before(layout, i, text);
+        layout->xs[i] = x + layout->pitch / 2;
+        x += layout->pitch;
+    }
+    return x;
 }
 
 /* Returns the y of height I of the stream, which layer I reads. */
@@ -87,7 +119,14 @@ static double width_of(const struct cause *cause)
     return fmax(0.8, WIDEST * cause->size);
 }
 
-/* Shifts lines of a layer that join the same places, as they would hide each other. */
+/* Returns whether two lines are of one bundle: they join the same places in the same layer. */
+static bool is_bundle(const struct cause *a, const struct cause *b)
+{
+    return a->head >= 0 && b->head >= 0 && a->layer == b->layer && a->query == b->query &&
+           a->key == b->key;
+}
+
+/* Shifts the lines of a bundle, as they would hide each other. */
 static void spread(struct causes_layout *layout)
 {
     for (size_t i = 0; i < layout->n; i++) {
@@ -97,8 +136,7 @@ static void spread(struct causes_layout *layout)
         for (size_t k = 0; k < layout->n; k++) {
             const struct cause *other = &layout->causes[k];
 
-            if (other->layer != cause->layer || other->query != cause->query ||
-                other->key != cause->key)
+            if (!is_bundle(cause, other))
                 continue;
             all += width_of(other) + 1;
             before += k < i ? width_of(other) + 1 : 0;
@@ -163,13 +201,15 @@ static bool add_on_paper(struct attn_figure_pen *pen, struct causes_layout *layo
                          struct attn_shape_text at, const char *text, size_t n, bool needs_room)
 {
     const double width = attn_figure_text_width(attn_text_width(text, n), NAME) + 2;
-    const struct attn_shape_box box = {at.x - width / 2, at.y - NAME / 2.0, width, NAME,
+    const double x = fmin(at.x, pen->shapes->width - width / 2); /* not cut at the edge */
+    const struct attn_shape_box box = {x - width / 2, at.y - NAME / 2.0, width, NAME,
                                        pen->shapes->paper};
 
     if (needs_room && !is_free(layout, &box))
         return false;
     layout->taken[layout->n_taken++] = box;
     attn_shapes_add_box(pen->shapes, box);
+    at.x = x;
     at.y += 0.35 * NAME;
     at.size = NAME;
     at.anchor = ATTN_ANCHOR_MIDDLE;
@@ -217,8 +257,28 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
     pen->shapes->tag = 0;
 }
 
-/* Labels lines with the names of their heads, strongest first, where there is room. Prefers spots
- * near the key, as lines of one query meet at the query. */
+/* Writes the name of the bundle of line I, the strongest of it: its layer and its heads, the
+ * strongest first. Returns its length. */
+static size_t name_bundle(const struct causes_layout *layout, size_t i, char name[NAME_SIZE])
+{
+    const struct cause *cause = &layout->causes[i];
+    int n =
+        snprintf(name, NAME_SIZE, "L%lldH%lld", (long long)cause->layer, (long long)cause->head);
+    size_t n_head = 1;
+
+    for (size_t k = i; k-- > 0;) {
+        const struct cause *other = &layout->causes[k];
+
+        if (is_bundle(cause, other) && ++n_head <= MOST_NAMED)
+            n += snprintf(name + n, (size_t)(NAME_SIZE - n), ",%lld", (long long)other->head);
+    }
+    if (n_head > MOST_NAMED)
+        n += snprintf(name + n, (size_t)(NAME_SIZE - n), " +%zu", n_head - MOST_NAMED);
+    return (size_t)n;
+}
+
+/* Labels bundles with the names of their heads, strongest first, where there is room. Prefers
+ * spots near the key, as lines of one query meet at the query. */
 static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 {
     static const double spots[N_SPOT] = {0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
@@ -226,14 +286,16 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
     for (size_t i = layout->n; i-- > 0;) {
         const struct cause *cause = &layout->causes[i];
         const struct attn_shape_line line = line_of(pen, layout, cause);
-        char name[48];
-        const size_t n = (size_t)snprintf(name, sizeof name, "%lld.%lld", (long long)cause->layer,
-                                          (long long)cause->head);
+        char name[NAME_SIZE];
+        const size_t n = name_bundle(layout, i, name);
         size_t k = cause->head < 0 ? N_SPOT : 0;
 
+        for (size_t stronger = i + 1; stronger < layout->n; stronger++)
+            k = is_bundle(cause, &layout->causes[stronger]) ? N_SPOT : k;
         while (k < N_SPOT &&
                !add_on_paper(pen, layout,
-                             (struct attn_shape_text){.x = line.x + spots[k] * (line.x2 - line.x),
+                             (struct attn_shape_text){.x = line.x - cause->shift +
+                                                           spots[k] * (line.x2 - line.x),
                                                       .y = line.y + spots[k] * (line.y2 - line.y),
                                                       .color = pen->ink},
                              name, n, true))
@@ -310,6 +372,24 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
     }
 }
 
+/* Writes how many positions each gap stands for, on the line of the words. */
+static void add_gaps(struct attn_figure_pen *pen, const struct causes_layout *layout)
+{
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->faint,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = layout->bottom + 8 + ATTN_FIGURE_TEXT};
+    char number[GAP_SIZE];
+
+    for (size_t i = 0; i < layout->places.n; i++) {
+        const double width = gap_before(layout, i, number);
+
+        text.x = x_of(layout, i) - (layout->pitch + width) / 2;
+        if (width > 0)
+            attn_shapes_add_string(pen->shapes, &text, number);
+    }
+}
+
 /* Draws the stream of each position, the words of the text, and the numbers of layers. */
 static void add_streams(struct attn_figure_pen *pen, const struct causes_layout *layout)
 {
@@ -331,6 +411,7 @@ static void add_streams(struct attn_figure_pen *pen, const struct causes_layout 
         text.x = x_of(layout, i) + (text.is_turned ? 0.35 * ATTN_FIGURE_TEXT : 0);
         attn_figure_add_label(pen, &text, &layout->places, i);
     }
+    add_gaps(pen, layout);
     text = (struct attn_shape_text){.x = layout->left - 6,
                                     .size = ATTN_FIGURE_SMALL,
                                     .color = pen->faint,
@@ -396,7 +477,7 @@ static void plan(struct attn_figure_pen *pen, struct causes_layout *layout)
     layout->band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / n_layer)));
     layout->is_turned = word > layout->pitch;
     layout->left = ATTN_FIGURE_PAD + LEFT;
-    attn_figure_set_width(pen, layout->left + (double)layout->places.n * layout->pitch);
+    attn_figure_set_width(pen, place_positions(layout));
     layout->bottom = ceil(attn_figure_heading_height(pen) + 10 + n_layer * layout->band + NAME);
     pen->shapes->height =
         ceil(layout->bottom + (layout->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
@@ -408,6 +489,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
 {
     const size_t n_words = layout->places.n * (layout->given->n_layer + 1);
 
+    ATTN_TRY(ATTN_ALLOC(layout->xs, layout->places.n, err));
     plan(pen, layout);
     if (pen->is_measuring)
         return ATTN_OK;
@@ -432,6 +514,7 @@ enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct att
 
     layout.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
     status = draw(pen, &layout, err);
+    attn_free(layout.xs);
     attn_free(layout.causes);
     attn_free(layout.taken);
     return status;

@@ -562,6 +562,55 @@ START_TEST(the_legend_of_causes_is_inside)
 }
 END_TEST
 
+/* Whether two rows of CSV, the stronger first, are the cells of heads FIRST and SECOND of LAYER
+ * between the same positions. */
+static bool has_bundle(const struct attn_csv *csv, double layer, double first, double second)
+{
+    for (size_t i = 0; i + 1 < csv->n_row; i++)
+        for (size_t k = i + 1; k + 1 < csv->n_row; k++)
+            if (number_of(csv, i, 1) == layer && number_of(csv, i, 2) == first &&
+                number_of(csv, k, 1) == layer && number_of(csv, k, 2) == second &&
+                number_of(csv, i, 3) == number_of(csv, k, 3) &&
+                number_of(csv, i, 4) == number_of(csv, k, 4))
+                return true;
+    return false;
+}
+
+/* Lines of a layer between the same positions have one name, in which the strongest head comes
+ * first. A gap says how many tokens are left out. */
+START_TEST(causes_have_names_of_bundles_and_gaps)
+{
+    enum { N_TOKEN = 36 };
+    static const char text[] =
+        "The fox was hungry. The fox was hungry. Tom and Ann went to the farm to see the chickens. "
+        "When Mary and John went to the store, John gave a drink to";
+    const char *const args[] = {"attribute", "-q",    "--method", "causes", "--target", " Mary",
+                                "--foil",    " John", "--limit",  "25",     text,       NULL};
+    struct attn_csv csv = csv_of(args);
+    struct attn_svg svg = svg_of(args);
+    size_t n_bundle = 0, n_gap = 0, n_left_out = 0;
+
+    for (size_t i = 0; i < svg.n; i++) {
+        size_t layer, head, second, n;
+
+        if (!svg.items[i].text)
+            continue;
+        if (sscanf(svg.items[i].text, "\u2026%zu", &n) == 1)
+            n_gap++, n_left_out += n;
+        if (sscanf(svg.items[i].text, "L%zuH%zu,%zu", &layer, &head, &second) != 3)
+            continue;
+        n_bundle++;
+        ck_assert_msg(has_bundle(&csv, (double)layer, (double)head, (double)second),
+                      "'%s' is no bundle of %s", svg.items[i].text, text);
+    }
+    ck_assert_uint_gt(n_bundle, 1);
+    ck_assert_uint_gt(n_gap, 1);
+    ck_assert_uint_eq(n_left_out, N_TOKEN - find_streams(&svg).n);
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+END_TEST
+
 START_TEST(patches_are_the_row_as_an_image)
 {
     const char *const args[] = {"run", "--sites",  "pattern",     "--heads", "2.5", "--queries",
@@ -888,9 +937,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
            tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
            causes_are_lines_and_dots_under_a_lens, the_legend_of_causes_is_inside,
-           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
-           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           causes_have_names_of_bundles_and_gaps, patches_are_the_row_as_an_image,
+           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)
