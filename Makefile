@@ -256,7 +256,7 @@ $(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/figure.policy: $(BUILD)/lib/pa
 	$(call say,GEN)$< $(if $(filter viewer,$*),lib/page/shared.js lib/page/viewer.js) lib/page/$*.css >$@
 $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) shared.js story.js) >$@
+	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) shared.js story.js why.js) >$@
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)

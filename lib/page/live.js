@@ -325,11 +325,12 @@ function toggleHead(name) {
   change({ off });
 }
 
+const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
+
 // Keeps QUERIES from looking at KEYS, or lets them look again. Both are ranges of positions. It
 // applies to this head, its layer or all heads, as selected on the page.
 function toggleKnockout(queries, keys) {
   const where = { head: '@' + headHere(), layer: '@' + viewer.run.heads[state.h].group + '.*', all: '' }[$('live-where').value];
-  const range = ([from, to]) => from === to ? String(from) : from + '-' + to;
   toggle(range(queries) + '>' + range(keys) + where);
 }
 
@@ -536,6 +537,8 @@ function makeControls() {
         { title: 'This query does not look at this key. Or drag over cells of the matrix' }),
       el('select', { id: 'live-where', 'aria-label': 'Where a knockout counts' },
         ...[['head', 'in this head'], ['layer', 'in this layer'], ['all', 'in all heads']].map(option)),
+      button('live-why', 'Why this cell', whyCell, { title: 'Which parts of the model make this query look at this key. Or press a cell twice', 'aria-haspopup': 'dialog',
+        ...isPicture ? { hidden: '' } : {} }),
       el('label', {}, 'Attention ', attention),
       el('datalist', { id: 'live-kinds' }, ...['window:4', 'window:8', 'strided:2', 'log', 'block:4', 'linear']
         .map(kind => el('option', { value: kind }))),
@@ -689,9 +692,47 @@ async function addLabel() {
 // --- Heads and cells ----------------------------------------------------------------------------
 
 function knockOutCell() {
-  const { q, k } = viewer.cell();
-  if (k >= 0) toggleKnockout([q, q], [k, k]);
-  else say(t('Choose a cell of the matrix first: with a click, or with the arrow keys.'));
+  const cell = cellHere();
+  if (cell) toggleKnockout(viewer.tokensAt(cell.q, false), viewer.tokensAt(cell.k, viewer.run.heads[state.h].is_source));
+}
+
+// Returns the chosen cell of the matrix; asks for one if there is none.
+function cellHere() {
+  const cell = viewer.cell();
+  if (cell.k >= 0) return cell;
+  say(t('Choose a cell of the matrix first: with a click, or with the arrow keys.'));
+  return null;
+}
+
+// --- Why a head looks there ---------------------------------------------------------------------
+
+const ALL_PAIRS = '1000000';
+
+// Returns the options that split the score of a head, "2.5", for a query and a key. They are
+// positions on the page, tokens or words.
+const scoreOptions = (at, q, k) => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked),
+  ['score', `${range(viewer.tokensAt(q, false))}>${range(viewer.tokensAt(k, false))}@${at}`]];
+
+// Returns all pairs of writers of a score, and the command line that prints the largest.
+async function askPairs(at, q, k) {
+  const options = scoreOptions(at, q, k), command = commandOf('attribute', options, asked);
+  const { code, out, err } = await ask(argsOf('attribute', [...options, ['limit', ALL_PAIRS], ['json', '-']], asked));
+  if (code !== 0) throw new Error(messageOf(err));
+  return { rows: JSON.parse(out).rows, command };
+}
+
+// Shows all pairs of a score as the map of a page of `attribute --score`.
+async function showPairs(place, at, q, k) {
+  const { code, err, page } = await ask(argsOf('attribute', [...scoreOptions(at, q, k), ['html', 'page.html']], asked), { wanted: 'page' });
+  if (code !== 0) throw new Error(messageOf(err));
+  attnExperiment.show(place, { ...page.experiment, figure: page.figure });
+}
+
+const why = attnWhy({ viewer, t, askPairs, showMap: (...args) => showPairs(...args).catch(tellOf) });
+
+function whyCell() {
+  const cell = cellHere();
+  return cell ? why.show(state.h, cell.q, cell.k) : undefined;
 }
 
 // A drag over cells knocks them out.
@@ -1016,7 +1057,7 @@ function lend(node, slot) {
 
 function makeStage() {
   const row = $('live-text').parentNode;
-  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere,
+  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
@@ -1095,6 +1136,7 @@ function listen() {
     if (event.target.closest?.('select, input, textarea')) return;
     if (event.key === 'x' && state.v === 'grid') toggleHead(headHere());
     else if (event.key === 'x') knockOutCell();
+    else if (event.key === 'y' && !isPicture) whyCell()?.catch(tellOf);
     else if (event.key === 'i' && !isPicture) $('live-text').focus();
     else return;
     event.preventDefault();
@@ -1109,6 +1151,9 @@ function listen() {
     if (!isSame(found, asked)) change(found, location.hash);
   });
   listenToDrags();
+  $('stage').addEventListener('dblclick', event => {
+    if (!isPicture && viewer.cellAt(event)) whyCell()?.catch(tellOf);
+  });
   // lay out the page for paper before the viewer draws it
   for (const [event, isIt] of [['beforeprint', true], ['afterprint', false]])
     addEventListener(event, () => document.documentElement.classList.toggle('on-paper', isIt), true);
@@ -1127,7 +1172,7 @@ viewer.isReady.then(async () => {
   makeQuestions();
   attnNeurons.section.prepend(button('live-explain-text', 'As text', explainAsText));
   viewer.addToHash(hashParts);
-  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ...isPicture ? [] : [['i', 'type another sentence']]]);
+  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ...isPicture ? [] : [['y', 'why the head looks at the key of the cell'], ['i', 'type another sentence']]]);
   viewer.onDrawn(onDrawn);
   listen();
   await readFiles();

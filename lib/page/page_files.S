@@ -16,6 +16,7 @@
     embed attn_page_stage_css, "lib/page/stage.css"
     embed attn_page_stage_js, "lib/page/stage.js"
     embed attn_page_story_js, "lib/page/story.js"
+    embed attn_page_why_js, "lib/page/why.js"
     embed attn_page_worker_js, "lib/page/live_worker.js"
     embed attn_page_wasi_js, "lib/page/wasi.js"
     embed attn_page_experiment_css, "lib/page/experiment.css"

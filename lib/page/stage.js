@@ -1,9 +1,9 @@
 // stage.js - the first view of a live page: the sentence in large words, arcs from the word under
 // the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
-// heads. A press on a head switches it off. Weights, measures and probabilities are those of the
+// heads. A press on a head switches it off, a press on an arc shows why it is there. Weights, measures and probabilities are those of the
 // run that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of heads, by where they look most. Order and hues are those of attn-cli's map of heads
@@ -14,6 +14,7 @@ const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the wo
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
 const WIDEST = 18; // px width of an arc of weight 1
 const NUMBER = 24; // px below a large word for its weight
+const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6; // maximum number of next words
 
@@ -69,11 +70,18 @@ let number = 0, grown = '';
 
 const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h ?? state.h });
 
-// Sets what the pointer is on while it is on NODE, and redraws the arcs.
+// Sets what the pointer is on while it is on NODE, or on an arc that begins there, and redraws the
+// arcs.
 function follow(node, what) {
   const enter = event => { if (event.pointerType !== 'touch') { over = what; drawArcs(); } };
   node.addEventListener('pointerenter', enter);
-  node.addEventListener('pointerleave', () => { over = {}; drawArcs(); });
+  node.addEventListener('pointerleave', leave);
+}
+
+function leave({ relatedTarget }) {
+  if (relatedTarget?.closest?.('#stage-near')) return;
+  over = {};
+  drawArcs();
 }
 
 // Gives one of NODES_OF() the tab stop. Arrow keys move it; STEP_TO returns the index of the next
@@ -169,6 +177,8 @@ async function drawArcs() {
   place.replaceChildren(...[...row.keys()].filter(k => row[k] >= LEAST || k === pick).map(k => svgEl('path', {
     d: pathBetween(boxes[q], boxes[k], room), 'stroke-width': Math.max(1, row[k] * WIDEST).toFixed(2), pathLength: 1,
     class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': row[k] })));
+  if (key !== nearTo) makeNear(h, q);
+  nearTo = key;
   words.forEach((node, k) => {
     node.lastChild.textContent = row[k] >= 0.005 ? written(run.numbers.share, row[k]) : '';
     node.classList.toggle('from', k === q);
@@ -179,12 +189,39 @@ async function drawArcs() {
   sayRow(q, h, row);
 }
 
-// Describes the row in words: the three keys with the largest weights.
+let nearTo = ''; // the arcs that can be pressed
+
+// Makes a wider place around each arc, above it, that can be pressed. The buttons of sayRow do the
+// same without a pointer.
+function makeNear(h, q) {
+  $('stage-near').replaceChildren(...[...$('stage-arcs').children].map(arc => {
+    const near = svgEl('path', { d: arc.getAttribute('d'), 'stroke-width': Math.max(NEAR, arc.getAttribute('stroke-width')) });
+    near.addEventListener('pointerenter', () => arc.classList.add('near'));
+    near.addEventListener('pointerleave', event => {
+      arc.classList.remove('near');
+      if (!event.relatedTarget?.closest?.('.stage-word')) leave(event);
+    });
+    near.addEventListener('click', () => tellWhy(h, q, Number(arc.dataset.key)));
+    return near;
+  }));
+}
+
+// Describes the row in words: the three keys with the largest weights. A press on one shows why.
 function sayRow(q, h, row) {
   const keys = [...row.keys()].filter(k => row[k] >= LEAST).sort((a, b) => row[b] - row[a] || a - b).slice(0, 3);
-  const list = keys.flatMap((k, i) => [i ? ', ' : '', el('bdi', {}, textAt(k)), ' ' + viewer.number(row[k])]);
+  const list = keys.flatMap((k, i) => [i ? ', ' : '', sayKey(h, q, k, viewer.number(row[k]))]);
+  const at = [...$('stage-said').querySelectorAll('button')].indexOf(document.activeElement);
   $('stage-said').replaceChildren(...phrase('{} looks at: {}', el('bdi', {}, textAt(q)), el('span', {}, ...list)));
+  if (at >= 0) [...$('stage-said').querySelectorAll('button')].at(Math.min(at, keys.length - 1))?.focus();
   $('stage-head').replaceChildren(term('head', 'Head'), ' ' + nameOf(h), ...isOff(h) ? [', ', term('switched off', 'switched off')] : []);
+}
+
+// Returns a button with a key and its weight.
+function sayKey(h, q, k, weight) {
+  const node = el('button', { type: 'button', class: 'stage-why', 'aria-haspopup': 'dialog', title: t('Why?'),
+    'aria-label': t('{}: why?', textAt(k) + ' ' + weight) }, el('bdi', {}, textAt(k)), ' ' + weight);
+  node.addEventListener('click', () => tellWhy(h, q, k));
+  return node;
 }
 
 // --- The next words -----------------------------------------------------------------------------
@@ -315,7 +352,8 @@ function make() {
       button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
     el('div', { id: 'stage-story' }),
     el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
-      el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }))),
+      el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }),
+        svgEl('svg', { id: 'stage-near', 'aria-hidden': 'true' }))),
     el('div', { id: 'stage-next' },
       el('h2', {}, term('next token', 'Next word'), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
         '{} before, {} after', el('i', { class: 'before' }), el('i', { class: 'after' })))),

@@ -99,6 +99,9 @@ function findWords() {
 const wordsOfHead = ({ is_encoder, is_source }) =>
   [is_encoder ? words.source : words.own, is_encoder || is_source ? words.source : words.own];
 
+// Returns the first and the last token at a position.
+const tokensAt = (position, isSource) => !areMerged ? [position, position] : (isSource ? words.source : words.own)[position];
+
 // Switches between words and tokens.
 function mergeWords(isOn) {
   isOn = Boolean(isOn && words);
@@ -1900,7 +1903,7 @@ async function start() {
 
 // Functions for live.js and stage.js.
 globalThis.attnViewer = {
-  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, predictedAt, expectedAt, cell,
+  $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, tokensAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
   headAt: name => byName.get(name),

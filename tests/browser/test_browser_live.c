@@ -839,6 +839,99 @@ START_TEST(arcs_are_of_the_word_under_the_pointer)
 }
 END_TEST
 
+#define DIALOG ID("dialog")
+/* The cells of the row of a pair: "-1.02 0.22". */
+#define WHY_ROW(name)                                                                              \
+    "[...document.querySelectorAll('.why tr')].find(r => r.cells[0].textContent === '" name        \
+    "').innerText.replaceAll('\u2212', '-').trim().split(/\\s+/).slice(-2).join(' ')"
+
+/* Two numbers of the binary for a pair of writers, as the page writes them. */
+static void assert_pair(const char *row, const char *const *specs, const char *start)
+{
+    char expected[64] = "";
+
+    for (size_t i = 0; i < 2; i++) {
+        char *out = PRINT("attribute", "-m", "fable", "-q", "--score", specs[i], "--limit", "10000",
+                          "--csv", "-", keys);
+        const char *line = strstr(out, start);
+        double relative;
+
+        ck_assert_msg(line && sscanf(line + strlen(start), "%*[^,],%lf", &relative) == 1, "%s",
+                      out);
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%s%.2f",
+                 i ? " " : "", relative);
+        free(out);
+    }
+    assert_text(row, expected);
+}
+
+/* A press on an arc shows the parts of the score, beside those of the next best key. */
+START_TEST(an_arc_says_why)
+{
+    static const char *const specs[] = {"4>1@2.5", "4>0@2.5"};
+    double x, y;
+
+    enter();
+    open_stage("stage=1&h=2.5");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-near path').length === 3");
+    free(attn_browser_text(
+        browser, "globalThis.top1 = (p => { const a = p.getPointAtLength(p.getTotalLength() / 2), "
+                 "m = p.getScreenCTM(); return [a.x + m.e, a.y + m.f]; })(document.querySelector("
+                 "'#stage-near path:nth-child(2)'))"));
+    x = attn_browser_number(browser, "top1[0]");
+    y = attn_browser_number(browser, "top1[1]");
+    attn_browser_click(browser, x, y);
+    attn_browser_wait(browser, DIALOG ".open");
+    assert_text(ID("dialog-title") ".textContent", "Why 'cabinet' looks at 'keys': head 2.5");
+    assert_text("[...document.querySelectorAll('.why thead th')].map(c => c.textContent).join()",
+                "keys 79.3 %,The 13.1 %");
+    assert_text("document.querySelectorAll('.why tbody tr').length", "11");
+    assert_text("document.querySelectorAll('.why-bar i').length", "22");
+    assert_pair(WHY_ROW("MLP 0 \u00d7 MLP 0"), specs, "mlp,0,,mlp,0,,");
+    assert_pair(WHY_ROW("sum"), specs, "sum,,,,,,");
+    assert_text("[1, 2].every(c => (list => Math.abs(list.slice(0, -1).reduce((a, b) => a + b) - "
+                "list.at(-1)) < 0.07)([...document.querySelectorAll('.why :is(tbody, tfoot) tr')]"
+                ".map(r => Number(r.cells[c].textContent.replace('\u2212', '-')))))",
+                "true");
+    assert_text("document.querySelector('#dialog code').textContent",
+                "attn-cli attribute -m fable --score '4>1@2.5' 'The keys to the cabinet'");
+    attn_browser_click_on(browser, "#dialog summary");
+    attn_browser_wait(browser, "document.querySelectorAll('.why-map tbody tr').length > 90");
+    leave();
+}
+END_TEST
+
+/* The same by keyboard, with heads switched off, and of a cell of the workbench. */
+START_TEST(why_is_asked_by_keyboard)
+{
+    static const char *const specs[] = {"4>3@3.2", "4>0@3.2"};
+
+    enter();
+    open_stage("stage=1&h=2.5&ablate=1.1");
+    attn_browser_wait(browser, "document.querySelector('.stage-why')");
+    free(attn_browser_text(browser, "document.querySelectorAll('.stage-why')[1].focus()"));
+    assert_text("document.activeElement.getAttribute('aria-label').startsWith('The 0.')", "true");
+    attn_browser_key(browser, " ", 0);
+    attn_browser_wait(browser, DIALOG ".open");
+    assert_text("document.querySelector('#dialog code').textContent",
+                "attn-cli attribute -m fable --ablate 1.1 --score '4>0@2.5' 'The keys to the "
+                "cabinet'");
+    attn_browser_click_on(browser, "#dialog-close");
+    assert_text("document.activeElement.className", "stage-why");
+    load("v=matrix&h=3.2&q=4&k=3");
+    attn_browser_key(browser, "y", 0);
+    attn_browser_wait(browser, DIALOG ".open");
+    assert_text(ID("dialog-title") ".textContent", "Why 'cabinet' looks at 'the': head 3.2");
+    assert_pair(WHY_ROW("sum"), specs, "sum,,,,,,");
+    attn_browser_click_on(browser, "#dialog-close");
+    open_bert(BERT(PAIR), "v=matrix&h=1.0&q=2&k=1"); /* its norms come after the sums */
+    attn_browser_click_on(browser, "#live-why");
+    attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
+    assert_text(DIALOG ".open", "false");
+    leave();
+}
+END_TEST
+
 START_TEST(a_press_switches_a_head_off)
 {
     char before[16], after[16], expected[64];
@@ -1826,7 +1919,8 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
            a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
            shipped_stories_are_told, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
-           a_press_switches_a_head_off, next_words_are_written, the_address_has_stage_and_workbench,
+           an_arc_says_why, why_is_asked_by_keyboard, a_press_switches_a_head_off,
+           next_words_are_written, the_address_has_stage_and_workbench,
            the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
            heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together,
