@@ -77,10 +77,19 @@ same_picture() { # FILE FILE
     diff -q <(sed "$mask" "$1") <(sed "$mask" "$2") >"$scratch/differ" || { echo "$1 and $2 differ" && return 1; }
 }
 
+# Draws the terminal of the gallery: the command below terminal.svg.
+draw_terminal() {
+    local command
+    command -v python3 >/dev/null || { cp data/pictures/terminal.svg "$folder" && echo "skipped terminal.svg: python3 draws it" && return; }
+    command=$(sed -n '/terminal\.svg/,/^```$/ s/^attn-cli/&/p' cmd/manual/gallery.md)
+    PATH=$tool:$PATH tests/tools/draw_terminal.py "$command" >"$folder/terminal.svg"
+}
+
 # Compares the pictures that FILE's commands wrote, or renews those that it shows.
 finish_pictures() {
     local picture name pictures=(data/pictures/*.svg)
     [[ $file != models/* ]] || pictures=(models/*.svg)
+    [[ $file != */gallery.md ]] || draw_terminal || { fail "tests/run_readme.sh $file # terminal.svg" && return; }
     for picture in $({ grep -oE 'data/pictures/[a-z-]+\.svg' "$file"; printf '%s\n' "${pictures[@]}"; } | sort -u); do
         name=$(basename "$picture")
         if [ $is_refreshing = yes ]; then
