@@ -44,10 +44,11 @@ const struct command command_models = {
         "granite, olmo, olmo2, olmo3, stablelm, starcoder2, cohere, cohere2, glm, glm4,\n"
         "helium, exaone4, ministral3, ernie4_5, hunyuan_v1_dense, arcee, apertus,\n"
         "nemotron, seed_oss, internlm3, xglm, bloom, mpt, falcon, mixtral, qwen2_moe,\n"
-        "qwen3_moe, olmoe, granitemoe, granitemoehybrid, phimoe, gpt_oss; bert, roberta,\n"
-        "xlm-roberta, camembert, distilbert, electra, albert, modernbert, esm; t5, mt5,\n"
-        "umt5, bart, mbart, marian, pegasus, m2m_100, blenderbot, whisper; vit, dinov2,\n"
-        "dinov2_with_registers, clip, clip_text_model, clip_vision_model; attn.\n",
+        "qwen3_moe, olmoe, granitemoe, granitemoeshared, granitemoehybrid, phimoe,\n"
+        "gpt_oss; bert, roberta, xlm-roberta, camembert, distilbert, electra, albert,\n"
+        "modernbert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
+        "blenderbot, whisper; vit, dinov2, dinov2_with_registers, clip, clip_text_model,\n"
+        "clip_vision_model; attn.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

@@ -137,6 +137,7 @@ static const char *const architecture_keys[] = {
     "rope.scale_linear",
     "rope.scaling.attn_factor",
     "rope.scaling.factor",
+    "rope.scaling.finetuned",
     "rope.scaling.original_context_length",
     "rope.scaling.type",
     "rope.scaling.yarn_attn_factor",

@@ -111,8 +111,7 @@ struct attn_config {
      * n_expert MLPs, whose weighted outputs are added. */
     size_t n_expert, n_expert_used; /* 0: no mixture */
     size_t d_expert;                /* width of an expert */
-    size_t d_shared_expert; /* width of an MLP that every token uses, multiplied by a gate; 0: no
-                               such MLP */
+    size_t d_shared_expert;         /* width of an MLP that every token uses; 0: no such MLP */
     enum attn_expert_weights expert_weights;
     bool has_expert_bias; /* experts and the router have biases */
     double expert_limit; /* experts compute (u + 1) g sigmoid(alpha g), with g and u clipped to this
@@ -131,6 +130,7 @@ struct attn_config {
     bool has_final_rms;             /* the final norm is an RMSNorm, whatever the others are */
     bool has_solu;                  /* act(x) is x softmax(x), over the row; act_fn is "solu" */
     bool has_mlp_norm;              /* mlp_post is normalized, by a LayerNorm with weights [F] */
+    bool has_shared_gate;           /* the shared expert is multiplied by a gate for each token */
 };
 
 /* The activation xIELU of a layer (Huang and Schlag 2411.13010):

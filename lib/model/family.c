@@ -173,7 +173,6 @@ static const struct refused_type {
     {"deepseek_v2 deepseek_v3", "keys and values from a smaller vector (MLA)", "qwen3"},
     {"minimax llama4 dbrx ernie4_5_moe glm4_moe dots1 hunyuan_v1_moe lfm2_moe",
      "mixture of experts of a kind that is not read", "mixtral"},
-    {"granitemoeshared", "mixture of experts of a kind that is not read", "granitemoe"},
     {"gemma3n gemma4", "its blocks have further parts", "gemma3_text"},
     {"minicpm", "transformers 5.23 does not have it, its config needs code of its own", "granite"},
     {"internlm2", "transformers 5.23 does not have it, its config needs code of its own",

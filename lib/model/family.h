@@ -47,6 +47,7 @@
     X(EXPERT_BIASES, MLP, BIAS, has_experts && config->has_expert_bias)                            \
     X(SHARED_BIAS, MLP, BIAS, false)                                                               \
     X(SHARED_EXPERT, MLP, PART, has_experts && config->d_shared_expert > 0)                        \
+    X(SHARED_GATE, MLP, PART, has_experts && config->has_shared_gate)                              \
     X(MLP, MLP, PART, has_mlp)                                                                     \
     X(MLP_GATE, MLP, PART, has_gate)                                                               \
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
@@ -213,8 +214,8 @@ struct attn_family {
     X(ministral3) X(ernie4_5) X(hunyuan_v1_dense) X(arcee) X(apertus) X(nemotron) X(seed_oss) \
     X(internlm3) X(xglm) X(opt) X(gptj) X(codegen) \
     X(gpt_bigcode) X(bloom) \
-    X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoehybrid) \
-    X(phimoe) X(mpt) X(falcon) \
+    X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
+    X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(distilbert) X(electra) X(albert) \

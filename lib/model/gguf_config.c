@@ -126,6 +126,7 @@ static ATTN_PRINTF(3, 4) enum attn_status
 static enum attn_status refuse_extras(const struct writing *w)
 {
     const bool is_mixture = w->family->form.defaults.n_expert > 0;
+    const bool is_of_granite = w->family->form.score_factor_key; /* attention_multiplier */
     const char *const counts[] = {"nextn_predict_layers", "expert_group_count",
                                   "leading_dense_block_count", is_mixture ? NULL : "expert_count"};
     const struct {
@@ -141,7 +142,7 @@ static enum attn_status refuse_extras(const struct writing *w)
     };
     const size_t n_number = sizeof numbers / sizeof *numbers - w->family->form.rope.has_growth;
     size_t gating = 1;
-    bool is_causal = true;
+    bool is_causal = true, is_turned = true;
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i]; i++) {
         size_t n = 0;
@@ -170,6 +171,11 @@ static enum attn_status refuse_extras(const struct writing *w)
     ATTN_TRY(get_bool(w, "attention.causal", &is_causal));
     if (!is_causal)
         return refuse_value(w, "attention.causal", "false");
+    /* Only Granite's code in llama.cpp leaves positions out then. */
+    if (is_of_granite)
+        ATTN_TRY(get_bool(w, "rope.scaling.finetuned", &is_turned));
+    if (!is_turned)
+        return refuse_value(w, "rope.scaling.finetuned", "false");
     if (!w->family->form.rope.has_longrope && has_lists(w))
         return attn_error_set(
             w->err, ATTN_UNSUPPORTED, "'%s' has a tensor '%s', which this version does not support",
@@ -302,9 +308,14 @@ static enum attn_status put_experts(struct writing *w)
         put_size(w, "moe_intermediate_size", d_expert);
     else
         w->d_mlp = d_expert;
-    if (defaults->d_shared_expert > 0) {
+    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, "expert_shared_feed_forward_length").text,
+                                &d_shared, w->err));
+    if (defaults->d_shared_expert > 0 || d_shared > 0) {
         ATTN_TRY(get_size(w, "expert_shared_feed_forward_length", ATTN_MAX_WIDTH, &d_shared));
-        put_size(w, "shared_expert_intermediate_size", d_shared);
+        put_size(w,
+                 defaults->has_shared_gate ? "shared_expert_intermediate_size"
+                                           : "shared_intermediate_size",
+                 d_shared);
     }
     ATTN_TRY(get_bool(w, "expert_weights_norm", &is_normalized));
     put_bool(w, "norm_topk_prob", is_normalized);
@@ -610,6 +621,32 @@ static enum attn_status put_parts(const struct writing *w)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
+/* Architectures whose files cannot be read. */
+static const struct {
+    const char *name, *reason;
+} refused_architectures[] = {
+    {"phimoe", "its files lack the factors 'short_mscale' and 'long_mscale', which the directory "
+               "of Hugging Face has"},
+    {"granitehybrid", "its Mamba layers have no attention map"},
+};
+
+static enum attn_status refuse_architecture(const struct writing *w, const char *name, size_t size,
+                                            const char *known)
+{
+    const struct attn_quote quote = attn_quote(name, size);
+    const char *reason = NULL;
+
+    for (size_t i = 0; i < sizeof refused_architectures / sizeof *refused_architectures; i++)
+        if (strcmp(refused_architectures[i].name, quote.text) == 0)
+            reason = refused_architectures[i].reason;
+    attn_error_set(w->err, ATTN_UNSUPPORTED,
+                   "'general.architecture' in '%s' is '%s', which is not read%s%s", w->path,
+                   quote.text, reason ? ": " : "", reason ? reason : "");
+    if (!reason)
+        attn_error_hint(w->err, "architectures that are read: %s", known);
+    return ATTN_UNSUPPORTED;
+}
+
 static enum attn_status find_architecture(struct writing *w)
 {
     const char *name = NULL;
@@ -639,13 +676,7 @@ static enum attn_status find_architecture(struct writing *w)
             found = w->family;
     }
     w->family = found;
-    if (found)
-        return ATTN_OK;
-    attn_error_set(w->err, ATTN_UNSUPPORTED,
-                   "'general.architecture' in '%s' is '%s', which is not read", w->path,
-                   attn_quote(name, size).text);
-    attn_error_hint(w->err, "architectures that are read: %s", names);
-    return ATTN_UNSUPPORTED;
+    return found ? ATTN_OK : refuse_architecture(w, name, size, names);
 }
 
 enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct attn_buffer *json,

@@ -247,6 +247,7 @@ static const struct {
     {"    has_final_rms", offsetof(struct attn_config, has_final_rms)},
     {"    has_solu", offsetof(struct attn_config, has_solu)},
     {"    has_mlp_norm", offsetof(struct attn_config, has_mlp_norm)},
+    {"    has_shared_gate", offsetof(struct attn_config, has_shared_gate)},
     {"attn_xielu", sizeof(struct attn_xielu)},
     {"    a", offsetof(struct attn_xielu, a)},
     {"    c", offsetof(struct attn_xielu, c)},

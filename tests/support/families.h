@@ -46,13 +46,13 @@
         "tests/fixtures/row-nemotron",                 /* LayerNorm times 1 + w */                 \
         "tests/fixtures/row-xglm",                     /* sines */                                 \
         "tests/fixtures/row-granitemoehybrid-experts", /* a shared expert without a gate */        \
-        "tests/fixtures/row-granitemoehybrid", "tests/fixtures/row-arcee",                         \
-        "tests/fixtures/row-ernie4-5", "tests/fixtures/row-seed-oss",                              \
+        "tests/fixtures/row-granitemoeshared", "tests/fixtures/row-granitemoehybrid",              \
+        "tests/fixtures/row-arcee", "tests/fixtures/row-ernie4-5", "tests/fixtures/row-seed-oss",  \
         "tests/fixtures/row-internlm3"
 
 enum {
     ATTN_N_DECODER_DIRECTORY = 11,
-    ATTN_N_ROW_DIRECTORY = 11,
+    ATTN_N_ROW_DIRECTORY = 12,
     ATTN_N_FAMILY_DIRECTORY = 12 + ATTN_N_DECODER_DIRECTORY + ATTN_N_ROW_DIRECTORY
 };
 

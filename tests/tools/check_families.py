@@ -471,6 +471,10 @@ def granitemoe(r):
     return config | {"num_local_experts": n}
 
 
+def granitemoeshared(r):
+    return granitemoe(r) | {"shared_intermediate_size": r.choice([0, r.randint(3, 40)])}
+
+
 def gpt_oss(r):
     config, n = experts(r, llama_like(r))
     config |= {"num_local_experts": n, "sliding_window": r.randint(2, 9), "attention_bias": r.random() < 0.8}
@@ -550,7 +554,7 @@ FAMILIES = {f.__name__: f for f in (llama, gpt_neox, qwen2, qwen3, gpt_neo, mist
                                     cohere2, glm, glm4, helium, exaone4, opt, gptj, codegen, gpt_bigcode, bloom, mpt,
                                     falcon, mixtral, qwen2_moe, qwen3_moe, olmoe, granitemoe, gpt_oss, ministral3, ernie4_5,
                                     hunyuan_v1_dense, arcee, apertus, nemotron, seed_oss, internlm3, xglm, phimoe,
-                                    granitemoehybrid)}
+                                    granitemoehybrid, granitemoeshared)}
 
 
 # --- models ---------------------------------------------------------------------------------------

@@ -14,8 +14,9 @@ from safetensors.numpy import load_file
 
 ROOT = pathlib.Path(__file__).parents[1] / "fixtures"
 ARCHITECTURES = {"ministral3": "MISTRAL3", "ernie4-5": "ERNIE4_5", "hunyuan-v1-dense": "HUNYUAN_DENSE", "arcee": "ARCEE",
-                 "apertus": "APERTUS", "nemotron": "NEMOTRON", "seed-oss": "SEED_OSS", "granitemoehybrid": "GRANITE", "internlm3": "LLAMA"}
-PERMUTED = ("ministral3", "arcee", "granitemoehybrid", "internlm3")
+                 "apertus": "APERTUS", "nemotron": "NEMOTRON", "seed-oss": "SEED_OSS", "granitemoehybrid": "GRANITE",
+                 "granitemoeshared": "GRANITE_MOE", "internlm3": "LLAMA"}
+PERMUTED = ("ministral3", "arcee", "granitemoehybrid", "granitemoeshared", "internlm3")
 
 
 def permute(x, n_head):
@@ -71,9 +72,13 @@ def write_sizes(w, c, name, d_head):
     w.add_value_length(d_head)
     w.add_layer_norm_eps(c["norm_eps"]) if "norm_eps" in c else w.add_layer_norm_rms_eps(c["rms_norm_eps"])
     for key, add in (("attention_multiplier", w.add_attention_scale), ("embedding_multiplier", w.add_embedding_scale),
-                     ("residual_multiplier", w.add_residual_scale), ("logits_scaling", w.add_logit_scale)):
+                     ("residual_multiplier", w.add_residual_scale), ("logits_scaling", w.add_logit_scale),
+                     ("shared_intermediate_size", w.add_expert_shared_feed_forward_length)):
         if key in c:
             add(c[key])
+    if c.get("num_local_experts", 0) > 0:
+        w.add_expert_count(c["num_local_experts"])
+        w.add_expert_used_count(c["num_experts_per_tok"])
 
 
 def write_tensors(w, c, name, architecture):
@@ -84,12 +89,11 @@ def write_tensors(w, c, name, architecture):
         if ".act_fn." in key:
             xielu.setdefault(kind, []).append((stem, float(x.reshape(-1)[0])))
             continue
-        if "shared_mlp.input_linear" in key:
-            for part, half in zip(("gate", "up"), np.split(x, 2)):
-                w.add_tensor(f"blk.{key.split('.')[2]}.ffn_{part}.weight", half)
-            continue
-        if "shared_mlp.output_linear" in key:
-            w.add_tensor(f"blk.{key.split('.')[2]}.ffn_down.weight", x)
+        if "shared_mlp" in key or "block_sparse_moe.input_linear" in key:
+            which = "_exps" if "block_sparse_moe" in key else "_shexp" if name == "granitemoeshared" else ""
+            parts = {"down": x} if "output" in key else dict(zip(("gate", "up"), np.split(x, 2, axis=-2)))
+            for part, half in parts.items():
+                w.add_tensor(f"blk.{key.split('.')[2]}.ffn_{part}{which}.weight", np.ascontiguousarray(half))
             continue
         if name in PERMUTED and ("q_proj" in key or "k_proj" in key):
             x = permute(x, c["num_attention_heads" if "q_proj" in key else "num_key_value_heads"])

@@ -155,6 +155,8 @@ static void put_floats(struct attn_gguf_image *image, const char *name, float fi
 
 MORE(put_granite, REAL("attention.scale", 0.21F); REAL("embedding_scale", 3);
      REAL("residual_scale", 0.37F); REAL("logit_scale", 5.3F))
+MORE(put_granite_mixture, put_granite(image); put_mixture(image))
+MORE(put_granite_shared, put_granite(image); put_shared(image))
 MORE(put_no_factors, REAL("attention.scale", 0.21F); REAL("logit_scale", 8))
 MORE(put_quarter_of_logits, REAL("logit_scale", 0.25F))
 MORE(put_clamp_of_olmo, REAL("attention.clamp_kqv", 1.5F))
@@ -169,6 +171,8 @@ MORE(put_factor_of_0, put_floats(image, "rope_factors_short.weight", 1, 0);
 MORE(put_q_norm, VECTOR("blk.0.attn_q_norm.weight"); TRUTH("use_parallel_residual", "\0"))
 MORE(put_ffn_norm, VECTOR("blk.0.ffn_norm.weight"); TRUTH("use_parallel_residual", "\1"))
 
+MORE(put_unused_turns, TRUTH("rope.scaling.finetuned", "\0"))
+
 START_TEST(common_keys_are_those_of_config_json)
 {
     HAS("llama", NULL, "\"model_type\": \"llama\"", "\"vocab_size\": 5", "\"hidden_size\": 32",
@@ -177,6 +181,7 @@ START_TEST(common_keys_are_those_of_config_json)
         "\"rms_norm_eps\": 0.5", "\"rope_theta\": 10000", "\"hidden_act\": \"silu\"",
         "\"tie_word_embeddings\": true");
     HAS("llama", put_heads, "\"num_key_value_heads\": 1", "\"head_dim\": 24");
+    HAS("llama", put_unused_turns, "\"rope_theta\": 10000");
     HAS("llama", put_theta, "\"rope_theta\": 500000");
     HAS("llama", put_output, "\"tie_word_embeddings\": false");
     HAS("llama", put_linear, "\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": 4}");
@@ -285,6 +290,9 @@ START_TEST(what_the_metadata_do_not_say_is_the_architectures)
     HAS("exaone4", NULL, "\"sliding_window\": null", "[" FULL ", " FULL ", " FULL ", " FULL);
     HAS("granite", put_granite, "\"attention_multiplier\": 0.21", "\"embedding_multiplier\": 3",
         "\"residual_multiplier\": 0.37", "\"logits_scaling\": 5.3");
+    HAS("granitemoe", put_granite_mixture, "\"model_type\": \"granitemoe\"");
+    HAS("granitemoe", put_granite_shared, "\"model_type\": \"granitemoeshared\"",
+        "\"shared_intermediate_size\": 12");
     HAS("granite", put_no_factors, "\"embedding_multiplier\": null", "\"logits_scaling\": 8");
     HAS("command-r", put_quarter_of_logits, "\"logit_scale\": 0.25", "\"use_qk_norm\": false");
     HAS("olmo", NULL, "\"clip_qkv\": null");
@@ -362,6 +370,7 @@ static const struct {
     {"llama", "rope.scaling.yarn_ext_factor", IS_REAL},
     {"llama", "rope.scaling.yarn_log_multiplier", IS_REAL},
     {"llama", "attention.causal", IS_BOOL},
+    {"granite", "rope.scaling.finetuned", IS_BOOL},
     {"gptneox", "use_parallel_residual", IS_BOOL},
     {"llama", "rope.scaling.type", IS_TEXT},
     {NULL, "general.architecture", IS_TEXT},
@@ -450,6 +459,8 @@ MORE(put_yarn_log, REAL("rope.scaling.yarn_log_multiplier", 0.5F))
 MORE(put_scale_of_0, REAL("attention.scale", 0))
 MORE(put_command_r, REAL("logit_scale", 0.25F); put_residual_scale(image))
 MORE(put_not_causal, TRUTH("attention.causal", "\0"))
+MORE(put_no_turns, TRUTH("rope.scaling.finetuned", "\0"); REAL("attention.scale", 0.21F);
+     REAL("logit_scale", 8))
 MORE(put_longrope, WORD("rope.scaling.type", "longrope"))
 MORE(put_long_factors, VECTOR("rope_factors_long.weight"))
 MORE(put_short_factors, VECTOR("rope_factors_short.weight"))
@@ -481,6 +492,11 @@ START_TEST(what_is_not_read_is_refused_by_name)
         {"mamba", NULL,
          "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read"},
         {"clip", NULL, "'general.architecture' in 'made/model.gguf' is 'clip', which is not read"},
+        {"phimoe", NULL,
+         "'general.architecture' in 'made/model.gguf' is 'phimoe', which is not read: its files "
+         "lack the factors 'short_mscale' and 'long_mscale', which the directory of Hugging Face "
+         "has"},
+        {"granite", put_no_turns, UNSUPPORTED("granite.rope.scaling.finetuned", "false")},
         {"qwen2", put_experts, UNSUPPORTED("qwen2.expert_count", "8")},
         {"llama", put_experts, "'llama.expert_used_count' is missing in 'made/model.gguf'"},
         {"llama", put_old_experts,

@@ -41,7 +41,7 @@
         EACH("gate_proj", "w1", "fD", mlp_gate), EACH("up_proj", "w3", "fD", mlp_in),              \
         EACH("down_proj", "w2", "Df", mlp_out)
 #define EXPERTS                                                                                    \
-    ROUTER, WEIGHT(MLP "shared_expert_gate.weight", "1D", ATTN_PART_SHARED_EXPERT, shared_router), \
+    ROUTER, WEIGHT(MLP "shared_expert_gate.weight", "1D", ATTN_PART_SHARED_GATE, shared_router),   \
         SHARED("gate_proj", "D", "s", shared.gate), SHARED("up_proj", "D", "s", shared.in),        \
         SHARED("down_proj", "s", "D", shared.out), GATED_MLP
 
@@ -162,7 +162,7 @@ const struct attn_family attn_family_qwen2_moe = {
              ATTN_SWITCHES(ATTN_QKV_BIAS("qkv_bias"), SWITCHES_OF_QWEN,
                            ATTN_WIDTH("shared_expert_intermediate_size", d_shared_expert)),
              .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true, .n_expert = 60, .n_expert_used = 4,
-                          .d_expert = 1408, .d_shared_expert = 5632,
+                          .d_expert = 1408, .d_shared_expert = 5632, .has_shared_gate = true,
                           SIZES(151936, 2048, 5632, 24, 16, 16, 0, 32768, 1e-6F)}}};
 
 const struct attn_family attn_family_qwen3_moe = {
@@ -191,12 +191,14 @@ const struct attn_family attn_family_granitemoe = {
                           .n_expert = 8, .n_expert_used = 2,
                           SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
-/* --- Granite 4.0 ------------------------------------------------------------------------------ */
+/* --- Granite with a shared MLP ---------------------------------------------------------------- */
 
 /*
- * Granite 4.0 without Mamba layers (configuration_granitemoehybrid.py): Granite with a shared MLP,
- * and experts beside it or none. Traps: without layer_types, all layers are Mamba; without
- * position_embedding_type "rope", no layer turns positions.
+ * Granite with a shared MLP and experts (configuration_granitemoeshared.py), and Granite 4.0
+ * without Mamba layers, with a shared MLP and with experts beside it or none
+ * (configuration_granitemoehybrid.py). Traps of Granite 4.0: without layer_types, all layers are
+ * Mamba; without position_embedding_type "rope", no layer turns positions. llama.cpp's converter
+ * calls both granitemoe.
  *
  *     mlp(x) = shared(x) + the sum over the chosen experts
  */
@@ -211,6 +213,24 @@ const struct attn_family attn_family_granitemoe = {
 
 static const struct attn_weight_rule granite_rules[] = {
     RULES(QKV, QK_NORM, SHARED_MLP, NORMS_OF_LLAMA)};
+
+static enum attn_status read_shared(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(read_mixture(json, form, config, layers, err));
+    return attn_json_get_size(json, attn_json_root(json), "shared_intermediate_size", 0,
+                              ATTN_MAX_WIDTH, &config->d_shared_expert, err);
+}
+
+const struct attn_family attn_family_granitemoeshared = {
+    FAMILY("granitemoeshared", "GraniteMoeSharedFor", "model.", granite_rules),
+    .read_config = read_shared,
+    .gguf = {"granitemoe", HALVES_ALTERNATE, .has_interleaved_biases = true, .has_divisors = true,
+             .marker = "expert_shared_feed_forward_length"},
+    .form = {KEYS, .score_factor_key = "attention_multiplier",
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, FACTORS_OF_GRANITE),
+             .defaults = {BLOCK_OF_LLAMA, .expert_weights = ATTN_EXPERTS_SOFTMAX_CHOSEN,
+                          .n_expert = 8, .n_expert_used = 2,
+                          SIZES(32000, 4096, 11008, 32, 32, 0, 0, 2048, 1e-6F)}}};
 
 /* Refuses layers without attention. */
 static enum attn_status check_layers(const struct attn_json *json, const struct attn_config *config,

@@ -39,7 +39,8 @@
         LINEAR("blk.#.ffn_gate_inp", "nD", ATTN_PART_ROUTER, "n", ATTN_PART_EXPERT_BIAS, router),  \
         EXPERTS("ffn_gate_exps", "fD", "f", mlp_gate), EXPERTS("ffn_up_exps", "fD", "f", mlp_in),  \
         EXPERTS("ffn_down_exps", "Df", "D", mlp_out),                                              \
-        SHARED("ffn_gate_inp_shexp", "1D", shared_router),                                         \
+        TENSOR("blk.#.ffn_gate_inp_shexp.weight", "1D", ATTN_PART_SHARED_GATE, ATTN_WEIGHT_OUT_IN, \
+               WEIGHT_OF(shared_router)),                                                          \
         SHARED("ffn_gate_shexp", "sD", shared.gate), SHARED("ffn_up_shexp", "sD", shared.in),      \
         SHARED("ffn_down_shexp", "Ds", shared.out),                                                \
         LINEAR("blk.#.ffn_gate", "FD", ATTN_PART_MLP_GATE, "F", ATTN_PART_MLP_GATE_BIAS,           \

@@ -1430,6 +1430,7 @@ attn_config._fields_ = [
     ("has_final_rms", c_bool),
     ("has_solu", c_bool),
     ("has_mlp_norm", c_bool),
+    ("has_shared_gate", c_bool),
 ]
 attn_xielu._fields_ = [
     ("a", c_double),
