@@ -424,6 +424,9 @@ check-python: all $(ADVERSARY) $(FIXTURES) ## open what is written with numpy, p
 check-compare: $(BUILD)/attn-cli ## compare fable with transformers (PYTHON names a python with torch and transformers)
 	@$(PYTHON) data/recipes/compare.py --attn-cli $(BUILD)/attn-cli models/fable "The keys to the cabinet are on the table"
 
+check-hooks: all ## compare edits by functions with hooks of torch (PYTHON names a python with torch and transformers)
+	@LIBATTN="$(abspath $(BUILD)/libattn.so)" PYTHONPATH="$(abspath lib/python)" $(PYTHON) tests/tools/check_hooks.py
+
 check-module: deps-python ## run the tests of the Python module attn (PYTHON names the python)
 	@$(MAKE) all
 	@ATTN_CLI="$(abspath $(BUILD)/attn-cli)" LIBATTN="$(abspath $(BUILD)/libattn.so)" PYTHONPATH="$(abspath lib/python)" \
@@ -888,7 +891,7 @@ help: ## list the targets
 	@grep -hE '^[a-z0-9-]+:.*## ' $(firstword $(MAKEFILE_LIST)) | \
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
-.PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-ctypes binding binding-check probes translations test-threaded check \
+.PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-hooks check-ctypes binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:

@@ -160,7 +160,7 @@ static void apply_and_store(struct dense_work *work, enum attn_site site, float 
 
     if (attn_tile_is_edited(tile, site))
         work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit,
-                                           tile->feed->has_effect, &target);
+                                           tile->feed->has_effect, tile->feed->calls, &target);
     for (size_t i = 0; i < tile->n_row && attn_tile_watched(tile, site); i++)
         store_row(work, site, i, fill);
 }

@@ -111,8 +111,8 @@ static void edit_row(struct gather_work *work, enum attn_site site, float masked
         work->row.wide[j] = masked;
     for (size_t j = 0; j < work->n; j++)
         work->row.wide[work->keys[j]] = work->row.x[j];
-    work->n_edited +=
-        attn_edits_apply(tile->feed->edits, tile->feed->n_edit, tile->feed->has_effect, &target);
+    work->n_edited += attn_edits_apply(tile->feed->edits, tile->feed->n_edit,
+                                       tile->feed->has_effect, tile->feed->calls, &target);
     for (size_t j = 0; j < work->n; j++)
         work->row.x[j] = work->row.wide[work->keys[j]];
 }

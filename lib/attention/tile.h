@@ -54,6 +54,7 @@ struct attn_layer_feed {
     /* [n_edit] set to true for edits that change a value; NULL: not needed. */
     atomic_bool *has_effect;
     size_t n_uncounted; /* number of these edits that are not counted (struct attn_edit_target) */
+    const struct attn_edit_calls *calls; /* NULL: none of these edits is a function of a matrix */
 };
 
 /* The buffers for watched matrices. */

@@ -90,6 +90,18 @@ bool attn_edits_need_means(const struct attn_request_edits *edits)
     return false;
 }
 
+enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *edits,
+                                             const char *what, struct attn_error *err)
+{
+    for (size_t i = 0; i < edits->n; i++)
+        if (edits->items && edits->items[i].op == ATTN_EDIT_FUNCTION)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "the edit of '%s' is a function, and %s runs the model many times, "
+                               "side by side: expected an edit by values",
+                               attn_site_name(edits->items[i].at.site), what);
+    return ATTN_OK;
+}
+
 bool attn_edits_name_positions(const struct attn_request_edits *edits)
 {
     bool has_named = edits->n_knockout > 0;
@@ -313,6 +325,7 @@ void attn_edits_release(struct attn_edit_list *list)
     attn_free(list->links);
     attn_free(list->values);
     attn_free(list->has_encoder_effect);
+    attn_free(list->encoder_functions);
     *list = (struct attn_edit_list){0};
 }
 

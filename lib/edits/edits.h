@@ -61,7 +61,8 @@ struct attn_edit_list {
     float *values; /* owns; the means that edits write */
     /* [n_encoder] owns; the edits of the encoder that changed a value in its run; NULL: none */
     bool *has_encoder_effect;
-    size_t n_encoder_row; /* number of rows that the edits of the encoder changed */
+    size_t n_encoder_row;                /* number of rows that the edits of the encoder changed */
+    struct attn_edit *encoder_functions; /* [n_encoder] owns; see attn_edits_split; NULL: none */
 };
 
 /* The run whose tensors the edits change. Everything is borrowed. */
@@ -95,6 +96,10 @@ bool attn_edits_are_given(const struct attn_request_edits *edits);
 
 /* Whether an item of EDITS needs a mean over the text. */
 bool attn_edits_need_means(const struct attn_request_edits *edits);
+
+/* Refuses functions among EDITS, for WHAT, which runs the model more than once, side by side. */
+enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *edits,
+                                             const char *what, struct attn_error *err);
 
 /* Whether an edit of EDITS names positions of the text. */
 bool attn_edits_name_positions(const struct attn_request_edits *edits);

@@ -44,6 +44,8 @@ void attn_decoder_begin(struct attn_forward *f, size_t n, struct attn_error *err
         part->n_dropped = part->n_cut = part->n_edited = 0;
         feed->n_row += part->n_row;
         feed->has_edits = feed->has_edits || part->n_edit > 0;
+        feed->has_functions =
+            feed->has_functions || attn_edits_have_function(part->edits, part->n_edit);
         if (f->dropouts)
             attn_random_seed(&f->dropouts[i], f->attention[0].dropout_seed);
     }

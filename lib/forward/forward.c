@@ -146,7 +146,8 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
     const bool is_pooled = f->is_projected || f->dims.is_pooled;
     const struct attn_config *config = &f->model->config;
 
-    if (f->feed.layer != last_layer)
+    /* A function gets whole tensors, whatever is read of them later. */
+    if (f->feed.layer != last_layer || f->feed.has_functions)
         return true;
     if (f->is_projected || attn_forward_pools(f)) {
         size_t first, n = attn_config_pooled_rows(config, part->ids, part->n_row, &first);
@@ -312,12 +313,22 @@ void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited)
     f->n_edited += n_edited;
 }
 
+struct attn_edit_calls attn_visit_calls(struct attn_forward *f, size_t sequence)
+{
+    return (struct attn_edit_calls){.dims = &f->dims,
+                                    .sequence = sequence,
+                                    .status = &f->feed.status,
+                                    .err = f->feed.err,
+                                    .site = ATTN_N_SITE};
+}
+
 void attn_visit_edit(struct attn_forward *f, size_t sequence, const struct attn_edit_target *target)
 {
     const struct attn_feed_part *part = &f->parts[sequence];
+    const struct attn_edit_calls calls = attn_visit_calls(f, sequence);
 
     attn_visit_count(f, sequence,
-                     attn_edits_apply(part->edits, part->n_edit, part->has_effect, target));
+                     attn_edits_apply(part->edits, part->n_edit, part->has_effect, &calls, target));
 }
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event)

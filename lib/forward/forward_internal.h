@@ -24,7 +24,7 @@
 #include "forward/rotary.h"
 #include "forward/weight_buffer.h"
 #include "trace/edit.h"
-#include "trace/trace.h"
+#include "trace/trace_internal.h"
 
 #include <signal.h>
 #include <stdatomic.h>
@@ -66,6 +66,7 @@ struct attn_feed {
     size_t n_left;           /* number of these rows that are not dropped */
     bool is_pack;            /* each sequence is complete, and independent of the others */
     bool has_edits;          /* at least one sequence has edits */
+    bool has_functions;      /* at least one of these edits is a function */
     int first_layer;         /* the layer at which it starts; ATTN_NO_LAYER: at the embeddings */
     bool has_z;              /* it starts with z of that layer, which is given */
     int layer;               /* the current layer, or ATTN_NO_LAYER */
@@ -272,6 +273,9 @@ double attn_plan_work(const struct attn_forward *f, size_t n_row);
 /* Visits SITE. DATA [n_row, n_head, width] is its part in the current feed and layer
  * (attn_forward_part). Sequences are visited one after the other. */
 void attn_visit(struct attn_forward *f, enum attn_site site, float *data);
+
+/* Returns what calls of functions among the edits of sequence number SEQUENCE need, for vectors. */
+struct attn_edit_calls attn_visit_calls(struct attn_forward *f, size_t sequence);
 
 /* attn_visit_edit applies the edits of sequence number SEQUENCE to TARGET. attn_visit_emit passes
  * the watched rows of EVENT to the trace. */

@@ -184,7 +184,10 @@ static void attend(struct attention_step *step, float *q)
     if (f->n_engine_row != n_row)
         attn_engines_plan(&f->engines, &f->engine, &f->shape, f->attention, f->dims.n_layer, n_row);
     f->n_engine_row = n_row;
-    attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
+    if (attn_edits_have_matrix_function(step->part->edits, step->part->n_edit, f->feed.layer))
+        attn_functions_run(f, &step->heads);
+    else
+        attn_visit_count(f, step->sequence, attn_heads_run(&step->heads));
 }
 
 void attn_attention_step(struct attn_forward *f, float *q, float *k, const float *v, float *z)

@@ -125,6 +125,9 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n);
 /* Runs the maps that wait and visits their sites. Call it before results are read elsewhere. */
 void attn_step_finish(struct attn_forward *f);
 
+/* Runs HEADS, where edits that are functions change matrices of the layer. Calls these first. */
+void attn_functions_run(struct attn_forward *f, struct attn_heads *heads);
+
 /* --- The block -------------------------------------------------------------------------------- */
 
 /* Runs LAYER on the residual stream of the current feed. */

@@ -281,7 +281,7 @@ static void edit_rows(const struct tile_work *work, const struct attn_edit *edit
                                             .data = x};
 
     if (attn_edits_touch(edits, n, site, heads->layer))
-        attn_edits_apply(edits, n, NULL, &target);
+        attn_edits_apply(edits, n, NULL, NULL, &target);
 }
 
 static void edit_forward(const struct tile_work *work, enum attn_site site, float *x)

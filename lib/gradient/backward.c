@@ -92,6 +92,10 @@ static enum attn_status check_edit(const struct attn_model *model, const struct 
     const bool has_gradient = !attn_sites_are_empty(attn_sites_gradients_of(ATTN_SITES(site)));
     const bool is_clipped = site == ATTN_SITE_Q || site == ATTN_SITE_K || site == ATTN_SITE_V;
 
+    if (edit->op == ATTN_EDIT_FUNCTION)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients do not go through the function that edits '%s'",
+                              name.text);
     if (!has_gradient || (!attn_site_is_in_layer(site) && site != ATTN_SITE_EMBED))
         return attn_error_set(err, ATTN_INVALID,
                               "gradients do not go through an edit of '%s', expected one of a "

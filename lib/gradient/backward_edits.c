@@ -58,7 +58,7 @@ static void apply(const struct attn_backward *b, const struct attn_edit *edits, 
             .ld = n_head * width,
             .data = x + head * width};
 
-        attn_edits_apply(edits, n_edit, NULL, &target);
+        attn_edits_apply(edits, n_edit, NULL, NULL, &target);
     }
 }
 

@@ -158,6 +158,7 @@ static enum attn_status prepare_longest(struct attn_many_task *task, struct attn
         request.predict.top = 0; /* positions of masks depend on the text */
     ATTN_TRY(attn_run_prepare(task->host, &request, &task->longest, err));
     ATTN_TRY(attn_run_drop_encoder(task->longest, err));
+    ATTN_TRY(attn_edits_refuse_functions(&task->request.edits, "a batch", err));
     ATTN_TRY(attn_edits_check_model(&task->request.edits, task->longest->model,
                                     task->longest->attention.layers, err));
     task->is_packed = is_same_for_all(task);

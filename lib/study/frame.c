@@ -358,6 +358,7 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     struct attn_frame *frame;
 
     ATTN_TRY(read_inquiry(asking, err));
+    ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->experiment->name, err));
     asking->host = asking->inquiry->host;
     asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
     if (!asking->sum)

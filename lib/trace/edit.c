@@ -3,10 +3,12 @@
 #include "trace/trace_internal.h"
 
 #include "base/given.h"
+#include "base/memory.h"
 
 #include <assert.h>
 #include <math.h>
 #include <stdint.h>
+#include <string.h>
 
 static bool is_in_range(size_t first, size_t last, size_t n)
 {
@@ -93,6 +95,11 @@ static enum attn_status check_op(const struct attn_edit *edit, struct attn_error
          (edit->ld > 0 && (edit->row1 == SIZE_MAX || edit->ld < edit->col1 - edit->col0))))
         return attn_error_set(err, ATTN_INVALID,
                               "an edit of '%s' needs data for given rows and columns", name);
+    if (edit->op == ATTN_EDIT_FUNCTION && !attn_is_given(edit->function, "function", err))
+        return ATTN_INVALID;
+    if (edit->op == ATTN_EDIT_FUNCTION && (edit->col0 != 0 || edit->col1 != SIZE_MAX))
+        return attn_error_set(err, ATTN_INVALID,
+                              "an edit of '%s' by a function names columns, expected all", name);
     return ATTN_OK;
 }
 
@@ -100,9 +107,9 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err)
 {
     for (size_t i = 0; i < n_edit; i++) {
-        if (!attn_is_known(edits[i].later, "edit", err) ||
+        if (!attn_rest_is_known(edits[i].later, 2, "edit", err) ||
             !attn_is_choice(edits[i].at.site, ATTN_N_SITE, "site", err) ||
-            !attn_is_choice(edits[i].op, ATTN_EDIT_MASK + 1, "op", err))
+            !attn_is_choice(edits[i].op, ATTN_EDIT_FUNCTION + 1, "op", err))
             return ATTN_INVALID;
         ATTN_TRY(check_place(&edits[i], dims, err));
         ATTN_TRY(check_op(&edits[i], err));
@@ -135,7 +142,8 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
 {
     bool is_changed = false;
 
-    assert(data || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD));
+    assert(data || (edit->op != ATTN_EDIT_REPLACE && edit->op != ATTN_EDIT_ADD &&
+                    edit->op != ATTN_EDIT_FUNCTION));
     for (size_t j = 0; j < n; j++) {
         const float before = x[j];
 
@@ -148,6 +156,7 @@ static bool edit_row(const struct attn_edit *edit, const float *data, float *x, 
             x[j] = before == -INFINITY ? before : before * edit->factor;
             break;
         case ATTN_EDIT_REPLACE:
+        case ATTN_EDIT_FUNCTION:
             x[j] = data[j];
             break;
         case ATTN_EDIT_ADD:
@@ -200,20 +209,196 @@ static uint64_t apply_edit(const struct attn_edit *edit, const struct attn_edit_
     return changed;
 }
 
-size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
-                        const struct attn_edit_target *target)
+bool attn_edits_have_function(const struct attn_edit *edits, size_t n_edit)
+{
+    size_t i = 0;
+
+    while (i < n_edit && edits[i].op != ATTN_EDIT_FUNCTION)
+        i++;
+    return i < n_edit;
+}
+
+static bool is_matrix(enum attn_site site)
+{
+    return attn_site_layout(site) == ATTN_LAYOUT_MATRIX ||
+           attn_site_layout(site) == ATTN_LAYOUT_RANK;
+}
+
+bool attn_edits_have_matrix_function(const struct attn_edit *edits, size_t n_edit, int layer)
+{
+    size_t i = 0;
+
+    while (i < n_edit && (edits[i].op != ATTN_EDIT_FUNCTION || !is_matrix(edits[i].at.site) ||
+                          !is_at(&edits[i], edits[i].at.site, layer, false)))
+        i++;
+    return i < n_edit;
+}
+
+/* Checks the VALUES [n] that a function made of a tensor of SITE. */
+static enum attn_status check_values(const float *values, size_t n, enum attn_site site,
+                                     struct attn_error *err)
+{
+    const bool may_mask = site == ATTN_SITE_QK || site == ATTN_SITE_ATTN_SCORES;
+
+    for (size_t i = 0; i < n; i++)
+        if (!isfinite(values[i]) && !(may_mask && values[i] == -INFINITY))
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the function that edits '%s' gave a value that is not finite",
+                                  attn_site_name(site));
+    return ATTN_OK;
+}
+
+void attn_edit_call(const struct attn_edit *edit, const struct attn_edit_calls *calls,
+                    const struct attn_edit_target *target, float *values)
+{
+    const size_t end = smaller(edit->row1, target->row0 + target->n_row);
+    const size_t first = edit->row0 > target->row0 ? edit->row0 : target->row0;
+    struct attn_trace_event event = {.sequence = calls->sequence,
+                                     .row0 = first,
+                                     .n_row = end > first ? end - first : 0,
+                                     .n_col = target->n_col,
+                                     .ld = target->n_col};
+
+    if (event.n_row == 0 || *calls->status != ATTN_OK)
+        return;
+    values += (first - target->row0) * target->n_col;
+    event.data = values;
+    event.at =
+        attn_location_of_block(calls->dims, target->at.site, target->at.layer, target->at.head);
+    *calls->status = attn_call_status(edit->function(edit->user, &event, values, calls->err),
+                                      "function", calls->err);
+    if (*calls->status == ATTN_OK)
+        *calls->status =
+            check_values(values, event.n_row * event.n_col, target->at.site, calls->err);
+}
+
+/* Returns EDIT, a function, with what it made of positions ROW0 on, VALUES [.., LD], as its data.
+ * VALUES is NULL if it was not called: then no row is changed. */
+static struct attn_edit answered(const struct attn_edit *edit, const float *values, size_t row0,
+                                 size_t ld)
+{
+    struct attn_edit with_data = *edit;
+
+    with_data.row0 = edit->row0 > row0 ? edit->row0 : row0;
+    with_data.row1 = values ? edit->row1 : with_data.row0;
+    with_data.data =
+        values && with_data.row0 < with_data.row1 ? values + (with_data.row0 - row0) * ld : values;
+    with_data.ld = ld;
+    return with_data;
+}
+
+/* Calls the function EDIT with a copy of TARGET. Returns the new values, which the caller frees, or
+ * NULL after a failure. */
+static float *call_with_copy(const struct attn_edit *edit, const struct attn_edit_calls *calls,
+                             const struct attn_edit_target *target)
+{
+    const size_t n = target->n_col;
+    float *values;
+
+    if (*calls->status != ATTN_OK)
+        return NULL;
+    values = attn_alloc(target->n_row * n, sizeof *values, calls->err);
+    if (!values) {
+        *calls->status = ATTN_NO_MEMORY;
+        return NULL;
+    }
+    for (size_t i = 0; i < target->n_row; i++)
+        memcpy(values + i * n, target->data + i * target->ld, n * sizeof *values);
+    attn_edit_call(edit, calls, target, values);
+    if (*calls->status == ATTN_OK)
+        return values;
+    attn_free(values);
+    return NULL;
+}
+
+/* Applies edits, of which some are functions of whole vectors, to TARGET, one after the other.
+ * Returns the number of rows whose values changed. CHANGED [n_row] is scratch of zeros. */
+static size_t apply_each(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
+                         const struct attn_edit_calls *calls, const struct attn_edit_target *target,
+                         uint64_t *changed)
 {
     const bool is_of_model = !attn_site_is_in_layer(target->at.site);
     size_t n_changed = 0;
 
+    for (size_t i = 0; i < n_edit; i++) {
+        const bool is_function = edits[i].op == ATTN_EDIT_FUNCTION;
+        float *values = NULL;
+        struct attn_edit edit = edits[i];
+
+        if (!is_of(&edit, target, is_of_model))
+            continue;
+        if (is_function) {
+            values = call_with_copy(&edit, calls, target);
+            edit = answered(&edit, values, target->row0, target->n_col);
+        }
+        for (size_t row = 0; row < target->n_row; row += BLOCK) {
+            const uint64_t by_this = apply_edit(&edit, target, target->row0 + row);
+
+            if (by_this != 0 && has_effect)
+                atomic_store_explicit(&has_effect[i], true, memory_order_relaxed);
+            changed[row / BLOCK] |= i < target->n_uncounted ? 0 : by_this;
+        }
+        attn_free(values);
+    }
+    for (size_t row = 0; row < target->n_row; row += BLOCK)
+        n_changed += (size_t)__builtin_popcountll(changed[row / BLOCK]);
+    return n_changed;
+}
+
+/* Whether a function among the edits changes all of TARGET at once. */
+static bool is_called(const struct attn_edit *edits, size_t n_edit,
+                      const struct attn_edit_target *target)
+{
+    const bool is_of_model = !attn_site_is_in_layer(target->at.site);
+
+    for (size_t i = 0; i < n_edit && !is_matrix(target->at.site); i++)
+        if (edits[i].op == ATTN_EDIT_FUNCTION && is_of(&edits[i], target, is_of_model))
+            return true;
+    return false;
+}
+
+static size_t apply_functions(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
+                              const struct attn_edit_calls *calls,
+                              const struct attn_edit_target *target)
+{
+    uint64_t *changed = attn_alloc(target->n_row / BLOCK + 1, sizeof *changed, calls->err);
+    size_t n = 0;
+
+    if (changed)
+        n = apply_each(edits, n_edit, has_effect, calls, target, changed);
+    else if (*calls->status == ATTN_OK)
+        *calls->status = ATTN_NO_MEMORY;
+    attn_free(changed);
+    return n;
+}
+
+size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
+                        const struct attn_edit_calls *calls, const struct attn_edit_target *target)
+{
+    const bool is_of_model = !attn_site_is_in_layer(target->at.site);
+    size_t n_changed = 0;
+
+    if (is_called(edits, n_edit, target))
+        return apply_functions(edits, n_edit, has_effect, calls, target);
+    if (calls && calls->site == target->at.site)
+        n_edit = calls->end;
     for (size_t row = 0; row < target->n_row; row += BLOCK) {
         uint64_t changed = 0;
 
         for (size_t i = 0; i < n_edit; i++) {
-            const uint64_t by_this = is_of(&edits[i], target, is_of_model)
-                                         ? apply_edit(&edits[i], target, target->row0 + row)
-                                         : 0;
+            const struct attn_edit *edit = &edits[i];
+            struct attn_edit with_data;
+            uint64_t by_this;
 
+            if (!is_of(edit, target, is_of_model))
+                continue;
+            if (edit->op == ATTN_EDIT_FUNCTION) {
+                with_data = answered(
+                    edit, calls->answers[i * calls->dims->n_head + (size_t)target->at.head],
+                    calls->row0, calls->n_key);
+                edit = &with_data;
+            }
+            by_this = apply_edit(edit, target, target->row0 + row);
             if (by_this != 0 && has_effect)
                 atomic_store_explicit(&has_effect[i], true, memory_order_relaxed);
             changed |= i < target->n_uncounted ? 0 : by_this;

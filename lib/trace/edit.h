@@ -7,6 +7,18 @@
  *
  * A session gets its edits when it is created. It applies them in the order given, before a tensor
  * is passed to the trace and before it is used.
+ *
+ * A function computes the new values from those of the run:
+ *
+ *     enum attn_status halve(void *user, const struct attn_trace_event *e, float *values,
+ *                            struct attn_error *err)
+ *     {
+ *         for (size_t i = 0; i < e->n_row * e->n_col; i++)
+ *             values[i] /= 2;
+ *         return ATTN_OK;
+ *     }
+ *     struct attn_edit edit = ATTN_EDIT_DEFAULT;
+ *     edit.at.site = ATTN_SITE_Z, edit.op = ATTN_EDIT_FUNCTION, edit.function = halve;
  */
 #ifndef ATTN_TRACE_EDIT_H
 #define ATTN_TRACE_EDIT_H
@@ -21,7 +33,18 @@ enum attn_edit_op {
     ATTN_EDIT_ADD = 3,     /* x = x + data */
     /* x = -inf; only for qk and attn_scores, where it removes a key from the softmax. */
     ATTN_EDIT_MASK = 4,
+    ATTN_EDIT_FUNCTION = 5, /* x = what a function makes of x */
 };
+
+struct attn_trace_event; /* trace/trace.h */
+
+/* Changes VALUES [n_row, n_col], the rows of EVENT, of one head where the site has heads. A matrix
+ * has all its keys: masked cells are 0, or minus infinity in attn_scores. event->data is VALUES.
+ * Called on the thread that feeds the session, in the order of layers, sites and heads; a second
+ * feed gives the rows that it adds. The new values must be finite; in qk and attn_scores they may
+ * be minus infinity. Any status but ATTN_OK stops the feed, which returns this status. */
+typedef enum attn_status (*attn_edit_fn)(void *user, const struct attn_trace_event *event,
+                                         float *values, struct attn_error *err);
 
 /* Which part of a site is changed, and how. */
 struct attn_edit {
@@ -36,7 +59,9 @@ struct attn_edit {
     const float *data; /* of REPLACE and ADD: [row1 - row0, col1 - col0], rows ld floats apart;
                           borrowed by the session. row1 and col1 must then be given */
     size_t ld;         /* 0: data [col1 - col0] is used for every row, and row1 may be left out */
-    const void *later[4]; /* NULL: room for fields of later versions */
+    attn_edit_fn function; /* of FUNCTION, which changes all columns; else NULL */
+    void *user;            /* user data of the function */
+    const void *later[2];  /* NULL: room for fields of later versions */
 };
 
 #define ATTN_EDIT_DEFAULT                                                                          \

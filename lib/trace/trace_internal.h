@@ -269,9 +269,36 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 /* Whether one of the edits changes SITE in LAYER, in any head. */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
 
+/* Whether one of the edits is a function; whether one is a function of a matrix in LAYER. */
+bool attn_edits_have_function(const struct attn_edit *edits, size_t n_edit);
+bool attn_edits_have_matrix_function(const struct attn_edit *edits, size_t n_edit, int layer);
+
+/* What calls of the functions among edits need. Functions of matrices are called before the edits
+ * are applied, since threads compute parts of one matrix. */
+struct attn_edit_calls {
+    const struct attn_dims *dims;
+    size_t sequence;          /* number of the sequence, for events */
+    enum attn_status *status; /* the first failure; functions are not called after it */
+    struct attn_error *err;
+    /* [n_edit, H] what the functions of matrices of the layer returned for positions row0 ..
+     * row0+n_row-1 of a head, [n_row, n_key]; NULL: not called */
+    float *const *answers;
+    size_t row0, n_key;
+    /* Edits of `site` from number `end` on are left out, because a function is about to be called
+     * with what those before it made of the matrix. ATTN_N_SITE: none are. */
+    enum attn_site site;
+    size_t end;
+};
+
+/* Calls the function EDIT with VALUES [n_row, n_col], whose rows begin at position ROW0 of the
+ * tensor of TARGET, and checks what it made of them. Failures go to CALLS. */
+void attn_edit_call(const struct attn_edit *edit, const struct attn_edit_calls *calls,
+                    const struct attn_edit_target *target, float *values);
+
 /* Applies the edits that concern TARGET in order. Returns the number of rows whose values changed.
- * Sets has_effect[i] if edit i changed a value; HAS_EFFECT may be NULL. Any thread may call it. */
+ * Sets has_effect[i] if edit i changed a value; HAS_EFFECT may be NULL. CALLS may be NULL if no
+ * edit is a function. Any thread may call it for a matrix, and the feeding one for all tensors. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
-                        const struct attn_edit_target *target);
+                        const struct attn_edit_calls *calls, const struct attn_edit_target *target);
 
 #endif

@@ -353,6 +353,8 @@ static const struct {
     {"    factor", offsetof(struct attn_edit, factor)},
     {"    data", offsetof(struct attn_edit, data)},
     {"    ld", offsetof(struct attn_edit, ld)},
+    {"    function", offsetof(struct attn_edit, function)},
+    {"    user", offsetof(struct attn_edit, user)},
     {"    later", offsetof(struct attn_edit, later)},
     {"attn_edit_target", sizeof(struct attn_edit_target)},
     {"    at", offsetof(struct attn_edit_target, at)},

@@ -205,6 +205,54 @@ class Changes(TestCase):
         constant = m.run(TEXT, sites="resid_pre", edits=[attn.add("resid_pre", 1.5, layer=0, queries=(0, 2), columns=(0, 3))])
         np.testing.assert_array_equal((constant.resid_pre[0] - base.resid_pre[0])[:2, :3] > 1.4, True)
 
+    def test_functions_edit_as_other_edits_do(self):
+        m, seen = model(), []
+        n = len(m.run(TEXT).tokens)
+
+        def off(event):
+            seen.append((event.layer, event.head, event.row0, event.data.shape))
+            return np.zeros_like(event.data) if event.head == 6 else None
+
+        want = m.run(TEXT, sites="*", edits=attn.zero("z", head="3.6"))
+        ours = m.run(TEXT, sites="*", edits={"blocks.3.attn.hook_z": off})
+        for name in want.cache:
+            self.assert_same(ours.cache[name], want.cache[name], name)
+        self.assertEqual(seen, [(3, head, 0, (n, 16)) for head in range(8)])
+        long = " ".join([TEXT] * 12)  # a matrix that is computed in several parts
+
+        def uniform(event):
+            rows = np.tril(np.ones_like(event.data))
+            self.assertEqual(event.row0, 0)
+            return rows / rows.sum(1, keepdims=True) if (event.layer, event.head) == (1, 3) else event.data
+
+        self.assert_same(m.run(long, sites="logits", edits={"pattern": uniform}).logits,
+                         m.run(long, sites="logits", ablate="uniform:1.3").logits)
+        for site in set(m.sites) - {"sink"}:  # what is returned as it came changes no bit
+            self.assert_same(m.run(TEXT, edits={site: lambda event: event.data}, attention="random:3").logits,
+                             m.run(TEXT, attention="random:3").logits, site)
+        self.assertEqual(m.run(TEXT, sites=[], top=1, edits={"z": off}).predictions.top["token"].tolist(),
+                         m.run(TEXT, sites=[], top=1, edits=attn.zero("z", head="*.6")).predictions.top["token"].tolist())
+        drawn = m.run(TEXT, sites="pattern", edits={"resid_pre": lambda event: 0 * event.data})
+        self.assertEqual(drawn.svg(heads="3.6"), m.run(TEXT, edits=attn.zero("resid_pre")).svg(sites="pattern", heads="3.6"))
+
+    def test_functions_that_cannot_be(self):
+        m = model()
+        given = {"edits": {"z": lambda event: event.data}}
+        for edits, error, words in (
+                ({"zz": abs}, ValueError, ("zz", "blocks.2.attn.hook_z")), ({"cross:z": abs}, ValueError, "stack"),
+                ({"blocks.9.attn.hook_z": abs}, attn.InvalidError, ("'z'", "layer 9")), ({"z": 3}, TypeError, "int"),
+                ({"rollout": abs}, attn.InvalidError, "rollout"), ({"z_grad": abs}, attn.InvalidError, "z_grad"),
+                ({3: abs}, TypeError, "key"), ({"z": lambda event: event.data[:1]}, ValueError, ("'z'", "[1, 16]")),
+                ({"z": lambda event: "x"}, TypeError, "'z'"), ({"z": lambda event: 1 / 0}, ZeroDivisionError, "division"),
+                ({"pattern": lambda event: 1 / 0}, ZeroDivisionError, "division"),
+                ({"z": lambda event: event.data * np.nan}, attn.InvalidError, ("'z'", "finite"))):
+            self.assert_raises(error, words, m.run, TEXT, edits=edits)
+        self.assert_raises(attn.InvalidError, "'z'", m.run, TEXT, target=" are", grad=True, sites="z", **given)
+        self.assert_raises(TypeError, "edits", m.run, items=[{"text": TEXT}], **given)
+        for ask in (lambda: list(m.map([TEXT], **given)), lambda: m.ablate(TEXT, target=" are", **given),
+                    lambda: m.generate(TEXT, **given), lambda: m.compare(TEXT, attention="window:3", **given)):
+            self.assert_raises(TypeError, ("edits", "Model.run"), ask)
+
     def test_edits_that_cannot_be(self):
         m = model()
         self.assert_raises(ValueError, ("zz", "pattern"), attn.zero, "zz")

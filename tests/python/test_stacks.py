@@ -43,6 +43,21 @@ class Stacks(ModelCase):
         self.assertEqual(pickle.loads(pickle.dumps(r)).cross.pattern[1].shape, r.cross.pattern[1].shape)
         self.assertIn("cross_attentions", dir(r))
 
+    def test_functions_name_the_stack(self):
+        for name, head in (("encoder:z", "encoder:1.0"), ("cross:z", "cross:1.0"), ("decoder.1.cross_attn.hook_z", "cross:1.0"),
+                           ("encoder.1.attn.hook_z", "encoder:1.0"), ("decoder.1.attn.hook_z", "decoder:1.0")):
+            stacks = set()
+
+            def off(event):
+                stacks.add(event.stack)
+                return 0 * event.data if (event.layer, event.head) == (1, 0) else None
+
+            self.assert_same(self.run_it(sites="logits", edits={name: off}).logits,
+                             self.run_it(sites="logits", edits=attn.zero("z", head=head)).logits, name)
+            self.assertEqual(stacks, {head.split(":")[0]})
+            self.assert_same(self.run_it(sites="logits", edits={name: off}).logits, self.run_it(sites="logits", ablate=head).logits)
+        self.assert_raises(ValueError, ("'z'", "cross:z"), self.run_it, edits={"z": abs})
+
     def test_a_name_of_several_stacks_is_refused(self):
         r = self.run_it(sites="pattern")
         for name in ("pattern", "attentions"):
@@ -73,6 +88,8 @@ class Stacks(ModelCase):
     @needs_cli
     def test_edits_name_their_stack(self):
         for edit, text in ((attn.zero("z", head="cross:0.1"), ("--ablate", "cross:0.1")),
+                           (attn.zero("z", head="encoder:0.1"), ("--ablate", "encoder:0.1")),
+                           (attn.scale("mlp_out", 0.5, layer="encoder:1"), ("--rescale", "encoder:mlp_out:1=0.5")),
                            (attn.zero("z", head="decoder:1.0"), ("--ablate", "decoder:1.0")),
                            (attn.scale("mlp_out", 0.5, layer="decoder:0"), ("--rescale", "decoder:mlp_out:0=0.5")),
                            (attn.scale("attn_out", 0.5, layer="cross:1"), ("--rescale", "cross:attn_out:1=0.5"))):
@@ -82,7 +99,7 @@ class Stacks(ModelCase):
             self.assert_raises(ValueError, words, self.run_it, edits=attn.zero("z", **options))
             self.assert_raises(ValueError, words, self.model.ablate, TEXT, source=SOURCE, target=" a",
                                edits=attn.zero("z", **options))
-        for options, words in (({"head": "encoder:0.1"}, "encoder cannot"), ({"head": "cross:*"}, "number of a layer"),
+        for options, words in (({"head": "cross:*"}, "number of a layer"),
                                ({"layer": "up"}, "layer is 'up'"), ({"head": "cross:1", "layer": 0}, "layer is given")):
             self.assert_raises(ValueError, words, attn.zero, "z", **options)
         self.assert_raises(attn.InvalidError, "the stack 'cross', expected 'decoder'", self.run_it,

@@ -3,16 +3,19 @@
  * operation is checked at the site against arithmetic on the unedited value, and every site's edit
  * must reach what is computed from it.
  */
-#include "attn.h"
 #include "edits/edit_texts.h"
+#include "extra.h"
 #include "forward/session_internal.h"
 #include "tests/support/near.h"
+#include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
 #include "trace/site_set.h"
 #include "trace/trace_extra.h"
 
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { N_ID = 11 };
@@ -39,17 +42,22 @@ static void open_trial(struct trial *trial)
                                  N_ID, &err) == ATTN_OK);
 }
 
-static void run_edits(struct trial *trial, const struct attn_edit *edits, size_t n_edit,
-                      size_t step)
+static void run_edits_into(struct attn_recording *recording, const struct trial *trial,
+                           const struct attn_edit *edits, size_t n_edit, size_t step)
 {
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_error err = {0};
 
     options.edits = edits;
     options.n_edit = n_edit;
-    ck_assert_msg(attn_recording_run(&trial->edited, trial->model, &options, ids, step, &err) ==
-                      ATTN_OK,
+    ck_assert_msg(attn_recording_run(recording, trial->model, &options, ids, step, &err) == ATTN_OK,
                   "%s", err.message);
+}
+
+static void run_edits(struct trial *trial, const struct attn_edit *edits, size_t n_edit,
+                      size_t step)
+{
+    run_edits_into(&trial->edited, trial, edits, n_edit, step);
 }
 
 static void close_trial(struct trial *trial)
@@ -459,6 +467,303 @@ START_TEST(edits_that_do_not_fit_the_model_are_refused)
 }
 END_TEST
 
+/* --- Functions -------------------------------------------------------------------------------- */
+
+/* What a function was called with, and what it returns. */
+struct calls {
+    size_t n;
+    struct attn_location last;
+    size_t n_row;    /* the sum over the calls */
+    bool is_ordered; /* by layer, then head; whole rows are consecutive */
+    enum attn_status status;
+    float value; /* what cell 0 becomes, if it is not 0 */
+};
+
+static enum attn_status double_values(void *user, const struct attn_trace_event *event,
+                                      float *values, struct attn_error *err)
+{
+    struct calls *calls = user;
+
+    (void)err;
+    ck_assert_ptr_eq(event->data, values);
+    ck_assert_uint_eq(event->ld, event->n_col);
+    ck_assert(!event->keys && !event->is_causal);
+    calls->is_ordered =
+        calls->is_ordered &&
+        (calls->n == 0 || event->at.layer > calls->last.layer ||
+         (event->at.layer == calls->last.layer && event->at.head >= calls->last.head));
+    calls->n++;
+    calls->n_row += event->n_row;
+    calls->last = event->at;
+    for (size_t i = 0; i < event->n_row * event->n_col; i++)
+        values[i] = values[i] == -INFINITY ? values[i] : 2 * values[i];
+    if (calls->value != 0)
+        values[0] = calls->value;
+    return calls->status;
+}
+
+static struct attn_edit function_at(enum attn_site site, struct calls *calls)
+{
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    *calls = (struct calls){.is_ordered = true, .status = ATTN_OK};
+    edit.at.site = site, edit.op = ATTN_EDIT_FUNCTION;
+    edit.function = double_values, edit.user = calls;
+    return edit;
+}
+
+/* A function that doubles a tensor does what the edit does that doubles it, to the bit. */
+START_TEST(a_function_changes_a_tensor_as_other_edits_do)
+{
+    struct attn_recording scaled;
+    struct calls calls;
+    struct trial trial;
+
+    open_trial(&trial);
+    attn_recording_init(&scaled, attn_model_config(trial.model), N_ID);
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+        const size_t n_head =
+            attn_site_layout(site) == ATTN_LAYOUT_VECTOR ? 1 : trial.plain.dims.n_head;
+
+        if (!has_site(&trial, site))
+            continue;
+        edit.at.site = (enum attn_site)site, edit.op = ATTN_EDIT_SCALE, edit.factor = 2;
+        run_edits_into(&scaled, &trial, &edit, 1, N_ID);
+        for (size_t step = 4; step <= N_ID; step += 7) {
+            edit = function_at((enum attn_site)site, &calls);
+            run_edits(&trial, &edit, 1, step);
+            attn_assert_same_recording(attn_site_name(edit.at.site), &trial.edited, &scaled);
+            ck_assert_uint_eq(calls.n_row, N_ID * n_head * (attn_site_is_in_layer(site) ? 3 : 1));
+            ck_assert(calls.is_ordered || step < N_ID);
+        }
+    }
+    attn_recording_release(&scaled);
+    close_trial(&trial);
+}
+END_TEST
+
+/* Edits of one matrix apply in the order given, the function among them. */
+START_TEST(functions_apply_in_the_order_of_the_edits)
+{
+    static const float addend = 0.125F;
+    struct attn_recording plain;
+    struct attn_edit edits[4];
+    struct calls calls;
+    struct trial trial;
+
+    open_trial(&trial);
+    attn_recording_init(&plain, attn_model_config(trial.model), N_ID);
+    for (int site = ATTN_SITE_PATTERN; site <= ATTN_SITE_Z; site++) {
+        if (!has_site(&trial, site))
+            continue;
+        for (size_t i = 0; i < 4; i++)
+            edits[i] = ATTN_EDIT_DEFAULT, edits[i].at.site = (enum attn_site)site;
+        edits[0].at.site = ATTN_SITE_V, edits[0].op = ATTN_EDIT_SCALE, edits[0].factor = 3;
+        edits[1].op = ATTN_EDIT_ADD, edits[1].data = &addend, edits[1].col1 = 1;
+        edits[2].op = ATTN_EDIT_SCALE, edits[2].factor = 2, edits[2].at.layer = 1;
+        edits[2].at.head = 1, edits[2].row0 = 3, edits[2].row1 = 9;
+        edits[3].op = ATTN_EDIT_ADD, edits[3].data = &addend, edits[3].col1 = 1;
+        run_edits_into(&plain, &trial, edits, 4, N_ID);
+        edits[2] = function_at((enum attn_site)site, &calls);
+        edits[2].at.layer = 1, edits[2].at.head = 1, edits[2].row0 = 3, edits[2].row1 = 9;
+        run_edits(&trial, edits, 4, N_ID);
+        attn_assert_same_recording(attn_site_name(edits[2].at.site), &trial.edited, &plain);
+        ck_assert(calls.n == 1 && calls.n_row == 6);
+    }
+    attn_recording_release(&plain);
+    close_trial(&trial);
+}
+END_TEST
+
+static void check_stops(struct trial *trial, enum attn_site site, const struct calls *as,
+                        enum attn_status status, const char *message)
+{
+    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_error err = {0};
+    struct calls calls;
+    struct attn_edit edit = function_at(site, &calls);
+
+    calls.status = as->status, calls.value = as->value;
+    options.edits = &edit, options.n_edit = 1;
+    ck_assert_int_eq(attn_recording_run(&trial->edited, trial->model, &options, ids, N_ID, &err),
+                     status);
+    ck_assert_msg(strstr(err.message, message), "%s", err.message);
+    ck_assert_uint_eq(calls.n, 1);
+}
+
+START_TEST(a_function_that_fails_ends_the_run)
+{
+    static const enum attn_site sites[] = {ATTN_SITE_PATTERN, ATTN_SITE_Z, ATTN_SITE_RESID_PRE};
+    const struct calls failing = {.status = ATTN_CANCELED};
+    const struct calls not_finite = {.status = ATTN_OK, .value = NAN};
+    const struct calls masked = {.status = ATTN_OK, .value = -INFINITY};
+    struct calls calls;
+    struct attn_edit edit = function_at(ATTN_SITE_ATTN_SCORES, &calls);
+    struct trial trial;
+
+    open_trial(&trial);
+    for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+        check_stops(&trial, sites[i], &failing, ATTN_CANCELED, "'function' returned the status");
+        check_stops(&trial, sites[i], &not_finite, ATTN_INVALID, "gave a value that is not finite");
+        check_stops(&trial, sites[i], &masked, ATTN_INVALID, "gave a value that is not finite");
+    }
+    calls.value = -INFINITY; /* a score may be that */
+    run_edits(&trial, &edit, 1, N_ID);
+    edit.function = NULL;
+    check_refused(trial.model, &edit, "'function' is NULL");
+    edit.function = double_values, edit.col1 = 3;
+    check_refused(trial.model, &edit, "names columns");
+    edit.col1 = SIZE_MAX, edit.at.site = ATTN_SITE_ROLLOUT;
+    check_refused(trial.model, &edit, "no site 'rollout'");
+    close_trial(&trial);
+}
+END_TEST
+
+/* Implements attn_edit_fn: x + x * x / 4, as tests/tools/check_hooks.py has it. */
+static enum attn_status add_squares(void *user, const struct attn_trace_event *event, float *values,
+                                    struct attn_error *err)
+{
+    (void)user, (void)err;
+    for (size_t i = 0; i < event->n_row * event->n_col; i++)
+        values[i] += values[i] * values[i] / 4;
+    return ATTN_OK;
+}
+
+/* The logits of transformers' GPT-2 in float64 with forward hooks, of 16 tokens at each position.
+ */
+START_TEST(functions_do_what_hooks_of_torch_do)
+{
+    static const struct {
+        const char *name;
+        enum attn_site site;
+        int layer;
+    } cases[] = {
+        {"embed", ATTN_SITE_EMBED, ATTN_ALL_LAYERS},
+        {"resid_pre", ATTN_SITE_RESID_PRE, ATTN_ALL_LAYERS},
+        {"q", ATTN_SITE_Q, ATTN_ALL_LAYERS},
+        {"k", ATTN_SITE_K, ATTN_ALL_LAYERS},
+        {"v", ATTN_SITE_V, ATTN_ALL_LAYERS},
+        {"pattern", ATTN_SITE_PATTERN, ATTN_ALL_LAYERS},
+        {"blocks.1.attn.hook_pattern", ATTN_SITE_PATTERN, 1},
+        {"z", ATTN_SITE_Z, ATTN_ALL_LAYERS},
+        {"blocks.1.attn.hook_z", ATTN_SITE_Z, 1},
+        {"attn_out", ATTN_SITE_ATTN_OUT, ATTN_ALL_LAYERS},
+        {"mlp_pre", ATTN_SITE_MLP_PRE, ATTN_ALL_LAYERS},
+        {"mlp_post", ATTN_SITE_MLP_POST, ATTN_ALL_LAYERS},
+        {"blocks.1.mlp.hook_post", ATTN_SITE_MLP_POST, 1},
+        {"mlp_out", ATTN_SITE_MLP_OUT, ATTN_ALL_LAYERS},
+        {"resid_post", ATTN_SITE_RESID_POST, ATTN_ALL_LAYERS},
+        {"ln_final", ATTN_SITE_LN_FINAL, ATTN_ALL_LAYERS},
+        {"logits", ATTN_SITE_LOGITS, ATTN_ALL_LAYERS},
+    };
+    struct trial trial;
+
+    open_trial(&trial);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_edit edit = ATTN_EDIT_DEFAULT;
+        const struct attn_recorded *logits;
+        char path[128];
+        size_t n;
+        float *wanted;
+
+        edit.at.site = cases[i].site, edit.at.layer = cases[i].layer;
+        edit.op = ATTN_EDIT_FUNCTION, edit.function = add_squares;
+        run_edits(&trial, &edit, 1, N_ID);
+        snprintf(path, sizeof path, "tests/golden/hooks.npz/%s.npy", cases[i].name);
+        wanted = attn_npy_load_floats(path, &n);
+        ck_assert_uint_eq(n, N_ID * 16);
+        logits = attn_recording_find(&trial.edited, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
+        for (size_t k = 0; k < n; k++)
+            ck_assert_msg(fabsf(logits->data[k / 16 * logits->shape[1] + k % 16] - wanted[k]) <
+                              1e-5F * (1 + fabsf(wanted[k])),
+                          "%s: logit %zu is %g, expected %g", cases[i].name, k,
+                          (double)logits->data[k / 16 * logits->shape[1] + k % 16],
+                          (double)wanted[k]);
+        free(wanted);
+    }
+    close_trial(&trial);
+}
+END_TEST
+
+/* Only the last row is read in the last layer, and functions get all rows of it. */
+START_TEST(a_function_gets_whole_tensors)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct calls calls;
+    struct attn_edit edit = function_at(ATTN_SITE_Z, &calls);
+    struct attn_result result = {0};
+    struct attn_error err = {0};
+    struct attn_host *host;
+    char text[100 * 8 + 1] = "";
+
+    for (size_t i = 0; i < 100; i++) /* above the 64 rows that are edited at once */
+        memcpy(text + 8 * i, "The keys", 9);
+    ck_assert_int_eq(attn_host_open("fable", NULL, &host, &err), ATTN_OK);
+    request.input.text = text, request.input.n_text = strlen(text);
+    request.edits.items = &edit, request.edits.n = 1;
+    request.selection.sites = "logits", request.selection.queries = "-1", request.predict.top = 1;
+    ck_assert_msg(attn_run_request(host, &request, &result, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_uint_ge(result.n_token, 200);
+    ck_assert(calls.n == 32 && calls.n_row == 32 * result.n_token);
+    ck_assert_uint_eq(result.n_edited_row, 32 * result.n_token);
+    attn_result_release(&result);
+    attn_host_free(host);
+}
+END_TEST
+
+static enum attn_status next_of_none(void *user, struct attn_record *record, bool *is_over,
+                                     struct attn_error *err)
+{
+    (void)user, (void)record, (void)err;
+    *is_over = true;
+    return ATTN_OK;
+}
+
+static enum attn_status done_of_none(void *user, const struct attn_many_result *result,
+                                     struct attn_error *err)
+{
+    (void)user, (void)result, (void)err;
+    return ATTN_OK;
+}
+
+/* Whatever runs the model more than once, or backwards, refuses a function by the name of its site.
+ */
+START_TEST(what_cannot_honour_a_function_refuses_it)
+{
+    const struct attn_answer_args answer = {.target = " are"};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
+    struct attn_many_calls none = {.next = next_of_none, .done = done_of_none};
+    struct calls calls;
+    const struct attn_edit edit = function_at(ATTN_SITE_Z, &calls);
+    struct attn_result result = {0};
+    struct attn_table *table = NULL;
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    ck_assert_int_eq(attn_host_open("fable", NULL, &host, &err), ATTN_OK);
+    request.input.text = "The keys to the cabinet", request.input.n_text = 23;
+    request.edits.items = &edit, request.edits.n = 1;
+    args.answer = answer;
+    ck_assert_int_eq(attn_ablate(host, &request, &args, &table, &sum, &err), ATTN_INVALID);
+    ck_assert_msg(strstr(err.message, "'z' is a function, and ablate runs"), "%s", err.message);
+    many.request = &request;
+    err = (struct attn_error){0};
+    ck_assert_int_eq(attn_run_many(host, &many, &none, &err), ATTN_INVALID);
+    ck_assert_msg(strstr(err.message, "'z' is a function, and a batch runs"), "%s", err.message);
+    err = (struct attn_error){0};
+    request.selection.sites = "pattern", request.selection.has_gradients = true;
+    request.selection.gradients_of = &answer;
+    ck_assert_int_eq(attn_run_request(host, &request, &result, &err), ATTN_INVALID);
+    ck_assert_msg(strstr(err.message, "through the function that edits 'z'"), "%s", err.message);
+    ck_assert_uint_eq(calls.n, 0);
+    attn_host_free(host);
+}
+END_TEST
+
 /* The texts of a command line, with a model that is not known yet. */
 START_TEST(texts_are_read_and_their_files_are_listed)
 {
@@ -504,4 +809,8 @@ ATTN_SUITE("edits", every_operation_works_at_every_site, an_edit_reaches_what_is
            rows_that_stay_as_they_are_are_not_counted, edits_without_effect_are_known_one_by_one,
            a_vector_is_added_at_every_position,
            scores_that_are_masked_stay_so_when_they_are_multiplied,
-           edits_that_do_not_fit_the_model_are_refused, texts_are_read_and_their_files_are_listed)
+           edits_that_do_not_fit_the_model_are_refused,
+           a_function_changes_a_tensor_as_other_edits_do, functions_apply_in_the_order_of_the_edits,
+           a_function_that_fails_ends_the_run, functions_do_what_hooks_of_torch_do,
+           a_function_gets_whole_tensors, what_cannot_honour_a_function_refuses_it,
+           texts_are_read_and_their_files_are_listed)

@@ -312,6 +312,7 @@ ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
 ATTN_EDIT_ADD = 3
 ATTN_EDIT_MASK = 4
+ATTN_EDIT_FUNCTION = 5
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -1170,6 +1171,7 @@ class attn_archive_sum(Structure):
 
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
+attn_edit_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(c_float), POINTER(attn_error))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
@@ -1549,7 +1551,9 @@ attn_edit._fields_ = [
     ("factor", c_float),
     ("data", POINTER(c_float)),
     ("ld", c_size_t),
-    ("later", c_void_p * 4),
+    ("function", attn_edit_fn),
+    ("user", c_void_p),
+    ("later", c_void_p * 2),
 ]
 attn_edit_target._fields_ = [
     ("at", attn_location),

@@ -52,7 +52,8 @@ class Listener:
     """A C trace that calls FUNCTION with each event; keeps the exception that ended it."""
 
     def __init__(self, function, selection):
-        self.function, self.problem = function, None
+        self.function = function
+        self.problem: BaseException | None = None
         self._on_event = c.attn_trace_fn(self._hear)
         self.trace = c.attn_trace(selection, self._on_event, None)
 

@@ -11,11 +11,12 @@ from . import binding as c
 from . import batch, experiments, library, listing, many, questions
 from .errors import ClosedError
 from .events import Event, Listener
+from .functions import edits_of
 from .host import Host, open_host, tower_of
 from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
-from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Request
+from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request
 from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
 from .table import table_of
 from .values import called, choice, flag, ids_of, refuse_empty, whole
@@ -173,7 +174,11 @@ class Model(questions.Questions):
         layers, heads, queries
                     which: "2.*,3.1", [(2, 1), (3, 0)], "0-3", -1; of queries also words of the text, "it", and places
                     in a picture, (row, column), "[CLS]"
-        edits       what attn.zero, scale, replace, add and mask make, in this order
+        edits       what attn.zero, scale, replace, add and mask make, in this order; or functions by the names of tensors,
+                    {"z": f}, {"cross:z": f}, {"blocks.2.attn.hook_z": f}: f(event) gets an Event, whose data is the tensor
+                    of one head (or of all, where a site has no heads), and returns an array of the same shape that takes
+                    its place; None leaves it as it is. It is called in the order of layers, sites and heads, and again
+                    where a layer or an encoder runs again. Experiments, gradients and items refuse functions
         ablate      heads whose z becomes 0, "2.5" or [(2, 5)]; with a word before each item its mean over the text,
                     "mean:2.5", or the same weight for every key, "uniform:2.5"
         knockout    texts "QUERIES>KEYS@HEADS": these queries do not look at these keys, of the source
@@ -233,6 +238,7 @@ class Model(questions.Questions):
         given = dict(options, text=text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
                      next=next, answer=asked, grad=grad)
         host = self._use()
+        edits = given["edits"] = edits_of(edits, host)
         if sites is None and on_event is None:
             sites = self._default_sites(options)
         request = Request(text, sites=sites, layers=layers, heads=heads, queries=queries, edits=edits, top=top,
@@ -321,6 +327,13 @@ def _token(tokenizer, id: int) -> str:
 # --- One run --------------------------------------------------------------------------------------
 
 
+def raise_problem(*callers: Edit | Listener) -> None:
+    """Raises what a function of the caller raised."""
+    for caller in callers:
+        if caller.problem is not None:
+            raise caller.problem from None
+
+
 def perform(host: Host, request: Request, on_event=None) -> Result:
     """Serves REQUEST: keeps the tensors, or calls ON_EVENT with them."""
     run, found = c_void_p(), c.attn_result()
@@ -350,8 +363,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
             result._tensors = tensors_of(capture, labels.selection, result._heads, owner)
         result.predictions = predictions_of(found)
     except Exception:
-        if listener and listener.problem is not None:
-            raise listener.problem from None
+        raise_problem(*request.edits, *([listener] if listener else []))
         raise
     finally:
         lib.attn_result_release(byref(found))
@@ -459,7 +471,11 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
         request.struct.outputs.items, request.struct.outputs.n = POINTER(c.attn_output)(output), 1
         lib.attn_request_fill_page(host.pointer, byref(request.struct))
         result = c.attn_result()
-        interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
+        try:
+            interruptible(lambda: call("attn_run_request", host.pointer, byref(request.struct), byref(result)), host.cancel)
+        except Exception:
+            raise_problem(*request.edits)
+            raise
         lib.attn_result_release(byref(result))
 
     return written(format, path, is_synced, write)

@@ -30,6 +30,8 @@ _LAYER = re.compile(_STACK + r"(?P<layer>\d+)\s*$")
 class Edit:
     """A change of a tensor on its way through the model: made by zero, scale, replace, add, mask."""
 
+    problem: BaseException | None = None  # what a function raised
+
     def __init__(self, op: int, site: str, layer=None, head=None, queries=None, columns=None, factor: float = 0,
                  data=None):
         choice(site, SITES, "site")
@@ -117,9 +119,7 @@ def _range(value, what):
 
 def _location_of(site: str, stack: str, layer: int, head: int) -> c.attn_location:
     """Where SITE of HEAD in LAYER of STACK is."""
-    if stack == "encoder":
-        raise ValueError("the encoder cannot be edited yet; the decoder can, as 'decoder:0.1' or 'cross:0.1'")
-    if stack and layer == c.ATTN_ALL_LAYERS:
+    if stack in ("decoder", "cross") and layer == c.ATTN_ALL_LAYERS:
         raise ValueError(f"'{stack}:' needs the number of a layer, as '{stack}:0.1'")
     return c.attn_location(stack=STACKS.index(stack), layer=layer, head=head, site=SITES[site])
 
@@ -296,7 +296,8 @@ class Request:
         config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
         for edit in self.edits:
             if config.stack.has_encoder and "" in edit.stacks:
-                raise ValueError(f"an edit of '{edit.site}' names no stack, expected head='cross:0.1' or layer='decoder:0'")
+                raise ValueError(f"an edit of '{edit.site}' names no stack, expected head='cross:0.1', layer='decoder:0' or, for a "
+                                 "function, the name 'cross:z'")
             if not config.stack.has_encoder and edit.stacks - {""}:
                 raise ValueError(f"an edit of '{edit.site}' names a stack, and the model has one")
         return self
@@ -318,6 +319,8 @@ class Request:
 
     def _set_edits(self, edits, host, steerings):
         """STEERINGS come after the edits; those at words of texts that are not known yet are steering, too."""
+        if isinstance(edits, dict):
+            raise TypeError("edits has functions, which Model.run alone calls")
         edits = [edits] if isinstance(edits, Edit) else listed(edits, "edits", "what attn.zero, scale, replace, add or mask make")
         for edit in edits:
             if not isinstance(edit, Edit):
