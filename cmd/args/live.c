@@ -39,8 +39,8 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
                             struct attn_error *err)
 {
     /* options that name a file, or that need another kind of page */
-    static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source|source-file|"
-                                 "key-mask|config|vocab|weights|queries|"
+    static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source-file|"
+                                 "source-ids|key-mask|config|vocab|weights|queries|"
                                  "figure|with-prompt";
     const char *other = args->is_live ? option_find_given(served->call, others) : NULL;
 
@@ -70,7 +70,7 @@ static enum attn_status list_reading(const struct prompt_args *prompt, const str
     while (option_next(&walk)) {
         const char *value = call->given[walk.n - 1];
 
-        if (value && word_find("special|special-tokens|image", walk.option.name) >= 0)
+        if (value && word_find("special|special-tokens|image|source", walk.option.name) >= 0)
             live->reading[(*n)++] = (struct attn_option){walk.option.name, value};
     }
     for (size_t i = 0; i < prompt->asked.predict.n_label; i++)

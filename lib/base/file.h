@@ -48,6 +48,10 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("vocab.json", 16 << 20)                                                                      \
     X("vocab.txt", 16 << 20)                                                                       \
     X("merges.txt", 16 << 20)                                                                      \
+    X("source.spm", 64 << 20)                                                                      \
+    X("target.spm", 64 << 20)                                                                      \
+    X("target_vocab.json", 64 << 20)                                                               \
+    X("spiece.model", 64 << 20)                                                                    \
     X("tokenizer.json", 128 << 20)                                                                 \
     X("model.safetensors.index.json", 32 << 20)
 

@@ -25,7 +25,7 @@ const isOf = names => option => names.includes(option[0]);
 const valuesIn = (options, name) => options.filter(isOf([name])).map(option => option[1]);
 const kept = live.options.filter(option => !isOf(CHANGED)(option));
 // options that say how a text is read
-const read = live.reading.filter(option => !isOf(['image', 'label'])(option));
+const read = live.reading.filter(option => !isOf(['image', 'label', 'source'])(option));
 const given = name => valuesIn(live.options, name);
 
 // Returns the names of the heads that ITEM of a list stands for, such as "0.3", "1.*" or "L2H1".
@@ -54,15 +54,16 @@ function changesOf(valuesOf) {
   return changes;
 }
 
-// The current input and changes. The input is a text with the second text of its pair (null: none),
-// or the path of a picture (null: the input is a text) with the labels that it is compared with.
-const [imageName = null] = valuesIn(live.reading, 'image');
-const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, image: imageName && 'picture-0.npy',
+// The current input and changes. The input is a text with the second text of its pair and the source
+// of a translation (null: none), or the path of a picture (null: the input is a text) with the
+// labels that it is compared with.
+const [imageName = null] = valuesIn(live.reading, 'image'), [sourceText = null] = valuesIn(live.reading, 'source');
+const asked = { text: live.text ?? viewer.run.text ?? '', pair: live.pair, source: sourceText, image: imageName && 'picture-0.npy',
   labels: valuesIn(live.reading, 'label'), ...changesOf(given) };
 const first = structuredClone(asked);
 const isPicture = asked.image !== null, hasLabels = asked.labels.length > 0;
 // identifies the input
-const keyOf = ({ text, pair, image, labels }) => JSON.stringify([text, pair, image, labels]);
+const keyOf = ({ text, pair, source, image, labels }) => JSON.stringify([text, pair, source, image, labels]);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
 const isChanged = ({ off, knockouts, steerings, attention, mask }) =>
@@ -78,7 +79,8 @@ function optionsOf({ off, knockouts, steerings, attention, mask }) {
 }
 
 // Returns the options for the input; NAME is the name of the picture.
-const inputOf = ({ pair, image, labels }, name) => [...read, ...pair === null ? [] : [['pair', pair]],
+const inputOf = ({ pair, source, image, labels }, name) => [...read, ...pair === null ? [] : [['pair', pair]],
+  ...source === null ? [] : [['source', source]],
   ...image === null ? [] : [['image', name], ...labels.filter(text => text !== '').map(text => ['label', text])]];
 
 // Returns the arguments of COMMAND with OPTIONS on the input WHAT, with the model of the page.
@@ -202,7 +204,7 @@ let plain = null; // {key, found, isDone}: the run without changes
 // Runs the model on WHAT. If the first page has predictions, asks for them after all positions,
 // since they cost little.
 function runPage(what) {
-  const options = [...kept, ...optionsOf(what), ...viewer.run.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
+  const options = [...kept, ...optionsOf(what), ...viewer.given.predictions && !isPicture ? PREDICTED : [], ['html', 'page.html']];
   return engine.ask(argsOf('run', options, what), { wanted: 'page', isShown: true });
 }
 
@@ -356,14 +358,14 @@ function showTexts(run) {
   const changes = optionsOf(asked).map(option => option.join(' ')).join(', ');
   $('about').textContent = `${run.model}: ${run.heads.length} heads, ${sizeOf(run)}` + (changes ? ` (${changes})` : '');
   if (!isPicture) $('live-tokens').replaceChildren(...run.ids.map((id, p) =>
-    el('bdi', { title: `position ${p}, id ${id}` }, viewer.tokenAt(p, false))));
+    el('bdi', { title: `position ${p}, id ${id}` }, (run.labels ?? run.texts ?? run.tokens)[p])));
 }
 
 // --- The next words -----------------------------------------------------------------------------
 
 // The shown run and the run without changes, and the changes between them. `logits` holds the
 // logits of all tokens, if they were requested.
-let expected = { after: viewer.run, before: null, changes: structuredClone(asked), logits: new Map() };
+let expected = { after: viewer.given, before: null, changes: structuredClone(asked), logits: new Map() };
 let expectedDrawn = ''; // what the table on the page shows
 
 function showExpected(after, before, changes) {
@@ -398,7 +400,8 @@ async function warm(list, changes, position, temperature) {
 async function drawExpected() {
   const position = Math.max(0, state.q), temperature = Number($('live-temperature').value) || 1;
   const wanted = [position, temperature].join(), { changes } = expected;
-  let after = predictedAt(expected.after, position), before = predictedAt(expected.before, position);
+  // the rows may be those of a translator's encoder
+  let [after, before] = [expected.after, expected.before].map(run => viewer.run.predictions ? predictedAt(run, position) : []);
   if (wanted === expectedDrawn) return;
   expectedDrawn = wanted;
   if (temperature !== 1 && engine && after.length > 0)
@@ -421,7 +424,7 @@ function rowsOf(after, before, n) {
 
 // Returns the position of the next word: that of an encoder's mask, or the last one.
 function positionOfNext({ tokens }) {
-  const mask = tokens.findIndex((_, p) => MASK.test(viewer.tokenAt(p, false)));
+  const mask = tokens.findIndex(token => MASK.test(token));
   return mask >= 0 ? mask : tokens.length - 1;
 }
 
@@ -463,9 +466,12 @@ const chip = (text, label, action) => {
 function writeControls() {
   const { off, knockouts, steerings, attention, mask } = asked;
   writePicture();
-  for (const name of ['text', 'pair'])
+  for (const name of ['text', 'pair', 'source'])
     if (document.activeElement !== $('live-' + name)) $('live-' + name).value = asked[name] ?? '';
   $('live-second').hidden = asked.pair === null;
+  $('live-from').hidden = asked.source === null;
+  $('live-called').textContent = t(asked.source === null ? 'Sentence' : 'Translation');
+  for (const name of ['aria-label', 'placeholder']) $('live-text').setAttribute(name, $('live-called').textContent);
   $('live-add').hidden = asked.pair !== null || !takesPairs || isPicture;
   $('live-attention').value = attention;
   $('live-mask').value = mask;
@@ -482,7 +488,7 @@ function writeControls() {
 
 // Makes the text boxes as high as their texts.
 function fitTexts() {
-  for (const box of [$('live-text'), $('live-pair')]) {
+  for (const box of [$('live-text'), $('live-pair'), $('live-source')]) {
     box.style.height = 'auto';
     box.style.height = Math.min(box.scrollHeight + 2, 240) + 'px';
   }
@@ -493,7 +499,7 @@ function textBox(name, attributes) {
   const box = el('textarea', { id: 'live-' + name, rows: 1, spellcheck: 'false', autocomplete: 'off', ...attributes });
   box.value = asked[name] ?? '';
   box.addEventListener('input', () => {
-    typedOver ??= viewer.run.ids;
+    typedOver ??= viewer.given.ids;
     asked[name] = box.value;
     fitTexts();
     followSoon();
@@ -524,7 +530,9 @@ function makeControls() {
     'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
   const place = el('section', { id: 'live-controls', 'aria-label': isPicture ? 'Another picture' : 'Another sentence' }, el('div', {},
     makePicture(),
-    el('div', { class: 'live-row', ...isPicture ? { hidden: '' } : {} }, el('label', { for: 'live-text' }, 'Sentence'),
+    el('div', { class: 'live-row', id: 'live-from', hidden: '' }, el('label', { for: 'live-source' }, 'Source'),
+      textBox('source', { name: 'source', 'aria-label': 'Source', placeholder: 'Source' })),
+    el('div', { class: 'live-row', ...isPicture ? { hidden: '' } : {} }, el('label', { for: 'live-text', id: 'live-called' }),
       textBox('text', { name: 'sentence', 'aria-label': 'Sentence' }),
       button('live-add', 'Add a second text', () => setPair('', 'live-pair'), { hidden: '', title: 'The tokenizer puts it after the first, as --pair does' })),
     el('div', { class: 'live-row', id: 'live-second', hidden: '' }, el('label', { for: 'live-pair' }, 'Second'),
@@ -803,7 +811,7 @@ function hashParts() {
   const here = stage?.isOpen() ? ['stage=1'] : [];
   if (isSame(asked, first)) return here;
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
-    : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]]];
+    : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]], ...asked.source === null ? [] : [['source', asked.source]]];
   const parts = [...texts, ...optionsOf(asked)];
   return [...here, ...(parts.length > 0 ? parts : [['label', '']]).map(([name, value]) => name + '=' + encodeURIComponent(value))];
 }
@@ -822,9 +830,9 @@ function readHash() {
     return structuredClone(first); // it was cut
   }
   const valuesOf = name => parts.filter(part => part[0] === name).map(part => part[1]);
-  const [text] = valuesOf('text'), [pair = null] = valuesOf('pair'), labels = valuesOf('label').filter(label => label !== '');
-  if (!parts.some(isOf([isPicture ? 'label' : 'text', ...CHANGED]))) return { ...structuredClone(first), image: asked.image };
-  return { text: text ?? (isPicture ? '' : first.text), pair: text === undefined ? first.pair : pair, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
+  const [text] = valuesOf('text'), [pair = null] = valuesOf('pair'), [source = first.source] = valuesOf('source'), labels = valuesOf('label').filter(label => label !== '');
+  if (!parts.some(isOf([isPicture ? 'label' : 'text', 'source', ...CHANGED]))) return { ...structuredClone(first), image: asked.image };
+  return { text: text ?? (isPicture ? '' : first.text), pair: text === undefined ? first.pair : pair, source, image: asked.image, labels: hasLabels ? labels : [], ...changesOf(valuesOf) };
 }
 
 // --- Questions ----------------------------------------------------------------------------------
@@ -998,13 +1006,16 @@ function translateAll() {
 
 let stage = null; // stage.js; null for a picture
 const N_MORE = 10; // tokens that "Go on" writes
+const N_TRANSLATED = 60; // at most, of a translation
 const PAUSE = 120; // ms between them
 
 const wantsStage = () => stage !== null && (location.hash.length < 2 || location.hash.slice(1).split('&').includes('stage=1'));
 
-// Writes TOKEN at the end of the text, or instead of an encoder's mask.
-const write = token => change({ text: viewer.run.predictions.is_in_place ? asked.text.replace(/\[MASK\]|<mask>/, token.trim())
-  : asked.text + token });
+// Returns the text with TOKEN at its end, or instead of an encoder's mask. A translation begins
+// without a space.
+const textWith = token => viewer.given.predictions.is_in_place ? asked.text.replace(/\[MASK\]|<mask>/, token.trim())
+  : asked.source !== null && asked.text === '' ? token.trimStart() : asked.text + token;
+const write = token => change({ text: textWith(token) });
 
 let isGoingOn = false;
 
@@ -1015,15 +1026,15 @@ async function goOn() {
     isGoingOn = false;
     return;
   }
-  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked), ['tokens', String(N_MORE)], ['json', '-']];
+  const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked), ['tokens', String(asked.source === null ? N_MORE : N_TRANSLATED)], ['json', '-']];
   const { code, out, err } = await ask(argsOf('generate', options, asked));
   if (code !== 0) return say(messageOf(err), true);
   const { tokens } = JSON.parse(out);
   if (tokens.length === 0) say(t('The model ends its text here.'));
   isGoingOn = true;
   for (const token of tokens) {
-    const text = asked.text + token;
     if (!isGoingOn || token === null) break;
+    const text = textWith(token);
     await write(token);
     if (asked.text !== text) break; // something else was asked for
     await new Promise(done => { setTimeout(done, PAUSE); });
@@ -1043,7 +1054,7 @@ async function measure() {
   measured = { key, rows: null };
   const { code, out } = await ask(argsOf('heads', [['json', '-']], { ...structuredClone(asked), ...noChanges() }));
   if (code !== 0 || measured.key !== key) return;
-  measured.rows = new Map(JSON.parse(out).rows.map(row => [row.layer + '.' + row.head, row]));
+  measured.rows = new Map(JSON.parse(out).rows.map(row => [(row.stack ? row.stack + ':' : '') + row.layer + '.' + row.head, row]));
   stage.draw();
 }
 
@@ -1058,7 +1069,7 @@ function lend(node, slot) {
 function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
-    lent: [lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
+    lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
   $('live-stage').classList.toggle('told', story.isTold());
@@ -1066,7 +1077,7 @@ function makeStage() {
 
 // --- A story ------------------------------------------------------------------------------------
 
-const ownView = ([name]) => !['text', 'pair', 'label', 'stage', ...CHANGED].includes(name);
+const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', ...CHANGED].includes(name);
 
 // Asks the question of a step in a story.
 async function askOf({ ask: command, target, foil }) {
@@ -1094,7 +1105,7 @@ const story = attnStory({ viewer, asked, t, button, change, changesOf, optionsOf
 
 // --- Another model ------------------------------------------------------------------------------
 
-const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
+const PARTS = /(^|\/)(config\.json|generation_config\.json|preprocessor_config\.json|special_tokens_map\.json|tokenizer_config\.json|added_tokens\.json|vocab\.json|vocab\.txt|merges\.txt|tokenizer\.json|tokenizer\.model|(source|target)\.spm|target_vocab\.json|spiece\.model|[^/]*\.safetensors(\.index\.json)?|[^/]*\.gguf)$/;
 
 function chooseFiles() {
   const input = el('input', { type: 'file', multiple: '', id: 'live-input' });
@@ -1111,6 +1122,14 @@ function chooseFiles() {
     el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
 }
 
+// Gives the page a source if the model is a translator, and takes it away if not.
+async function findSource(files) {
+  const text = await files.find(file => file.name === 'config.json')?.text() ?? '{}', { source } = asked;
+  const isTranslator = /"is_encoder_decoder":\s*true/.test(text);
+  if (isTranslator && source === null) Object.assign(asked, { source: asked.text, text: '' });
+  if (!isTranslator && source !== null) Object.assign(asked, { source: null, text: source });
+}
+
 // Uses the files that the user chose as the model.
 async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
@@ -1122,6 +1141,7 @@ async function takeFiles(chosen) {
   kept.length = 0;
   startEngine(gguf ? [[gguf.name, gguf]] : wanted.map(file => [folder + '/' + file.name, file]));
   Object.assign(asked, noChanges());
+  await findSource(wanted);
   await findPairs();
   if (!takesPairs) asked.pair = null;
   Object.assign(first, structuredClone(asked));
@@ -1141,7 +1161,7 @@ function listen() {
     else return;
     event.preventDefault();
   });
-  for (const box of [$('live-text'), $('live-pair')])
+  for (const box of [$('live-text'), $('live-pair'), $('live-source')])
     box.addEventListener('keydown', event => {
       if (event.key === 'Escape') event.target.blur();
     });
@@ -1191,7 +1211,7 @@ viewer.isReady.then(async () => {
   else writeControls();
   if (isPicture) viewer.set({}); // it has less space now
   if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others
-  if (engine && !takesPairs && !isPicture) findPairs().catch(() => {});
+  if (engine && !takesPairs && !isPicture && asked.source === null) findPairs().catch(() => {});
   onDrawn();
 });
 })();

@@ -1,6 +1,7 @@
 // stage.js - the first view of a live page: the sentence in large words, arcs from the word under
 // the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
-// heads. A press on a head switches it off, a press on an arc shows why it is there. Weights, measures and probabilities are those of the
+// heads. For a head that looks from a translation at its source: a map between the two lines of
+// words. A press on a head switches it off, a press on an arc shows why it is there. Weights, measures and probabilities are those of the
 // run that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, lent }) => {
@@ -10,6 +11,8 @@ const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMed
 // (lib/analysis/head_kind.h): five hues of Okabe and Ito.
 const KINDS = [['previous', 'p', '#0072b2'], ['first', '1', '#e69f00'], ['self', 's', '#009e73'], ['induction', 'i', '#d55e00'],
   ['far', 'f', '#56b4e9']];
+// The kinds of layers of a translator, and where their heads look.
+const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], ['encoder', 'in the source']];
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
 const WIDEST = 18; // px width of an arc of weight 1
@@ -28,6 +31,11 @@ const TERMS = {
 };
 
 const nameOf = h => viewer.run.heads[h].at;
+// "cross 2.5"
+const shownName = h => nameOf(h).replace(':', ' ');
+const isCross = h => Boolean(viewer.run.heads[h].is_source);
+// the text of a key of a head
+const keyAt = (h, k) => viewer.nameAt(k, isCross(h));
 const isOff = h => Boolean(asked.off[nameOf(h)]);
 const textAt = p => viewer.nameAt(p, false);
 
@@ -64,11 +72,16 @@ function term(name, text) {
 // --- The sentence -------------------------------------------------------------------------------
 
 let words = []; // nodes, by position
+// the chosen head decides it; one under the pointer is not shown if it needs the other kind of picture
+const isMap = () => isCross(state.h);
 let wordsOf = ''; // the texts that they show
 let over = {}; // what the pointer is on: a position q or a head h
 let number = 0, grown = '';
 
-const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h ?? state.h });
+const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h === undefined || !isLike(over.h) ? state.h : over.h });
+
+// Returns true if a head has the same rows and columns of words as the chosen one.
+const isLike = h => ['rows', 'cols', 'is_source', 'is_encoder'].every(key => viewer.run.heads[h][key] === viewer.run.heads[state.h][key]);
 
 // Sets what the pointer is on while it is on NODE, or on an arc that begins there, and redraws the
 // arcs.
@@ -109,9 +122,16 @@ function makeWord(p) {
 
 // Makes the nodes of words anew if their texts have changed. Tokens of one word stay together.
 function drawWords() {
-  const { run } = viewer, key = run.tokens.map((_, p) => textAt(p)).join('\0');
+  const { run } = viewer, texts = run.tokens.map((_, p) => textAt(p)), key = texts.join('\0');
+  $('stage-sentence').classList.toggle('mapped', isMap());
+  if (isMap()) {
+    makeMap(texts, run.source_tokens.map((_, k) => viewer.nameAt(k, true)));
+    wordsOf = '';
+    return false;
+  }
   if (key === wordsOf) return false;
   wordsOf = key;
+  mapOf = '';
   words = run.tokens.map((_, p) => makeWord(p));
   const begins = new Set(state.words || !run.words ? words.keys() : run.words), groups = [];
   words.forEach((node, p) => {
@@ -160,12 +180,64 @@ function bringIntoView(...boxes) {
   if (top < place.scrollTop) place.scrollTop = top;
 }
 
-// Draws the current row of weights: an arc and a number for each key.
+// --- The map of a translation -------------------------------------------------------------------
+
+let mapOf = ''; // the texts that the map shows
+
+// Makes the map of a head between two texts: the words of the source across, those of the
+// translation down.
+function makeMap(rows, columns) {
+  const key = [...rows, '', ...columns].join('\0');
+  if (key === mapOf) return;
+  mapOf = key;
+  words = rows.map((_, p) => makeWord(p));
+  const table = el('table', { id: 'stage-map' },
+    el('thead', {}, el('tr', {}, el('td', {}), ...columns.map(text => el('th', { scope: 'col' }, el('bdi', {}, text), el('small', { 'aria-hidden': 'true' }))))),
+    el('tbody', {}, ...words.map((node, q) => {
+      const row = el('tr', {}, el('th', { scope: 'row' }, node), ...columns.map(() => el('td', {}, el('span', { class: 'unseen' }))));
+      follow(row, { q });
+      return row;
+    })));
+  $('stage-words').replaceChildren(table);
+}
+
+// Fills the map with weights, and marks the row of the query.
+function drawMap(h, q, weights) {
+  const { rows, cols } = viewer.run.heads[h], percent = w => written(viewer.run.numbers.share, w), table = $('stage-map');
+  const row = weights.subarray(q * cols, (q + 1) * cols), room = $('stage-sentence').clientWidth;
+  const cell = Math.max(20, Math.min(64, ($('stage-sentence').clientHeight - 110) / rows, (room - 130) / cols - 3));
+  table.classList.toggle('narrow', room < 62 * (cols + 2));
+  table.style.setProperty('--cell', cell + 'px');
+  table.style.fontSize = Math.max(15, Math.min(28, cell * 0.55)) + 'px';
+  [...table.tHead.rows[0].cells].slice(1).forEach((cell, k) => {
+    cell.lastChild.textContent = row[k] >= 0.005 ? percent(row[k]) : '';
+    cell.classList.toggle('picked', q === state.q && h === state.h && k === state.k);
+  });
+  [...table.tBodies[0].rows].forEach((line, i) => {
+    line.classList.toggle('from', i === q);
+    [...line.cells].slice(1).forEach((cell, k) => {
+      const w = weights[i * cols + k];
+      cell.style.setProperty('--share', 100 * w + '%');
+      Object.assign(cell.dataset, { weight: w });
+      cell.firstChild.textContent = percent(w);
+    });
+  });
+  for (const place of ['stage-arcs', 'stage-near']) $(place).replaceChildren();
+  grown = nearTo = '';
+}
+
+// Draws the current row of weights: an arc and a number for each key; or all rows, as a map.
 async function drawArcs() {
   const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h];
   const weights = await viewer.decode(h, 0);
   if (mine !== number || run !== viewer.run || weights.length !== head.rows * head.cols) return;
   const row = weights.subarray(q * head.cols, (q + 1) * head.cols), place = $('stage-arcs'), line = $('stage-words');
+  markWords(q);
+  sayRow(q, h, row);
+  if (isMap()) {
+    drawMap(h, q, weights);
+    return;
+  }
   const frame = line.getBoundingClientRect(), boxes = words.map(node => boxOf(node, frame)), key = [wordsOf, h, q].join();
   // the cell that a step of a story marks
   const pick = q === state.q && h === state.h ? state.k : -1;
@@ -181,12 +253,17 @@ async function drawArcs() {
   nearTo = key;
   words.forEach((node, k) => {
     node.lastChild.textContent = row[k] >= 0.005 ? written(run.numbers.share, row[k]) : '';
-    node.classList.toggle('from', k === q);
     node.classList.toggle('picked', k === pick);
-    node.tabIndex = k === state.q ? 0 : -1;
-    node.setAttribute('aria-current', String(k === q));
   });
-  sayRow(q, h, row);
+}
+
+// Marks the word that looks.
+function markWords(q) {
+  words.forEach((node, p) => {
+    node.classList.toggle('from', p === q);
+    node.tabIndex = p === state.q ? 0 : -1;
+    node.setAttribute('aria-current', String(p === q));
+  });
 }
 
 let nearTo = ''; // the arcs that can be pressed
@@ -209,17 +286,16 @@ function makeNear(h, q) {
 // Describes the row in words: the three keys with the largest weights. A press on one shows why.
 function sayRow(q, h, row) {
   const keys = [...row.keys()].filter(k => row[k] >= LEAST).sort((a, b) => row[b] - row[a] || a - b).slice(0, 3);
-  const list = keys.flatMap((k, i) => [i ? ', ' : '', sayKey(h, q, k, viewer.number(row[k]))]);
+  const list = keys.flatMap((k, i) => [i ? ', ' : '', isCross(h) ? el('span', {}, el('bdi', {}, keyAt(h, k)), ' ' + viewer.number(row[k])) : sayKey(h, q, k, viewer.number(row[k]))]);
   const at = [...$('stage-said').querySelectorAll('button')].indexOf(document.activeElement);
   $('stage-said').replaceChildren(...phrase('{} looks at: {}', el('bdi', {}, textAt(q)), el('span', {}, ...list)));
   if (at >= 0) [...$('stage-said').querySelectorAll('button')].at(Math.min(at, keys.length - 1))?.focus();
-  $('stage-head').replaceChildren(term('head', 'Head'), ' ' + nameOf(h), ...isOff(h) ? [', ', term('switched off', 'switched off')] : []);
+  $('stage-head').replaceChildren(term('head', 'Head'), ' ' + shownName(h), ...isOff(h) ? [', ', term('switched off', 'switched off')] : []);
 }
 
 // Returns a button with a key and its weight.
 function sayKey(h, q, k, weight) {
-  const node = el('button', { type: 'button', class: 'stage-why', 'aria-haspopup': 'dialog', title: t('Why?'),
-    'aria-label': t('{}: why?', textAt(k) + ' ' + weight) }, el('bdi', {}, textAt(k)), ' ' + weight);
+  const node = el('button', { type: 'button', class: 'stage-why', 'aria-haspopup': 'dialog', title: t('Why?') }, el('bdi', {}, textAt(k)), ' ' + weight);
   node.addEventListener('click', () => tellWhy(h, q, k));
   return node;
 }
@@ -268,7 +344,7 @@ let cells = [], stripOf = '';
 const choose = h => { if (state.h !== h) viewer.set({ h, k: -1 }); };
 
 function makeCell(head, h) {
-  const node = el('button', { class: 'stage-cell', type: 'button', id: 'stage-cell-' + h }, nameOf(h), el('small', {}));
+  const node = el('button', { class: 'stage-cell', type: 'button', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('small', {}));
   follow(node, { h });
   node.addEventListener('focus', () => choose(h));
   node.addEventListener('click', () => {
@@ -278,10 +354,25 @@ function makeCell(head, h) {
   return node;
 }
 
+// Returns the layers from the top of the strip to its end: of a translator, those that look at the
+// source come first.
+function layersOf(heads) {
+  const groups = [...new Set(heads.map(head => head.group))], place = group => STACKS.findIndex(([stack]) => stack === stackOf(heads, group));
+  return groups.sort((a, b) => place(a) - place(b)); // it is stable
+}
+
+const stackOf = (heads, group) => heads.find(head => head.group === group).stack;
+
 function makeStrip(heads) {
   cells = heads.map(makeCell);
-  $('stage-strip').replaceChildren(...[...new Set(heads.map(head => head.group))].map(group =>
-    el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', group) }, ...cells.filter((_, h) => heads[h].group === group))));
+  let last;
+  $('stage-strip').replaceChildren(...layersOf(heads).flatMap(group => {
+    const stack = STACKS.find(([name]) => name === stackOf(heads, group));
+    const layer = el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', String(group).replace(':', ' ')) }, ...cells.filter((_, h) => heads[h].group === group));
+    const isNew = stack && stack !== last;
+    last = stack;
+    return isNew ? [el('span', { class: 'stage-stack' }, t(stack[1])), layer] : [layer];
+  }));
 }
 
 function drawStrip() {
@@ -301,7 +392,7 @@ function drawStrip() {
     node.tabIndex = h === state.h ? 0 : -1;
     node.classList.toggle('chosen', h === state.h);
     node.setAttribute('aria-pressed', String(isOff(h)));
-    node.setAttribute('aria-label', t('switch off head {}, which looks most at: {}', nameOf(h), t(name)));
+    node.setAttribute('aria-label', t('switch off head {}, which looks most at: {}', shownName(h), t(name)));
   });
 }
 
@@ -309,7 +400,7 @@ function drawStrip() {
 function stepHead(at, [down, across]) {
   const { heads } = viewer.run;
   if (!down) return at + across;
-  const groups = [...new Set(heads.map(head => head.group))], group = groups[groups.indexOf(heads[at].group) + down];
+  const groups = layersOf(heads), group = groups[groups.indexOf(heads[at].group) + down];
   return heads.findIndex(head => head.group === group && head.head === heads[at].head);
 }
 
@@ -320,10 +411,12 @@ let isOpen = false;
 function draw() {
   if (!isOpen) return;
   if (drawWords()) fitWords();
+  if (isMap()) $('stage-sentence').style.fontSize = '';
   drawStrip();
   drawNext();
   drawArcs();
-  $('stage-on').hidden = Boolean(viewer.run.predictions?.is_in_place);
+  $('stage-on').hidden = Boolean(viewer.given.predictions?.is_in_place);
+  $('stage-on').textContent = t(asked.source === null ? 'Go on' : 'Translate');
 }
 
 // Shows the stage instead of the workbench, or the workbench again. Nodes that both use are moved.
@@ -331,13 +424,13 @@ function open(isIt) {
   isOpen = isIt;
   document.documentElement.classList.toggle('on-stage', isIt);
   for (const { node, slot, home } of lent) if (isIt) $(slot).append(node); else home.after(node);
-  wordsOf = '';
+  wordsOf = mapOf = '';
   viewer.set({});
 }
 
 function layOut() {
   if (!isOpen) return;
-  fitWords();
+  if (!isMap()) fitWords();
   drawArcs();
 }
 

@@ -1906,6 +1906,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, tokensAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
+  get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   look: view => { readHash(view); draw(); writeHash(); },
   cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,

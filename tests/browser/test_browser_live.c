@@ -910,7 +910,7 @@ START_TEST(why_is_asked_by_keyboard)
     open_stage("stage=1&h=2.5&ablate=1.1");
     attn_browser_wait(browser, "document.querySelector('.stage-why')");
     free(attn_browser_text(browser, "document.querySelectorAll('.stage-why')[1].focus()"));
-    assert_text("document.activeElement.getAttribute('aria-label').startsWith('The 0.')", "true");
+    assert_text("document.activeElement.textContent.startsWith('The 0.')", "true");
     attn_browser_key(browser, " ", 0);
     attn_browser_wait(browser, DIALOG ".open");
     assert_text("document.querySelector('#dialog code').textContent",
@@ -1066,6 +1066,124 @@ static void assert_fits_screen(void)
                 "d.getBoundingClientRect().bottom > innerHeight).map(d => d.id).join()",
                 "");
 }
+
+/* --- Translators ----------------------------------------------------------------------------- */
+
+static const char mat[] = "The cat sat on the mat";
+
+/* Opens the page of a translator, without a translation. */
+static void open_translator(const char *model, const char *hash)
+{
+    run((const char *[]){"run", "-m", model, "--source", mat, "--html", "p.html", "--live", "",
+                         NULL});
+    load(hash);
+}
+
+START_TEST(translations_have_the_bits_of_the_binary)
+{
+    static const char *const sources[] = {"The cat", "the mat the the", ""};
+
+    enter();
+    unpack("stacks.tar", "whole_opus");
+    open_translator("whole_opus", "");
+    for (size_t i = 0; i < sizeof sources / sizeof *sources; i++) {
+        const char *source = sources[i];
+
+        SAME("run", "-m", "whole_opus", "--source", source, "--sites", "*", "--json", "-", "Le");
+        SAME("run", "-m", "whole_opus", "--source", source, "--ablate", "cross:1.0", "--tidy", "-",
+             "Le chat");
+        SAME("generate", "-m", "whole_opus", "--source", source, "--tokens", "5");
+        SAME("heads", "-m", "whole_opus", "--source", source, "Le chat");
+        SAME("score", "-m", "whole_opus", "--source", source, "Le chat");
+    }
+    assert_text("[...document.querySelectorAll('.stage-stack')].map(s => s.textContent).join()",
+                "at the source,in the translation,in the source");
+    attn_browser_click_on(browser, "#stage-cell-0"); /* of the encoder */
+    wait_for_run();
+    assert_text(ID("live-changes") ".textContent", "head encoder:0.0 off \xc3\x97");
+    assert_text(WORDS, "The|ca|t|' '|s|at|on|the|ma|t|</s>");
+    assert_text("document.querySelectorAll('#stage-map').length", "0");
+    leave();
+}
+END_TEST
+
+/* The button writes what the tool generates, and the map has the weights of the tool. */
+START_TEST(a_sentence_is_translated)
+{
+    char *text, *table, weights[7][32], expected[256] = "", whole[256];
+
+    enter();
+    borrow("models/interpreter", "interpreter");
+    open_translator("interpreter", "stage=1&h=1.1");
+    assert_text(ID("stage-on") ".textContent", "Translate");
+    text = PRINT("generate", "-m", "interpreter", "--source", mat, "-q", "-n", "60");
+    text[strcspn(text, "\n")] = '\0';
+    attn_browser_click_on(browser, "#stage-on");
+    snprintf(whole, sizeof whole, ID("live-text") ".value === '%s' && attnLive.isDone()", text);
+    attn_browser_wait(browser, whole);
+    assert_text("document.querySelectorAll('#stage-map tbody tr').length", "7");
+    assert_text("[...document.querySelectorAll('#stage-map thead bdi')].map(b => b.textContent)"
+                ".slice(1).join(' ')",
+                mat);
+    table = PRINT("run", "-m", "interpreter", "--source", mat, "--heads", "1.1", "--sites",
+                  "pattern", "--queries", "2", "--precision", "7", "--csv", "-", text);
+    ck_assert_int_eq(sscanf(strchr(table, '\n') + 1,
+                            "%*[^,],%31[^,],%31[^,],%31[^,],%31[^,],%31[^,],%31[^,],%31s",
+                            weights[0], weights[1], weights[2], weights[3], weights[4], weights[5],
+                            weights[6]),
+                     7);
+    for (size_t k = 0; k < 7; k++)
+        snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%.3f ",
+                 strtod(weights[k], NULL));
+    attn_browser_point_at(browser, "#stage-map tbody tr:nth-child(3) .stage-word");
+    attn_browser_wait(browser, "document.querySelector('#stage-map tr:nth-child(3).from')");
+    assert_text("[...document.querySelectorAll('#stage-map tr.from td')].map(c => "
+                "Number(c.dataset.weight).toFixed(3) + ' ').join('')",
+                expected);
+    free(table);
+    type_into("#live-source", "The dog");
+    assert_text("new URLSearchParams(location.hash.slice(1)).get('source')", "The dog");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-map thead bdi').length === 3");
+    attn_browser_click_on(browser, "#stage-workbench");
+    attn_browser_click_on(browser, "#live-command");
+    snprintf(whole, sizeof whole,
+             "attn-cli run -m interpreter --html page.html --source 'The dog' '%s'", text);
+    assert_text(ID("live-line") ".value", whole);
+    attn_browser_click_on(browser, "#dialog-close");
+    load("stage=1&h=1.1&source=The%20dogs"); /* an address may have the source alone */
+    assert_text(ID("live-source") ".value + '|' + " ID("live-text") ".value", "The dogs|");
+    free(text);
+    leave();
+}
+END_TEST
+
+START_TEST(a_translation_fits_a_telephone)
+{
+    static const char *const files[] = {"config.json", "model.safetensors", "vocab.json",
+                                        "merges.txt"};
+
+    enter_on_telephone();
+    borrow("models/interpreter", "interpreter");
+    open_translator("interpreter", "");
+    for (int i = 0; i < 2; i++) {
+        attn_browser_wait(browser, i == 0 ? "document.querySelector('#stage-map tr.from')"
+                                          : "document.querySelectorAll('#stage-map tr').length "
+                                            "=== 8 && attnLive.isDone()");
+        assert_text("document.documentElement.scrollHeight <= innerHeight && "
+                    "document.documentElement.scrollWidth <= innerWidth && (box => "
+                    "box.scrollWidth <= box.clientWidth)(" ID("stage-sentence") ")",
+                    "true");
+        if (i == 0)
+            attn_browser_click_on(browser, "#stage-on");
+    }
+    assert_all_named();
+    attn_browser_click_on(browser, "#stage-workbench");
+    choose_model("models/fable", files, 4); /* another model, which has no source */
+    assert_text(ID("live-from") ".hidden", "true");
+    assert_text(TOKENS, mat);
+    leave();
+}
+END_TEST
 
 START_TEST(the_stage_fits_a_telephone)
 {
@@ -1919,8 +2037,9 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
            a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
            shipped_stories_are_told, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
-           an_arc_says_why, why_is_asked_by_keyboard, a_press_switches_a_head_off,
-           next_words_are_written, the_address_has_stage_and_workbench,
+           translations_have_the_bits_of_the_binary, a_sentence_is_translated,
+           a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
+           a_press_switches_a_head_off, next_words_are_written, the_address_has_stage_and_workbench,
            the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
            the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
            heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together,
