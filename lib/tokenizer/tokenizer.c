@@ -116,11 +116,11 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 /* Reports missing files, or that the SentencePiece files found are not supported. */
 static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
 {
-    static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model",
-                                         "tokenizer.model"};
+    static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model"};
 
     attn_error_set(err, ATTN_IO,
-                   "'%s' has no tokenizer, expected tokenizer.json, vocab.json or vocab.txt",
+                   "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
+                   "tokenizer.model",
                    attn_quote_string(source->directory ? source->directory : source->name).text);
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
         if (attn_source_has_part(source, pieces[i]))
@@ -171,7 +171,11 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
 
     if (!is_json_given && (attn_tokenizer_spm_is_marian(source) ||
                            (!is_json && !is_bert && !is_vocab_given && is_t5(source))))
-        return attn_tokenizer_spm_read(tokenizer, source, err);
+        return attn_tokenizer_spm_read(tokenizer, source, false, err);
+    if (!is_json && !is_json_given && !is_bert && !is_vocab_given &&
+        !attn_source_has_part(source, "vocab.json") &&
+        attn_source_has_part(source, "tokenizer.model"))
+        return attn_tokenizer_spm_read(tokenizer, source, true, err);
     /* A requested file that is missing is reported by its reader. */
     if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
         !is_json_given)

@@ -159,14 +159,26 @@ enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
                                           const struct attn_source *source, struct attn_error *err);
 
-/* Reads TOKENIZER from SentencePiece's files: source.spm, target.spm and vocab.json, or
- * spiece.model. */
+/* Reads TOKENIZER from SentencePiece's files: if IS_BPE, tokenizer.model; else source.spm,
+ * target.spm and vocab.json, or spiece.model. */
 enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
-                                         const struct attn_source *source, struct attn_error *err);
+                                         const struct attn_source *source, bool is_bpe,
+                                         struct attn_error *err);
 
 /* Whether SOURCE has source.spm or target.spm of Marian. If only one is missing, it is reported,
  * because vocab.json is not a vocabulary then. */
 bool attn_tokenizer_spm_is_marian(const struct attn_source *source);
+
+/* A token that merges can make, with its score. */
+struct attn_scored {
+    float score;
+    int32_t id;
+};
+
+/* Derives the merges of TOKENIZER, a BPE, from TOKENS [n], which it sorts. The vocabulary must be
+ * indexed. */
+enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer, struct attn_scored *tokens,
+                                   size_t n, struct attn_error *err);
 
 /* A role of a token, such as the mask token. */
 struct attn_token_role {

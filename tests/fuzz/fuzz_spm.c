@@ -1,5 +1,5 @@
 /*
- * fuzz_spm.c - any bytes as a model file of SentencePiece, for Marian and for T5, and a text
+ * fuzz_spm.c - any bytes as a model file of SentencePiece, for Marian, T5 and Llama, and a text
  * through it: first the text, up to a NUL, then the file.
  *
  * It is read or refused in one line. With one that is read texts become tokens that lie in them.
@@ -42,9 +42,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                        {"vocab.json", ids, sizeof ids - 1}};
     const struct attn_blob t5[] = {{"spiece.model", data + from, size - from},
                                    {"config.json", config, sizeof config - 1}};
+    const struct attn_blob llama = {"tokenizer.model", data + from, size - from};
 
     check(&(struct attn_source){.name = "m", .blobs = marian, .n_blob = 3}, text);
     check(&(struct attn_source){.name = "m", .blobs = t5, .n_blob = 2}, text);
+    check(&(struct attn_source){.name = "m", .blobs = &llama, .n_blob = 1}, text);
     free(text);
     return 0;
 }

@@ -8,7 +8,7 @@ Vocabularies are learned from this project's texts: WordPiece in three ways, Uni
 of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE; words in two ways; BERT's vocab.txt.
 Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
 way, and a cases.jsonl beside one of them, too. Marian's pairs of model files of SentencePiece, of six kinds, are compared
-with transformers, where it is installed, and T5's spiece.model with SentencePiece. LIBATTN names the library, else build/release has it.
+with transformers, where it is installed, and T5's spiece.model and Llama's tokenizer.model with SentencePiece. LIBATTN names the library, else build/release has it.
 2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token. Properties of patterns
 (\\p{L}), the patterns of GPT-2, Llama 3, Qwen 2 and GPT-4o, and every normalizer are compared over all code points.
 """
@@ -588,13 +588,36 @@ def check_t5(folder):
     return n_bad
 
 
+def check_bpe(folder, number):
+    """A tokenizer.model of type BPE, without its tokenizer.json. Control pieces in a text are those of transformers, so texts have none."""
+    import sentencepiece
+    folder.mkdir()
+    train_spm(folder / "tokenizer.model", number, model_type="bpe", **SPM_KINDS[number])
+    ours, theirs = Ours(folder), sentencepiece.SentencePieceProcessor(str(folder / "tokenizer.model"))
+    rng, n_bad, n = random.Random(number), 0, 0
+    for _ in range(N_TEXT):
+        text = "".join(rng.choice([hard_text(rng), rng.choice(MARIAN_WORDS), " "]) for _ in range(rng.randrange(1, 4)))
+        if any(control in text for control in ("<s>", "</s>", "<unk>")):
+            continue
+        found, expected, n = ours.encode(text)[0], [1] + theirs.encode(text), n + 1
+        is_told_apart = "\u2581" in text or theirs.unk_id() in expected  # SentencePiece's decoder drops or marks these
+        decoded = is_told_apart or ours.decode(expected[1:]) == theirs.decode(expected[1:])
+        if found != expected or not decoded:
+            n_bad += 1
+            if n_bad < 5:
+                print(f"check-tokenizers: tokenizer.model {number}: {text!r}: {found}, expected {expected}, {ours.decode(expected[1:])!r}")
+    print(f"check-tokenizers: tokenizer.model {number}: {n} texts: {n_bad} differ")
+    return n_bad
+
+
 def check_spm(folder):
+    n_bad = sum(check_bpe(folder / f"bpe{i}", i) for i in range(len(SPM_KINDS)))
     try:
         import transformers  # noqa: F401
     except ImportError as error:
         print(f"check-tokenizers: marian: skipped: {error}")
-        return check_t5(folder / "t5_spm")
-    return check_t5(folder / "t5_spm") + sum(check_marian(folder / f"marian{i}", i) for i in range(len(SPM_KINDS)))
+        return n_bad + check_t5(folder / "t5_spm")
+    return n_bad + check_t5(folder / "t5_spm") + sum(check_marian(folder / f"marian{i}", i) for i in range(len(SPM_KINDS)))
 
 
 if __name__ == "__main__":

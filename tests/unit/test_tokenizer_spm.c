@@ -1,6 +1,7 @@
 /*
  * test_tokenizer_spm.c - SentencePiece's own files: the tokens, places and texts of Marian as
- * transformers has them (fixtures/tokenizers/marian), T5's spiece.model, and what is refused.
+ * transformers has them (fixtures/tokenizers/marian), T5's spiece.model, Llama's tokenizer.model,
+ * and what is refused.
  */
 #include "attn.h"
 #include "base/escape.h"
@@ -273,6 +274,101 @@ START_TEST(numbers_of_pieces_are_ids_of_t5)
 }
 END_TEST
 
+/* --- Llama ------------------------------------------------------------------------------------ */
+
+/* Of type BPE. SPACE "a" has the score of "ab": in SPACE "ab" the left pair comes first. */
+static const struct piece llama[] = {
+    {"<unk>", 0, UNKNOWN}, {"<s>", 0, CONTROL}, {"</s>", 0, CONTROL},    {"<0xC3>", 0, BYTE},
+    {"<0xA9>", 0, BYTE},   {"<x>", 0, USER},    {SPACE "a", -1, NORMAL}, {"ab", -1, NORMAL},
+    {"bc", 0, NORMAL},     {SPACE, -3, NORMAL}, {"a", -3, NORMAL},       {"b", -3, NORMAL},
+    {"c", -3, NORMAL},     {"abc", -2, NORMAL}, {.text = NULL}};
+
+static void write_llama(struct attn_buffer *file, const struct piece *pieces, bool has_bytes)
+{
+    struct attn_buffer trainer = {0};
+
+    write_model(file, pieces, 3, 2);
+    append_number(&trainer, 35, has_bytes);
+    append_bytes(file, 2, trainer.data, trainer.size);
+    attn_buffer_release(&trainer);
+}
+
+static enum attn_status try_llama(const struct attn_buffer *file, const char *config,
+                                  struct attn_tokenizer **tokenizer, struct attn_error *err)
+{
+    const struct attn_blob blobs[] = {{"tokenizer.model", file->data, file->size},
+                                      {"tokenizer_config.json", config, strlen(config)}};
+    const struct attn_source source = {.name = "toy", .blobs = blobs, .n_blob = N(blobs)};
+
+    return attn_tokenizer_open(&source, tokenizer, err);
+}
+
+static void assert_llama(bool has_bytes, const char *config, const char *text, const char *expected)
+{
+    struct attn_buffer file = {0};
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+
+    write_llama(&file, llama, has_bytes);
+    if (try_llama(&file, config, &tokenizer, &err) != ATTN_OK)
+        ck_abort_msg("%s", err.message);
+    assert_text(tokenizer, text, expected);
+    attn_tokenizer_free(tokenizer);
+    attn_buffer_release(&file);
+}
+
+START_TEST(scores_merge_texts_of_llama)
+{
+    assert_llama(true, "{}", "ab", "1 6 11"); /* the leftmost of equal scores */
+    assert_llama(true, "{}", "c ab", "1 9 12 6 11");
+    assert_llama(true, "{}", "cab", "1 9 12 7");
+    assert_llama(true, "{}", "abc", "1 6 8"); /* the highest score first */
+    assert_llama(true, "{}", "caabc", "1 9 12 10 13");
+    assert_llama(true, "{}", "a<x>b", "1 6 5 11"); /* a user's piece, and no space after it */
+    assert_llama(true, "{}", "<s>b</s>", "1 1 9 11 2");
+    assert_llama(true, "{}", "c\xc3\xa9", "1 9 12 3 4");
+    assert_llama(true, "{}", "\xc3\xa8\xc3\xa8", "1 9 0"); /* adjacent unknown ones are one */
+    assert_llama(false, "{}", "\xc3\xa9", "1 9 0");
+    assert_llama(true, "{}", "<0xC3>", "1 9 0"); /* names of bytes are text */
+    assert_llama(true, "{}", "", "1");
+}
+END_TEST
+
+START_TEST(the_config_of_llama_says_which_ends_are_added)
+{
+    assert_llama(true, "{\"add_bos_token\": false}", "b", "9 11");
+    assert_llama(true, "{\"add_eos_token\": true}", "b", "1 9 11 2");
+    assert_llama(true, "{\"bos_token\": \"<x>\", \"eos_token\": null, \"add_eos_token\": true}",
+                 "b", "5 9 11");
+    assert_llama(true, "{\"extra_special_tokens\": [\"<new>\"]}", "b<new>", "1 9 11 14");
+}
+END_TEST
+
+START_TEST(refuses_models_of_llama_by_name)
+{
+    static const struct piece unk = {"<unk>", 0, UNKNOWN}, end = {.text = NULL};
+    const struct {
+        struct piece pieces[4];
+        const char *message;
+    } cases[] = {
+        {{unk, {"a", -1, UNUSED}, end}, "piece 1 of 'toy/tokenizer.model', 'a', is unused"},
+        {{unk, {"a", -1, 7}, end}, "'a', has an unknown type"},
+        {{{"a", -1, NORMAL}, end}, "it has no unknown piece"},
+    };
+    struct attn_tokenizer *tokenizer = NULL;
+
+    for (size_t i = 0; i < N(cases); i++) {
+        struct attn_buffer file = {0};
+        struct attn_error err = {0};
+
+        write_llama(&file, cases[i].pieces, true);
+        ck_assert(try_llama(&file, "{}", &tokenizer, &err) != ATTN_OK);
+        ck_assert_msg(strstr(err.message, cases[i].message), "'%s'", err.message);
+        attn_buffer_release(&file);
+    }
+}
+END_TEST
+
 /* --- What is refused -------------------------------------------------------------------------- */
 
 static void assert_refused(const struct attn_buffer *file, const char *ids, const char *message)
@@ -404,12 +500,12 @@ START_TEST(survives_files_that_are_damaged)
 }
 END_TEST
 
-START_TEST(survives_failed_allocations)
+/* Opens, encodes and decodes while one allocation after another fails. */
+static void fail_allocations(const struct attn_buffer *file, bool is_llama)
 {
-    struct attn_buffer file = {0};
+    static const char text[] = ">>x<< abare";
     bool has_failed = true;
 
-    write_small(&file);
     for (long n = 0; has_failed; n++) {
         struct attn_tokenizer *tokenizer = NULL;
         struct attn_encoding encoding = {0};
@@ -419,9 +515,10 @@ START_TEST(survives_failed_allocations)
         enum attn_status status;
 
         attn_alloc_fail_at(n);
-        status = try_marian(&file, all_ids, &tokenizer, &err);
+        status = is_llama ? try_llama(file, "{\"add_eos_token\": true}", &tokenizer, &err)
+                          : try_marian(file, all_ids, &tokenizer, &err);
         if (status == ATTN_OK)
-            status = attn_tokenizer_encode(tokenizer, ">>x<< abare", 11, NULL, &encoding, &err);
+            status = attn_tokenizer_encode(tokenizer, text, strlen(text), NULL, &encoding, &err);
         if (status == ATTN_OK)
             status = attn_tokenizer_decode(tokenizer, encoding.ids, encoding.n, &decoded,
                                            &n_decoded, &err);
@@ -433,13 +530,25 @@ START_TEST(survives_failed_allocations)
         attn_encoding_release(&encoding);
         attn_tokenizer_free(tokenizer);
     }
-    attn_buffer_release(&file);
+}
+
+START_TEST(survives_failed_allocations)
+{
+    struct attn_buffer marian = {0}, of_llama = {0};
+
+    write_small(&marian);
+    fail_allocations(&marian, false);
+    write_llama(&of_llama, llama, true);
+    fail_allocations(&of_llama, true);
+    attn_buffer_release(&marian);
+    attn_buffer_release(&of_llama);
 }
 END_TEST
 
 ATTN_SUITE("tokenizer spm", gives_what_marian_gives, sums_scores_in_float32,
            pieces_have_the_ids_of_the_vocabulary, pieces_of_a_user_are_taken_whole,
            two_vocabularies_are_read_if_the_config_says_so, numbers_of_pieces_are_ids_of_t5,
-           refuses_models_by_name, refuses_vocabularies_without_their_tokens,
-           refuses_what_is_no_protobuf, survives_files_that_are_damaged,
-           survives_failed_allocations)
+           scores_merge_texts_of_llama, the_config_of_llama_says_which_ends_are_added,
+           refuses_models_of_llama_by_name, refuses_models_by_name,
+           refuses_vocabularies_without_their_tokens, refuses_what_is_no_protobuf,
+           survives_files_that_are_damaged, survives_failed_allocations)

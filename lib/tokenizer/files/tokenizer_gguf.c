@@ -2,9 +2,8 @@
  * tokenizer_gguf.c - the tokenizer in the metadata of a GGUF file.
  *
  * Type `gpt2` is byte-level BPE. The file names a split rule; the rules are defined here in the
- * form of the library tokenizers. Type `llama` is SentencePiece's BPE without a list of merges: of
- * all adjacent pairs that make a token, the one with the highest score is merged first, and the
- * leftmost of equal ones.
+ * form of the library tokenizers. Type `llama` is SentencePiece's BPE without a list of merges
+ * (tokenizer_scores.c).
  *
  * Traps: llama.cpp omits the normal form NFC, so that decomposed texts get other ids than from the
  * model's own tokenizer; here NFC is applied. Files converted without tokenizer.model have the same
@@ -15,12 +14,10 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/utf8.h"
 #include "formats/gguf.h"
 #include "tokenizer/stages/stages_internal.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define KEY(name) "tokenizer.ggml." name
@@ -216,153 +213,38 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
     return status;
 }
 
-/* A token that merges can make, with its score. */
-struct scored {
-    float score;
-    int32_t id;
-};
-
-static int compare_scored(const void *a, const void *b)
+/* Collects the tokens of type NORMAL with their scores. */
+static enum attn_status find_scored(const struct attn_tokenizer *tokenizer,
+                                    struct attn_scored *tokens, size_t *n, struct attn_error *err)
 {
-    const struct scored *x = a, *y = b;
-
-    if (x->score < y->score || x->score > y->score)
-        return x->score < y->score ? 1 : -1;
-    return x->id < y->id ? -1 : x->id > y->id;
-}
-
-/* The state of deriving merges from scores. */
-struct scoring {
-    struct attn_bpe_model *model;
-    const struct attn_unread *unread;
-    uint64_t budget;           /* number of bytes that may still be looked up */
-    struct scored *tokens;     /* owns; [n] tokens of type NORMAL, by descending score */
-    struct attn_merge *merges; /* owns; [n_merge] merges, in that order */
-    uint32_t *orders;          /* owns; [n_merge] the rank of the token's score among all scores */
-    size_t n, n_merge, merge_capacity, order_capacity, character_capacity;
-};
-
-static int compare_code_points(const void *a, const void *b)
-{
-    const uint32_t *x = a, *y = b;
-
-    return *x < *y ? -1 : *x > *y;
-}
-
-/* Collects the tokens of type NORMAL, and those of their characters that are not tokens. */
-static enum attn_status find_tokens(struct scoring *scoring, const struct attn_gguf *gguf,
-                                    struct attn_error *err)
-{
-    struct attn_bpe_model *model = scoring->model;
-    const struct attn_vocabulary *vocabulary = model->vocabulary;
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_gguf_pair scores, types;
-    size_t size, n_character = 0;
 
-    ATTN_TRY(attn_gguf_get_array(gguf, KEY("scores"), ATTN_GGUF_F32, &scores, err));
-    ATTN_TRY(attn_gguf_get_array(gguf, KEY("token_type"), ATTN_GGUF_I32, &types, err));
-    ATTN_TRY(ATTN_ALLOC(scoring->tokens, vocabulary->n, err));
+    ATTN_TRY(attn_gguf_get_array(tokenizer->gguf, KEY("scores"), ATTN_GGUF_F32, &scores, err));
+    ATTN_TRY(attn_gguf_get_array(tokenizer->gguf, KEY("token_type"), ATTN_GGUF_I32, &types, err));
     for (size_t i = 0; i < vocabulary->n; i++) {
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
         int64_t type = TYPE_NORMAL;
         double score = 0;
 
         attn_gguf_next_real(&scores, &score);
         attn_gguf_next_int(&types, &type);
-        if (type != TYPE_NORMAL || !attn_vocabulary_has(vocabulary, (int32_t)i))
-            continue;
-        scoring->tokens[scoring->n++] = (struct scored){(float)score, (int32_t)i};
-        for (size_t at = 0, length; at < size; at += length) {
-            uint32_t code_point;
-
-            length = attn_utf8_decode(key + at, size - at, &code_point);
-            if (length == 0)
-                break; /* not UTF-8: no text contains this token */
-            if (attn_bpe_model_symbol(model, key + at, length) >= 0)
-                continue;
-            ATTN_TRY(attn_grow(&model->characters, &scoring->character_capacity, n_character + 1,
-                               sizeof *model->characters, err));
-            model->characters[n_character++] = code_point;
-        }
-    }
-    qsort(scoring->tokens, scoring->n, sizeof *scoring->tokens, compare_scored);
-    if (n_character > 0)
-        qsort(model->characters, n_character, sizeof *model->characters, compare_code_points);
-    for (size_t i = 0; i < n_character; i++)
-        if (i == 0 || model->characters[i] != model->characters[i - 1])
-            model->characters[model->n_character++] = model->characters[i];
-    return ATTN_OK;
-}
-
-/* Adds a merge for each way in which TOKEN consists of two symbols. */
-static enum attn_status add_splits(struct scoring *scoring, int32_t token, uint32_t order,
-                                   struct attn_error *err)
-{
-    const struct attn_bpe_model *model = scoring->model;
-    size_t size;
-    const char *key = attn_vocabulary_key(model->vocabulary, token, &size);
-    uint32_t code_point;
-
-    for (size_t at = attn_utf8_decode(key, size, &code_point), length; at > 0 && at < size;
-         at += length) {
-        struct attn_merge merge = {.merged = token};
-
-        if (size > scoring->budget)
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "the tokens of '%s' in '%s' are so long that it takes too long "
-                                  "to find their parts: item %d has %zu bytes",
-                                  KEY("tokens"), attn_quote_string(scoring->unread->path).text,
-                                  (int)token, size);
-        if (attn_is_canceled(scoring->unread->cancel))
-            return attn_error_set(err, ATTN_CANCELED, "canceled");
-        scoring->budget -= size;
-        merge.left = attn_bpe_model_symbol(model, key, at);
-        merge.right = attn_bpe_model_symbol(model, key + at, size - at);
-        length = attn_utf8_decode(key + at, size - at, &code_point);
-        if (length == 0)
-            return ATTN_OK;
-        if (merge.left < 0 || merge.right < 0)
-            continue;
-        ATTN_TRY(attn_grow(&scoring->merges, &scoring->merge_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->merges, err));
-        ATTN_TRY(attn_grow(&scoring->orders, &scoring->order_capacity, scoring->n_merge + 1,
-                           sizeof *scoring->orders, err));
-        scoring->merges[scoring->n_merge] = merge;
-        scoring->orders[scoring->n_merge++] = order;
+        if (type == TYPE_NORMAL && attn_vocabulary_has(vocabulary, (int32_t)i))
+            tokens[(*n)++] = (struct attn_scored){(float)score, (int32_t)i};
     }
     return ATTN_OK;
 }
 
-static enum attn_status make_merges(struct scoring *scoring, const struct attn_gguf *gguf,
-                                    struct attn_error *err)
-{
-    struct attn_merges *merges = &scoring->model->merges;
-    uint32_t order = 0;
-
-    ATTN_TRY(find_tokens(scoring, gguf, err));
-    for (size_t i = 0; i < scoring->n; i++) {
-        order += i > 0 && scoring->tokens[i].score < scoring->tokens[i - 1].score;
-        ATTN_TRY(add_splits(scoring, scoring->tokens[i].id, order, err));
-    }
-    ATTN_TRY(attn_merges_allocate(merges, scoring->n_merge, scoring->unread->path, err));
-    for (size_t i = 0; i < scoring->n_merge; i++)
-        attn_merges_add(merges, &scoring->merges[i], true);
-    merges->orders = scoring->orders;
-    scoring->orders = NULL;
-    return ATTN_OK;
-}
-
-/* Derives merges from scores: every split of a token in two is a merge, ranked by the token's
- * score. */
 static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    struct scoring scoring = {.model = &tokenizer->bpe,
-                              .unread = tokenizer->unread,
-                              .budget = attn_lookup_budget(tokenizer->vocabulary.keys.size)};
-    const enum attn_status status = make_merges(&scoring, tokenizer->gguf, err);
+    struct attn_scored *tokens = NULL;
+    enum attn_status status;
+    size_t n = 0;
 
-    attn_free(scoring.tokens);
-    attn_free(scoring.merges);
-    attn_free(scoring.orders);
+    ATTN_TRY(ATTN_ALLOC(tokens, tokenizer->vocabulary.n, err));
+    status = find_scored(tokenizer, tokens, &n, err);
+    if (status == ATTN_OK)
+        status = attn_scored_merge(tokenizer, tokens, n, err);
+    attn_free(tokens);
     return status;
 }
 

@@ -1,11 +1,12 @@
 /*
  * tokenizer_spm.c - tokenizers from SentencePiece's own files, which are protobufs: Marian's
- * source.spm and target.spm, whose pieces have ids in vocab.json, and T5's spiece.model, in which
- * the id of a piece is its number.
+ * source.spm and target.spm, whose pieces have ids in vocab.json, and T5's spiece.model and Llama's
+ * tokenizer.model, in which the id of a piece is its number. Llama's is of type BPE.
  *
  * As in SentencePiece (github.com/google/sentencepiece), texts are split only into normal and
  * user-defined pieces. A user-defined piece is not normalized, and has a score with which it is
- * always chosen.
+ * always chosen; in BPE, it is found before texts are merged. Trap: SentencePiece never finds a
+ * control piece such as <s> in a text; transformers does, and so does this reader of BPE.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -97,7 +98,14 @@ static struct message message_of(const struct field *field, const struct attn_fi
 
 /* --- Model files ------------------------------------------------------------------------------ */
 
-enum piece_type { PIECE_NORMAL = 1, PIECE_UNKNOWN, PIECE_USER = 4 };
+enum piece_type {
+    PIECE_NORMAL = 1,
+    PIECE_UNKNOWN,
+    PIECE_CONTROL,
+    PIECE_USER,
+    PIECE_UNUSED,
+    PIECE_BYTE
+};
 
 /* Settings in a model file. */
 enum { TYPE, SUFFIX, BYTES, DUMMY_PREFIX, EXTRA_SPACES, ESCAPES, N_SETTING };
@@ -112,6 +120,9 @@ struct side {
     const struct attn_json *config; /* tokenizer_config.json, or NULL */
     /* The files of pieces and of ids; vocabulary NULL: ids are the numbers of pieces. */
     const char *name, *vocabulary;
+    bool is_bpe;
+    unsigned char *types; /* owns; [n] types of the pieces, for BPE */
+    size_t type_capacity;
     struct attn_file file, ids; /* owns */
     struct field charsmap;
     struct attn_sentence_rule rule;
@@ -158,6 +169,10 @@ static const char *find_problem(const struct side *side, const struct piece *pie
         return "has a score that is not finite";
     if (piece->type == PIECE_UNKNOWN && side->tokenizer->unigram.unk_id >= 0)
         return "is the second unknown one";
+    if (side->is_bpe && (piece->type < PIECE_NORMAL || piece->type > PIECE_BYTE))
+        return "has an unknown type";
+    if (side->is_bpe && piece->type == PIECE_UNUSED)
+        return "is unused, which is not supported";
     return piece->type == PIECE_USER && piece->size > USER_MAX ? "of a user has over 256 bytes"
                                                                : NULL;
 }
@@ -175,6 +190,11 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
         return attn_error_set(err, ATTN_FORMAT, "piece %d of '%s', '%s', %s", (int)id,
                               attn_quote_string(side->file.path).text,
                               attn_quote(piece->key, piece->size).text, problem);
+    if (side->is_bpe)
+        ATTN_TRY(attn_grow((void **)&side->types, &side->type_capacity, unigram->n + 1,
+                           sizeof *side->types, err));
+    if (side->is_bpe)
+        side->types[unigram->n] = (unsigned char)piece->type;
     ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
                        sizeof *unigram->scores, err));
     unigram->scores[unigram->n++] = (double)piece->score;
@@ -239,17 +259,17 @@ static enum attn_status read_message(struct side *side, struct attn_error *err)
 static enum attn_status check_model(const struct side *side, struct attn_error *err)
 {
     static const char *const types[] = {"unigram", "BPE", "word", "char"};
-    const uint64_t type = side->settings[TYPE] - 1;
+    const uint64_t type = side->settings[TYPE] - 1, expected = side->is_bpe;
 
     if (side->tokenizer->unigram.unk_id < 0)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' is not a model of SentencePiece: it has no unknown piece",
                               attn_quote_string(side->file.path).text);
-    if (type != 0)
+    if (type != expected)
         return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'%s' is a model of SentencePiece of type '%s', expected 'unigram'",
+                              "'%s' is a model of SentencePiece of type '%s', expected '%s'",
                               attn_quote_string(side->file.path).text,
-                              type < 4 ? types[type] : "unknown");
+                              type < 4 ? types[type] : "unknown", types[expected]);
     if (side->settings[SUFFIX])
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'%s' sets treat_whitespace_as_suffix, which is not supported",
@@ -317,19 +337,39 @@ static const struct attn_text_stage_kind language_stage = {.run = run_language};
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
+/* Derives the merges of BPE from the scores of normal pieces. */
+static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const struct attn_vocabulary *pieces = &tokenizer->pieces;
+    struct attn_scored *tokens = NULL;
+    enum attn_status status;
+    size_t n = 0;
+
+    ATTN_TRY(ATTN_ALLOC(tokens, pieces->n, err));
+    for (size_t i = 0; i < pieces->n; i++) {
+        const int32_t id = pieces->entries[i].id;
+
+        if (id >= 0 && !tokenizer->is_foreign[id])
+            tokens[n++] = (struct attn_scored){(float)tokenizer->unigram.scores[id], id};
+    }
+    status = attn_scored_merge(tokenizer, tokens, n, err);
+    attn_free(tokens);
+    return status;
+}
+
 /* Reads vocab.json, or for T5 adds the tokens that follow the pieces. */
 static enum attn_status read_ids(struct side *side, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
     const char *path = side->file.path;
-    int64_t n_extra = side->vocabulary ? 0 : 100;
+    int64_t n_extra = side->vocabulary || side->is_bpe ? 0 : 100;
     char key[32];
 
     if (side->vocabulary) {
         ATTN_TRY(attn_file_read_part(side->source, side->vocabulary, &side->ids, err));
         ATTN_TRY(attn_vocabulary_read(vocabulary, &side->ids, err));
         path = side->ids.path;
-    } else if (side->config) {
+    } else if (side->config && !side->is_bpe) {
         ATTN_TRY(attn_json_get_int(side->config, attn_json_root(side->config), "extra_ids", 0,
                                    100000, &n_extra, err));
     }
@@ -340,7 +380,8 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     ATTN_TRY(attn_vocabulary_finish(vocabulary, path, true, err));
     ATTN_TRY(attn_vocabulary_index(vocabulary, path, err));
     ATTN_TRY(attn_tokenizer_add_unread(side->tokenizer, path, err));
-    atomic_store_explicit(&side->tokenizer->unread->is_over, true, memory_order_relaxed);
+    side->tokenizer->unread->read = side->is_bpe ? read_scores : NULL;
+    atomic_store_explicit(&side->tokenizer->unread->is_over, !side->is_bpe, memory_order_relaxed);
     return ATTN_OK;
 }
 
@@ -408,11 +449,125 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
-static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
-                                   const struct attn_source *source, const struct attn_json *config,
-                                   struct attn_error *err)
+/* --- BPE -------------------------------------------------------------------------------------- */
+
+/* Adds control pieces, which are special, and user-defined ones to the tokens that are found in
+ * texts, and marks what no merge makes. */
+static enum attn_status add_found(const struct side *side, struct attn_error *err)
 {
-    const bool is_marian = attn_tokenizer_spm_is_marian(source);
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
+    struct attn_added *added = &tokenizer->added;
+    size_t size;
+
+    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, vocabulary->n, err));
+    for (size_t i = 0; i < added->n; i++)
+        tokenizer->is_foreign[added->tokens[i].id] = true;
+    for (size_t i = 0; i < tokenizer->unigram.n; i++) {
+        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
+        const bool is_control = side->types[i] == PIECE_CONTROL;
+        const struct attn_added_token token = {
+            .id = (int32_t)i, .is_special = is_control, .is_normalized = !is_control};
+
+        if (tokenizer->is_foreign[i] || !(is_control || side->types[i] == PIECE_USER))
+            continue;
+        tokenizer->is_foreign[i] = true;
+        ATTN_TRY(attn_added_append(added, token, key, size, err));
+    }
+    tokenizer->is_foreign[tokenizer->unigram.unk_id] = false;
+    return attn_tokenizer_mark(tokenizer, err);
+}
+
+static enum attn_status add_bpe_stages(struct side *side, struct attn_error *err)
+{
+    static const char one_space[] = " ";
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    struct attn_decode_steps *decoder = &tokenizer->decoder;
+    const struct attn_decode_step replace = {
+        .run = attn_decode_replace, .n_a = sizeof space - 1, .n_b = 1};
+    const struct attn_decode_step strip = {.run = attn_decode_strip, .n_a = 1, .start = 1};
+
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    ATTN_TRY(attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
+                               (size_t)side->charsmap.value, side->file.path, err));
+    ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, true, 0, err));
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
+    ATTN_TRY(attn_decode_add(decoder, replace, space, one_space, err));
+    ATTN_TRY(attn_decode_add(decoder, (struct attn_decode_step){.run = attn_decode_byte_fallback},
+                             NULL, NULL, err));
+    ATTN_TRY(attn_decode_add(decoder, (struct attn_decode_step){.run = attn_decode_join}, NULL,
+                             NULL, err));
+    return side->rule.has_prefix ? attn_decode_add(decoder, strip, one_space, NULL, err) : ATTN_OK;
+}
+
+/* Adds BOS before each text and EOS after it, as tokenizer_config.json says. */
+static enum attn_status add_ends(struct side *side, int32_t bos, int32_t eos,
+                                 struct attn_error *err)
+{
+    struct attn_post_process *post = &side->tokenizer->post;
+    bool has_bos = true, has_eos = false;
+
+    if (side->config) {
+        const struct attn_node *root = attn_json_root(side->config);
+
+        ATTN_TRY(attn_json_get_bool(side->config, root, "add_bos_token", &has_bos, err));
+        ATTN_TRY(attn_json_get_bool(side->config, root, "add_eos_token", &has_eos, err));
+    }
+    for (uint8_t text = 0; text < 2; text++) {
+        const struct attn_template_item items[] = {
+            {has_bos ? bos : -1, text},
+            {text == 0 ? ATTN_TEMPLATE_TEXT : ATTN_TEMPLATE_PAIR, text},
+            {has_eos ? eos : -1, text}};
+
+        for (size_t i = 0; i < 3; i++) {
+            if (i != 1 && items[i].id < 0)
+                continue;
+            if (text == 0)
+                ATTN_TRY(attn_template_append(&post->single, items[i], err));
+            ATTN_TRY(attn_template_append(&post->pair, items[i], err));
+        }
+    }
+    post->takes_pair = true;
+    return ATTN_OK;
+}
+
+static enum attn_status read_bpe(struct side *side, struct attn_error *err)
+{
+    enum { UNK, BOS, EOS, N_ROLE };
+    struct attn_tokenizer *tokenizer = side->tokenizer;
+    struct attn_bpe_model *bpe = &tokenizer->bpe;
+    struct attn_token_role roles[N_ROLE] = {[UNK] = {"unk_token", "<unk>", true, -1},
+                                            [BOS] = {"bos_token", "<s>", false, -1},
+                                            [EOS] = {"eos_token", "</s>", false, -1}};
+    const char *key;
+
+    tokenizer->kind = ATTN_TOKENIZER_BPE;
+    tokenizer->skips_unknown_ids = true;
+    ATTN_TRY(read_model(side, err));
+    ATTN_TRY(read_ids(side, err));
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles, N_ROLE, err));
+    for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
+        tokenizer->added.tokens[i].is_normalized = false;
+    ATTN_TRY(add_found(side, err));
+    bpe->vocabulary = &tokenizer->vocabulary;
+    bpe->has_byte_fallback = side->settings[BYTES];
+    bpe->spells_after = bpe->fuses_unk = true;
+    key = attn_vocabulary_key(&tokenizer->vocabulary, tokenizer->unigram.unk_id, &bpe->n_unk);
+    bpe->unk = attn_strndup(key, bpe->n_unk, err);
+    if (!bpe->unk)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(add_bpe_stages(side, err));
+    ATTN_TRY(add_ends(side, roles[BOS].id, roles[EOS].id, err));
+    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+}
+
+static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
+                                   const struct attn_source *source, bool is_bpe,
+                                   const struct attn_json *config, struct attn_error *err)
+{
+    const bool is_marian = !is_bpe && attn_tokenizer_spm_is_marian(source);
     bool is_separate = false;
 
     if (config)
@@ -425,17 +580,20 @@ static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
             .tokenizer = i == 0 ? tokenizer : tokenizer->target,
             .source = source,
             .config = config,
-            .name = !is_marian ? "spiece.model"
-                    : i == 0   ? "source.spm"
-                               : "target.spm",
+            .name = is_bpe       ? "tokenizer.model"
+                    : !is_marian ? "spiece.model"
+                    : i == 0     ? "source.spm"
+                                 : "target.spm",
+            .is_bpe = is_bpe,
             .vocabulary = !is_marian              ? NULL
                           : i == 1 && is_separate ? "target_vocab.json"
                                                   : "vocab.json",
             .settings = {[TYPE] = 1, [DUMMY_PREFIX] = 1, [EXTRA_SPACES] = 1, [ESCAPES] = 1},
             .least = INFINITY,
             .most = FLT_MIN}; /* as in SentencePiece; scores are mostly negative */
-        const enum attn_status status = read_side(&side, err);
+        const enum attn_status status = is_bpe ? read_bpe(&side, err) : read_side(&side, err);
 
+        attn_free(side.types);
         attn_file_release(&side.file);
         attn_file_release(&side.ids);
         ATTN_TRY(status);
@@ -449,14 +607,15 @@ bool attn_tokenizer_spm_is_marian(const struct attn_source *source)
 }
 
 enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
-                                         const struct attn_source *source, struct attn_error *err)
+                                         const struct attn_source *source, bool is_bpe,
+                                         struct attn_error *err)
 {
     struct attn_json *config = NULL;
     enum attn_status status = ATTN_OK;
 
     if (attn_source_has_part(source, config_name))
         ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config, err));
-    status = read_sides(tokenizer, source, config, err);
+    status = read_sides(tokenizer, source, is_bpe, config, err);
     attn_json_free(config);
     return status;
 }

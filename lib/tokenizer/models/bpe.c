@@ -582,7 +582,7 @@ static enum attn_status spell(struct attn_walk *walk, const struct attn_bpe_mode
 {
     struct attn_encoding *encoding = walk->encoding;
     const unsigned char *piece = (const unsigned char *)attn_slice_text(slice);
-    bool has_all = true;
+    bool has_all = model->has_byte_fallback;
 
     for (size_t i = range.begin; i < range.end; i++)
         has_all = has_all && model->fallback_ids[piece[i]] >= 0;
