@@ -29,7 +29,10 @@ raise() {
     done
 }
 use() {
-    local test
+    local test package
+    for package in attn-cli libattn3 libattn-dev python3-attn; do
+        grep -q . "$root/usr/share/doc/$package/NOTICE" || { say "$package has no NOTICE" && return 1; }
+    done
     for test in main-job compile python; do
         inside env AUTOPKGTEST_TMP=/tmp sh -c "$(cat "$(dirname "$0")/debian/tests/$test")" >"$root/log" 2>&1 ||
             { cat "$root/log" && return 1; }
