@@ -728,7 +728,9 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@$(copy) lib/attn.pc.in $(lib_place)/pkgconfig/attn.pc
 	@sed -i -e 's|@PREFIX@|$(abspath $(PREFIX))|' \
 	    -e 's|@LIBDIR@|$(patsubst $(abspath $(PREFIX))/%,$(prefix_word)/%,$(abspath $(LIBDIR)))|' -e 's|@VERSION@|$(TILDE_VERSION)|' \
-	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" $(lib_place)/pkgconfig/attn.pc
+	    -e "s|@LIBRARIES@|$$(cat $(BUILD)/libraries.libs)|" -e 's|-L$(BUILD)/libraries|-L$${libdir}/attn|' $(lib_place)/pkgconfig/attn.pc
+	@set -e; ! grep -qF 'libdir}/attn' $(lib_place)/pkgconfig/attn.pc || \
+	    for file in $(BUILD)/libraries/lib*.a; do $(copy) $$file $(lib_place)/attn/$${file##*/}; done
 	@$(copy) $(BUILD)/attn-cli.1 $(place)/share/man/man1/attn-cli.1
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
@@ -742,7 +744,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	    echo 'for programs to find $(SONAME), run ldconfig as root')
 
 uninstall: ## remove what install has put there
-	rm -rf $(place)/include/attn $(place)/share/attn-cli
+	rm -rf $(place)/include/attn $(place)/share/attn-cli $(lib_place)/attn
 	rm -f $(addprefix $(lib_place)/,libattn.a libattn.so $(SONAME) libattn.so.$(VERSION) \
 	    pkgconfig/attn.pc) $(addprefix $(place)/,bin/attn-cli share/man/man1/attn-cli.1 \
 	    $(BASH_COMPLETION) $(ZSH_COMPLETION) $(FISH_COMPLETION))

@@ -74,6 +74,15 @@ check_carried() {
     check_use carried "$work/carried.wheel"
     ! readelf -d "$work"/carried.venv/lib*/python*/site-packages/attn/libattn.so | grep 'NEEDED.*lib\(cjson\|pcre2\)' ||
         fail 'it uses libraries that it has'
+    (cd "$work/carried" && PKG_CONFIG=/nowhere unshare -n make install PREFIX="$work/prefix") >"$work/log" 2>&1 &&
+        link_archive && [ "$("$work/first_number")" = 0.8114 ] || fail "what it installs is not linked: $(tail -5 "$work/log")"
+}
+
+# Links an example with the archive that was installed. The words of pkg-config are split.
+# shellcheck disable=SC2046
+link_archive() {
+    cc "$here/lib/examples/first_number.c" -o "$work/first_number" $(PKG_CONFIG_PATH=$work/prefix/lib/pkgconfig pkg-config \
+        --static --cflags --libs attn | sed 's/-lattn/-l:libattn.a/') >>"$work/log" 2>&1
 }
 
 # Nothing in PATH but busybox, make, bash and a compiler for musl. Kernel headers are a package of Alpine's own.
