@@ -117,7 +117,8 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
     items = (c.attn_records_item * len(outputs))()
     for item, (name, where) in zip(items, outputs):
         item.format, item.path = name.encode(), path_bytes(where, name)
-    calls, keep = _Callbacks(host.cancel, on_progress), []
+    calls = _Callbacks(host.cancel, on_progress)
+    keep: list = []
     own = dict(items_format=items_format, text_key=text_key, id_key=id_key, labels=labels, max_line=max_line, limit=limit, max_failed=max_failed,
                fields=fields, measures=measures, edges_per_query=edges_per_query, resume=resume, sync=sync,
                shard=None if shard is None else "%d/%d" % shard_of(shard))

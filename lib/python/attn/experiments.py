@@ -341,7 +341,8 @@ def generate(self: Model, text=None, n: int = 20, *, temperature: float = 0, top
     if has_items == (text is not None or options.get("source") is not None):
         raise TypeError("expected a text or items, or a source to translate")
     refuse_unused(options)
-    request, keep = Request(text, **({} if has_items else options)), []
+    request = Request(text, **({} if has_items else options))
+    keep: list = []
     whole(n, "n", 1)
     args = asking.arguments(asking.ROWS["generate"], given, keep)
     if has_items:

@@ -27,7 +27,8 @@ class Study:
     """The items that an experiment is asked about, and a struct attn_study_args for them."""
 
     def __init__(self, host, given: dict):
-        self.sum, self.done, self.items, self.keep = c.ATTN_STUDY_SUM_DEFAULT(), c.attn_each_result(), c_void_p(), []
+        self.sum, self.done, self.items = c.ATTN_STUDY_SUM_DEFAULT(), c.attn_each_result(), c_void_p()
+        self.keep: list = []
         self.asked = c.attn_items_args.from_buffer_copy(string_at(ROW.defaults, ROW.args_size))
         for name, value in given.items():
             if name != "items" and value is not None:

@@ -56,7 +56,8 @@ def inputs_of(values, what: str, keep: list):
 
 def _named(args: Structure, at: int, values, name: str, keep: list):
     """An array of the structs that the field AT of ARGS points to: a dict of VALUES by names, or a list of them."""
-    field, pointer = next(found[:2] for found in args._fields_ if getattr(type(args), found[0]).offset == at)
+    fields: Any = args._fields_
+    field, pointer = next(found[:2] for found in fields if getattr(type(args), found[0]).offset == at)
     kind = pointer._type_
     value_of = kind._fields_[0][0] if kind._fields_[0][0] != "name" else kind._fields_[1][0]
     values = [values] if isinstance(values, str) else values
