@@ -40,6 +40,7 @@ LIBRARIES = {
 # programs have it. Its licence is in notices/.
 PORTS = {
     "gguf": ("MIT", "0.19.0", "pkg:pypi/gguf@0.19.0"),
+    "llm-viz": ("MIT", "9da93742", "pkg:github/bbycroft/llm-viz@9da93742382f1bf36c020c38a1ace454e82c4490"),
     "mersenne-twister": ("BSD-3-Clause", "2002-01-26", "pkg:generic/mt19937ar@2002-01-26"),
     "pillow": ("MIT-CMU", "12.3.0", "pkg:pypi/pillow@12.3.0"),
     "pytorch": ("BSD-3-Clause", "2.13.0", "pkg:pypi/torch@2.13.0"),

@@ -648,6 +648,7 @@ static const char *find_about(const char *name)
         {"fable", "trained on English; the default"},
         {"four-heads", "six words, four heads, no mask"},
         {"interpreter", "trained, English into Chinese"},
+        {"letters", "trained, sorts six letters"},
         {"life-is-short", "six words, one head, causal"},
         {"one-head", "six words, one head of width 1"},
         {"reverse", "a program as a transformer"},

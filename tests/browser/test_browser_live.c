@@ -553,18 +553,20 @@ static void assert_told(void)
 /* Each step of the stories that come with the program, forwards and backwards. */
 START_TEST(shipped_stories_are_told)
 {
-    static const char *const stories[][2] = {{"fable", "five-heads"},
-                                             {"self-attention", "self-attention"}};
+    static const char *const stories[][2] = {
+        {"fable", "five-heads"}, {"self-attention", "self-attention"}, {"letters", "letters"}};
+    static const char *const texts_of[] = {"The keys", "Life is short", "CBABBC"};
 
     enter();
     borrow("models/self-attention", "self-attention");
+    borrow("models/letters", "letters");
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         static const char *const ways[] = {"live-on", "live-back"};
         char path[4096];
 
         snprintf(path, sizeof path, "%s/data/stories/%s.json", root, stories[i][1]);
         run((const char *[]){"run", "-m", stories[i][0], "--html", "p.html", "--live", "--story",
-                             path, "--", i == 0 ? "The keys" : "Life is short", NULL});
+                             path, "--", texts_of[i], NULL});
         attn_browser_load(browser, "p.html", "");
         assert_told();
         for (int way = 0; way < 2; way++) {
@@ -579,6 +581,31 @@ START_TEST(shipped_stories_are_told)
             }
         }
     }
+    leave();
+}
+END_TEST
+
+/* Letters are sorted by the button, and the story says what the tool finds. */
+START_TEST(letters_are_sorted)
+{
+    static const char *const cases[][2] = {{"", "CBABBCABBBC"},
+                                           {"&ablate=0.2", "CBABBCABBBC"},
+                                           {"&ablate=0.*", "CBABBCABBBC"},
+                                           {"&ablate=0.*,1.*", "CBABBCAABBC"}};
+
+    enter();
+    borrow("models/letters", "letters");
+    run((const char *[]){"run", "-m", "letters", "--html", "p.html", "--live", "CBABBC", NULL});
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char hash[64], expression[128];
+
+        snprintf(hash, sizeof hash, "stage=1&text=CBABBC%s", cases[i][0]);
+        load(hash);
+        attn_browser_click_on(browser, "#stage-on");
+        snprintf(expression, sizeof expression, ID("live-text") ".value === '%s'", cases[i][1]);
+        attn_browser_wait(browser, expression);
+    }
+    attn_browser_wait(browser, "attnLive.isDone()");
     leave();
 }
 END_TEST
@@ -2036,16 +2063,16 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
            heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
            a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-           shipped_stories_are_told, opens_on_the_stage, arcs_are_of_the_word_under_the_pointer,
-           translations_have_the_bits_of_the_binary, a_sentence_is_translated,
-           a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
-           a_press_switches_a_head_off, next_words_are_written, the_address_has_stage_and_workbench,
-           the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
-           the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
-           heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together,
-           steps_ask_and_steer, an_answer_is_below_the_story, a_story_is_made_on_the_page,
-           controls_are_in_another_language, a_mask_is_filled_on_the_stage,
-           pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
+           arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
+           a_sentence_is_translated, a_translation_fits_a_telephone, an_arc_says_why,
+           why_is_asked_by_keyboard, a_press_switches_a_head_off, next_words_are_written,
+           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
+           the_stage_fits_a_telephone, the_stage_stands_still_and_is_printed,
+           terms_are_those_of_the_glossary, heads_have_the_colors_of_their_kinds,
+           heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
+           a_story_is_made_on_the_page, controls_are_in_another_language,
+           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
            a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
            questions_are_of_both_texts, two_boxes_fit_a_telephone,
            pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
