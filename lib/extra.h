@@ -17,6 +17,7 @@
 #include "base/pool.h"
 #include "host/host_extra.h"
 #include "model/model_extra.h"
+#include "model/weight_arrays.h"
 #include "tokenizer/tokenizer_extra.h"
 #include "run/run_extra.h"
 #include "forward/session_extra.h"

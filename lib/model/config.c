@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
+#include "model/model_extra.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -146,6 +147,23 @@ const struct attn_config_field attn_config_fields[] = {
     {FIELD(ATTN_CONFIG_SIZE, d_projected), .is_of_tower = true},
     {.name = NULL},
 };
+
+const char *attn_config_word(const struct attn_config *config, const char *field)
+{
+    static const char *const label_kinds[] = {[ATTN_LABELS_SINGLE] = "single",
+                                              [ATTN_LABELS_MULTI] = "multi",
+                                              [ATTN_LABELS_SCORE] = "score",
+                                              [ATTN_LABELS_VALUE] = "value"};
+    const struct attn_config_field *of = attn_config_fields;
+
+    if (strcmp(field, "label_kind") == 0)
+        return label_kinds[config->label_kind];
+    while (of->name &&
+           (of->type != ATTN_CONFIG_WORD || of->is_of_image || strcmp(of->name, field) != 0))
+        of++;
+    return of->name ? of->words[*(const int *)(const void *)((const char *)config + of->offset)]
+                    : NULL;
+}
 
 bool attn_config_has_cross(const struct attn_config *config)
 {

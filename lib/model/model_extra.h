@@ -11,6 +11,10 @@
 ATTN_API enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids,
                                            size_t n, float *x, struct attn_error *err);
 
+/* Returns the word for FIELD of CONFIG, if that is a number of an enum: "layernorm" for "norm", as
+ * `inspect` prints it. NULL for other fields. */
+ATTN_API const char *attn_config_word(const struct attn_config *config, const char *field);
+
 /* The positions of a picture: n_front for [CLS] and registers, then its patches, row by row. T =
  * n_front + n_row * n_col. */
 struct attn_image_grid {

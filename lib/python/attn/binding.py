@@ -341,6 +341,8 @@ ATTN_ORIGIN_OLLAMA = 5
 ATTN_ORIGIN_LM_STUDIO = 6
 ATTN_FOUND_PATH_SIZE = 4096
 ATTN_FOUND_FETCH_SIZE = 512
+ATTN_WEIGHT_ARRAY_NAME_SIZE = 96
+ATTN_WEIGHT_ARRAY_MAX_RANK = 3
 ATTN_SITE_ARCHIVE_NAME_SIZE = 64
 ATTN_ATTENTION_TEXT_SIZE = 96
 ATTN_DTYPE_BOOL = 0
@@ -854,6 +856,10 @@ class attn_pixels(Structure):
 
 
 class attn_image_grid(Structure):
+    pass
+
+
+class attn_weight_array(Structure):
     pass
 
 
@@ -1824,6 +1830,11 @@ attn_image_grid._fields_ = [
     ("n_front", c_size_t),
     ("n_row", c_size_t),
     ("n_col", c_size_t),
+]
+attn_weight_array._fields_ = [
+    ("name", c_char * 96),
+    ("rank", c_int),
+    ("shape", c_size_t * 3),
 ]
 attn_selection_walk._fields_ = [
     ("at", attn_location),
@@ -2920,8 +2931,12 @@ FUNCTIONS = {
     "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
+    "attn_config_word": (c_char_p, [POINTER(attn_config), c_char_p]),
     "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
     "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
+    "attn_model_weights_create": (c_int, [c_void_p, POINTER(POINTER(attn_weight_array)), POINTER(c_size_t), POINTER(attn_error)]),
+    "attn_model_weights_free": (None, [POINTER(attn_weight_array)]),
+    "attn_model_weight_read": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_tokenizer_target": (c_void_p, [c_void_p]),
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_kind": (c_int, [c_void_p]),

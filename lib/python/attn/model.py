@@ -19,6 +19,7 @@ from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request
 from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
 from .table import table_of
+from .weights import Weights
 from .values import called, choice, flag, ids_of, refuse_empty, whole
 
 
@@ -46,7 +47,9 @@ class Model(questions.Questions):
     """An open model. It does not change: threads may share it.
 
     name                what it is called
-    config              what its config.json says, by the names of the library's struct attn_config
+    config              what its config.json says, by the names of the library's struct attn_config, in words where these are
+                        numbers of an enum: m.config["norm"] is "layernorm"
+    weights             read-only arrays by TransformerLens's names: m.weights["blocks.0.attn.W_Q"] is [H, D, E]
     notes               what was odd when it was opened, and no failure: tensors that are not used, say
     n_layer, n_head, n_kv_head, d_model, d_head, d_mlp, n_ctx (None: no limit), n_vocab
 
@@ -259,6 +262,11 @@ class Model(questions.Questions):
         return ",".join(names)
 
     @property
+    def weights(self) -> Weights:
+        """The weights, read-only arrays by TransformerLens's names: m.weights["blocks.0.attn.W_Q"] is [H, D, E]."""
+        return Weights(self)
+
+    @property
     def sites(self) -> list[str]:
         """The sites that this model has."""
         host = self._use()
@@ -311,7 +319,8 @@ def _config_of(config: c.attn_config) -> dict:
         if isinstance(value, bytes):
             values[name] = value.decode()
         elif isinstance(value, (int, float, bool)):
-            values[name] = value
+            word = lib.attn_config_word(byref(config), name.encode())
+            values[name] = word.decode() if word else value
     values["end_ids"] = list(config.end_ids[:config.n_end_id])
     if values["n_ctx"] == 2**64 - 1:
         values["n_ctx"] = None

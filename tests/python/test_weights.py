@@ -1,0 +1,106 @@
+"""The weights of a model: names, shapes, values; its config in words."""
+import json
+import struct
+import unittest
+
+import numpy as np
+
+import attn
+from support import ROOT, TINY, ModelCase, TestCase, model, needs_sources
+
+
+def tensors(path):
+    """The float32 tensors of a .safetensors file."""
+    data = path.read_bytes()
+    size, = struct.unpack("<Q", data[:8])
+    return {name: np.frombuffer(data[8 + size:][slice(*entry["data_offsets"])], np.float32).reshape(entry["shape"])
+            for name, entry in json.loads(data[8:8 + size]).items() if name != "__metadata__"}
+
+
+class Weights(TestCase):
+    @needs_sources
+    def test_they_are_those_of_the_file(self):
+        m, file = model(TINY), {name.removeprefix("transformer."): value for name, value in tensors(TINY / "model.safetensors").items()}
+        w, head, width = m.weights, m.n_head, m.d_head
+        self.assertEqual(len(w), 3 + 16 * m.n_layer + 2)
+        want = {"embed.W_E": file["wte.weight"], "pos_embed.W_pos": file["wpe.weight"], "unembed.W_U": file["wte.weight"].T,
+                "ln_final.w": file["ln_f.weight"], "ln_final.b": file["ln_f.bias"]}
+        for layer in range(m.n_layer):
+            of = {name.split(".", 2)[2]: value for name, value in file.items() if name.startswith(f"h.{layer}.")}
+            for i, letter in enumerate("QKV"):
+                part = slice(i * head * width, (i + 1) * head * width)
+                want[f"blocks.{layer}.attn.W_{letter}"] = of["attn.c_attn.weight"][:, part].reshape(-1, head, width).transpose(1, 0, 2)
+                want[f"blocks.{layer}.attn.b_{letter}"] = of["attn.c_attn.bias"][part].reshape(head, width)
+            for ours, theirs in (("ln1.w", "ln_1.weight"), ("ln1.b", "ln_1.bias"), ("ln2.w", "ln_2.weight"), ("ln2.b", "ln_2.bias"),
+                                 ("attn.b_O", "attn.c_proj.bias"), ("mlp.W_in", "mlp.c_fc.weight"), ("mlp.b_in", "mlp.c_fc.bias"),
+                                 ("mlp.W_out", "mlp.c_proj.weight"), ("mlp.b_out", "mlp.c_proj.bias")):
+                want[f"blocks.{layer}.{ours}"] = of[theirs]
+            want[f"blocks.{layer}.attn.W_O"] = of["attn.c_proj.weight"].reshape(head, width, -1)
+        self.assertEqual(set(w), set(want))
+        for name, value in want.items():
+            self.assert_same(w[name], value, name)
+            self.assertEqual(w.shape(name), value.shape)
+            self.assertFalse(w[name].flags.writeable)
+
+    def test_what_they_are_in_the_equations(self):
+        for m in (model("fable"), model(TINY) if TINY.is_dir() else model("fable")):
+            self.check_sums(m, m.run([1, 2, 3, 1], sites="*"), "blocks")
+
+    def check_sums(self, m, r, stack):
+        w, seen = m.weights, 0
+        for layer in range(r.z.layers[-1] + 1 if stack == "blocks" else 2):
+            at = f"{stack}.{layer}."
+            for attention, out in (("attn.", "hook_attn_out"), ("cross_attn.", "hook_cross_attn_out")):
+                if at + attention + "hook_z" not in r.cache:
+                    continue
+                sums = np.einsum("the,hed->td", r.cache[at + attention + "hook_z"], w[at + attention + "W_O"]) + \
+                    w.get(at + attention + "b_O", 0)
+                np.testing.assert_allclose(sums, r.cache[at + out], rtol=0, atol=1e-5 * abs(sums).max())
+                seen += 1
+            post = r.cache[at + "mlp.hook_post"] @ w[at + "mlp.W_out"] + w.get(at + "mlp.b_out", 0)
+            np.testing.assert_allclose(post, r.cache[at + "hook_mlp_out"], rtol=0, atol=1e-5 * abs(post).max())
+        self.assertGreater(seen, 0)
+
+    def test_names_that_are_not_there(self):
+        w = model("fable").weights
+        for name in ("blocks.9.attn.W_Q", "", 3):
+            self.assert_raises(KeyError, ("'fable'", "list(m.weights)"), w.__getitem__, name)
+        self.assertNotIn("blocks.0.mlp.W_gate", w)
+        closed = attn.Model("fable")
+        w = closed.weights
+        closed.close()
+        self.assert_raises(attn.ClosedError, "closed", w.__getitem__, "embed.W_E")
+        self.assertIn("69 arrays", repr(w))
+
+    @needs_sources
+    def test_blocks_are_unpacked(self):
+        """A GGUF file: what the weights give is what the model computed, so blocks were decoded alike."""
+        m = attn.Model(ROOT / "tests" / "fixtures" / "gguf" / "tiny.gguf")
+        r = m.run([1, 2, 3], sites="z,attn_out,mlp_post,mlp_out,ln_final,logits")
+        self.check_sums(m, r, "blocks")
+        logits = r.cache["ln_final.hook_normalized"] @ m.weights["unembed.W_U"]
+        np.testing.assert_allclose(logits, r.logits, rtol=0, atol=1e-5 * abs(logits).max())
+
+    def test_config_has_words(self):
+        config = model("fable").config
+        self.assertEqual({name: config[name] for name in ("norm", "norm_place", "qk_norm", "positions", "output", "task", "pooling",
+                                                          "label_kind", "source_positions", "expert_weights")},
+                         dict(norm="layernorm", norm_place="before", qk_norm="none", positions="learned", output="tied",
+                              task="vocabulary", pooling="none", label_kind="single", source_positions="none",
+                              expert_weights="softmax_all"))
+
+
+class Stacks(ModelCase):
+    ARCHIVE, NAME = "stacks.tar", "whole_opus"
+
+    def test_names_begin_with_the_stack(self):
+        w, r = self.model.weights, self.model.run([1, 2, 3], source=[4, 5, 6, 0], sites="*")
+        self.assertEqual(w.shape("decoder.1.cross_attn.W_Q"), w.shape("encoder.1.attn.W_Q"))
+        self.assertIn("decoder.0.ln3.w", w)
+        self.assertNotIn("blocks.0.attn.W_Q", w)
+        for stack in ("encoder", "decoder"):
+            Weights.check_sums(self, self.model, r, stack)
+
+
+if __name__ == "__main__":
+    unittest.main()
