@@ -264,7 +264,9 @@ class View {
         (this.data.title ?? 'Figure') + ': arrow keys choose a line, Enter presses it' } : { class: 'x-plot' }, svg));
       return;
     }
+    this.steps = [];
     if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
+    if (map.kind === 'grid') this.makeSteps();
     this.figure.append(this.legend);
   }
 
@@ -302,6 +304,7 @@ class View {
     this.prepareColours();
     if (this.data.map.kind === 'tokens') this.drawTokens();
     if (this.data.map.kind === 'grid') this.drawMap();
+    this.drawSteps();
     if (this.data.map.kind !== 'figure') this.drawLegend();
     this.drawTable();
     this.bar.querySelector('.x-dark')?.setAttribute('aria-pressed', String(isDark()));
@@ -716,6 +719,38 @@ class View {
       this.listen(span, 'click', () => this.choose(this.rowAt(0, c)));
     });
     this.figure.append(box);
+  }
+
+  // Makes the text that the steps of the map write, if the table has it in a column `next`. Each
+  // row of the map has the text once, in the colours of its steps.
+  makeSteps() {
+    const next = this.at.get('next'), { rows, columns } = this.data.map;
+    if (next === undefined || !columns.positions) return;
+    for (let r = 0; r < this.nRow; r++) {
+      const line = el('p', { class: 'text x-text x-step' }, el('bdi', { class: 'x-written' }, this.label(rows, r).text));
+      for (let c = 0; c < this.nColumn; c++) {
+        const text = this.data.rows[this.rowAt(r, c)]?.[next];
+        if (typeof text !== 'string') continue;
+        const span = el('bdi', { class: 'token' }, text.trimStart());
+        if (/^\s/.test(text)) line.append(' '); // the gap is not part of the coloured word
+        line.append(span);
+        this.steps.push([span, r, c]);
+        this.listen(span, 'pointermove', event => this.showTip(r, c, event.clientX, event.clientY));
+        this.listen(span, 'pointerleave', () => this.hideTip());
+        this.listen(span, 'click', () => this.choose(this.rowAt(r, c)));
+      }
+      if (this.steps.length > 0) this.figure.append(line);
+    }
+  }
+
+  drawSteps() {
+    const [row, column] = this.cellOf(this.state.row) ?? [];
+    for (const [span, r, c] of this.steps) {
+      const number = this.numberAt(r, c), colour = number === number ? this.colour(number) : '';
+      span.className = 'token' + (r === row && c === column ? ' chosen' : '');
+      span.style.backgroundColor = colour;
+      span.style.color = colour ? inkOn(colour) : '';
+    }
   }
 
   drawTokens() {

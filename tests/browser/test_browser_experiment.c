@@ -572,6 +572,112 @@ START_TEST(dark_paper_and_telephone)
 }
 END_TEST
 
+/* The words that steps write have the colours of their cells of the map. */
+START_TEST(written_words_have_the_colours_of_their_steps)
+{
+    struct cells cells;
+    char expected[3][64];
+    static const struct {
+        int row, column;
+    } places[] = {{0, 0}, {0, 1}, {2, 3}};
+
+    enter();
+    RUN("spans", "-m", "fable", "--positions", "keys=keys", "--positions", "cab=cabinet", "--by",
+        "step", "--continuation", " are on the table.", "--heads", "2.5", keys);
+    attn_browser_load(browser, "p.html", "");
+    assert_text("[...document.querySelectorAll('.x-step')].map(p => p.textContent).join('|')",
+                "keys are on the table.|cab are on the table.|rest are on the table.");
+    cells = find_cells();
+    for (int i = 0; i < 3; i++) {
+        int rgb[3];
+        char expression[128];
+
+        read_color(&cells, places[i].row, places[i].column, rgb);
+        snprintf(expected[i], sizeof expected[i], "rgb(%d, %d, %d)", rgb[0], rgb[1], rgb[2]);
+        snprintf(expression, sizeof expression,
+                 "document.querySelectorAll('.x-step .token')[%d].style.backgroundColor",
+                 places[i].row * 5 + places[i].column);
+        assert_text(expression, expected[i]);
+    }
+    ck_assert_str_ne(expected[0], expected[2]);
+    attn_browser_click_on(browser, ".x-step .token:nth-of-type(3)"); /* the name is the first */
+    assert_text("document.querySelector('.x-step .token.chosen').textContent", "on");
+    assert_text(CHOSEN ".includes('are on')", "true");
+    leave();
+}
+END_TEST
+
+static const char *const corpus[] = {"The keys to the cabinet are on the table.",
+                                     "The dog ran away because it was afraid.",
+                                     "The cat sat on the mat.",
+                                     "Tom gave a drink to Mary.",
+                                     "The old <b>man</b> was tired.",
+                                     "Mary had a little lamb."};
+
+/* The row of the text with the largest value of the head in LAYER. */
+static const cJSON *largest_of(const cJSON *rows, int layer)
+{
+    for (int i = 0; i < cJSON_GetArraySize(rows); i++) {
+        const cJSON *row = cJSON_GetArrayItem(rows, i);
+
+        if (number_of(row, "layer") == layer && number_of(row, "bin") == 3 &&
+            number_of(row, "place") == 1)
+            return row;
+    }
+    ck_abort_msg("no row of layer %d", layer);
+    return NULL;
+}
+
+/* Texts of a head in bins, the weights of a row as colours, by mouse and by keys. */
+START_TEST(examples_show_texts_and_rows)
+{
+    FILE *file = NULL;
+    cJSON *json, *rows;
+    const cJSON *first;
+    char expected[128];
+
+    enter();
+    file = fopen("texts.txt", "w");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < sizeof corpus / sizeof *corpus; i++)
+        fprintf(file, "%s\n", corpus[i]);
+    fclose(file);
+    RUN("examples", "-m", "fable", "--items", "texts.txt", "--items-format", "lines", "--heads",
+        "2.5,3.2", "--bins", "3", "--top", "2");
+    json = read_json("j.json");
+    rows = cJSON_GetObjectItem(json, "rows");
+    first = largest_of(rows, 2);
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('.e-bin').length + ' ' + "
+                "document.querySelectorAll('.e-example').length",
+                "3 6");
+    assert_text("document.querySelectorAll('.e-point').length", "6");
+    snprintf(expected, sizeof expected, "%s %d looks at %s %d with %.3f",
+             cJSON_GetObjectItem(first, "query_token")->valuestring, (int)number_of(first, "query"),
+             cJSON_GetObjectItem(first, "key_token")->valuestring, (int)number_of(first, "key"),
+             number_of(first, "weight"));
+    assert_text("document.querySelector('#bin-3 .e-said').textContent", expected);
+    assert_text("document.querySelectorAll('.e-text b').length", "0");
+    free(attn_browser_text(browser, "document.querySelector('#bin-3 .e-text').focus()"));
+    attn_browser_key(browser, "Home", 0);
+    assert_text("document.querySelector('#bin-3 .from').textContent", "The");
+    assert_text("document.querySelector('#bin-3 .e-said').textContent",
+                "The 0 looks at The 0 with 1.000");
+    attn_browser_key(browser, "ArrowRight", 0);
+    assert_text("[...document.querySelector('#bin-3 .e-text').children].findIndex(t => "
+                "t.matches('.from'))",
+                "1");
+    attn_browser_click_on(browser, "#examples button:last-of-type");
+    assert_text("document.querySelector('#examples select').selectedOptions[0].textContent", "3.2");
+    snprintf(expected, sizeof expected, "%.3g", number_of(largest_of(rows, 3), "value"));
+    assert_text("document.querySelector('#bin-3 .e-about b').textContent", expected);
+    attn_browser_resize(browser, 390, 844);
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
 START_TEST(has_figure_and_table_without_a_script)
 {
     enter();
@@ -594,4 +700,5 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            lines_of_causes_say_their_numbers_and_show_their_heads,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
+           written_words_have_the_colours_of_their_steps, examples_show_texts_and_rows,
            has_figure_and_table_without_a_script)
