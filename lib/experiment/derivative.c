@@ -121,7 +121,9 @@ static enum attn_status listen(struct attn_derivative *made,
 }
 
 /* Creates the backward pass through the source, that is, through the encoder if there is one. */
-static enum attn_status build_source(struct attn_derivative *made, struct attn_error *err)
+static enum attn_status build_source(struct attn_derivative *made,
+                                     const struct attn_derivative_options *asked,
+                                     struct attn_error *err)
 {
     const struct attn_run *run = made->run;
     const struct attn_model *encoder = run->model->encoder;
@@ -130,7 +132,8 @@ static enum attn_status build_source(struct attn_derivative *made, struct attn_e
     struct attn_backward_options back = made->back;
 
     ATTN_TRY(ATTN_ALLOC(made->source, n * config->d_source, err));
-    ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + n) * config->d_embed, err));
+    if (!asked->encoder_trace)
+        ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + n) * config->d_embed, err));
     made->back.source = made->source;
     made->back.n_source = n;
     made->back.source_mask = run->source.key_mask;
@@ -144,6 +147,9 @@ static enum attn_status build_source(struct attn_derivative *made, struct attn_e
     back.attention = encoder->config.attention;
     back.text = &made->read_rows;
     back.key_mask = run->source.key_mask;
+    back.swaps = NULL;
+    if (asked->encoder_trace)
+        back.trace = asked->encoder_trace;
     back.skips_zeros = back.reads_once = false;
     back.edits = attn_edits_of_encoder(&run->edits);
     back.n_edit = run->edits.n_encoder;
@@ -154,9 +160,9 @@ static enum attn_status check(const struct attn_run *run,
                               const struct attn_derivative_options *asked, struct attn_error *err)
 {
     if (run->source.n > 0 && !asked->has_source)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "attributions to cells, and estimates, are not computed where layers "
-                           "attend to a source");
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "attributions to cells are not computed where layers attend to a source");
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, run->attention.layers, asked->rule, err),
                            ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
@@ -211,11 +217,11 @@ static enum attn_status build(struct attn_derivative *made,
                                                 .edits = run->edits.items,
                                                 .n_edit = run->edits.n};
     made->other = asked->other;
-    made->is_together = asked->is_for_both && run->text.ids && !run->text.rows &&
-                        config->pooling == ATTN_POOLING_NONE && 2 * run->text.n <= MOST_TOGETHER;
     made->pool = made->back.pool = attn_host_pool(run->host, 1e9);
     if (asked->has_source && run->source.n > 0)
-        ATTN_TRY(build_source(made, err));
+        ATTN_TRY(build_source(made, asked, err));
+    made->is_together = asked->is_for_both && run->text.ids && !run->text.rows && !made->source &&
+                        config->pooling == ATTN_POOLING_NONE && 2 * run->text.n <= MOST_TOGETHER;
     ATTN_TRY(allocate(made, err));
     made->back.embeddings = made->embeddings;
     ATTN_TRY(listen(made, asked, err));
@@ -400,14 +406,16 @@ enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
 
     ATTN_TRY(attn_error_at(attn_backward_run(derivative->backward, derivative->stream, &goal, err),
                            ATTN_STAGE_MODEL, err));
-    if (!derivative->gradient)
+    if (!derivative->source)
         return ATTN_OK;
     found = given.given = attn_backward_source(derivative->backward);
     if (derivative->encoder) {
         ATTN_TRY(attn_error_at(attn_backward_run(derivative->encoder, NULL, &given, err),
                                ATTN_STAGE_MODEL, err));
-        found = attn_backward_embedding(derivative->encoder);
+        found = derivative->gradient ? attn_backward_embedding(derivative->encoder) : NULL;
     }
+    if (!derivative->gradient)
+        return ATTN_OK;
     memcpy(derivative->gradient, attn_backward_embedding(derivative->backward), n * sizeof *found);
     memcpy(derivative->gradient + n, found, n_source * sizeof *found);
     return ATTN_OK;

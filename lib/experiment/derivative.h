@@ -43,8 +43,11 @@ struct attn_derivative_options {
     bool is_for_both;
     const struct attn_run *other; /* the run of OTHER then, whose edits its feed has; or NULL */
     /* X and gradients include the rows of the source after those of the text. Required if the model
-     * has a source. The trace may only select `embed` */
+     * has a source. The trace may only select `embed`, unless encoder_trace is set */
     bool has_source;
+    /* receives the gradients of the encoder, which TRACE gets otherwise; there are no gradients of
+     * the embeddings then */
+    const struct attn_trace *encoder_trace;
     size_t n_run; /* expected number of backward passes; 0: one */
     /* does not compute rows of the last layer that the answer does not read, as their gradients are
      * 0 */

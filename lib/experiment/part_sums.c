@@ -6,8 +6,11 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
+#include "capture/capture_internal.h"
 #include "experiment/derivative.h"
 #include "host/host_internal.h"
+#include "input/encoder.h"
+#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -29,7 +32,7 @@ struct summing {
     struct attn_part_sums_options options;
     const struct attn_config *config;
     struct attn_dims dims;
-    size_t n, n_layer, n_head, n_unit, n_row;
+    size_t n, n_layer, n_head, n_unit, n_row, n_encoder_head;
     bool is_swapped;              /* recompute the softmax with the queries or keys of the source */
     struct attn_pool *pool;       /* borrowed */
     struct attn_reply replies[2]; /* replies of the source and of the base */
@@ -49,9 +52,16 @@ struct summing {
     /* [2, n_layer, n_variant, n] owns; factors of the changed head, and of the others; NULL: all
      * are 1 */
     float *factors;
-    /* [n, D] own; embeddings of the current point, of the base, of the source */
+    /* [n_x, De] own; embeddings of the current point, of the base, of the other run; after those of
+     * a text the ones of its source */
     float *x, *from, *to;
-    size_t n_feed;
+    size_t n_x, n_feed;
+
+    /* z of the encoder in the base [0] and the other run [1], own; or NULL */
+    struct attn_capture *encoder[2];
+    struct attn_selection *encoder_wanted; /* owns; its gradients */
+    struct attn_trace encoder_trace;
+    double *encoder_sums; /* [n_layer, n_head] of the encoder; owns, until it becomes the result */
 };
 
 /* --- Stores ----------------------------------------------------------------------------------- */
@@ -206,6 +216,31 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
         add_columns(s, event);
     else if (!s->is_swapped)
         share_rows(&work);
+    return ATTN_OK;
+}
+
+/* Receives the gradients of z in the encoder, and adds their products with the differences of both
+ * runs (attn_trace_fn). */
+static enum attn_status on_encoder_gradient(void *user, const struct attn_trace_event *event,
+                                            struct attn_error *err)
+{
+    const struct summing *s = user;
+    const int layer = attn_location_block(&event->at), head = event->at.head;
+    const float *base, *other;
+    double *sum = s->encoder_sums + (size_t)layer * s->n_encoder_head + (size_t)head;
+
+    (void)err;
+    if (event->at.site != ATTN_SITE_Z_GRAD)
+        return ATTN_OK;
+    base = attn_capture_block_head(s->encoder[0], ATTN_SITE_Z, layer, head);
+    other = attn_capture_block_head(s->encoder[1], ATTN_SITE_Z, layer, head);
+    for (size_t i = 0; i < event->n_row; i++)
+        for (size_t j = 0; j < event->n_col; j++) {
+            const size_t at = (event->row0 + i) * event->n_col + j;
+
+            *sum += s->weight * (((double)other[at] - (double)base[at]) *
+                                 (double)event->data[i * event->ld + j]);
+        }
     return ATTN_OK;
 }
 
@@ -376,7 +411,7 @@ static enum attn_status integrate(struct summing *s, struct attn_error *err)
         double weight, value;
         const double at = attn_derivative_point(i, s->options.n_point, &weight);
 
-        for (size_t j = 0; j < s->n * attn_model_config(s->options.base->model)->d_embed; j++)
+        for (size_t j = 0; j < s->n_x * attn_model_config(s->options.base->model)->d_embed; j++)
             s->x[j] = (float)((double)s->from[j] + at * ((double)s->to[j] - (double)s->from[j]));
         ATTN_TRY(attn_derivative_feed(s->derivative, s->x, &value, err));
         ATTN_TRY(run_backward(s, weight, err));
@@ -436,10 +471,52 @@ static enum attn_status allocate(struct summing *s, struct attn_error *err)
             return ATTN_NO_MEMORY;
     }
     s->sums = attn_alloc(s->n_layer * s->n_unit, s->n_row * sizeof *s->sums, err);
-    s->from = attn_alloc_uninitialized(s->n, row, err);
-    s->to = attn_alloc_uninitialized(s->n, row, err);
-    s->x = attn_alloc_uninitialized(is_ig ? s->n : 1, row, err);
+    s->from = attn_alloc_uninitialized(s->n_x, row, err);
+    s->to = attn_alloc_uninitialized(s->n_x, row, err);
+    s->x = attn_alloc_uninitialized(is_ig ? s->n_x : 1, row, err);
     return s->sums && s->from && s->to && s->x ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Writes the embeddings of the text of RUN, and those of its source, to X [n_x, De]. */
+static enum attn_status embed(const struct summing *s, const struct attn_run *run, float *x,
+                              struct attn_error *err)
+{
+    const struct attn_model *encoder = run->model->encoder;
+    const struct attn_sequence read = attn_encoder_input(&run->source);
+
+    ATTN_TRY(attn_derivative_embed(run, x, err));
+    return run->source.n == 0
+               ? ATTN_OK
+               : attn_error_at(attn_sequence_embed(encoder ? &read : &run->source,
+                                                   encoder ? encoder : run->model,
+                                                   x + s->n * s->config->d_embed, err),
+                               ATTN_STAGE_MODEL, err);
+}
+
+/* Keeps z of the encoder in both runs, and selects its gradients. */
+static enum attn_status watch_encoder(struct summing *s, struct attn_error *err)
+{
+    const struct attn_run *run = s->options.base;
+    const struct attn_model *encoder = run->model->encoder;
+    const enum attn_site site = s->options.has_encoder ? ATTN_SITE_Z : ATTN_SITE_RESID_POST;
+    struct attn_dims dims;
+
+    if (!encoder)
+        return ATTN_OK;
+    dims = attn_config_dims(attn_model_config(encoder), run->source.n);
+    attn_sites_extend(&dims.sites, attn_sites_gradients_of(ATTN_SITES(site)));
+    s->n_encoder_head = dims.n_head;
+    s->encoder_trace = (struct attn_trace){NULL, on_encoder_gradient, s};
+    if (s->options.has_encoder) {
+        ATTN_TRY(attn_trial_keep_encoder(run, ATTN_SITES(ATTN_SITE_Z), &s->encoder[0], err));
+        ATTN_TRY(attn_trial_keep_encoder(s->options.source, ATTN_SITES(ATTN_SITE_Z), &s->encoder[1],
+                                         err));
+        ATTN_TRY(ATTN_ALLOC(s->encoder_sums, dims.n_layer * dims.n_head, err));
+    }
+    ATTN_TRY(attn_selection_create(&dims, &s->encoder_wanted, err));
+    s->encoder_trace.selection = s->encoder_wanted;
+    return attn_selection_set_sites(s->encoder_wanted, attn_sites_gradients_of(ATTN_SITES(site)),
+                                    err);
 }
 
 static enum attn_status build(struct summing *s, struct attn_error *err)
@@ -463,8 +540,11 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     ATTN_TRY(allocate(s, err));
     if (s->is_swapped)
         fill_swaps(s);
-    ATTN_TRY(attn_derivative_embed(run, s->from, err));
-    ATTN_TRY(attn_derivative_embed(s->options.source, s->to, err));
+    ATTN_TRY(embed(s, run, s->from, err));
+    ATTN_TRY(embed(s, s->options.source, s->to, err));
+    ATTN_TRY(watch_encoder(s, err));
+    options.has_source = run->source.n > 0;
+    options.encoder_trace = options.has_source ? &s->encoder_trace : NULL;
     options.watched = &s->feed_trace;
     options.other = s->options.source;
     options.swaps = s->swaps;
@@ -481,6 +561,10 @@ static void release(struct summing *s)
     attn_free(s->swaps);
     attn_free(s->swap_sums);
     attn_free(s->factors);
+    for (size_t i = 0; i < 2; i++)
+        attn_capture_free(s->encoder[i]);
+    attn_selection_free(s->encoder_wanted);
+    attn_free(s->encoder_sums);
     attn_free(s->x);
     attn_free(s->from);
     attn_free(s->to);
@@ -497,7 +581,9 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
 
     s.pool = attn_host_pool(run->host, 1e9);
     s.n = run->text.n;
+    s.n_x = s.n + run->source.n;
     s.dims = attn_config_dims(s.config, s.n);
+    s.dims.n_source = run->source.n;
     s.dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     s.n_layer = s.dims.n_layer;
     s.n_head = s.dims.n_head;
@@ -514,8 +600,9 @@ enum attn_status attn_part_sums_find(const struct attn_part_sums_options *option
                                         .n_unit = s.n_unit,
                                         .n_row = s.n_row,
                                         .n_feed = s.n_feed,
-                                        .values = s.sums};
-        s.sums = NULL;
+                                        .values = s.sums,
+                                        .encoder = s.encoder_sums};
+        s.sums = s.encoder_sums = NULL;
     }
     release(&s);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);

@@ -6,9 +6,10 @@
  *     struct attn_part_sums_options options = {.answer = &answer, .source = run, .site = site};
  *     attn_part_sums_find(&options, &sums, &err);
  *     sums.values[(layer * sums.n_unit + head) * sums.n_row + position];
- *     attn_free(sums.values);
+ *     attn_free(sums.values), attn_free(sums.encoder);
  *
- * For q, k and the pattern the softmax is recomputed: sum (P' - P) dP.
+ * For q, k and the pattern the softmax is recomputed: sum (P' - P) dP. Models with a source have
+ * sums of the other sites, and with has_encoder also of the heads of their encoder.
  */
 #ifndef ATTN_EXPERIMENT_PART_SUMS_H
 #define ATTN_EXPERIMENT_PART_SUMS_H
@@ -24,6 +25,7 @@ struct attn_part_sums_options {
     size_t n_point;            /* number of points for ig */
     bool is_each;              /* for k: each key separately, not all keys of a head together */
     const unsigned char *rows; /* [T] flags of the replaced positions; NULL: all */
+    bool has_encoder;          /* sums of the encoder, too: of z */
     size_t kept_bytes;         /* experiment/derivative.h */
     /* called with the number of feeds; or NULL */
     void (*on_progress)(void *user, size_t n_done, size_t n_total);
@@ -39,9 +41,11 @@ struct attn_part_sums {
     /* [n_layer, n_unit, n_row]. For k, unless `is_each`, the row is the position of the query that
      * reads the keys, not that of the key */
     double *values;
+    double
+        *encoder; /* [n_layer, n_head] of the encoder, over all positions of the source; or NULL */
 };
 
-/* Fills SUMS, whose values the caller frees. Errors have a stage. */
+/* Fills SUMS, whose arrays the caller frees. Errors have a stage. */
 enum attn_status attn_part_sums_find(const struct attn_part_sums_options *options,
                                      struct attn_part_sums *sums, struct attn_error *err);
 

@@ -208,9 +208,7 @@ static const struct attn_param_rule rules[] = {
      .message = one_of},
     {.given = "corrupted_source", .excludes = "corrupted_source_file", .message = one_of},
     {.given = "verify|by", .needs = "estimate", .hint = "`estimate atp`"},
-    {.given = "control|corrupted_source|corrupted_source_file|corrupted_source_ids",
-     .excludes = "estimate",
-     .time = ATTN_PARAM_BOTH},
+    {.given = "control", .excludes = "estimate", .time = ATTN_PARAM_BOTH},
     {.given = "verify",
      .unless = "verify:0",
      .excludes = "items",
@@ -541,7 +539,7 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
 
     ATTN_TRY(attn_frame_select(frame, ATTN_SITES(patch->site), err));
     for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
-        if (patch->parts[i].trial != ATTN_PART_UNTRIED)
+        if (patch->parts[i].trial != ATTN_PART_UNTRIED && !patch->parts[i].is_of_encoder)
             ATTN_TRY(attn_selection_add_block(frame->selection, patch->parts[i].layer,
                                               (int)(patch->parts[i].unit * n_group), err));
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
@@ -954,6 +952,7 @@ static void release(void *state)
 
     attn_capture_free(patch->encoder_capture);
     attn_free(patch->sums.values);
+    attn_free(patch->sums.encoder);
 }
 
 static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);

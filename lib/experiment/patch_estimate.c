@@ -32,6 +32,28 @@ static bool remakes_softmax(const struct attn_patching *patch)
     return patch->site == ATTN_SITE_K;
 }
 
+/* Checks that estimates are computed where layers attend to a source. */
+static enum attn_status check_source(const struct attn_patching *patch, struct attn_error *err)
+{
+    const struct attn_run *run = patch->frame.run;
+    const char *name = attn_site_name(patch->site);
+
+    if (run->source.n == 0)
+        return ATTN_OK;
+    if (patch->site == ATTN_SITE_Q || patch->site == ATTN_SITE_PATTERN ||
+        attn_site_layout(patch->site) == ATTN_LAYOUT_KEY)
+        return attn_error_set(err, ATTN_INVALID,
+                              "estimates for '%s' are those of keys of one text, and layers of "
+                              "'%s' attend to a source: expected z or a site without heads",
+                              name, attn_quote_string(attn_model_name(run->model)).text);
+    for (size_t i = 0; i < run->edits.n_encoder; i++)
+        if (attn_edits_of_encoder(&run->edits)[i].data)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "estimates over two sources, and an edit of the encoder has "
+                                  "values of one of them: expected one that zeroes or scales");
+    return ATTN_OK;
+}
+
 enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
                                             struct attn_error *err)
 {
@@ -42,6 +64,7 @@ enum attn_status attn_patch_check_gradients(const struct attn_patching *patch,
         return attn_error_set(err, ATTN_INVALID, "'%s' has no '%s'",
                               attn_quote_string(attn_model_name(run->model)).text,
                               attn_site_name(patch->site));
+    ATTN_TRY(check_source(patch, err));
     if (remakes_softmax(patch) &&
         (has_edit_of(run, ATTN_SITE_QK) || has_edit_of(run, ATTN_SITE_ATTN_SCORES)))
         return attn_error_set(
@@ -74,6 +97,9 @@ static double sum_rows(const struct attn_patching *patch, const struct attn_patc
         sums->values + ((size_t)part->layer * sums->n_unit + part->unit) * sums->n_row;
     double sum = 0;
 
+    if (part->is_of_encoder)
+        return 0 +
+               sums->encoder[(size_t)part->layer * patch->base->encoder_dims.n_head + part->unit];
     if (patch->is_by_row && patch->places.n == 0)
         return 0 + rows[part->row]; /* turns -0 into 0 */
     for (size_t row = 0; row < sums->n_row; row++)
@@ -107,6 +133,7 @@ enum attn_status attn_patch_find_estimates(struct attn_patching *patch, struct a
                                                    .is_each = patch->is_by_row &&
                                                               patch->site == ATTN_SITE_K,
                                                    .rows = patch->rows,
+                                                   .has_encoder = attn_patch_has_encoder(patch),
                                                    .kept_bytes = patch->args->kept_bytes,
                                                    .on_progress = on_progress,
                                                    .user = patch};

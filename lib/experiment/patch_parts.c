@@ -15,8 +15,7 @@ bool attn_patch_is_of_source(const struct attn_patching *patch, const struct att
 bool attn_patch_has_encoder(const struct attn_patching *patch)
 {
     return patch->base->model->encoder && patch->is_by_head && !patch->is_by_row &&
-           !patch->is_estimated && !patch->queries &&
-           attn_input_is_given(&patch->args->corrupted_source);
+           !patch->queries && attn_input_is_given(&patch->args->corrupted_source);
 }
 
 bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_patch_part *part,
@@ -40,6 +39,7 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
     const size_t n_each = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 1;
     const size_t n_most = dims->n_layer * n_unit;
     const struct attn_dims *encoder = &patch->base->encoder_dims;
+    const enum attn_part_trial first = patch->is_estimated ? ATTN_PART_UNTRIED : ATTN_PART_TRIED;
     const size_t n_encoder_unit =
         attn_patch_has_encoder(patch) ? attn_site_n_head(patch->site, encoder) : 0;
 
@@ -50,13 +50,12 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
         patch->parts[patch->n_part++] = (struct attn_patch_part){.is_of_encoder = true,
                                                                  .layer = (int)(i / n_encoder_unit),
                                                                  .unit = i % n_encoder_unit,
-                                                                 .trial = ATTN_PART_TRIED};
+                                                                 .trial = first};
     for (size_t i = 0; i < n_most * n_each; i++) {
         const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
                                              .unit = i / n_each % n_unit,
                                              .row = i % n_each,
-                                             .trial = patch->is_estimated ? ATTN_PART_UNTRIED
-                                                                          : ATTN_PART_TRIED};
+                                             .trial = first};
 
         if (attn_site_is_lacking(dims, patch->site, part.layer))
             continue;

@@ -43,6 +43,28 @@ class Stacks(ModelCase):
         self.assertEqual(pickle.loads(pickle.dumps(r)).cross.pattern[1].shape, r.cross.pattern[1].shape)
         self.assertIn("cross_attentions", dir(r))
 
+    def test_estimates_are_derivatives(self):
+        """The estimate of a patch is the change of a patch of a hundredth of the way, a hundred times."""
+        ids, clean, corrupted = [3, 4, 6], [5, 6, 7, 1], [5, 9, 7, 1]
+
+        def value(source, edits=()):
+            return self.model.run(ids, source=source, sites="logits", edits=edits, target=5, foil=6).predictions.metric["value"][0]
+
+        near, far = (self.model.run(ids, source=source, sites="z").cache for source in (corrupted, clean))
+        whole = value(clean) - value(corrupted)
+        rows = self.model.patch(clean=ids, corrupted=ids, source=clean, corrupted_source=corrupted, target=5, foil=6, site="z",
+                                estimate="atp")
+        names = {"encoder": "encoder.{}.attn.hook_z", "decoder": "decoder.{}.attn.hook_z", "cross": "decoder.{}.cross_attn.hook_z"}
+        self.assertEqual({row["stack"] for row in rows if row["stack"]}, set(names))
+        for row in rows:
+            if row["row_type"] != "data":
+                continue
+            name, head = names[row["stack"]].format(int(row["layer"])), int(row["head"])
+            step = 0.01 * (far[name][:, head] - near[name][:, head])
+            changed = [value(corrupted, {name: lambda event: event.data + sign * step if event.head == head else None})
+                       for sign in (1, -1)]
+            self.assertAlmostEqual((changed[0] - changed[1]) / 0.02 / whole, row["estimate"], delta=2e-3, msg=str(row))
+
     def test_functions_name_the_stack(self):
         for name, head in (("encoder:z", "encoder:1.0"), ("cross:z", "cross:1.0"), ("decoder.1.cross_attn.hook_z", "cross:1.0"),
                            ("encoder.1.attn.hook_z", "encoder:1.0"), ("decoder.1.attn.hook_z", "decoder:1.0")):
