@@ -9,6 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Options for the second run of one text. */
+#define WITH "with|with-adapter|with-attention"
+
 #define EXAMPLE "attn-cli diff -m fable \"The key was old\" \"The keys was old\""
 
 static const struct option text_rows[] = {
@@ -59,7 +62,7 @@ static enum attn_status check(const struct question *question, struct attn_error
     const struct call *call = question->call;
     const size_t n = question->args->prompt.plain.n + !!option_text(call, "ids") +
                      !!option_text(call, "a-ids") + !!option_text(call, "b-ids");
-    const bool has_with = option_find_given(call, "with|with-attention") != NULL;
+    const bool has_with = option_find_given(call, WITH) != NULL;
 
     ATTN_TRY(question_check(question, err));
     if (question->args->items.asked.items.path)
@@ -67,10 +70,12 @@ static enum attn_status check(const struct question *question, struct attn_error
     if (n == 0)
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)
-        return refuse(err, NULL, "--with and --with-attention compare one text, %zu are given", n);
+        return refuse(err, NULL,
+                      "--with, --with-adapter and --with-attention compare one text, %zu are given",
+                      n);
     if (!has_with && n != 2)
         return refuse(err, "put a text of several words in quotes",
-                      "%zu text%s given, expected two, or one and --with or "
+                      "%zu text%s given, expected two, or one and --with, --with-adapter or "
                       "--with-attention",
                       n, n == 1 ? " is" : "s are");
     return ATTN_OK;
@@ -120,6 +125,7 @@ static enum attn_status read_inputs(const struct question *question, struct attn
 static enum attn_status open_other(const struct question *question, struct other *other,
                                    struct attn_error *err)
 {
+    const char *adapter = option_text(question->call, "with-adapter");
     struct model_args model = question->args->model;
 
     if (option_text(question->call, "with-attention")) {
@@ -129,9 +135,13 @@ static enum attn_status open_other(const struct question *question, struct other
         ATTN_TRY(attn_attention_args_open(&other->attention, err));
         other->request.attention.change = &other->attention.change;
     }
-    model.name = option_text(question->call, "with");
-    return model.name ? model_open(&model, &question->args->running, false, &other->host, err)
-                      : ATTN_OK;
+    if (option_text(question->call, "with"))
+        model.name = option_text(question->call, "with");
+    if (adapter)
+        model.adapter = adapter;
+    return adapter || option_text(question->call, "with")
+               ? model_open(&model, &question->args->running, false, &other->host, err)
+               : ATTN_OK;
 }
 
 /* Uses --pair, --key-mask and --source of the first run for the second, too. */
@@ -162,7 +172,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
     share_pairs(question, other);
     how->host = other->host;
-    if (!how->study || option_find_given(question->call, "with|with-attention"))
+    if (!how->study || option_find_given(question->call, WITH))
         how->request = &other->request;
     ATTN_TRY(attn_diff(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));

@@ -40,7 +40,7 @@ enum attn_status live_check(const struct live_args *args, const struct served *s
 {
     /* options that name a file, or that need another kind of page */
     static const char others[] = "compare|explain|grad|patch|steer|embeds|ids|source-file|"
-                                 "source-ids|key-mask|config|vocab|weights|queries|"
+                                 "source-ids|key-mask|config|vocab|weights|adapter|queries|"
                                  "figure|with-prompt";
     const char *other = args->is_live ? option_find_given(served->call, others) : NULL;
 

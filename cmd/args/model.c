@@ -36,6 +36,9 @@ const struct option_group model_options = OPTION_GROUP("Model", model_rows);
 static const struct option weights_rows[] = {
     OPTION_TEXT("weights", "FILE", struct model_args, weights,
                 "use FILE as the model's model.safetensors"),
+    OPTION_TEXT("adapter", "DIR", struct model_args, adapter,
+                "change the model by the LoRA adapter in DIR, as peft saves it: "
+                "adapter_config.json and adapter_model.safetensors"),
     OPTION_CHOICE("load", "map|read", struct model_args, load,
                   "map the files of weights (default), or read them into memory, where a change "
                   "of the files does no harm"),
@@ -326,13 +329,33 @@ static const char *hold_pipe(const char *name, const char *path, char held[32])
 static void add_override(struct model_source *found, const char *name, const char *path)
 {
     const size_t i = found->source.n_override;
-    const bool is_text = strcmp(name, "model.safetensors") != 0;
+    const bool is_text = !text_ends_in(name, ".safetensors");
 
     if (!path)
         return;
     found->overrides[i] =
         (struct attn_override){name, is_text ? hold_pipe(name, path, found->held[i]) : path};
     found->source.n_override++;
+}
+
+/* Adds the files of the adapter in FOLDER. */
+static enum attn_status add_adapter(const char *folder, struct model_source *found,
+                                    struct attn_error *err)
+{
+    static const char *const names[] = {"adapter_config.json", "adapter_model.safetensors"};
+
+    for (int i = 0; i < 2; i++) {
+        if (snprintf(found->adapter[i], MODEL_PATH_SIZE, "%s/%s", folder, names[i]) >=
+            MODEL_PATH_SIZE)
+            return refuse(err, NULL, "the path of --adapter is too long");
+        if (access(found->adapter[i], F_OK) != 0)
+            return problem(err, ATTN_STAGE_MODEL,
+                           "--adapter takes a folder with adapter_config.json and "
+                           "adapter_model.safetensors, as peft saves them",
+                           "'%s' is missing", attn_quote_string(found->adapter[i]).text);
+        add_override(found, names[i], found->adapter[i]);
+    }
+    return ATTN_OK;
 }
 
 /* Returns the name of the tokenizer's file that PATH replaces, which the end of PATH decides. PATH
@@ -360,7 +383,7 @@ enum attn_status model_source_find(const struct model_args *args,
     add_override(found, "config.json", args->config);
     add_override(found, tokenizer_part(args->vocab), args->vocab);
     add_override(found, "model.safetensors", args->weights);
-    return ATTN_OK;
+    return args->adapter ? add_adapter(args->adapter, found, err) : ATTN_OK;
 }
 
 enum attn_status model_check_tower(const struct model_args *args, const struct attn_config *config,

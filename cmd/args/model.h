@@ -11,6 +11,7 @@
 struct model_args {
     const char *name;                     /* directory or name; NULL: the built-in model */
     const char *config, *vocab, *weights; /* files that replace the model's own; or NULL */
+    const char *adapter;                  /* folder of an adapter, or NULL */
     int load;                             /* enum attn_load */
     int compute;                          /* enum attn_compute */
     int tower; /* enum attn_tower; set by an option, or by the kind of input */
@@ -28,7 +29,7 @@ extern const struct option_group compute_options;
 /* All of the three groups. */
 extern const struct option_group model_all_options;
 
-enum { MODEL_N_OVERRIDE = 4, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
+enum { MODEL_N_OVERRIDE = 6, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 
 /* The places where models are searched for, and the memory that these borrow. */
 struct model_catalog {
@@ -55,7 +56,8 @@ void model_catalog_release(struct model_catalog *catalog);
 struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];
-    char held[MODEL_N_OVERRIDE][32]; /* paths of copies of pipes */
+    char held[MODEL_N_OVERRIDE][32];  /* paths of copies of pipes */
+    char adapter[2][MODEL_PATH_SIZE]; /* paths of the files of the adapter */
     struct attn_catalog_found found;
 };
 

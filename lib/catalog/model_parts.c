@@ -66,6 +66,7 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
         ATTN_TEXT_BOUND_MAP(PART_NAME)
 #undef PART_NAME
     };
+    static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
     const bool is_gguf = attn_model_gguf(model) != NULL;
@@ -75,6 +76,8 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (!is_gguf || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
+    for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
+        ATTN_TRY(add_part(parts, source, of_adapter[i], err));
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(parts, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {

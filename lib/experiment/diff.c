@@ -66,7 +66,8 @@ struct diff {
 
 static const struct attn_param param_rows[] = {
     ATTN_PARAM_KEPT(LIST, "ids", "LIST",
-                    "token ids instead of the one text of `with` or `with_attention`: 5,17,3",
+                    "token ids instead of the one text of `with`, `with_adapter` or "
+                    "`with_attention`: 5,17,3",
                     .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(LIST, "a_ids", "LIST", "token ids instead of the first text: 5,17,3",
                     .traits = ATTN_PARAM_NO_KEYWORD),
@@ -78,6 +79,10 @@ static const struct attn_param param_rows[] = {
         "and heads and make the same tokens of it: another quantization of it, for "
         "instance",
         .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM_KEPT(TEXT, "with_adapter", "DIR",
+                    "compare one text under `model` and under the same model, changed by the LoRA "
+                    "adapter in DIR: what fine-tuning changed in attention",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(TEXT, "with_model", "MODEL",
                     "compare one text under this model and under another one, which must have as "
                     "many layers and heads and make the same tokens of it",
@@ -103,8 +108,9 @@ static const struct attn_param_rule rules[] = {
      .excludes = "items",
      .message = "@ and `items` are given, expected one of them"},
     {.given = "ids",
-     .needs = "with|with_attention",
-     .message = "@ is one text for `with` or `with_attention`; `a_ids` and `b_ids` are two"},
+     .needs = "with|with_adapter|with_attention",
+     .message = "@ is one text for `with`, `with_adapter` or `with_attention`; `a_ids` and `b_ids` "
+                "are two"},
 };
 
 static const struct attn_experiment experiment;

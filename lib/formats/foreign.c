@@ -143,7 +143,8 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
     if (attn_source_has_part(source, ADAPTER)) {
         /* The folder holds an adapter of PEFT: changes to the weights of another model. */
         attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'%s' holds an adapter (" ADAPTER "), expected a whole model: merge it",
+                       "'%s' holds an adapter (" ADAPTER "), expected a whole model, which "
+                       "`adapter` changes by it, or merge it",
                        attn_quote_string(folder).text);
         append_cd(&command, folder, strlen(folder));
         attn_buffer_append_string(&command, MERGE_ADAPTER);

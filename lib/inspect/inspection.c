@@ -20,6 +20,7 @@
 #include "trace/trace_internal.h"
 
 #include <limits.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -283,6 +284,31 @@ static enum attn_status find_parameters(struct filling *to)
     return append_amounts(to, amounts, N(amounts), true);
 }
 
+static const struct attn_column adapter_columns[] = {{TEXT("name")},
+                                                     {LIST("shape")},
+                                                     {COUNT("rank")},
+                                                     {FIXED("scale", SIGNED)},
+                                                     {FIXED("norm_ratio", POSITIVE)}};
+
+static enum attn_status find_adapter(struct filling *to)
+{
+    const struct attn_adapter *adapter = attn_model_adapter(to->given.model);
+
+    for (size_t i = 0; adapter && i < adapter->n; i++) {
+        const struct attn_adapter_change *change = &adapter->changes[i];
+        const bool is_whole = change->whole.data;
+        int64_t list[ATTN_MAX_RANK];
+
+        ATTN_TRY(append(
+            to, attn_cell_string(change->tensor), shape_cell(change->shape, change->n_dim, list),
+            is_whole ? attn_cell_missing() : count_cell(change->rank),
+            is_whole ? attn_cell_missing() : attn_cell_real(change->scale),
+            change->of_base > 0 ? attn_cell_real(sqrt(change->of_change / change->of_base))
+                                : attn_cell_missing()));
+    }
+    return ATTN_OK;
+}
+
 /* --- Tables of the tokenizer ------------------------------------------------------------------ */
 
 static const struct attn_column tokenizer_columns[] = {{TEXT("kind")},
@@ -492,6 +518,7 @@ static enum attn_status find_files(struct filling *to)
                                         "tokenizer.json",
                                         "preprocessor_config.json",
                                         "model.safetensors.index.json"};
+    static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
     const struct attn_tensor_files *weights = to->given.weights;
     const struct attn_source *source = to->given.source;
     uint64_t size;
@@ -499,6 +526,9 @@ static enum attn_status find_files(struct filling *to)
     for (size_t i = 0; source && i < N(parts); i++)
         if (find_part(source, parts[i], &size))
             ATTN_TRY(append(to, attn_cell_string(parts[i]), count_cell(size)));
+    for (size_t i = 0; to->given.model && attn_model_adapter(to->given.model) && i < 2; i++)
+        if (source && find_part(source, of_adapter[i], &size))
+            ATTN_TRY(append(to, attn_cell_string(of_adapter[i]), count_cell(size)));
     for (int i = 0; i < attn_tensor_files_n_shard(weights); i++)
         ATTN_TRY(append(to, attn_cell_string(shard_name(weights, i)),
                         count_cell(attn_tensor_files_size(weights, i))));

@@ -31,7 +31,9 @@
  * row per layer, kind, is_cross, mask, is_scaled, eps, factor, and columns that only some models
  * fill: window, score_cap, rope_type, rope_theta, rope_factor, d_rotary. layers: the same in words,
  * a row per run of equal layers: part, difference. differences: how the model
- * differs from GPT-2: part, difference. parameters: the elements of each part, total. tensors:
+ * differs from GPT-2: part, difference. parameters: the elements of each part, total. adapter: a
+ * row per tensor that an adapter changes: name, shape, rank and scale (missing if the tensor is
+ * replaced), norm_ratio (the norm of the change, divided by that of the tensor). tensors:
  * name, dtype, shape, file, offset, bytes. types: a row per dtype, most values first: dtype,
  * n_tensor, n_value, bytes, share of all values. precision: mixture (its name in GGUF, missing if
  * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
@@ -53,6 +55,7 @@
     X(LAYERS, layers, MODEL)                                                                       \
     X(DIFFERENCES, differences, MODEL)                                                             \
     X(PARAMETERS, parameters, MODEL)                                                               \
+    X(ADAPTER, adapter, MODEL)                                                                     \
     X(TENSORS, tensors, WEIGHTS)                                                                   \
     X(TYPES, types, WEIGHTS)                                                                       \
     X(PRECISION, precision, WEIGHTS)                                                               \

@@ -77,6 +77,12 @@ static const struct attn_document_column tower_columns[] = {
     {.name = "parameters", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
 static const struct attn_document_column difference_columns[] = {
     {.name = "part", .width = SETTING_WIDTH}, {.name = "difference"}};
+static const struct attn_document_column adapter_columns[] = {
+    {.name = "name", .limit = 60},
+    {.name = "shape"},
+    {.name = "rank", .missing = "replaced"},
+    {.name = "scale", .missing = ""},
+    {.name = "norm_ratio", .heading = "change / weight", .missing = ""}};
 static const struct attn_document_column file_columns[] = {
     {.name = "name", .width = 5}, {.name = "bytes", .style = ATTN_NUMBER_QUANTITY, .width = 10}};
 static const struct attn_document_column output_columns[] = {
@@ -114,6 +120,7 @@ static const struct attn_document_view views[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_LAYERS] = {COLUMNS(difference_columns)},
     [ATTN_INSPECTED_DIFFERENCES] = {JSON(LINES), COLUMNS(difference_columns)},
     [ATTN_INSPECTED_PARAMETERS] = {JSON(OBJECT), AMOUNTS(NULL)},
+    [ATTN_INSPECTED_ADAPTER] = {JSON(LINES), COLUMNS(adapter_columns), HEADED},
     [ATTN_INSPECTED_TENSORS] = {JSON(LINES), COLUMNS(tensor_columns), HEADED},
     [ATTN_INSPECTED_TYPES] = {JSON(LINES)},
     [ATTN_INSPECTED_METADATA] = {JSON(LINES)},
@@ -135,6 +142,7 @@ static const char *const headings[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_CONFIG] = "Config",
     [ATTN_INSPECTED_DIFFERENCES] = "Unlike GPT-2",
     [ATTN_INSPECTED_PARAMETERS] = "Parameters",
+    [ATTN_INSPECTED_ADAPTER] = "Changed by the adapter",
     [ATTN_INSPECTED_CONVERSION] = "Unlike Hugging Face's files",
     [ATTN_INSPECTED_MEMORY] = "Its memory",
     [ATTN_INSPECTED_OUTPUTS] = "Its tensors: the shape in one layer, the size of all layers"};
@@ -182,6 +190,8 @@ static void add_config(struct attn_document *document, const struct attn_shown_i
     add(document, shown, ATTN_INSPECTED_DIFFERENCES);
     add(document, shown, ATTN_INSPECTED_CONVERSION);
     add(document, shown, ATTN_INSPECTED_PARAMETERS);
+    if (N_ROW(ADAPTER) > 0)
+        add(document, shown, ATTN_INSPECTED_ADAPTER);
     attn_document_value(document, "mixture", CELL(PRECISION, 0, "mixture"));
     attn_document_value(document, "bits_per_weight", CELL(PRECISION, 0, "bits_per_weight"));
     add(document, shown, ATTN_INSPECTED_TYPES);

@@ -246,6 +246,10 @@ enum attn_status attn_live_open(const struct attn_live_args *args, struct attn_h
     if (!attn_is_given(args, "args", err) || !attn_is_given(args->source, "source", err) ||
         !attn_is_given(host, "host", err) || !attn_is_given(files, "files", err))
         return ATTN_INVALID;
+    if (attn_source_override(args->source, "adapter_config.json"))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a live page holds a whole model and no `adapter`, expected a model "
+                           "that peft has merged");
     made = attn_alloc(1, sizeof *made, err);
     ATTN_RETURN_MADE(attn_error_at(made ? open_all(made, args, host, err) : ATTN_NO_MEMORY,
                                    ATTN_STAGE_INPUT, err),

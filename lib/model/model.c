@@ -224,16 +224,21 @@ static enum attn_status read_biases(struct attn_model *m, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Binds the weights of M, and packs them if they will be used many times. */
-static enum attn_status bind(struct attn_model *m, const struct attn_model_options *options,
-                             struct attn_error *err)
+/* Binds the weights of M, changed by ADAPTER unless it is NULL, and packs them if they will be used
+ * many times. */
+static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
+                             const struct attn_model_options *options, struct attn_error *err)
 {
+    const struct attn_adapter_target target = {&m->weights, &m->config, m->gguf != NULL,
+                                               options->pool};
     const struct attn_packing packing = {.compute = options->compute,
                                          .most_of_blocks = attn_memory_of_machine() / 4,
                                          .most_of_experts = attn_memory_of_machine() / 4 * 3,
                                          .pool = options->pool};
 
     ATTN_TRY(attn_weights_bind(&m->weights, &m->config, m->naming, m->st, err));
+    if (adapter)
+        ATTN_TRY(attn_adapter_apply(adapter, &target, err));
     ATTN_TRY(read_frequencies(m, err));
     read_xielu(m);
     for (size_t layer = 0; layer < m->config.n_layer && m->weights.sinks; layer++)
@@ -260,12 +265,34 @@ static enum attn_status open_encoder(const struct attn_model *m,
     encoder->work = attn_alloc(1, sizeof *encoder->work, err);
     if (!encoder->name || !encoder->work)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(bind(encoder, options, err));
+    ATTN_TRY(bind(encoder, m->adapter, options, err));
     if (own->data && own->data != shared->data && own->dtype == shared->dtype &&
         attn_tensor_n_byte(own) == attn_tensor_n_byte(shared) &&
         memcmp(own->data, shared->data, attn_tensor_n_byte(own)) == 0)
         *own = *shared; /* old files contain a copy; only one of the two is read */
     return ATTN_OK;
+}
+
+/* Returns NAME, followed by + and the name of the folder of ADAPTER if there is one. The caller
+ * frees it. */
+static char *make_name(const char *name, const struct attn_adapter *adapter, struct attn_error *err)
+{
+    const char *path = adapter ? attn_tensor_files_path(adapter->files, 0) : "";
+    const char *end = strrchr(path, '/'), *folder = end;
+    struct attn_buffer joined = {0};
+    char *made = NULL;
+
+    while (folder && folder > path && folder[-1] != '/')
+        folder--;
+    attn_buffer_append_string(&joined, name);
+    if (adapter)
+        attn_buffer_append_char(&joined, '+');
+    if (folder)
+        attn_buffer_append(&joined, folder, (size_t)(end - folder));
+    if (attn_buffer_check(&joined, err) == ATTN_OK)
+        made = attn_strndup(joined.data, joined.size, err);
+    attn_buffer_release(&joined);
+    return made;
 }
 
 /* Opens the files of SOURCE and fills M. The caller closes M, also after a failure. */
@@ -281,7 +308,8 @@ static enum attn_status open_files(const struct attn_source *source,
     if (!name)
         name = "built-in";
     m->compute = options->compute;
-    m->name = attn_strndup(name, strlen(name), err);
+    ATTN_TRY(attn_adapter_open(source, options->load, &m->adapter, err));
+    m->name = make_name(name, m->adapter, err);
     if (!m->name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(check_parts(source, err));
@@ -304,9 +332,11 @@ static enum attn_status open_files(const struct attn_source *source,
             ATTN_TRY(read_config(source, options->tower, m, err));
         }
     }
-    ATTN_TRY(bind(m, options, err));
+    ATTN_TRY(bind(m, m->adapter, options, err));
     if (m->encoder)
         ATTN_TRY(open_encoder(m, options, err));
+    if (m->adapter)
+        ATTN_TRY(attn_adapter_check_used(m->adapter, m->naming, &m->config, name, err));
     ATTN_TRY(attn_sentence_read(source, m, err));
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
@@ -378,6 +408,7 @@ void attn_model_free(struct attn_model *model)
     attn_weights_release(&model->weights);
     attn_sentence_release(&model->sentence);
     attn_tensor_files_free(model->files);
+    attn_adapter_free(model->adapter);
     attn_gguf_free(model->gguf);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
@@ -488,6 +519,11 @@ enum attn_status attn_model_image_grid(const struct attn_model *model, size_t he
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model)
 {
     return model->st;
+}
+
+const struct attn_adapter *attn_model_adapter(const struct attn_model *model)
+{
+    return model->adapter;
 }
 
 const struct attn_gguf *attn_model_gguf(const struct attn_model *model)

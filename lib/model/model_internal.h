@@ -4,6 +4,7 @@
 
 #include "formats/gguf.h"
 #include "kernels/gemm_internal.h"
+#include "model/adapter.h"
 #include "model/builtin.h"
 #include "model/model_extra.h"
 #include "model/weights.h"
@@ -66,6 +67,7 @@ struct attn_model {
     const struct attn_tensor_files *st; /* the weights borrow from these files */
     struct attn_tensor_files *files;    /* owns: st, if it is safetensors */
     struct attn_gguf *gguf;             /* owns: the GGUF file, if st is part of one */
+    struct attn_adapter *adapter;       /* owns: what changed the weights, or NULL */
     const struct attn_family *naming;   /* names the tensors in st */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
@@ -113,6 +115,9 @@ struct attn_tensor_files;
 /* Returns the directory of the weight files, borrowed. It includes tensors that the model does not
  * use. */
 const struct attn_tensor_files *attn_model_files(const struct attn_model *model);
+
+/* Returns the adapter that changed the weights of the model, borrowed; NULL without one. */
+const struct attn_adapter *attn_model_adapter(const struct attn_model *model);
 
 /* Returns the GGUF file of the model, borrowed; NULL if its files are safetensors. */
 const struct attn_gguf *attn_model_gguf(const struct attn_model *model);

@@ -611,6 +611,17 @@ static enum attn_status bind_experts(const struct binder *binder,
     return ATTN_OK;
 }
 
+/* Sets what CONFIG says about a tensor of PART that a file may lack, and that was found. */
+static void note_found(enum attn_weight_part part, struct attn_config *config)
+{
+    if (part == ATTN_PART_MLP_BIAS_FOUND)
+        config->has_mlp_bias = true;
+    if (part == ATTN_PART_OUTPUT_BIAS_FOUND || part == ATTN_PART_LOGITS_BIAS_FOUND)
+        config->has_output_bias = true;
+    if (part == ATTN_PART_CONTACTS)
+        config->has_contacts = true;
+}
+
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule)
 {
     const enum need need = find_need(rule->part, binder->config, binder->layer);
@@ -654,12 +665,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     ATTN_TRY(check_tensor(binder, rule, &entry));
     if (part == ATTN_PART_OUTPUT_FOUND && entry.tensor.data != binder->weights->embed.data)
         binder->config->output = ATTN_OUTPUT_OWN;
-    if (part == ATTN_PART_MLP_BIAS_FOUND)
-        binder->config->has_mlp_bias = true;
-    if (part == ATTN_PART_OUTPUT_BIAS_FOUND || part == ATTN_PART_LOGITS_BIAS_FOUND)
-        binder->config->has_output_bias = true;
-    if (part == ATTN_PART_CONTACTS)
-        binder->config->has_contacts = true;
+    note_found(part, binder->config);
     if (part == ATTN_PART_EXPERTS || part == ATTN_PART_EXPERTS_FOUND ||
         part == ATTN_PART_EXPERT_BIASES)
         store_experts(binder, rule, &entry.tensor);
@@ -684,7 +690,7 @@ static bool describe(const struct attn_config *config, bool with_biases,
         return false;
     if (need != NEEDED && !(need == USED_IF_FOUND && is_bias && with_biases))
         return false;
-    *spec = (struct attn_weight_spec){.rule = rule, .rank = (int)strlen(shape)};
+    *spec = (struct attn_weight_spec){.rule = rule, .layer = layer, .rank = (int)strlen(shape)};
     write_name(spec->name, prefix ? prefix : "", rule->name,
                (int)attn_config_weights_layer(config, (size_t)layer));
     for (int i = 0; i < spec->rank; i++)
@@ -1170,6 +1176,9 @@ void attn_weights_release(struct attn_weights *weights)
     }
     attn_free(weights->blocks);
     attn_free(weights->made);
+    for (size_t i = 0; i < weights->n_changed; i++)
+        attn_free(weights->changed[i]);
+    attn_free(weights->changed);
     attn_free(weights->experts);
     attn_arena_release(&weights->packed);
     if (weights->turned)
@@ -1251,6 +1260,210 @@ bool attn_weights_know(const struct attn_family *naming, const struct attn_confi
     if (rule && (rule->part == ATTN_PART_QK_NORM || rule->part == ATTN_PART_MLP_POST_NORM))
         return find_need(rule->part, config, layer) != NOT_NEEDED;
     return rule || (other && find_rule(other, name, &layer));
+}
+
+/* --- Changes by an adapter -------------------------------------------------------------------- */
+
+/* Whether RULE, in layer LAYER, is a tensor that a model of CONFIG uses. */
+static bool is_used(const struct attn_weight_rule *rule, const struct attn_config *config,
+                    int layer)
+{
+    const enum need need = find_need(rule->part, config, layer);
+
+    return (need == NEEDED || need == USED_IF_FOUND) && rule->part != ATTN_PART_IGNORED &&
+           is_of_layer(rule, config, layer);
+}
+
+/* Sets *layer to the first layer whose tensors have NUMBER in their names, and that uses RULE. */
+static bool find_layer(const struct attn_weight_rule *rule, const struct attn_config *config,
+                       int number, int *layer)
+{
+    for (size_t i = 0; i < config->n_layer; i++)
+        if (attn_config_weights_layer(config, i) == (size_t)number &&
+            is_used(rule, config, (int)i)) {
+            *layer = (int)i;
+            return true;
+        }
+    return false;
+}
+
+bool attn_weights_find(const struct attn_config *config, const char *name,
+                       struct attn_weight_spec *spec)
+{
+    const struct attn_family *family = family_of(config);
+    const char *prefix = family->prefix;
+
+    for (size_t i = 0; i < family->n_rule; i++) {
+        const struct attn_weight_rule *rule = &family->rules[i];
+        const char *shape = shape_of(rule, config);
+        int number, layer = 0;
+
+        if (!is_named(rule, "", name, &number) &&
+            !(prefix && (is_named(rule, prefix, name, &number) ||
+                         is_named(rule, alternative_prefix(prefix), name, &number))))
+            continue;
+        if (!(is_in_layer(rule) ? find_layer(rule, config, number, &layer)
+                                : is_used(rule, config, 0)))
+            continue;
+        *spec = (struct attn_weight_spec){.rule = rule, .layer = layer, .rank = (int)strlen(shape)};
+        write_name(spec->name, "", rule->name, number);
+        for (int j = 0; j < spec->rank; j++)
+            spec->shape[j] = dimension(shape[j], config, layer);
+        return true;
+    }
+    return false;
+}
+
+bool attn_weights_can_change(const struct attn_weight_spec *spec)
+{
+    const struct attn_weight_rule *rule = spec->rule;
+    const bool is_sink =
+                   is_in_layer(rule) && rule->offset == offsetof(struct attn_block_weights, sinks),
+               is_row_norm =
+                   !is_in_layer(rule) && (rule->offset == offsetof(struct attn_weights, ln_row.w) ||
+                                          rule->offset == offsetof(struct attn_weights, ln_row.b));
+
+    return !strchr(rule->name, '@') && rule->part != ATTN_PART_EXPERTS &&
+           rule->part != ATTN_PART_EXPERTS_FOUND && rule->part != ATTN_PART_EXPERT_BIASES &&
+           !is_sink && !is_row_norm;
+}
+
+/* Adds CHANGE, float32, to the map W, whose new elements are TO. A row of TO, and what is read at
+ * once of W, is a row of W if these lie in one piece, else a column. */
+static void add_change(const struct attn_matrix *w, const struct attn_matrix *change, float *to,
+                       struct attn_weight_sums *sums)
+{
+    const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
+    const bool is_rows = w->row_stride != 1;
+    const size_t n_line = is_rows ? w->n_row * (w->n_col / w->group) : w->n_col;
+    const size_t n = is_rows ? w->group : w->n_row;
+    const float *added = change->data;
+
+    for (size_t line = 0; line < n_line; line++, to += n) {
+        const size_t row = is_rows ? line / (w->n_col / w->group) : 0;
+        const size_t col = is_rows ? line % (w->n_col / w->group) * w->group : line;
+        const size_t first = row * w->row_stride + attn_matrix_column_at(w, col);
+
+        kernels->convert((const char *)w->data + attn_dtype_n_byte(w->dtype, first), w->dtype, n,
+                         to);
+        for (size_t i = 0; i < n; i++) {
+            const size_t at = (is_rows ? row : i) * change->row_stride +
+                              attn_matrix_column_at(change, is_rows ? col + i : col);
+
+            sums->of_base += (double)to[i] * (double)to[i];
+            sums->of_change += (double)added[at] * (double)added[at];
+            to[i] += added[at];
+        }
+    }
+}
+
+/* Replaces the map W, the tensor NAME or a part of it, by a float32 copy to which CHANGE is added.
+ */
+static enum attn_status change_map(struct attn_weights *weights, const char *name,
+                                   struct attn_matrix *w, const struct attn_matrix *change,
+                                   struct attn_weight_sums *sums, struct attn_error *err)
+{
+    float *made;
+
+    if (!w->data)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the adapter changes '%s', which the model's files lack",
+                              attn_quote_string(name).text);
+    if (attn_dtype_block(w->dtype) > 1)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "the adapter changes '%s', whose weights are in blocks of type %s, "
+                              "expected F32, F16 or BF16: a block has no room for a change of "
+                              "single weights",
+                              attn_quote_string(name).text, attn_dtype_name(w->dtype));
+    ATTN_TRY(attn_grow(&weights->changed, &weights->changed_capacity, weights->n_changed + 1,
+                       sizeof *weights->changed, err));
+    made = attn_alloc_uninitialized(w->n_row, attn_size_mul(w->n_col, sizeof *made), err);
+    if (!made)
+        return ATTN_NO_MEMORY;
+    weights->changed[weights->n_changed++] = made;
+    add_change(w, change, made, sums);
+    *w = (struct attn_matrix){.data = made,
+                              .dtype = ATTN_DTYPE_F32,
+                              .n_row = w->n_row,
+                              .n_col = w->n_col,
+                              .row_stride = w->row_stride != 1 ? w->n_col : 1,
+                              .col_stride = w->row_stride != 1 ? 1 : w->n_row,
+                              .group = w->n_col};
+    return ATTN_OK;
+}
+
+/* Replaces TABLE, such as the embedding, by a float32 copy to which CHANGE is added. */
+static enum attn_status change_table(struct attn_weights *weights, const char *name,
+                                     struct attn_tensor *table, const struct attn_tensor *change,
+                                     struct attn_weight_sums *sums, struct attn_error *err)
+{
+    struct attn_matrix w = matrix_of(table, ATTN_WEIGHT_IN_OUT);
+    const struct attn_matrix added = matrix_of(change, ATTN_WEIGHT_IN_OUT);
+
+    ATTN_TRY(change_map(weights, name, &w, &added, sums, err));
+    table->data = w.data;
+    table->dtype = ATTN_DTYPE_F32;
+    return ATTN_OK;
+}
+
+/* A change of a tied output matrix or embedding leaves the other one as it is. */
+static void untie(const struct attn_weight_spec *spec, struct attn_config *config)
+{
+    if (config->output == ATTN_OUTPUT_TIED &&
+        (spec->rule->part == ATTN_PART_OUTPUT_FOUND || spec->rule->part == ATTN_PART_EMBEDDING))
+        config->output = ATTN_OUTPUT_OWN;
+}
+
+enum attn_status attn_weights_add(struct attn_weights *weights, struct attn_config *config,
+                                  const struct attn_weight_spec *spec,
+                                  const struct attn_tensor *change, struct attn_weight_sums *sums,
+                                  struct attn_error *err)
+{
+    struct attn_block_weights block = {.lazy = NULL};
+    struct attn_weights parts = {.blocks = &block};
+    const struct binder binder = {.weights = &parts, .config = config};
+    const bool is_in_block = is_in_layer(spec->rule);
+    const size_t first = (size_t)spec->layer, number = attn_config_weights_layer(config, first);
+    struct attn_linear *to = is_in_block ? weights->blocks[first].linears : weights->linears;
+    const struct attn_linear *from = is_in_block ? block.linears : parts.linears;
+
+    if (spec->rule->kind == ATTN_WEIGHT_TENSOR) {
+        char *place = is_in_block ? (char *)&weights->blocks[first] : (char *)weights;
+
+        untie(spec, config);
+        return change_table(weights, spec->name, (void *)(place + spec->rule->offset), change, sums,
+                            err);
+    }
+    store(&binder, spec->rule, change);
+    for (size_t i = 0; i < (is_in_block ? ATTN_BLOCK_N_LINEAR : ATTN_MODEL_N_LINEAR); i++) {
+        if (!from[i].weight.data)
+            continue;
+        ATTN_TRY(change_map(weights, spec->name, &to[i].weight, &from[i].weight, sums, err));
+        for (size_t layer = first + 1; is_in_block && layer < config->n_layer; layer++)
+            if (attn_config_weights_layer(config, layer) == number &&
+                is_of_layer(spec->rule, config, (int)layer))
+                weights->blocks[layer].linears[i].weight = to[i].weight;
+    }
+    untie(spec, config);
+    return ATTN_OK;
+}
+
+void attn_weights_replace(struct attn_weights *weights, struct attn_config *config,
+                          const struct attn_weight_spec *spec, const struct attn_tensor *tensor)
+{
+    struct binder binder = {.weights = weights, .config = config};
+    const size_t number = attn_config_weights_layer(config, (size_t)spec->layer);
+
+    for (size_t layer = (size_t)spec->layer; layer < config->n_layer; layer++) {
+        binder.layer = (int)layer;
+        if (attn_config_weights_layer(config, layer) == number &&
+            is_of_layer(spec->rule, config, (int)layer))
+            store(&binder, spec->rule, tensor);
+        if (!is_in_layer(spec->rule))
+            break;
+    }
+    note_found(spec->rule->part, config);
+    untie(spec, config);
 }
 
 enum attn_status attn_weights_check_unused(const struct attn_family *naming,

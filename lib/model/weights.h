@@ -134,7 +134,9 @@ struct attn_weights {
                     weights, joined norms of single heads, and vectors as float32 */
     size_t n_made;
     struct attn_arena packed; /* owns the memory of attn_weights_pack */
-    bool is_reused;           /* attn_weights_pack was called, even if it packed nothing */
+    float **changed;          /* owns; [n_changed] matrices of attn_weights_add */
+    size_t n_changed, changed_capacity;
+    bool is_reused; /* attn_weights_pack was called, even if it packed nothing */
     /* Owns; the transposed maps of attn_weights_turn; no other weights. */
     struct attn_weights *turned;
     struct attn_monitor *turning; /* owns; held while `turned` is made */
@@ -145,6 +147,7 @@ enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 4 };
 /* A tensor that a model needs. */
 struct attn_weight_spec {
     const struct attn_weight_rule *rule;
+    int layer;                        /* the first layer that has it; 0 outside of the layers */
     char name[ATTN_WEIGHT_NAME_SIZE]; /* with the family's prefix */
     int rank;
     size_t shape[ATTN_WEIGHT_MAX_RANK];
@@ -163,6 +166,32 @@ enum attn_status attn_weights_describe(const struct attn_config *config, bool wi
 enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_config *config,
                                    const struct attn_family *family,
                                    const struct attn_tensor_files *st, struct attn_error *err);
+
+/* Finds what the tensor NAME, in Hugging Face's files, is in a model of CONFIG: fills SPEC, with
+ * the shape that it has there. Returns false if the model does not have or use it. */
+bool attn_weights_find(const struct attn_config *config, const char *name,
+                       struct attn_weight_spec *spec);
+
+/* Whether SPEC is one tensor that WEIGHTS use as it is stored: no expert, and no vector that was
+ * copied when weights were bound. */
+bool attn_weights_can_change(const struct attn_weight_spec *spec);
+
+/* Sums of squares over the elements of a change and of what it changed. */
+struct attn_weight_sums {
+    double of_change, of_base;
+};
+
+/* Adds CHANGE, a float32 tensor of SPEC's shape, to the maps of WEIGHTS that the tensor of SPEC
+ * holds, in every layer that has it. They become float32 matrices, owned by WEIGHTS.
+ * ATTN_UNSUPPORTED if they are in blocks. Call it before attn_weights_pack. */
+enum attn_status attn_weights_add(struct attn_weights *weights, struct attn_config *config,
+                                  const struct attn_weight_spec *spec,
+                                  const struct attn_tensor *change, struct attn_weight_sums *sums,
+                                  struct attn_error *err);
+
+/* Makes TENSOR, whose shape is SPEC's, the one of WEIGHTS, which borrow its data. */
+void attn_weights_replace(struct attn_weights *weights, struct attn_config *config,
+                          const struct attn_weight_spec *spec, const struct attn_tensor *tensor);
 
 /* Options for packing weights. */
 struct attn_packing {

@@ -43,7 +43,7 @@ __all__ = ["open", "attend", "models", "zero", "scale", "replace", "add", "mask"
 
 def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str = "map", compute: str = "f32",
          reuse: bool = False, config: str | None = None, vocab: str | None = None,
-         weights: str | None = None) -> Model:
+         weights: str | None = None, adapter: str | _os.PathLike | None = None) -> Model:
     """Opens a model: a directory in Hugging Face's layout, a built-in name ("fable", "life-is-short"), or a name in
     the Hugging Face cache, OWNER/NAME[@REVISION]. Nothing is downloaded.
 
@@ -53,6 +53,7 @@ def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str 
     reuse       many runs will follow: weights are packed now, which takes 4 bytes for each
     config, vocab, weights
                 files instead of those of the directory
+    adapter     the folder of a LoRA adapter, as peft saves it, which changes the model
     """
     return Model(name, threads=threads, load=load, compute=compute, reuse=reuse, config=config, vocab=vocab,
-                 weights=weights)
+                 weights=weights, adapter=adapter)

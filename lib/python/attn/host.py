@@ -13,6 +13,7 @@ from .values import choice, flag, whole
 _LOADS = {"map": c.ATTN_MAP, "read": c.ATTN_READ}
 _COMPUTES = {"f32": c.ATTN_COMPUTE_F32, "bf16": c.ATTN_COMPUTE_BF16}
 _OVERRIDES = {"config": "config.json", "vocab": "vocab.json", "weights": "model.safetensors"}
+_ADAPTER = ("adapter_config.json", "adapter_model.safetensors")
 
 
 class Host:
@@ -75,7 +76,10 @@ def open_host(name: str | None, threads: int = 0, load: str = "map", compute: st
 def _override(source: c.attn_source, overrides: dict) -> None:
     items = [source.overrides[i] for i in range(source.n_override)]  # a GGUF file
     for what, path in overrides.items():
-        if path is not None:
+        if path is not None and what == "adapter":
+            folder = path_bytes(path, what)
+            items += [c.attn_override(name.encode(), os.path.join(folder, name.encode())) for name in _ADAPTER]
+        elif path is not None:
             name = _OVERRIDES[what]
             if what == "vocab":
                 ends = ("tokenizer.json", "vocab.txt")

@@ -1,0 +1,662 @@
+/* adapter.c - see adapter.h. */
+#include "model/adapter.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/file.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "formats/json.h"
+#include "formats/safetensors.h"
+#include "kernels/kernels.h"
+#include "model/elements.h"
+#include "tokenizer/regex.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Names of modules begin so in files of peft, which wraps the model twice. */
+#define WRAPPED "base_model.model."
+
+/* What is read of adapter_config.json. */
+struct settings {
+    const struct attn_json *json;
+    int64_t rank;
+    double alpha;
+    bool is_rank_stable;
+    struct attn_error *err;
+};
+
+/* --- The fields of adapter_config.json -------------------------------------------------------- */
+
+static const struct attn_node *field(const struct settings *settings, const char *name)
+{
+    const struct attn_node *node = attn_node_find(attn_json_root(settings->json), name);
+
+    return node && !attn_node_is_null(node) ? node : NULL;
+}
+
+/* Whether NODE has a value that may change something: no null, no false, nothing empty. */
+static bool is_set(const struct attn_node *node)
+{
+    const char *text = attn_node_string(node);
+    bool flag = true;
+
+    if (attn_node_is_null(node) || (text && *text == '\0') ||
+        ((attn_node_is_object(node) || attn_node_is_array(node)) && !attn_node_first(node)))
+        return false;
+    return !attn_node_is_bool(node, &flag) || flag;
+}
+
+static enum attn_status refuse_field(const struct settings *settings, const char *name,
+                                     const char *found, const char *expected)
+{
+    return attn_error_set(settings->err, ATTN_UNSUPPORTED, "'%s' in '%s' is %s, expected %s",
+                          attn_quote_string(name).text,
+                          attn_quote_string(attn_json_name(settings->json)).text, found, expected);
+}
+
+/* Refuses a field that is a text other than VALUE. A missing one is VALUE. */
+static enum attn_status expect_text(const struct settings *settings, const char *name,
+                                    const char *value)
+{
+    const struct attn_node *node = field(settings, name);
+    const char *text = node ? attn_node_string(node) : value;
+
+    if (text && strcmp(text, value) == 0)
+        return ATTN_OK;
+    return refuse_field(settings, name, text ? attn_quote_string(text).text : "no text", value);
+}
+
+/* Refuses an adapter whose first values changed the base model, too: W is then no longer that of
+ * the model's files. */
+static enum attn_status check_start(const struct settings *settings)
+{
+    static const char *const harmless[] = {"gaussian", "eva", "orthogonal"};
+    const struct attn_node *node = field(settings, "init_lora_weights");
+    const char *text = node ? attn_node_string(node) : NULL;
+
+    for (size_t i = 0; text && i < sizeof harmless / sizeof *harmless; i++)
+        if (strcmp(text, harmless[i]) == 0)
+            text = NULL;
+    if (!text)
+        return ATTN_OK;
+    return refuse_field(settings, "init_lora_weights", attn_quote_string(text).text,
+                        "one that leaves the base model as it is: true, gaussian, eva, orthogonal");
+}
+
+/* Refuses a field that is set and not known: it may change the result. */
+static enum attn_status check_fields(const struct settings *settings)
+{
+    static const char *const known[] = {
+        /* read */
+        "peft_type", "r", "lora_alpha", "use_rslora", "rank_pattern", "alpha_pattern", "bias",
+        "target_modules", "exclude_modules", "layers_to_transform", "layers_pattern",
+        "modules_to_save", "init_lora_weights",
+        /* whether W is stored transposed, which the model's family says */
+        "fan_in_fan_out",
+        /* no part of a result */
+        "task_type", "auto_mapping", "peft_version", "base_model_name_or_path", "revision",
+        "lora_dropout", "inference_mode", "megatron_core", "qalora_group_size", "loftq_config",
+        "eva_config", "runtime_config"};
+
+    for (const struct attn_node *node = attn_node_first(attn_json_root(settings->json)); node;
+         node = attn_node_next(node)) {
+        const char *name = attn_node_key(node);
+        bool is_known = !is_set(node);
+
+        for (size_t i = 0; !is_known && i < sizeof known / sizeof *known; i++)
+            is_known = strcmp(name, known[i]) == 0;
+        if (!is_known && strcmp(name, "use_dora") == 0)
+            return refuse_field(settings, name, "true", "false: DoRA is not read");
+        if (!is_known)
+            return refuse_field(settings, name, "set",
+                                "fields of plain LoRA alone, as this one may change the result");
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_settings(struct settings *settings)
+{
+    const struct attn_json *json = settings->json;
+    const struct attn_node *root = attn_json_root(json);
+
+    ATTN_TRY(expect_text(settings, "peft_type", "LORA"));
+    ATTN_TRY(expect_text(settings, "bias", "none"));
+    ATTN_TRY(check_start(settings));
+    ATTN_TRY(check_fields(settings));
+    settings->rank = 8, settings->alpha = 8;
+    ATTN_TRY(attn_json_get_int(json, root, "r", 1, 1 << 20, &settings->rank, settings->err));
+    ATTN_TRY(
+        attn_json_get_double(json, root, "lora_alpha", -1e9, 1e9, &settings->alpha, settings->err));
+    return attn_json_get_bool(json, root, "use_rslora", &settings->is_rank_stable, settings->err);
+}
+
+/* --- Which modules are meant ------------------------------------------------------------------ */
+
+/* Finds the regular expression BEFORE PATTERN AFTER in NAME. Sets *end to the end of the match, 0
+ * without one. */
+static enum attn_status match(const struct settings *settings, const char *const pattern[3],
+                              const char *name, size_t *end)
+{
+    const char *file = attn_json_name(settings->json);
+    struct attn_match_range found = {0, 0};
+    struct attn_buffer text = {0};
+    struct attn_regex *regex = NULL;
+    struct attn_match *scratch = NULL;
+    enum attn_status status;
+
+    for (int i = 0; i < 3; i++)
+        attn_buffer_append_string(&text, pattern[i]);
+    status = attn_buffer_check(&text, settings->err);
+    if (status == ATTN_OK)
+        status = attn_regex_create(text.data, text.size, file, false, &regex, settings->err);
+    if (status == ATTN_OK)
+        status = attn_match_create(regex, strlen(name), &scratch, settings->err);
+    if (status == ATTN_OK)
+        status = attn_match_find(scratch, name, strlen(name), 0, &found, settings->err);
+    *end = status == ATTN_OK && found.begin <= strlen(name) ? found.end : 0;
+    attn_match_free(scratch);
+    attn_regex_free(regex);
+    attn_buffer_release(&text);
+    return status;
+}
+
+/* Whether MODULE is NAME, or a part of the model that ends in it. */
+static bool ends_in(const char *module, const char *name)
+{
+    const size_t size = strlen(module), n = strlen(name);
+
+    return size >= n && strcmp(module + size - n, name) == 0 &&
+           (size == n || module[size - n - 1] == '.');
+}
+
+/* Whether the field NAME, a list of ends of names or a regular expression of whole ones, has
+ * MODULE. */
+static enum attn_status is_listed(const struct settings *settings, const char *name,
+                                  const char *module, bool *is_there)
+{
+    const struct attn_node *node = field(settings, name);
+    const char *text = node ? attn_node_string(node) : NULL;
+    size_t end = 0;
+
+    *is_there = text && strcmp(text, "all-linear") == 0;
+    if (text && !*is_there) {
+        ATTN_TRY(match(settings, (const char *const[]){"^(?:", text, ")$"}, module, &end));
+        *is_there = end > 0;
+    }
+    for (node = node && attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
+         node = attn_node_next(node))
+        *is_there =
+            *is_there || (attn_node_string(node) && ends_in(module, attn_node_string(node)));
+    return ATTN_OK;
+}
+
+/* Sets *layer to the number of the layer in the name of MODULE: after one of `layers_pattern`, or
+ * after the second part; -1 without one. */
+static enum attn_status find_layer(const struct settings *settings, const char *module,
+                                   int64_t *layer)
+{
+    const struct attn_node *node = field(settings, "layers_pattern");
+    const char *text = node ? attn_node_string(node) : NULL;
+    const bool is_list = node && attn_node_is_array(node) && attn_node_first(node);
+    size_t end = 0;
+
+    *layer = -1;
+    if (is_list)
+        node = attn_node_first(node), text = attn_node_string(node);
+    if (!text || *text == '\0')
+        ATTN_TRY(
+            match(settings, (const char *const[]){"\\.[^.]*\\.[0-9]+\\.", "", ""}, module, &end));
+    for (; end == 0 && text && *text; text = node ? attn_node_string(node) : NULL) {
+        ATTN_TRY(match(settings, (const char *const[]){"(?:^|\\.)", text, "\\.[0-9]+\\."}, module,
+                       &end));
+        node = is_list ? attn_node_next(node) : NULL;
+    }
+    if (end == 0)
+        return ATTN_OK;
+    for (end--; end > 0 && module[end - 1] != '.';)
+        end--;
+    sscanf(module + end, "%7" SCNd64, layer);
+    return ATTN_OK;
+}
+
+/* Whether `layers_to_transform`, a number or a list, has the layer of MODULE. It counts only where
+ * `target_modules` is a list. */
+static enum attn_status is_in_layers(const struct settings *settings, const char *module,
+                                     bool *is_there)
+{
+    const struct attn_node *node = field(settings, "layers_to_transform");
+    const struct attn_node *targets = field(settings, "target_modules");
+    int64_t layer, number;
+
+    *is_there = !node || (targets && attn_node_string(targets)) ||
+                (attn_node_is_array(node) && !attn_node_first(node));
+    if (*is_there)
+        return ATTN_OK;
+    ATTN_TRY(find_layer(settings, module, &layer));
+    for (node = attn_node_is_array(node) ? attn_node_first(node) : node; node;
+         node = attn_node_is_array(field(settings, "layers_to_transform")) ? attn_node_next(node)
+                                                                           : NULL)
+        *is_there = *is_there || (layer >= 0 && attn_node_int(node, &number) && number == layer);
+    return ATTN_OK;
+}
+
+/* Refuses a change of a module that `target_modules` and the fields beside it do not mean: peft
+ * would not read it. */
+static enum attn_status check_target(const struct settings *settings,
+                                     const struct attn_adapter_change *change)
+{
+    bool is_target, is_excluded, is_in;
+
+    ATTN_TRY(is_listed(settings, "target_modules", change->module, &is_target));
+    ATTN_TRY(is_listed(settings, "exclude_modules", change->module, &is_excluded));
+    ATTN_TRY(is_in_layers(settings, change->module, &is_in));
+    if (is_target && !is_excluded && is_in)
+        return ATTN_OK;
+    return attn_error_set(settings->err, ATTN_FORMAT,
+                          "'%s' is changed, expected modules that '%s' of '%s' %s",
+                          attn_quote_string(change->module).text,
+                          !is_target    ? "target_modules"
+                          : is_excluded ? "exclude_modules"
+                                        : "layers_to_transform",
+                          attn_quote_string(attn_json_name(settings->json)).text,
+                          is_target && is_excluded ? "does not list" : "lists");
+}
+
+/* Sets *value to the number that PATTERNS, an object of regular expressions, gives to MODULE: the
+ * first that its name ends in. */
+static enum attn_status read_pattern(const struct settings *settings, const char *patterns,
+                                     const char *module, double *value)
+{
+    const struct attn_node *node = field(settings, patterns);
+
+    for (node = node ? attn_node_first(node) : NULL; node; node = attn_node_next(node)) {
+        const char *key = attn_node_key(node);
+        size_t end = 0;
+
+        if (key)
+            ATTN_TRY(
+                match(settings, (const char *const[]){"^(?:.*\\.)?(?:", key, ")$"}, module, &end));
+        if (end == 0)
+            continue;
+        if (attn_node_double(node, value))
+            return ATTN_OK;
+        return refuse_field(settings, patterns, "without a number", "a number for each name");
+    }
+    return ATTN_OK;
+}
+
+/* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
+ * "norm" also means "input_layernorm". */
+static bool is_saved(const struct settings *settings, const char *name)
+{
+    const struct attn_node *node = field(settings, "modules_to_save");
+
+    for (node = node ? attn_node_first(node) : NULL; node; node = attn_node_next(node)) {
+        const char *module = attn_node_string(node);
+        const size_t n = module ? strlen(module) : 0;
+
+        for (const char *at = n > 0 ? strstr(name, module) : NULL; at; at = strstr(at + 1, module))
+            if (at[n] == '.')
+                return true;
+    }
+    return false;
+}
+
+/* --- The tensors ------------------------------------------------------------------------------ */
+
+static enum attn_status refuse_tensor(const struct attn_adapter *adapter, const char *name,
+                                      enum attn_status status, const char *why,
+                                      struct attn_error *err)
+{
+    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(name).text,
+                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text, why);
+}
+
+/* Checks that ENTRY has a type that the kernels convert, and no NaN or infinity. */
+static enum attn_status check_values(const struct attn_adapter *adapter,
+                                     const struct attn_tensor_entry *entry, struct attn_error *err)
+{
+    const enum attn_dtype dtype = entry->tensor.dtype;
+    struct attn_non_finite found;
+
+    if (dtype != ATTN_DTYPE_F32 && dtype != ATTN_DTYPE_F16 && dtype != ATTN_DTYPE_BF16)
+        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
+                             "has another type than F32, F16 and BF16", err);
+    found = attn_tensor_find_non_finite(&entry->tensor);
+    if (found.n_nan + found.n_infinite == 0)
+        return ATTN_OK;
+    return refuse_tensor(adapter, entry->name, ATTN_FORMAT,
+                         "holds NaN or infinity, expected finite values", err);
+}
+
+/* How the name of a tensor ends, after the name of its module, and that of the B of an A. */
+static const struct ending {
+    const char *text, *of_b; /* of_b: NULL for a tensor that is no A */
+    bool is_b;
+} endings[] = {
+    {".lora_A.weight", ".lora_B.weight", false},
+    {".lora_embedding_A", ".lora_embedding_B", false}, /* of embeddings, which are [in, out] */
+    {".lora_B.weight", NULL, true},
+    {".lora_embedding_B", NULL, true},
+    {".base_layer.weight", NULL, false}, /* peft saves W of a changed embedding or head, too */
+    {"", NULL, false},
+};
+
+/* Returns the ending of NAME and sets *size to the size of what is before it. */
+static const struct ending *find_ending(const char *name, size_t *size)
+{
+    const struct ending *ending = endings;
+
+    for (;; ending++) {
+        const size_t n = strlen(ending->text);
+
+        *size = strlen(name) - n;
+        if (strlen(name) > n && strcmp(name + *size, ending->text) == 0)
+            return ending;
+    }
+}
+
+/* Reads B of the module of CHANGE, whose A was read, its rank and its scale. */
+static enum attn_status read_pair(const struct attn_adapter *adapter,
+                                  const struct settings *settings, const char *of_b,
+                                  struct attn_adapter_change *change)
+{
+    double rank = (double)settings->rank, alpha = settings->alpha;
+    char name[ATTN_WEIGHT_NAME_SIZE + 64];
+    struct attn_tensor_entry entry;
+
+    snprintf(name, sizeof name, WRAPPED "%s%s", change->module, of_b);
+    if (!attn_tensor_files_find(adapter->files, name, &entry))
+        return refuse_tensor(adapter, name, ATTN_FORMAT, "is missing", settings->err);
+    ATTN_TRY(check_values(adapter, &entry, settings->err));
+    change->b = entry.tensor;
+    ATTN_TRY(check_target(settings, change));
+    ATTN_TRY(read_pattern(settings, "rank_pattern", change->module, &rank));
+    ATTN_TRY(read_pattern(settings, "alpha_pattern", change->module, &alpha));
+    if (change->a.rank != 2 || change->b.rank != 2 || (double)change->a.shape[0] != rank ||
+        (double)change->b.shape[1] != rank) {
+        char why[96];
+
+        snprintf(why, sizeof why, "and its A are no matrices [out, r] and [r, in] of rank %g",
+                 rank);
+        return refuse_tensor(adapter, name, ATTN_FORMAT, why, settings->err);
+    }
+    change->rank = change->a.shape[0];
+    change->scale = alpha / (settings->is_rank_stable ? sqrt(rank) : rank);
+    return ATTN_OK;
+}
+
+/* Appends the change of ENTRY, unless it is a B, which is read with its A. */
+static enum attn_status append(struct attn_adapter *adapter, const struct settings *settings,
+                               const struct attn_tensor_entry *entry)
+{
+    const size_t n_wrapped = strlen(WRAPPED);
+    const bool is_wrapped =
+        strncmp(entry->name, WRAPPED, n_wrapped) == 0 && strlen(entry->name) == entry->name_size &&
+        entry->name_size > n_wrapped && entry->name_size < n_wrapped + ATTN_WEIGHT_NAME_SIZE;
+    const char *name = entry->name + (is_wrapped ? n_wrapped : 0);
+    struct attn_adapter_change *change = &adapter->changes[adapter->n];
+    char tensor[ATTN_WEIGHT_NAME_SIZE + 8];
+    size_t size = 0;
+    const struct ending *ending = is_wrapped ? find_ending(name, &size) : NULL;
+    const bool is_whole = ending && *ending->text == '\0';
+
+    if (!ending || (is_whole && !is_saved(settings, name)))
+        return refuse_tensor(adapter, entry->name, ATTN_UNSUPPORTED,
+                             "is no matrix of LoRA, and in no module of 'modules_to_save'",
+                             settings->err);
+    if (ending->is_b)
+        return ATTN_OK;
+    ATTN_TRY(check_values(adapter, entry, settings->err));
+    adapter->n++;
+    change->name = entry->name;
+    change->module = attn_strndup(name, size, settings->err);
+    if (!change->module)
+        return ATTN_NO_MEMORY;
+    snprintf(tensor, sizeof tensor, is_whole ? "%s" : "%s.weight", change->module);
+    change->tensor = attn_strndup(tensor, strlen(tensor), settings->err);
+    if (!change->tensor)
+        return ATTN_NO_MEMORY;
+    *(ending->of_b ? &change->a : &change->whole) = entry->tensor;
+    return ending->of_b ? read_pair(adapter, settings, ending->of_b, change) : ATTN_OK;
+}
+
+static enum attn_status read_changes(struct attn_adapter *adapter, const struct settings *settings)
+{
+    const size_t n = attn_tensor_files_count(adapter->files);
+
+    ATTN_TRY(ATTN_ALLOC(adapter->changes, n, settings->err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(adapter->files, i);
+
+        ATTN_TRY(append(adapter, settings, &entry));
+    }
+    if (adapter->n > 0)
+        return ATTN_OK;
+    return attn_error_set(settings->err, ATTN_FORMAT, "'%s' has no tensors, expected those of LoRA",
+                          attn_quote_string(attn_tensor_files_path(adapter->files, 0)).text);
+}
+
+enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_load load,
+                                   struct attn_adapter **adapter, struct attn_error *err)
+{
+    const char *config = attn_source_override(source, ATTN_ADAPTER_CONFIG);
+    const char *weights = attn_source_override(source, ATTN_ADAPTER_WEIGHTS);
+    struct settings settings = {.err = err};
+    struct attn_adapter *made;
+    struct attn_json *json = NULL;
+    enum attn_status status;
+
+    *adapter = NULL;
+    if (!config || !weights)
+        return ATTN_OK;
+    ATTN_TRY(attn_json_read_part(source, ATTN_ADAPTER_CONFIG, NULL, &json, err));
+    settings.json = json;
+    status = read_settings(&settings);
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(made, 1, err);
+    if (status == ATTN_OK) {
+        status = attn_safetensors_open_file(weights, load, &made->files, err);
+        if (status == ATTN_OK)
+            status = read_changes(made, &settings);
+        if (status == ATTN_OK)
+            *adapter = made;
+        else
+            attn_adapter_free(made);
+    }
+    attn_json_free(json);
+    return status;
+}
+
+void attn_adapter_free(struct attn_adapter *adapter)
+{
+    if (!adapter)
+        return;
+    for (size_t i = 0; i < adapter->n; i++) {
+        attn_free(adapter->changes[i].module);
+        attn_free(adapter->changes[i].tensor);
+    }
+    attn_free(adapter->changes);
+    attn_tensor_files_free(adapter->files);
+    attn_free(adapter);
+}
+
+/* --- Applying --------------------------------------------------------------------------------- */
+
+/* A product scale * B A, row by row. */
+struct product {
+    const struct attn_adapter_change *change;
+    const float *a, *b; /* [r, in], [out, r] */
+    size_t n_out, n_in;
+    bool is_turned; /* the result is [in, out] */
+    float *out;
+};
+
+/* An attn_task_fn that computes row TASK of scale * B A. A sum over ranks is in double precision,
+ * in ascending order. */
+static void multiply_row(void *context, size_t task, int worker)
+{
+    enum { PIECE = 64 };
+    const struct product *p = context;
+    const size_t n_rank = p->change->rank;
+
+    (void)worker;
+    for (size_t first = 0; first < p->n_in; first += PIECE) {
+        const size_t n = p->n_in - first < PIECE ? p->n_in - first : PIECE;
+        double sums[PIECE] = {0};
+
+        for (size_t k = 0; k < n_rank; k++)
+            for (size_t i = 0; i < n; i++)
+                sums[i] += (double)p->b[task * n_rank + k] * (double)p->a[k * p->n_in + first + i];
+        for (size_t i = 0; i < n; i++)
+            p->out[p->is_turned ? (first + i) * p->n_out + task : task * p->n_in + first + i] =
+                (float)(p->change->scale * sums[i]);
+    }
+}
+
+/* Sets *values to the elements of TENSOR as float32. The caller frees them. */
+static enum attn_status convert(const struct attn_tensor *tensor, float **values,
+                                struct attn_error *err)
+{
+    const size_t n = attn_tensor_n_element(tensor);
+
+    *values = attn_alloc_uninitialized(n, sizeof **values, err);
+    if (!*values)
+        return ATTN_NO_MEMORY;
+    attn_kernels_find(ATTN_ISA_BEST)->convert(tensor->data, tensor->dtype, n, *values);
+    return ATTN_OK;
+}
+
+static enum attn_status multiply(const struct attn_adapter_change *change, bool is_turned,
+                                 struct attn_pool *pool, float **out, struct attn_error *err)
+{
+    struct product product = {.change = change,
+                              .n_out = change->b.shape[0],
+                              .n_in = change->a.shape[1],
+                              .is_turned = is_turned};
+    float *a = NULL, *b = NULL;
+    enum attn_status status = convert(&change->a, &a, err);
+
+    if (status == ATTN_OK)
+        status = convert(&change->b, &b, err);
+    if (status == ATTN_OK) {
+        *out =
+            attn_alloc_uninitialized(product.n_out, attn_size_mul(product.n_in, sizeof **out), err);
+        status = *out ? ATTN_OK : ATTN_NO_MEMORY;
+    }
+    if (status == ATTN_OK) {
+        product.a = a, product.b = b, product.out = *out;
+        attn_pool_run(pool, product.n_out, multiply_row, &product);
+    }
+    attn_free(a);
+    attn_free(b);
+    return status;
+}
+
+static enum attn_status refuse_shape(const struct attn_adapter *adapter,
+                                     const struct attn_adapter_change *change,
+                                     const struct attn_weight_spec *spec, struct attn_error *err)
+{
+    char why[160];
+    int used = snprintf(why, sizeof why, "does not fit '%.60s', which has shape [",
+                        attn_quote_string(change->tensor).text);
+
+    for (int i = 0; i < spec->rank; i++)
+        used += snprintf(why + used, sizeof why - (size_t)used, "%s%zu", i > 0 ? ", " : "",
+                         spec->shape[i]);
+    snprintf(why + used, sizeof why - (size_t)used, "]");
+    return refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err);
+}
+
+/* Applies a low-rank change to the map of SPEC. */
+static enum attn_status add(const struct attn_adapter *adapter, struct attn_adapter_change *change,
+                            const struct attn_weight_spec *spec,
+                            const struct attn_adapter_target *target, struct attn_error *err)
+{
+    const enum attn_weight_kind kind = spec->rule->kind;
+    const bool is_turned =
+        kind == ATTN_WEIGHT_IN_OUT || kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_TENSOR;
+    struct attn_tensor delta = {.dtype = ATTN_DTYPE_F32, .rank = 2};
+    struct attn_weight_sums sums = {0};
+    float *values = NULL;
+    enum attn_status status;
+
+    delta.shape[0] = spec->shape[0], delta.shape[1] = spec->shape[1];
+    if (spec->rank != 2 || change->b.shape[0] != spec->shape[is_turned] ||
+        change->a.shape[1] != spec->shape[!is_turned])
+        return refuse_shape(adapter, change, spec, err);
+    status = multiply(change, is_turned, target->pool, &values, err);
+    delta.data = values;
+    if (status == ATTN_OK)
+        status = attn_weights_add(target->weights, target->config, spec, &delta, &sums, err);
+    attn_free(values);
+    change->of_change += sums.of_change, change->of_base += sums.of_base;
+    return status;
+}
+
+static enum attn_status replace(const struct attn_adapter *adapter,
+                                const struct attn_adapter_change *change,
+                                const struct attn_weight_spec *spec,
+                                const struct attn_adapter_target *target, struct attn_error *err)
+{
+    if (change->whole.rank != spec->rank ||
+        memcmp(change->whole.shape, spec->shape, (size_t)spec->rank * sizeof *spec->shape) != 0)
+        return refuse_shape(adapter, change, spec, err);
+    if (target->is_gguf && spec->rank < 2)
+        return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                             "replaces a vector, which a GGUF file may hold in another form", err);
+    attn_weights_replace(target->weights, target->config, spec, &change->whole);
+    return ATTN_OK;
+}
+
+enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
+                                    const struct attn_adapter_target *target,
+                                    struct attn_error *err)
+{
+    for (size_t i = 0; i < adapter->n; i++) {
+        struct attn_adapter_change *change = &adapter->changes[i];
+        struct attn_weight_spec spec;
+
+        if (!attn_weights_find(target->config, change->tensor, &spec))
+            continue;
+        if (!attn_weights_can_change(&spec))
+            return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
+                                 "is for experts, or for a vector that is read when a model is "
+                                 "opened",
+                                 err);
+        ATTN_TRY(change->whole.data ? replace(adapter, change, &spec, target, err)
+                                    : add(adapter, change, &spec, target, err));
+        change->is_used = true;
+        change->n_dim = spec.rank;
+        memcpy(change->shape, spec.shape, sizeof spec.shape);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
+                                         const struct attn_family *naming,
+                                         const struct attn_config *config, const char *model,
+                                         struct attn_error *err)
+{
+    for (size_t i = 0; i < adapter->n; i++) {
+        const struct attn_adapter_change *change = &adapter->changes[i];
+
+        if (change->is_used ||
+            (config->has_two_towers && attn_weights_know(naming, config, change->tensor)))
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "the adapter changes '%s', which '%s', a model of type %s, does not have",
+                       attn_quote_string(change->module).text, attn_quote_string(model).text,
+                       config->model_type);
+        if (change->whole.data)
+            attn_error_hint(err, "a head that the base model lacks is read from a whole model: "
+                                 "merge the adapter with peft");
+        return ATTN_UNSUPPORTED;
+    }
+    return ATTN_OK;
+}
