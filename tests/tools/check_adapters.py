@@ -69,7 +69,7 @@ def draw_settings(draw: random.Random, family: str, targets: list, saved: list) 
                     init_lora_weights=False, target_modules=chosen, fan_in_fan_out=family == "gpt2")
     if draw.random() < .3:
         settings["target_modules"] = r"(?:.+\.)?(?:" + "|".join(chosen) + ")"
-    elif draw.random() < .4 and not {"lm_head", "embed_tokens", "wte", "wpe"} & set(chosen):
+    elif draw.random() < .4 and family != "albert" and not {"lm_head", "embed_tokens", "wte", "wpe"} & set(chosen):
         settings["layers_to_transform"] = draw.choice([[0], [1], [0, 1], 1])
     if draw.random() < .4:
         settings["rank_pattern"] = {draw.choice(chosen): draw.choice([2, 3, 5])}
