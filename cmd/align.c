@@ -19,6 +19,7 @@ const struct command command_align = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
                 "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
+                "  attn-cli align --links fast_align.talp --gold gold.txt --one-based --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
     .lacks = "image|embeds|with-prompt|label|label-ids|label-image|pair|types|key-mask|texts|lines|"
@@ -97,6 +98,37 @@ static enum attn_status find_times(struct question *question, struct attn_error 
     return status == ATTN_OK ? question_write(question, err) : status;
 }
 
+/* Scores the links of a file. */
+static enum attn_status score_links(struct question *question, struct attn_error *err)
+{
+    const struct question_args *args = question->call->args;
+    const struct attn_align_args *how = question->how;
+    const char *links = option_text(question->call, "links");
+    const char *other = option_find_under(
+        question->call, "Input|Items|Alignment|Pictures|Model|Precision|Attention|Interventions",
+        "links|score|gold|one-based");
+    const size_t size = strlen(links);
+    const bool is_one_based = size > 2 && strcmp(links + size - 2, ":1") == 0;
+    struct attn_link_file files[2] = {{links, is_one_based}, {how->gold, how->is_one_based}};
+    char *path = attn_strndup(links, size - (is_one_based ? 2 : 0), err);
+    enum attn_status status;
+
+    question->name = NULL; /* this table has no pictures */
+    if (!path)
+        return ATTN_NO_MEMORY;
+    files[0].path = path;
+    if (other || args->prompt.plain.n > 0)
+        status = refuse(err, NULL, "%s%s has no effect with --links, which reads a file",
+                        other ? "--" : "", other ? other : "a text");
+    else if (!how->has_score || !how->gold)
+        status = refuse(err, NULL, "--links needs --score and --gold");
+    else
+        status = at_stage(ATTN_STAGE_INPUT,
+                          attn_link_scores(&files[0], &files[1], &question->table, err), err);
+    attn_free(path);
+    return status == ATTN_OK ? question_write(question, err) : status;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
@@ -105,6 +137,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     if (option_text(question->call, "times"))
         return find_times(question, err);
+    if (option_text(question->call, "links"))
+        return score_links(question, err);
     ATTN_TRY(question_check(question, err));
     how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
                    (tables_have_pictures(&args->tables) && !how->has_score);

@@ -79,6 +79,7 @@
 #include "experiment/sinks.h"
 #include "experiment/spans.h"
 #include "experiment/survey.h"
+#include "experiment/link_scores.h"
 #include "experiment/token_times.h"
 #include "run/attention_args.h"
 #include "base/medium.h"

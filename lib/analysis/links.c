@@ -247,8 +247,8 @@ enum attn_status attn_links_read(const char *text, size_t m, size_t n, bool is_o
         if (!kind || !strchr("-p?", kind) || !read_word(&at, n, is_one_based, &j) ||
             (*at && !strchr(blanks, *at)))
             return attn_error_set(err, ATTN_INVALID,
-                                  "its gold has '%s', expected I-J, IpJ or I?J with I from %d to "
-                                  "%zu and J from %d to %zu",
+                                  "'%s' is no link of its words, expected I-J, IpJ or I?J with I "
+                                  "from %d to %zu and J from %d to %zu",
                                   attn_quote(begin, strcspn(begin, blanks)).text, is_one_based,
                                   m - !is_one_based, is_one_based, n - !is_one_based);
         if (gold[i * n + j] != ATTN_LINK_SURE)

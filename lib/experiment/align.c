@@ -182,6 +182,11 @@ static const struct attn_param param_rows[] = {
                "possible ones"),
     ATTN_PARAM(FLAG, "one_based", NULL, struct attn_align_args, is_one_based,
                "words in gold count from 1"),
+    ATTN_PARAM_KEPT(TEXT, "links", "FILE[:1]",
+                    "with `score` and `gold`, instead of a model: score the links in FILE, a line "
+                    "for each pair of texts as other aligners write it (0-0 1-2); with :1 its "
+                    "words count from 1",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM_KEPT(
         TEXT, "times", "FILE.npy",
         "instead of texts: cross-attention [H, T, S] of the heads of a speech model that "
@@ -224,6 +229,8 @@ const struct attn_question attn_question_align = {
         "that the heads that align are found on data. Of a decoder: ts, the share of\n"
         "tokens whose largest weight is on a linked word, within, the same among the\n"
         "words of the source, mass, the weight there, and chance.\n"
+        "\n"
+        "`links` scores what another aligner wrote, without a model.\n"
         "\n"
         "Hidden states link what is similar, which need not be a translation.\n"
         "\n"

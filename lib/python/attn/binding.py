@@ -1115,6 +1115,10 @@ class attn_survey_args(Structure):
     pass
 
 
+class attn_link_file(Structure):
+    pass
+
+
 class attn_attention_args(Structure):
     pass
 
@@ -2518,6 +2522,10 @@ attn_survey_args._fields_ = [
     ("is_weight", c_bool),
     ("patterns", c_void_p),
 ]
+attn_link_file._fields_ = [
+    ("path", c_char_p),
+    ("is_one_based", c_bool),
+]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),
     ("mask", c_char_p),
@@ -3059,6 +3067,7 @@ FUNCTIONS = {
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_spans": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_spans_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),

@@ -70,6 +70,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     tokens whose largest weight is on a linked word, within, the same among the words of the source, mass, the weight
     there, and chance.
 
+    `links` scores what another aligner wrote, without a model.
+
     Hidden states link what is similar, which need not be a translation.
 
     `times` prints when each token of a transcript was spoken, from the weights of the heads that align, by dynamic time
