@@ -23,7 +23,7 @@
 /* clang-format off */
 #define MEMBER_MAP(X)                                                                          \
     X(TITLE, "title") X(PARAGRAPH, "paragraph") X(QUESTION, "question") X(ANSWER, "answer")    \
-    X(TEXT, "text") X(PAIR, "pair") X(IMAGE, "image") X(VIEW, "view")                          \
+    X(TEXT, "text") X(PAIR, "pair") X(SOURCE, "source") X(IMAGE, "image") X(VIEW, "view")      \
     X(ATTENTION, "attention") X(MASK, "mask") X(ASK, "ask") X(TARGET, "target")                \
     X(FOIL, "foil") X(ABLATE, "ablate") X(KNOCKOUT, "knockout") X(STEER, "steer")
 /* clang-format on */
@@ -169,6 +169,11 @@ static enum attn_status take_input(struct story *story, const char *const *texts
     if (texts[key] && !input->text != !!image)
         return refuse(story, members[key], texts[key],
                       image ? "the page reads a text" : "the page reads a picture", err);
+    if (texts[SOURCE] && !story->request.source.text)
+        return refuse(story, members[SOURCE], texts[SOURCE], "the page has no source", err);
+    if (texts[SOURCE])
+        story->request.source.text = texts[SOURCE],
+        story->request.source.n_text = strlen(texts[SOURCE]);
     if (text)
         input->text = text, input->n_text = strlen(text);
     if (text || pair)
@@ -182,8 +187,8 @@ static enum attn_status take_input(struct story *story, const char *const *texts
 
 /* --- The view -------------------------------------------------------------------------------- */
 
-/* Returns true if ITEM [size] names a head of SELECTION, "2.5". */
-static bool is_head(const struct attn_selection *selection, const char *item, size_t size)
+/* Returns true if ITEM [size] is the number of a head of SELECTION, "2.5". */
+static bool is_number_of_head(const struct attn_selection *selection, const char *item, size_t size)
 {
     const char *dot = memchr(item, '.', size);
     const size_t n_layer = dot ? (size_t)(dot - item) : 0;
@@ -192,6 +197,17 @@ static bool is_head(const struct attn_selection *selection, const char *item, si
     return dot && attn_parse_int(item, n_layer, 0, INT32_MAX, &layer) &&
            attn_parse_int(dot + 1, size - n_layer - 1, 0, INT32_MAX, &head) &&
            attn_selection_has_block_head(selection, (int)layer, (int)head);
+}
+
+/* Returns true if ITEM [size] names a head of SELECTION, "2.5"; of a translator "cross:2.5". */
+static bool is_head(const struct attn_selection *selection, const char *item, size_t size)
+{
+    static const char *const stacks[] = {"encoder:", "decoder:", "cross:"};
+
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+        if (size > strlen(stacks[i]) && strncmp(item, stacks[i], strlen(stacks[i])) == 0)
+            return is_number_of_head(selection, item + strlen(stacks[i]), size - strlen(stacks[i]));
+    return is_number_of_head(selection, item, size);
 }
 
 static bool is_position(const struct attn_selection *selection, const char *item, size_t size)
@@ -368,7 +384,8 @@ static enum attn_status read_step(const struct story *story, const struct attn_n
         if (i == N_MEMBER)
             return attn_error_set(err, ATTN_FORMAT,
                                   "step %zu of '%s' has '%s', expected title, paragraph, "
-                                  "question, answer, text, pair, image, view, attention, mask, "
+                                  "question, answer, text, pair, source, image, view, "
+                                  "attention, mask, "
                                   "ask, target, foil, ablate, knockout or steer",
                                   story->number,
                                   attn_quote_string(attn_json_name(story->json)).text,

@@ -17,7 +17,7 @@ async function tell(number) {
   step = number;
   write();
   const pair = told.pair ?? (told.text === undefined ? asked.pair : null);
-  await change({ text: told.text ?? asked.text, pair, image: told.image === undefined ? asked.image : pathOf(told.image),
+  await change({ text: told.text ?? asked.text, pair, source: told.source ?? asked.source, image: told.image === undefined ? asked.image : pathOf(told.image),
     ...changesOf(name => [told[name] ?? []].flat()) }, told.view);
   if (story.steps[step] === told) await ask(told);
 }
@@ -59,6 +59,7 @@ function stepNow() {
   if (asked.image === null) made.text = asked.text;
   else made.image = imageOf(asked.image);
   if (asked.pair !== null) made.pair = asked.pair;
+  if (asked.source !== null) made.source = asked.source;
   for (const name of LISTS) if (valuesOf(name).length > 0) made[name] = valuesOf(name).flatMap(text => name === 'ablate' ? text.split(',') : [text]);
   for (const name of ['attention', 'mask']) if (valuesOf(name).length > 0) [made[name]] = valuesOf(name);
   return { ...made, view: viewParts().join('&'), ...askedNow() };

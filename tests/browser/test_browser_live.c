@@ -1184,6 +1184,30 @@ START_TEST(a_sentence_is_translated)
 }
 END_TEST
 
+START_TEST(a_story_has_sources)
+{
+    FILE *file = NULL;
+
+    enter();
+    borrow("models/interpreter", "interpreter");
+    file = fopen("story.json", "w");
+    fputs("{\"steps\": [{\"source\": \"The dog\", \"view\": \"h=1.1\"}, {\"text\": "
+          "\"\u72d7\"}, {\"source\": \"The cat\"}]}",
+          file);
+    fclose(file);
+    run((const char *[]){"run", "-m", "interpreter", "--source", mat, "--html", "p.html", "--live",
+                         "--story", "story.json", "", NULL});
+    load("");
+    assert_text(ID("live-source") ".value + '|' + " ID("live-text") ".value", "The dog|");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "document.querySelectorAll('#stage-map tr').length === 3");
+    attn_browser_click_on(browser, "#live-on");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text(ID("live-source") ".value + '|' + " ID("live-text") ".value.length", "The cat|1");
+    leave();
+}
+END_TEST
+
 START_TEST(a_translation_fits_a_telephone)
 {
     static const char *const files[] = {"config.json", "model.safetensors", "vocab.json",
@@ -2056,30 +2080,28 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
-           attention_and_questions_have_the_bits_of_the_binary,
-           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
-           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
-           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
-           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
-           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
-           shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
-           arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
-           a_sentence_is_translated, a_translation_fits_a_telephone, an_arc_says_why,
-           why_is_asked_by_keyboard, a_press_switches_a_head_off, next_words_are_written,
-           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
-           the_stage_fits_a_telephone, the_stage_stands_still_and_is_printed,
-           terms_are_those_of_the_glossary, heads_have_the_colors_of_their_kinds,
-           heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
-           a_story_is_made_on_the_page, controls_are_in_another_language,
-           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
-           questions_are_of_both_texts, two_boxes_fit_a_telephone,
-           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
-           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
-           labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
-           questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
-           questions_keep_changes, temperature_and_arithmetic_and_command,
-           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
-           everything_has_a_name, shipped_page_answers, is_seen)
+ATTN_SUITE(
+    "browser_live", fable_has_the_bits_of_the_binary,
+    attention_and_questions_have_the_bits_of_the_binary, families_have_the_bits_of_the_binary,
+    a_gguf_file_can_be_chosen, what_is_typed_is_shown, no_picture_is_older_than_the_one_before,
+    heads_are_switched_off_and_on, cells_are_knocked_out, knockouts_are_of_tokens_that_stay,
+    an_address_restores_all_of_it, heads_are_named_as_the_tool_names_them,
+    a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told, a_large_model_is_asked_for,
+    a_story_has_steps, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
+    arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
+    a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why,
+    why_is_asked_by_keyboard, a_press_switches_a_head_off, next_words_are_written,
+    the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
+    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
+    heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together, steps_ask_and_steer,
+    an_answer_is_below_the_story, a_story_is_made_on_the_page, controls_are_in_another_language,
+    a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+    a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+    questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
+    labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
+    a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
+    pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
+    lines_of_causes_are_knocked_out, questions_keep_changes, temperature_and_arithmetic_and_command,
+    arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+    fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch, everything_has_a_name,
+    shipped_page_answers, is_seen)

@@ -408,7 +408,8 @@ class _Live:
         if format != "html":
             raise TypeError(f"live makes a page, and the format is {format!r}")
         others = [name for name in self._OTHERS
-                  if given.get(name) is not None and given[name] is not False and np.size(given[name])]
+                  if given.get(name) is not None and given[name] is not False and np.size(given[name])
+                  and not (name == "source" and isinstance(given[name], str))]
         image = given.get("image")
         if others or not isinstance(given.get("text"), str) and image is None:
             raise TypeError(f"live and {(others + ['ids or embeddings'])[0]} do not go together: the page runs the model on "
@@ -435,6 +436,8 @@ class _Live:
         if not given.get("special_tokens", True):
             options.append(("special-tokens", "off"))
         options += [("label", label) for label in given.get("labels", ())]
+        if given.get("source") is not None:
+            options.append(("source", given["source"]))
         return (c.attn_option * len(options))(*(c.attn_option(name.encode(), os.fsencode(value)) for name, value in options))
 
     def __del__(self):
