@@ -73,6 +73,7 @@
 #include "experiment/generate.h"
 #include "experiment/head_measures.h"
 #include "experiment/lens.h"
+#include "experiment/life.h"
 #include "experiment/patch.h"
 #include "experiment/score.h"
 #include "experiment/similarity.h"

@@ -105,6 +105,8 @@ enum attn_status question_answer(struct question *question,
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
+    attn_table_free(question->tokens);
+    attn_table_free(question->parts);
     text_release(&question->text);
     items_close(&question->items);
     attn_attention_args_release(&question->attention);
@@ -359,14 +361,22 @@ bool question_is_noted(const struct question *question)
 
 enum { EXAMPLE_SIZE = 160 };
 
+/* Asks, and for --figure life once more about one position. */
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_question_asked asked = {
         .question = question->name, .request = &question->request, .args = question->how};
+    const bool is_life = question->args->tables.picture.options.figure == ATTN_FIGURE_LIFE &&
+                         question->call->command->question == &attn_question_lens;
 
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));
     asked.host = question->host;
+    if (is_life)
+        ATTN_TRY(attn_life(question->host, &question->request, question->how, &question->tokens,
+                           &question->parts, err));
+    question->picture.lens = question->tokens;
+    question->picture.life = question->parts;
     ATTN_TRY(attn_question_ask(&asked, &question->table, NULL, err));
     return question_write(question, err);
 }

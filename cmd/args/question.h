@@ -97,12 +97,13 @@ struct question {
     struct attn_attention_args attention; /* the attention of `args` */
     struct model_source source;
     struct attn_host *host;
-    struct attn_request request; /* the input, and how it is run */
-    struct text text;            /* owned; the text of the input */
-    struct items items;          /* many items, instead of one input */
-    struct attn_table *table;    /* owned; the answer */
-    struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
-    struct attn_table *unsorted; /* owned; the answer before it was sorted */
+    struct attn_request request;       /* the input, and how it is run */
+    struct text text;                  /* owned; the text of the input */
+    struct items items;                /* many items, instead of one input */
+    struct attn_table *table;          /* owned; the answer */
+    struct attn_table *drawn;          /* owned; the table that pictures show instead; or NULL */
+    struct attn_table *unsorted;       /* owned; the answer before it was sorted */
+    struct attn_table *tokens, *parts; /* owned; for --figure life: the tables of attn_life */
 };
 
 /* Calls WORK, which computes and writes the answer. If an option has the value `help`, prints its

@@ -47,6 +47,7 @@ static const char *const figures[][2] = {
                 "--image. patches:RxC lays out keys as an image of R rows and C columns"},
     {"bars", "a bar for each row of a table, with its interval or standard error"},
     {"causes", "cells and MLPs that cause an answer (`attribute --method causes`)"},
+    {"life", "what each layer adds to the answer of a position, and from which words (`lens`)"},
     {"curve", "a line over the layers or positions of a table"},
 };
 

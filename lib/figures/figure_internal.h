@@ -88,6 +88,7 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
 

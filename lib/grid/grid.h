@@ -76,6 +76,12 @@ struct attn_grid_causes {
     const struct attn_table *lens;
 };
 
+/* What layers add to the answer of a position: the tables of attn_life. Borrowed. */
+struct attn_grid_life {
+    const struct attn_table *lens, *parts;
+    size_t n_layer;
+};
+
 /* How the numbers of a part of a table are drawn. */
 enum attn_grid_look {
     ATTN_LOOK_CELLS, /* each number as a color; for vectors */
@@ -126,7 +132,8 @@ struct attn_grid {
     const struct attn_token_texts *cells;
     /* for ATTN_FIGURE_CAUSES, drawn instead of the matrix; or NULL */
     const struct attn_grid_causes *causes;
-    int digits; /* decimals of numbers that are not in percent */
+    const struct attn_grid_life *life; /* the same for ATTN_FIGURE_LIFE; or NULL */
+    int digits;                        /* decimals of numbers that are not in percent */
     /* For a poster of [n] heads, whose patterns are one below the other in the matrix. */
     const struct attn_head_kind *const *kinds; /* kind of each head, NULL without one */
     const double *weights;                     /* mean weight of each head on tokens of its kind */

@@ -58,6 +58,8 @@ void attn_table_words_release(struct attn_table_words *words)
     attn_buffer_release(&words->bytes);
 }
 
+enum { LIFE_DIGITS = 2 }; /* decimals of what a layer adds to a logit */
+
 /* Sets the title and the quantity of the numbers. */
 static enum attn_status find_words(const struct attn_column *column,
                                    const struct attn_table_picture *picture,
@@ -65,7 +67,8 @@ static enum attn_status find_words(const struct attn_column *column,
 {
     struct attn_table_words *words = &cells->words;
 
-    attn_table_words_find(words, column, picture);
+    if (!words->title) /* the life of a position has its own */
+        attn_table_words_find(words, column, picture);
     ATTN_TRY(attn_buffer_check(&words->bytes, err));
     attn_buffer_append_string(&cells->quantity, words->quantity ? words->quantity : column->name);
     if (column->unit || cells->grid.is_share)
@@ -77,8 +80,7 @@ static enum attn_status find_words(const struct attn_column *column,
     return ATTN_OK;
 }
 
-/* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
-static void append_token_label(struct attn_buffer *out, const char *text, size_t size)
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
 {
     struct attn_buffer escaped = {0};
 
@@ -101,7 +103,7 @@ static enum attn_status read_texts(const struct attn_table *table, size_t column
         const struct attn_cell cell = attn_table_cell(table, rows[i], column);
 
         if (cell.type == ATTN_VALUE_TEXT)
-            append_token_label(&texts->bytes, cell.text, cell.size);
+            attn_table_append_label(&texts->bytes, cell.text, cell.size);
         texts->ends[texts->n++] = texts->bytes.size;
     }
     cells->grid.cells = texts;
@@ -174,6 +176,8 @@ static enum attn_status read_kind(const struct attn_table *table,
         return attn_table_series_read(table, picture, kind == ATTN_FIGURE_CURVE, cells, err);
     if (kind == ATTN_FIGURE_CAUSES)
         return attn_table_causes_read(table, picture, cells, err);
+    if (kind == ATTN_FIGURE_LIFE)
+        return attn_table_life_read(table, picture, cells, err);
     if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
         return attn_table_refuse_groups(is_pairs                  ? "a grid of pairs"
                                         : kind == ATTN_FIGURE_MAP ? "a map"
@@ -262,7 +266,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
     ATTN_TRY(read_kind(table, picture, kind, cells, err));
     ATTN_TRY(join_texts(picture, cells, err));
-    column = attn_table_column(table, of->values);
+    column = cells->grid.life
+                 ? attn_table_column(picture->life, attn_table_find(picture->life, "value"))
+                 : attn_table_column(table, of->values);
     figure->matrices = &cells->matrix;
     figure->n = 1;
     figure->rows = &cells->rows.axis;
@@ -272,7 +278,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->scale = attn_color_scale_of_column(asked, column);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
-    figure->digits = attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
+    figure->digits = cells->grid.life
+                         ? LIFE_DIGITS
+                         : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
     if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER) {
         set_kind_words(kind, figure);
         return ATTN_OK;

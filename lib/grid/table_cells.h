@@ -43,6 +43,7 @@ struct attn_table_cells {
     struct attn_token_texts
         tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
     struct attn_grid_causes causes;
+    struct attn_grid_life life;
     char note[80];
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */

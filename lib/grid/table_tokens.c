@@ -1,4 +1,5 @@
-/* table_tokens.c - reads rows of a table as tokens of a text, and as causes between positions. */
+/* table_tokens.c - reads rows of a table as tokens of a text, as causes between positions, and as
+ * the life of one position. */
 #include "grid/table_cells_internal.h"
 
 #include "base/memory.h"
@@ -170,5 +171,125 @@ enum attn_status attn_table_causes_read(const struct attn_table *table,
     cells->grid.causes = &cells->causes;
     for (size_t i = 0; i < n_row; i++) /* sets the number of digits */
         cells->matrix.most = fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, values)));
+    return ATTN_OK;
+}
+
+/* --- The life of a position ------------------------------------------------------------------ */
+
+enum { MOST_KEYS = 16 }; /* keys that a picture shows */
+
+/* Adds up the sizes of what heads bring from each key to SIZES [n], and finds its token. */
+static void add_sizes(const struct attn_table *parts, double *sizes, struct attn_cell *tokens)
+{
+    const size_t keys = attn_table_find_role(parts, ATTN_ROLE_KEY);
+    const size_t texts = attn_table_find_role(parts, ATTN_ROLE_TOKEN);
+    const size_t values = attn_table_find(parts, "value");
+
+    for (size_t i = 0; i < attn_table_n_row(parts); i++) {
+        const struct attn_cell key = attn_table_cell(parts, i, keys);
+
+        if (key.type != ATTN_VALUE_INTEGER)
+            continue;
+        sizes[key.integer] += fabs(attn_table_cell(parts, i, values).real);
+        tokens[key.integer] = attn_table_cell(parts, i, texts);
+    }
+}
+
+/* Chooses the keys with the largest SIZES [n] as columns, and the position AT. */
+static void place_keys(const double *sizes, const struct attn_cell *tokens, size_t n, size_t at,
+                       struct attn_table_axis *axis)
+{
+    for (size_t key = 0; key < n; key++) {
+        size_t n_larger = 0;
+
+        for (size_t other = 0; other < n; other++)
+            n_larger += sizes[other] > sizes[key] || (sizes[other] == sizes[key] && other < key);
+        if (n_larger >= MOST_KEYS && key != at)
+            continue;
+        axis->positions[axis->texts.n] = key;
+        if (tokens[key].type == ATTN_VALUE_TEXT)
+            attn_buffer_append(&axis->texts.bytes, tokens[key].text, tokens[key].size);
+        else
+            attn_buffer_append_integer(&axis->texts.bytes, (int64_t)key);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+    }
+}
+
+/* Makes the title: whose life it is, and of which answer. */
+static enum attn_status name_life(const struct attn_table_picture *picture,
+                                  const struct attn_cell *token, struct attn_table_words *words,
+                                  struct attn_error *err)
+{
+    const struct attn_table *lens = picture->lens;
+    const struct attn_cell best = attn_table_cell(lens, attn_table_n_row(lens) - 1,
+                                                  attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+    struct attn_buffer *out = &words->bytes;
+
+    attn_buffer_append_string(out, "life of '");
+    attn_table_append_label(out, token->text, token->size);
+    attn_buffer_append_string(out, "': what each layer adds to ");
+    if (*picture->answer) {
+        attn_buffer_append_string(out, picture->answer);
+    } else {
+        attn_buffer_append_string(out, "logit(");
+        attn_table_append_label(out, best.text, best.size);
+        attn_buffer_append_string(out, ")");
+    }
+    words->title = attn_buffer_string(out);
+    return attn_buffer_check(out, err);
+}
+
+/* Reads the keys of PARTS, of which there are N, into the columns. AT is the position. */
+static enum attn_status read_keys(const struct attn_table *table,
+                                  const struct attn_table_picture *picture, size_t n, size_t at,
+                                  struct attn_table_cells *cells, struct attn_error *err)
+{
+    struct attn_table_axis *axis = &cells->columns;
+    double *sizes = attn_alloc(n, sizeof *sizes, err);
+    struct attn_cell *tokens = sizes ? attn_alloc(n, sizeof *tokens, err) : NULL;
+    enum attn_status status = tokens ? ATTN_OK : ATTN_NO_MEMORY;
+
+    if (status == ATTN_OK)
+        status = attn_table_axis_create(axis, attn_table_n_row(table), n, err);
+    if (status == ATTN_OK) {
+        add_sizes(picture->life, sizes, tokens);
+        place_keys(sizes, tokens, n, at, axis);
+        status = name_life(picture, &tokens[at], &cells->words, err);
+    }
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&axis->texts.bytes, err);
+    attn_free(sizes);
+    attn_free(tokens);
+    return status;
+}
+
+enum attn_status attn_table_life_read(const struct attn_table *table,
+                                      const struct attn_table_picture *picture,
+                                      struct attn_table_cells *cells, struct attn_error *err)
+{
+    static const enum attn_column_role keys[2] = {ATTN_ROLE_KEY, ATTN_ROLE_KEY};
+    static const enum attn_column_role layers[2] = {ATTN_ROLE_LAYER, ATTN_ROLE_LAYER};
+    const struct attn_table *lens = picture->lens;
+    struct attn_table_axis *axis = &cells->columns;
+    size_t n, at;
+
+    if (!picture->life || !lens)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure life`' draws one position of the question lens");
+    at = (size_t)attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer;
+    n = count_to(picture->life, keys);
+    if (at >= n)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure life`' needs a position that attends to itself");
+    ATTN_TRY(read_keys(table, picture, n, at, cells, err));
+    ATTN_TRY(attn_table_axis_create(&cells->rows, attn_table_n_row(table), 1, err));
+    axis->axis = (struct attn_grid_axis){.n = axis->texts.n,
+                                         .texts = &axis->texts,
+                                         .positions = axis->positions,
+                                         .has_own_texts = true,
+                                         .title = ""};
+    cells->rows.axis = (struct attn_grid_axis){.n = 1, .title = ""};
+    cells->life = (struct attn_grid_life){lens, picture->life, count_to(picture->life, layers)};
+    cells->grid.life = &cells->life;
     return ATTN_OK;
 }

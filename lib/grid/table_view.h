@@ -78,6 +78,8 @@ struct attn_table_picture {
     const struct attn_labels *other_run;
     /* for ATTN_FIGURE_CAUSES: a table of attn_lens, whose best tokens are drawn on top */
     const struct attn_table *lens;
+    /* for ATTN_FIGURE_LIFE: the parts of attn_life, whose tokens are in `lens`; or NULL */
+    const struct attn_table *life;
     const struct attn_head_patterns *patterns; /* for a poster */
     /* Room for words that the fields above may point to (experiment/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];

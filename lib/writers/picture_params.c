@@ -100,7 +100,9 @@ static const struct attn_param picture_rows[] = {
         "table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for each "
         "kind of head, or poster, the typical pattern of each head; default: matrix for one head, "
         "grid for several and for tables, patches for pictures; for `attn-cli score` and "
-        "\140attribute `method`\140 tokens, causes for its cells",
+        "\140attribute `method`\140 tokens, causes for its cells; life, for `attn-cli lens`: what "
+        "each "
+        "layer adds to the answer of a position",
         .read = read_figure, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),

@@ -777,6 +777,7 @@ static const struct {
     {"    run", offsetof(struct attn_table_picture, run)},
     {"    other_run", offsetof(struct attn_table_picture, other_run)},
     {"    lens", offsetof(struct attn_table_picture, lens)},
+    {"    life", offsetof(struct attn_table_picture, life)},
     {"    patterns", offsetof(struct attn_table_picture, patterns)},
     {"    words", offsetof(struct attn_table_picture, words)},
     {"    means", offsetof(struct attn_table_picture, means)},

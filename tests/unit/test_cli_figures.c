@@ -611,6 +611,90 @@ START_TEST(causes_have_names_of_bundles_and_gaps)
 }
 END_TEST
 
+/* Returns the height of the ribbon of COLOR that begins at X in layer LAYER and ends at END; 0 if
+ * there is none. */
+static double ribbon_height(const struct attn_svg *svg, const struct streams *streams,
+                            const char *color, size_t layer, double x, double end)
+{
+    const double band = (streams->bottom - streams->top) / N_LAYER;
+
+    for (size_t i = 0; i < svg->n; i++) {
+        const char *path = strcmp(svg->items[i].name, "path") == 0
+                               ? attn_svg_value(svg, &svg->items[i], "d")
+                               : NULL;
+
+        if (!path || !attn_svg_value(svg, &svg->items[i], "fill-opacity") ||
+            strncmp(attn_svg_value(svg, &svg->items[i], "fill"), color, 7) != 0)
+            continue;
+        for (; (path = strchr(path, 'M')) && *path != '"'; path++) {
+            double at[8];
+
+            if (sscanf(path, "M%lf %lfL%lf %lfL%lf %lfL%lf %lf", &at[0], &at[1], &at[2], &at[3],
+                       &at[4], &at[5], &at[6], &at[7]) == 8 &&
+                fabs(at[0] - x) < 0.01 && fabs(at[2] - end) < 0.01 &&
+                at[5] <= streams->bottom - (double)layer * band &&
+                at[3] >= streams->bottom - ((double)layer + 1) * band)
+                return at[5] - at[3];
+        }
+    }
+    return 0;
+}
+
+static const char *color_of_sign(double value)
+{
+    return value < 0 ? "#2769b7" : "#a34d00";
+}
+
+/* The ribbons of a life are as high as what heads read from each key, and MLPs, add to the
+ * answer. */
+START_TEST(life_has_ribbons_as_high_as_parts)
+{
+    enum { N_KEY = 14 };
+    static const char text[] = "When Mary and John went to the store, John gave a drink to";
+    const char *const by_part[] = {"attribute", "-q",    "--target", " Mary",
+                                   "--foil",    " John", text,       NULL};
+    const char *const by_key[] = {"attribute", "-q",    "--target", " Mary", "--foil", " John",
+                                  "--by",      "token", "--limit",  "0",     text,     NULL};
+    struct attn_csv parts = csv_of(by_part), keys = csv_of(by_key);
+    struct attn_svg svg = svg_of((const char *const[]){"lens", "-q", "--figure", "life", "--target",
+                                                       " Mary", "--foil", " John", text, NULL});
+    const struct streams streams = find_streams(&svg);
+    const double end = streams.x[N_KEY - 1];
+    double sums[N_LAYER][N_KEY] = {{0}}, scale = 0, height;
+    size_t n_ribbon = 0;
+
+    for (size_t i = 0; i + 1 < parts.n_row; i++) {
+        const double value = number_of(&parts, i, 3);
+        const size_t layer = (size_t)number_of(&parts, i, 1);
+
+        if (strcmp(parts.cells[(i + 1) * parts.n_col], "mlp") != 0)
+            continue;
+        height = ribbon_height(&svg, &streams, color_of_sign(value), layer, end + 20, end);
+        scale = scale > 0 ? scale : height / fabs(value);
+        ck_assert_double_gt(height, 0);
+        ck_assert_double_eq_tol(height, scale * fabs(value), 0.02 + 0.002 * height);
+    }
+    for (size_t i = 0; i + 1 < keys.n_row; i++)
+        sums[(size_t)number_of(&keys, i, 0)][(size_t)number_of(&keys, i, 2)] +=
+            number_of(&keys, i, 4);
+    for (size_t i = 0; i < (size_t)N_LAYER * (N_KEY - 1); i++) {
+        const double value = sums[i / (N_KEY - 1)][i % (N_KEY - 1)];
+
+        height = ribbon_height(&svg, &streams, color_of_sign(value), i / (N_KEY - 1),
+                               streams.x[i % (N_KEY - 1)], end);
+        if (scale * fabs(value) > 1.02) /* lower ones are in the rest */
+            ck_assert_double_eq_tol(height, scale * fabs(value), 0.03);
+        else if (scale * fabs(value) < 0.98)
+            ck_assert_double_eq(height, 0);
+        n_ribbon += height > 0;
+    }
+    ck_assert_uint_gt(n_ribbon, 4);
+    attn_svg_release(&svg);
+    attn_csv_release(&parts);
+    attn_csv_release(&keys);
+}
+END_TEST
+
 START_TEST(patches_are_the_row_as_an_image)
 {
     const char *const args[] = {"run", "--sites",  "pattern",     "--heads", "2.5", "--queries",
@@ -937,10 +1021,10 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
            tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
            causes_are_lines_and_dots_under_a_lens, the_legend_of_causes_is_inside,
-           causes_have_names_of_bundles_and_gaps, patches_are_the_row_as_an_image,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           causes_have_names_of_bundles_and_gaps, life_has_ribbons_as_high_as_parts,
+           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -1096,6 +1096,18 @@ static enum attn_status attempt_edits(struct fixture *f, struct attn_table **tab
     return attn_score(f->host, &request, NULL, table, &sum, err);
 }
 
+static enum attn_status attempt_life(struct fixture *f, struct attn_table **table,
+                                     struct attn_error *err)
+{
+    struct attn_table *tokens;
+    const enum attn_status status = attn_life(f->host, &f->request, NULL, &tokens, table, err);
+
+    ck_assert(status == ATTN_OK || tokens == NULL);
+    if (status == ATTN_OK)
+        attn_table_free(tokens);
+    return status;
+}
+
 /* Every allocation fails once: that is said, nothing leaks, and the next attempt succeeds. */
 static void fail_each(struct fixture *f, attempt_fn attempt)
 {
@@ -1117,15 +1129,78 @@ static void fail_each(struct fixture *f, attempt_fn attempt)
 
 START_TEST(a_failing_allocation_leaves_nothing_behind)
 {
-    static const attempt_fn attempts[] = {
-        attempt_score,  attempt_lens,  attempt_lens_texts, attempt_attribute,  attempt_diff,
-        attempt_ablate, attempt_patch, attempt_survey,     attempt_similarity, attempt_edits};
+    static const attempt_fn attempts[] = {attempt_score,     attempt_lens,   attempt_lens_texts,
+                                          attempt_attribute, attempt_diff,   attempt_ablate,
+                                          attempt_patch,     attempt_survey, attempt_similarity,
+                                          attempt_edits,     attempt_life};
     struct fixture f;
 
     fixture_open(&f, 1);
     f.request.input.n_id = 6;
     for (size_t i = 0; i < sizeof attempts / sizeof *attempts; i++)
         fail_each(&f, attempts[i]);
+    fixture_close(&f);
+}
+END_TEST
+
+/* --- The life of a position ------------------------------------------------------------------- */
+
+/* The parts of a life at QUERIES add up to the sum of the attribution there. What heads bring from
+ * a key is that of the cells of attn_attribute. */
+static void live(struct fixture *f, const char *queries)
+{
+    struct attn_request request = f->request;
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_table *tokens, *parts, *cells;
+    double sum = 0, heads = 0, from_heads = 0;
+    size_t last;
+
+    args.answer = how.answer = answer_of(f);
+    request.selection.queries = how.answer.at = queries;
+    ck_assert_msg(attn_life(f->host, &request, &args, &tokens, &parts, &f->err) == ATTN_OK,
+                  "%s: %s", f->name, f->err.message);
+    how.by = ATTN_ATTRIBUTE_BY_TOKEN;
+    how.n_most = SIZE_MAX;
+    ck_assert(attn_attribute(f->host, &f->request, &how, &cells, &f->err) == ATTN_OK);
+    last = attn_table_n_row(parts) - 1;
+    for (size_t i = 0; i < last; i++) {
+        sum += number_at(parts, i, "value");
+        if (!isnan(number_at(parts, i, "key")))
+            heads += number_at(parts, i, "value");
+    }
+    for (size_t i = 0; i < attn_table_n_row(cells); i++)
+        from_heads += number_at(cells, i, "value");
+    assert_near(f, "sum of a life", 0, sum, number_at(parts, last, "value"));
+    assert_near(f, "heads of a life", 0, heads, from_heads);
+    ck_assert_uint_eq(attn_table_n_row(tokens), /* one reading of each layer, and the output */
+                      attn_model_config(attn_host_model(f->host))->n_layer + 1);
+    attn_table_free(tokens);
+    attn_table_free(parts);
+    attn_table_free(cells);
+}
+
+static void live_all(struct fixture *f)
+{
+    live(f, "-1");
+    live(f, "3");
+}
+
+START_TEST(a_life_is_of_one_position_of_one_text)
+{
+    struct attn_table *tokens, *parts;
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct fixture f;
+
+    fixture_open(&f, 0);
+    f.request.selection.queries = "1,2";
+    ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(f.err.message, "names several"));
+    f.request.selection.queries = NULL;
+    f.err = (struct attn_error){0};
+    args.reads_heads = true;
+    ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(f.err.message, "the stream"));
     fixture_close(&f);
 }
 END_TEST
@@ -1158,6 +1233,7 @@ FOR_EACH_MODEL(the_last_reading_is_the_models_own, compare_lens_with_run)
 FOR_EACH_MODEL(a_lens_over_texts_gives_a_mean_and_a_deviation, read_texts_with_the_lens)
 FOR_EACH_MODEL(attributions_are_right_and_add_up_to_the_logit, attribute_all)
 FOR_EACH_MODEL(keys_of_a_head_add_up_to_it, attribute_by_token)
+FOR_EACH_MODEL(a_life_adds_up_to_its_logit, live_all)
 FOR_EACH_MODEL(greedy_tokens_are_those_of_a_run_over_all_before, generate_greedily)
 FOR_EACH_MODEL(drawn_tokens_come_as_often_as_they_are_probable, generate_by_chance)
 FOR_EACH_MODEL(rows_of_two_texts_differ_as_in_float64, differ)
@@ -1261,6 +1337,7 @@ ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
            a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
            a_lens_over_texts_gives_a_mean_and_a_deviation,
            attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
+           a_life_adds_up_to_its_logit, a_life_is_of_one_position_of_one_text,
            greedy_tokens_are_those_of_a_run_over_all_before,
            drawn_tokens_come_as_often_as_they_are_probable, rows_of_two_texts_differ_as_in_float64,
            a_text_does_not_differ_from_itself, texts_of_two_lengths_are_compared_at_their_ends,

@@ -429,7 +429,8 @@ ATTN_FIGURE_CURVE = 8
 ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_POSTER = 11
-ATTN_N_FIGURE = 12
+ATTN_FIGURE_LIFE = 12
+ATTN_N_FIGURE = 13
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -2031,6 +2032,7 @@ attn_table_picture._fields_ = [
     ("run", POINTER(attn_labels)),
     ("other_run", POINTER(attn_labels)),
     ("lens", c_void_p),
+    ("life", c_void_p),
     ("patterns", c_void_p),
     ("words", c_char * 96),
     ("means", c_char * 256),
@@ -3061,6 +3063,7 @@ FUNCTIONS = {
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_lens_over": (c_int, [c_void_p, POINTER(attn_request), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_life": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_lens_args), POINTER(c_void_p), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),

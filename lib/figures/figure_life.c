@@ -1,0 +1,370 @@
+/* figure_life.c - the life of one position: its stream is a line from the word up to the answer,
+ * with the best token of a lens at each height. In each layer ribbons enter it: from the left what
+ * heads bring from each word, from the right what the MLP adds and, in grey, the rest. The height
+ * of a ribbon is the part of the logit that it adds, its color the sign; all parts add up to the
+ * logit. */
+#include "figures/figure_streams.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/table_internal.h"
+#include "encode/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    ASIDE = 92,       /* width of the ribbons and names at the right */
+    ROOT = 20,        /* length of a ribbon of the position's own word, and of those at the right */
+    LEAST_SHOWN = 1,  /* height of the lowest ribbon that is drawn */
+    LEAST_NAMED = 4,  /* height of the lowest ribbon that shows its number */
+    N_LEGEND = 2,     /* lines of the legend */
+    NUMBER_SIZE = 40, /* bytes of a number with its name */
+    NOT_PLACED = -1,
+};
+
+#define OPACITY 0.85
+#define LEAST_REST 0.005 /* smaller rests have no number */
+#define ROOM 0.8         /* how much of a layer's height its ribbons may take */
+
+/* What enters the stream in a layer, from one side. */
+struct ribbon {
+    int64_t layer; /* NOT_PLACED: before the first layer */
+    int place;     /* index of the key; NOT_PLACED: from the right */
+    const char *name;
+    double value;
+    bool is_rest;
+};
+
+struct life_layout {
+    const struct attn_grid_life *given;
+    struct attn_figure_streams streams;
+    struct ribbon *ribbons; /* [n] owns */
+    size_t n, at;           /* at: index of the position */
+    double scale;           /* height per unit of the logit */
+    double sum;
+};
+
+static double height_of(const struct life_layout *layout, const struct ribbon *ribbon)
+{
+    return layout->scale * fabs(ribbon->value);
+}
+
+/* --- Reading the tables -------------------------------------------------------------------- */
+
+/* Returns the column of KEY; NOT_PLACED if it is not shown. */
+static int place_of(const struct attn_figure_streams *streams, int64_t key)
+{
+    for (size_t i = 0; i < streams->places.n; i++)
+        if ((int64_t)attn_grid_position(&streams->places, i) == key)
+            return (int)i;
+    return NOT_PLACED;
+}
+
+/* Returns the ribbon of the rest of LAYER. */
+static struct ribbon *rest_of(struct life_layout *layout, int64_t layer)
+{
+    for (size_t i = 0; i < layout->n; i++)
+        if (layout->ribbons[i].is_rest && layout->ribbons[i].layer == layer)
+            return &layout->ribbons[i];
+    return NULL;
+}
+
+/* Adds a row of the parts: its own ribbon, or if FOR_REST to the rest of its layer. */
+static void add_row(struct life_layout *layout, size_t row, bool for_rest)
+{
+    const struct attn_table *parts = layout->given->parts;
+    const struct attn_cell part =
+        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_PART));
+    const struct attn_cell layer =
+        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_LAYER));
+    const struct attn_cell key =
+        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_KEY));
+    struct ribbon ribbon = {
+        .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
+        .place =
+            key.type == ATTN_VALUE_INTEGER ? place_of(&layout->streams, key.integer) : NOT_PLACED,
+        .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
+
+    if (attn_cell_word(&part, "sum") == 0) {
+        layout->sum = ribbon.value;
+        return;
+    }
+    ribbon.is_rest = ribbon.place == NOT_PLACED && attn_cell_word(&part, "mlp") != 0;
+    ribbon.name = ribbon.is_rest ? "rest" : ribbon.place < 0 ? "MLP" : "";
+    if (ribbon.is_rest != for_rest)
+        return;
+    if (for_rest && rest_of(layout, ribbon.layer)) {
+        rest_of(layout, ribbon.layer)->value += ribbon.value;
+        return;
+    }
+    layout->ribbons[layout->n++] = ribbon;
+}
+
+/* Returns the height of all ribbons of LAYER from the left, or from the right, in units of the
+ * logit. */
+static double side_of(const struct life_layout *layout, int64_t layer, bool is_left)
+{
+    double height = 0;
+
+    for (size_t i = 0; i < layout->n; i++)
+        if (layout->ribbons[i].layer == layer && (layout->ribbons[i].place >= 0) == is_left)
+            height += fabs(layout->ribbons[i].value);
+    return height;
+}
+
+/* Adds ribbons that are too low to be seen to the rest of their layer. */
+static void join_lowest(struct life_layout *layout)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct ribbon ribbon = layout->ribbons[i];
+        struct ribbon *rest = ribbon.place >= 0 && height_of(layout, &ribbon) < LEAST_SHOWN
+                                  ? rest_of(layout, ribbon.layer)
+                                  : NULL;
+
+        if (rest)
+            rest->value += ribbon.value;
+        else
+            layout->ribbons[n++] = ribbon;
+    }
+    layout->n = n;
+}
+
+static enum attn_status read_parts(struct life_layout *layout, struct attn_error *err)
+{
+    const size_t n_row = attn_table_n_row(layout->given->parts);
+    double most = 0;
+
+    ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
+    for (size_t i = 0; i < 2 * n_row; i++) /* rests come last */
+        add_row(layout, i % n_row, i >= n_row);
+    for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->given->n_layer; layer++)
+        most = fmax(most, fmax(side_of(layout, layer, true), side_of(layout, layer, false)));
+    layout->scale = most > 0 ? ROOM * layout->streams.band / most : 0;
+    join_lowest(layout);
+    return ATTN_OK;
+}
+
+/* --- Ribbons ------------------------------------------------------------------------------- */
+
+static uint32_t color_of(const struct attn_figure_pen *pen, const struct ribbon *ribbon)
+{
+    return ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value);
+}
+
+/* Adds "MLP +1.2" at the right end of a ribbon whose middle is at Y, or the number on a ribbon from
+ * the left. */
+static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
+                       const struct ribbon *ribbon, double x, double y)
+{
+    char number[ATTN_FIXED_TEXT_SIZE], text[NUMBER_SIZE];
+    const size_t n = attn_grid_number(pen->content->grid, (float)fabs(ribbon->value), number);
+    const int size =
+        snprintf(text, sizeof text, "%s%s%s%.*s", ribbon->name, *ribbon->name ? " " : "",
+                 ribbon->value < 0 ? "\xe2\x88\x92" : "+", (int)n, number);
+    struct attn_shape_text at = {.x = x, .y = y, .color = pen->ink};
+
+    if (ribbon->place >= 0) {
+        attn_streams_add_text(pen, &layout->streams, at, text, (size_t)size, true);
+        return;
+    }
+    at.y += 0.35 * ATTN_STREAMS_NAME;
+    at.size = ATTN_STREAMS_NAME;
+    attn_shapes_add_text(pen->shapes, &at, text, (size_t)size);
+}
+
+/* Adds a ribbon that ends at the height Y, the top of its end, on the stream of the position. */
+static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
+                       const struct ribbon *ribbon, double y)
+{
+    const struct attn_figure_streams *streams = &layout->streams;
+    const double end = streams->xs[layout->at], height = height_of(layout, ribbon);
+    const double from = attn_streams_y(streams, (double)ribbon->layer) - height / 2;
+    struct attn_shape_band band = {.x2 = end,
+                                   .top2 = y,
+                                   .bottom2 = y + height,
+                                   .opacity = OPACITY,
+                                   .color = color_of(pen, ribbon)};
+
+    if (ribbon->place < 0 || (size_t)ribbon->place == layout->at) {
+        band.x = end + (ribbon->place < 0 ? ROOT : -ROOT);
+        band.top = band.top2, band.bottom = band.bottom2;
+    } else {
+        band.x = streams->xs[ribbon->place];
+        band.top = from, band.bottom = from + height;
+    }
+    attn_shapes_add_band(pen->shapes, band);
+}
+
+/* Adds the ribbons of LAYER from one side, one above the other, upwards from its lower end. */
+static void add_side(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
+                     bool is_left)
+{
+    const double low = layer == NOT_PLACED ? layout->streams.bottom + ATTN_STREAMS_NAME / 2.0
+                                           : attn_streams_y(&layout->streams, (double)layer) -
+                                                 (1 - ROOM) / 2 * layout->streams.band;
+    double y = low;
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct ribbon *ribbon = &layout->ribbons[i];
+        const double height = height_of(layout, ribbon);
+
+        if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
+            continue;
+        y -= height;
+        add_ribbon(pen, layout, ribbon, y);
+    }
+}
+
+/* Adds the numbers of LAYER's ribbons from one side. Those at the right keep a distance. */
+static void add_numbers(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
+                        bool is_left)
+{
+    const struct attn_figure_streams *streams = &layout->streams;
+    double y = layer == NOT_PLACED
+                   ? streams->bottom + ATTN_STREAMS_NAME / 2.0
+                   : attn_streams_y(streams, (double)layer) - (1 - ROOM) / 2 * streams->band;
+    double last = y + 2 * ATTN_STREAMS_NAME;
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct ribbon *ribbon = &layout->ribbons[i];
+        const double height = height_of(layout, ribbon), end = streams->xs[layout->at];
+        const double from = attn_streams_y(streams, (double)ribbon->layer);
+
+        if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
+            continue;
+        y -= height;
+        if (!is_left && ribbon->is_rest && fabs(ribbon->value) < LEAST_REST)
+            continue;
+        if (!is_left) {
+            last = fmin(y + height / 2, last - ATTN_STREAMS_NAME - 1);
+            add_number(pen, layout, ribbon, end + ROOT + 4, last);
+        } else if (height >= LEAST_NAMED && (size_t)ribbon->place != layout->at) {
+            const double start = streams->xs[ribbon->place];
+
+            add_number(pen, layout, ribbon, start + 0.25 * (end - start),
+                       from + 0.25 * (y + height / 2 - from));
+        }
+    }
+}
+
+/* --- Tokens of the lens -------------------------------------------------------------------- */
+
+/* Adds the best token at each height, with its probability: "are 22 %". */
+static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
+{
+    const struct attn_table *lens = layout->given->lens;
+    const size_t share = attn_streams_lens_share(lens);
+
+    for (size_t i = 0; i < attn_table_n_row(lens); i++) {
+        const size_t height = attn_streams_lens_height(lens, i);
+        const struct attn_cell token =
+            attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+        const double p = attn_table_cell(lens, i, share).real;
+        struct attn_buffer text = {0};
+        enum { COLUMNS = 14 };
+
+        if (height == 0 || token.type != ATTN_VALUE_TEXT)
+            continue;
+        attn_escape_append(&text, token.text, token.size);
+        pen->scratch.size = 0;
+        attn_text_append_label(&pen->scratch, text.data, text.size, COLUMNS, ATTN_ELLIPSIS);
+        attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
+        pen->scratch.has_failed |= text.has_failed;
+        attn_buffer_release(&text);
+        attn_streams_add_text(
+            pen, &layout->streams,
+            (struct attn_shape_text){.x = layout->streams.xs[layout->at],
+                                     .y = attn_streams_y(&layout->streams, (double)height),
+                                     .color = p < 0.5 ? pen->faint : pen->ink,
+                                     .is_bold = height == layout->given->n_layer},
+            pen->scratch.data, pen->scratch.size, false);
+    }
+}
+
+/* --- The legend ---------------------------------------------------------------------------- */
+
+static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout, double y)
+{
+    static const char *const signs[3] = {"for", "against", "rest"};
+    const uint32_t colors[3] = {attn_streams_color(pen, 1), attn_streams_color(pen, -1),
+                                pen->faint};
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->ink};
+    char number[ATTN_FIXED_TEXT_SIZE], line[96];
+    const size_t n = attn_grid_number(pen->content->grid, (float)layout->sum, number);
+    double x = ATTN_FIGURE_PAD;
+
+    for (int i = 0; i < 3; i++) {
+        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){x, y, x + ATTN_STREAMS_SAMPLE, y,
+                                                                   7, OPACITY, colors[i]});
+        text.x = x + ATTN_STREAMS_SAMPLE + 6;
+        text.y = y + 0.35 * text.size;
+        attn_shapes_add_string(pen->shapes, &text, signs[i]);
+        x = text.x + attn_figure_text_width(strlen(signs[i]), text.size) + 12;
+    }
+    snprintf(line, sizeof line, "all parts add up to %.*s; word: best token of the lens", (int)n,
+             number);
+    text.x = ATTN_FIGURE_PAD;
+    text.y += ATTN_STREAMS_LEGEND;
+    attn_shapes_add_string(pen->shapes, &text, line);
+}
+
+/* --- The figure ---------------------------------------------------------------------------- */
+
+static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,
+                             struct attn_error *err)
+{
+    struct attn_figure_streams *streams = &layout->streams;
+    const int64_t n_layer = (int64_t)layout->given->n_layer;
+
+    ATTN_TRY(attn_streams_plan(pen, streams, ASIDE - streams->pitch / 2, err));
+    pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
+    if (pen->is_measuring)
+        return ATTN_OK;
+    ATTN_TRY(read_parts(layout, err));
+    ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->given->n_layer + 1, err));
+    attn_figure_add_heading(pen);
+    attn_streams_add(pen, streams);
+    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
+        add_side(pen, layout, layer, true);
+        add_side(pen, layout, layer, false);
+    }
+    attn_shapes_add_line(pen->shapes,
+                         (struct attn_shape_line){.x = streams->xs[layout->at],
+                                                  .y = streams->bottom,
+                                                  .x2 = streams->xs[layout->at],
+                                                  .y2 = attn_streams_y(streams, (double)n_layer),
+                                                  .width = 2,
+                                                  .opacity = 1,
+                                                  .color = pen->ink});
+    add_tokens(pen, layout);
+    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
+        add_numbers(pen, layout, layer, true);
+        add_numbers(pen, layout, layer, false);
+    }
+    add_legend(pen, layout,
+               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 -
+                   (N_LEGEND - 0.5) * ATTN_STREAMS_LEGEND);
+    return ATTN_OK;
+}
+
+enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct life_layout layout = {.given = pen->content->grid->life};
+    const struct attn_table *lens = layout.given->lens;
+    enum attn_status status;
+    int at;
+
+    layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
+    layout.streams.n_layer = layout.given->n_layer;
+    at = place_of(&layout.streams,
+                  attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer);
+    layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
+    status = draw(pen, &layout, err);
+    attn_streams_release(&layout.streams);
+    attn_free(layout.ribbons);
+    return status;
+}
