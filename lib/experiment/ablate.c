@@ -150,13 +150,16 @@ static enum attn_status read_by(const struct attn_param *param, void *home, cons
 {
     struct attn_ablate_args *args = home;
     const int part = attn_param_find_word(param->words, text, strlen(text));
-    const char *number = after("neuron:", text);
+    const char *of_encoder = after("neuron:encoder:", text);
+    const char *number = of_encoder ? of_encoder : after("neuron:", text);
     int64_t layer = 0;
 
     if (part < 0 && !(number && attn_parse_int(number, strlen(number), 0, INT32_MAX, &layer)))
-        return attn_param_refuse(err, label, text, "head, attn, mlp, layer or neuron:L");
+        return attn_param_refuse(err, label, text,
+                                 "head, attn, mlp, layer, neuron:L or neuron:encoder:L");
     args->by = part < 0 ? ATTN_ABLATE_BY_NEURON : (enum attn_ablate_by)part;
     args->layer = (int)layer;
+    args->is_of_encoder = of_encoder;
     return ATTN_OK;
 }
 
@@ -178,7 +181,8 @@ static enum attn_status read_with(const struct attn_param *param, void *home, co
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(OWN, "by", "head|attn|mlp|layer|neuron:L", struct attn_ablate_args, by,
                "what each row switches off: one head (default), the attention of a layer, its "
-               "MLP, both, or one neuron of the MLP of layer L",
+               "MLP, both, or one neuron of the MLP of layer L, of a translator's encoder "
+               "neuron:encoder:L",
                .words = "head|attn|mlp|layer", .read = read_by),
     ATTN_PARAM(OWN, "with", "zero|mean|uniform|resample:SEED", struct attn_ablate_args, with,
                "what replaces the output of that part: zeros (default), its mean over the "
@@ -266,14 +270,23 @@ static const char *part_name(enum attn_ablate_by by)
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    /* layers that have an MLP */
-    const size_t n_layer = attn_config_n_whole_layer(ablation->frame.config);
+    const struct attn_model *encoder = attn_host_model(ablation->frame.host)->encoder;
+    const struct attn_config *config =
+        args->is_of_encoder && encoder ? &encoder->config : ablation->frame.config;
+    const size_t n_layer = attn_config_n_whole_layer(config); /* layers that have an MLP */
     const struct attn_quote name =
         attn_quote_string(attn_model_name(attn_host_model(ablation->frame.host)));
     const bool needs_mlp = args->by == ATTN_ABLATE_BY_MLP || args->by == ATTN_ABLATE_BY_NEURON;
     const bool has_heads = args->by != ATTN_ABLATE_BY_MLP && args->by != ATTN_ABLATE_BY_NEURON;
 
-    if (needs_mlp && ablation->frame.config->d_mlp == 0)
+    if (args->is_of_encoder && !encoder)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has one stack, expected neuron:L",
+                              name.text);
+    if (args->is_of_encoder && args->with == ATTN_ABLATE_WITH_RESAMPLE)
+        return attn_error_set(err, ATTN_INVALID,
+                              "neurons of the encoder cannot have rows of `references`, which have "
+                              "the same source: expected zero or mean in their place");
+    if (needs_mlp && config->d_mlp == 0)
         return attn_error_set(err, ATTN_INVALID, "'%s' has no MLP", name.text);
     if (args->by == ATTN_ABLATE_BY_NEURON && (args->layer < 0 || (size_t)args->layer >= n_layer))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no layer %d, expected 0 to %zu",
@@ -361,6 +374,12 @@ static void list_side(const struct ablation *ablation, const struct side *side, 
     }
 }
 
+/* Whether the layer of neurons is one of SIDE. */
+static bool is_named(const struct ablation *ablation, const struct side *side)
+{
+    return ablation->args->is_of_encoder == (side == &ablation->sides[OF_ENCODER]);
+}
+
 /* Lists the parts in the order of the table: those of an encoder first. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
@@ -375,7 +394,7 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
         struct side *side = &ablation->sides[i];
         const size_t n = n_heads_of_part(ablation, side);
 
-        side->n_part = n_each_of(ablation, side) * (is_of_one ? 1
+        side->n_part = n_each_of(ablation, side) * (is_of_one ? is_named(ablation, side)
                                                     : is_whole(ablation)
                                                         ? attn_config_n_whole_layer(side->config)
                                                         : side->config->n_layer);
@@ -423,12 +442,13 @@ static void allocate_material(struct ablation *ablation, struct side *side)
 }
 
 /* Lists the sides. Parts of an encoder are left out if rows of a reference replace them, because
- * references have the same source, and if parts are neurons of one layer. */
+ * references have the same source, and if parts are neurons of a layer of the decoder. */
 static void list_sides(struct ablation *ablation)
 {
     const struct attn_run *run = ablation->frame.run;
-    const bool has_encoder = run->model->encoder && !ablation->is_of_others &&
-                             ablation->args->by != ATTN_ABLATE_BY_NEURON;
+    const bool has_encoder =
+        run->model->encoder && !ablation->is_of_others &&
+        (ablation->args->by != ATTN_ABLATE_BY_NEURON || ablation->args->is_of_encoder);
 
     ablation->n_side = has_encoder ? 2 : 1;
     ablation->sides[OF_TEXT] = (struct side){.of = ablation,

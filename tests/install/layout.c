@@ -1052,6 +1052,7 @@ static const struct {
     {"    n_set", offsetof(struct attn_ablate_args, n_set)},
     {"    study", offsetof(struct attn_ablate_args, study)},
     {"    has_right", offsetof(struct attn_ablate_args, has_right)},
+    {"    is_of_encoder", offsetof(struct attn_ablate_args, is_of_encoder)},
     {"attn_ablate_sum", sizeof(struct attn_ablate_sum)},
     {"    size", offsetof(struct attn_ablate_sum, size)},
     {"    n_row", offsetof(struct attn_ablate_sum, n_row)},

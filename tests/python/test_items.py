@@ -73,6 +73,12 @@ class Items(TestCase):
         np.testing.assert_allclose(means["resid_pre"], [rows[::2].mean(0), rows[1::2].mean(0)], rtol=0, atol=1e-6)
         one = model().run(items=ITEMS, sites="resid_pre", layers=2, at=1, mean_by="number", minus="singular")
         np.testing.assert_allclose(one["resid_pre"], rows[::2].mean(0) - rows[1::2].mean(0), rtol=0, atol=1e-6)
+        edit = attn.scale("resid_pre", 2, layer=1)
+        edited = model().run(items=ITEMS, sites="resid_pre", layers="1,2", at=1, edits=edit)["resid_pre"]
+        for i, item in enumerate(ITEMS):
+            one = model().run(item["text"], sites="resid_pre", layers="1,2", queries=1, edits=edit)
+            for k, layer in enumerate((1, 2)):
+                np.testing.assert_array_equal(edited[i, k], one.resid_pre[layer][0])
         self.assert_raises(attn.InvalidError, "a column for each key", model().run, items=ITEMS, sites="pattern")
         self.assert_raises(TypeError, "queries are given", model().run, items=ITEMS, queries=0)
 

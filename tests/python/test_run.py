@@ -248,7 +248,7 @@ class Changes(TestCase):
                 ({"z": lambda event: event.data * np.nan}, attn.InvalidError, ("'z'", "finite"))):
             self.assert_raises(error, words, m.run, TEXT, edits=edits)
         self.assert_raises(attn.InvalidError, "'z'", m.run, TEXT, target=" are", grad=True, sites="z", **given)
-        self.assert_raises(TypeError, "edits", m.run, items=[{"text": TEXT}], **given)
+        self.assert_raises(TypeError, ("edits", "Model.run"), m.run, items=[{"text": TEXT}], **given)
         for ask in (lambda: list(m.map([TEXT], **given)), lambda: m.ablate(TEXT, target=" are", **given),
                     lambda: m.generate(TEXT, **given), lambda: m.compare(TEXT, attention="window:3", **given)):
             self.assert_raises(TypeError, ("edits", "Model.run"), ask)

@@ -43,6 +43,18 @@ class Stacks(ModelCase):
         self.assertEqual(pickle.loads(pickle.dumps(r)).cross.pattern[1].shape, r.cross.pattern[1].shape)
         self.assertIn("cross_attentions", dir(r))
 
+    def test_neurons_of_the_encoder(self):
+        rows = list(self.model.ablate([3, 4], source=[5, 6, 7, 0], target=5, by="neuron:encoder:1"))
+        for row in (rows[1], rows[3]):
+            self.assertEqual((row["stack"], row["layer"]), ("encoder", 1))
+            one = self.model.run([3, 4], source=[5, 6, 7, 0], sites="logits", target=5, metric="log_prob",
+                                 edits=attn.zero("mlp_post", layer="encoder:1", columns=int(row["neuron"])))
+            self.assertEqual(one.predictions.metric["value"][0], row["value"])
+        self.assertEqual(len(rows), 1 + self.model.weights.shape("encoder.1.mlp.W_in")[1])
+        for by, words in (("neuron:encoder:2", ("layer 2", "0 to 1")), ("neuron:encoder:x", "neuron:encoder:L")):
+            self.assert_raises((attn.InvalidError, ValueError), words, self.model.ablate, [3], source=[5, 0], target=5, by=by)
+        self.assert_raises(attn.InvalidError, "one stack", model("fable").ablate, "The keys", target=" are", by="neuron:encoder:0")
+
     def test_estimates_are_derivatives(self):
         """The estimate of a patch is the change of a patch of a hundredth of the way, a hundred times."""
         ids, clean, corrupted = [3, 4, 6], [5, 6, 7, 1], [5, 9, 7, 1]

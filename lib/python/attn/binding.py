@@ -2334,6 +2334,7 @@ attn_ablate_args._fields_ = [
     ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("has_right", c_bool),
+    ("is_of_encoder", c_bool),
 ]
 attn_ablate_sum._fields_ = [
     ("size", c_size_t),

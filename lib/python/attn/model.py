@@ -227,11 +227,12 @@ class Model(questions.Questions):
             if name in options:
                 raise TypeError(f"unexpected keyword argument '{name}': give them in place of the text, as the first argument")
         if options.get("items") is not None:
-            if text is not None or image is not None or edits or grad or target is not None or on_event is not None:
-                raise TypeError("items take no text, image, edits, target, grad and on_event beside them")
+            if text is not None or image is not None or grad or target is not None or on_event is not None:
+                raise TypeError("items take no text, image, target, grad and on_event beside them")
             if queries is not None:
                 raise TypeError("items are read at one position, `at`, and queries are given")
-            return listing.run_items(self, sites=sites, at=at, layers=layers, heads=heads, top=top, next=next, **options)
+            return listing.run_items(self, sites=sites, at=at, layers=layers, heads=heads, top=top, next=next, edits=edits,
+                                     **options)
         if text is None and image is None:
             raise TypeError("text is missing: expected a text, token ids or embeddings")
         if image is not None:

@@ -32,7 +32,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     by          what each row switches off: one head (default), the attention of a layer, its MLP, both, or one neuron
-                of the MLP of layer L
+                of the MLP of layer L, of a translator's encoder neuron:encoder:L
     with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
