@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { MOST_FILES = 8 };
+
 static const struct option_part input_parts[] = {
     {&prompt_text_options, offsetof(struct question_args, prompt)},
     {&prompt_options, offsetof(struct question_args, prompt)},
@@ -195,6 +197,25 @@ static enum attn_status check_each(const struct question *question, const char *
                    : ATTN_OK;
 }
 
+/* Lists the files on which results depend: those that options of the question and of attention
+ * name, and those of edits. */
+static enum attn_status list_files(struct question *question, struct attn_error *err)
+{
+    const struct attn_question *row = question->call->command->question;
+    const char *files[MOST_FILES] = {attn_attention_args_file(&question->attention)};
+    size_t n = 1;
+
+    for (size_t i = 0; row && i < row->n_part; i++)
+        for (size_t k = 0; k < row->parts[i].list->n; k++) {
+            const struct attn_param *param = &row->parts[i].list->items[k];
+
+            if ((param->traits & ATTN_PARAM_IS_FILE) != 0 && n < MOST_FILES)
+                files[n++] =
+                    option_text(question->call, param->option ? param->option : param->name);
+        }
+    return attn_edit_texts_list_files(&question->edits, files, n, err);
+}
+
 enum attn_status question_begin_items(struct question *question, struct attn_error *err)
 {
     const struct items_args *items = &question->args->items;
@@ -208,11 +229,8 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
     question->unit = "items";
     question->reuse = true;
     if (items->asked.each.path) {
-        const char *const files[] = {question->file,
-                                     attn_attention_args_file(&question->attention)};
-
         ATTN_TRY(check_each(question, items->asked.each.path, err));
-        ATTN_TRY(attn_edit_texts_list_files(&question->edits, files, 2, err));
+        ATTN_TRY(list_files(question, err));
     }
     ATTN_TRY(question_open(question, err));
     ATTN_TRY(

@@ -91,7 +91,7 @@ struct question {
     /* how pictures show the table; not copied. The command sets what attn_question_picture doesn't
      * set */
     struct attn_table_picture picture;
-    /* a file that an option of the command names and that changes the rows; or NULL */
+    /* a file that an option of the command names, for the command; or NULL */
     const char *file;
     struct attn_edit_texts edits;         /* the edits of `args`; owns the texts that it reads */
     struct attn_attention_args attention; /* the attention of `args` */

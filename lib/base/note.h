@@ -46,7 +46,9 @@
     X(TIME, 37, "time")                   /* an estimate of more than a minute */                  \
     X(RUNS, 38, "runs")                   /* the number of runs that a question needs */           \
     X(MEMORY, 39, "memory")               /* what is kept of each item */                          \
-    X(SINK, 40, "sink")                   /* a span holds a token where weight is parked */
+    X(SINK, 40, "sink")                   /* a span holds a token where weight is parked */        \
+    X(OTHER_WEIGHTS, 41, "other_weights") /* a file was made of another model's weights */         \
+    X(SHORT_TEXTS, 42, "short_texts")     /* texts that are too short for a question */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -82,8 +82,10 @@ enum attn_param_trait {
     ATTN_PARAM_NO_KEYWORD = 8,       /* only available on the command line */
     /* tensors depend on this parameter; outputs that record options include it */
     ATTN_PARAM_SHAPES_TENSORS = 16,
-    ATTN_PARAM_IS_CLOSED = 64,  /* for REAL: the value may equal `most` */
-    ATTN_PARAM_TAKES_HELP = 128 /* the value `help` on the command line lists its values */
+    ATTN_PARAM_IS_CLOSED = 64,   /* for REAL: the value may equal `most` */
+    ATTN_PARAM_TAKES_HELP = 128, /* the value `help` on the command line lists its values */
+    /* on the command line the path of a file on which results depend; a resumed run checks it */
+    ATTN_PARAM_IS_FILE = 256
 };
 
 struct attn_param {

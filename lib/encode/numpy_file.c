@@ -332,7 +332,7 @@ size_t attn_npy_header(const char *dtype, const size_t *shape, int rank, size_t 
     char sizes[ATTN_NPY_RANK_MAX * 22 + 1] = "";
     size_t n = 0, text, total;
 
-    assert(rank >= 1 && rank <= ATTN_NPY_RANK_MAX);
+    assert(rank >= 0 && rank <= ATTN_NPY_RANK_MAX);
     for (int i = 0; i < rank; i++)
         attn_fixed_text_append(sizes, sizeof sizes, &n, i > 0 ? " %zu," : "%zu,", shape[i]);
     if (rank > 1)

@@ -1,10 +1,11 @@
 /* lens.c - see lens.h. One run records the stream at the queries. A second session is fed these
  * rows as the output of its last layer, so that the model's own output layer computes each
  * reading. */
-#include "experiment/lens.h"
+#include "experiment/lens_internal.h"
 
 #include "base/elementary.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
@@ -121,6 +122,19 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "heads_out", NULL, struct attn_lens_args, reads_heads,
                "read what each head by itself adds to the residual stream: the K largest and K "
                "smallest logits"),
+    ATTN_PARAM(
+        TEXT, "jacobian", "FILE", struct attn_lens_args, jacobian,
+        "read the output of each layer with the Jacobian lens of FILE, which first carries it "
+        "to the last layer",
+        .traits = ATTN_PARAM_IS_FILE),
+    ATTN_PARAM(TEXT, "fit", "FILE", struct attn_lens_args, fit,
+               "fit a Jacobian lens to the texts of `items`, and write it to FILE.npz"),
+    ATTN_PARAM(COUNT, "skip", "N", struct attn_lens_args, skip,
+               "of `fit`: leave out the first N positions of each text; default: 16",
+               .most = INT32_MAX),
+    ATTN_PARAM(COUNT, "first", "N", struct attn_lens_args, first,
+               "of `fit`: read the first N tokens of each text; default: 128", .least = 1,
+               .most = INT32_MAX),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Lens", param_rows);
@@ -139,9 +153,18 @@ static const struct attn_param_rule rules[] = {
      .needs = "target|target_id|items",
      .message = "`foil` needs `target`, which it is compared with",
      .time = ATTN_PARAM_VALUES},
+    {.given = "fit",
+     .needs = "items",
+     .message = "`fit` takes the mean over the texts of #, which is not given",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "skip|first", .needs = "fit", .time = ATTN_PARAM_GIVEN},
+    {.given = "fit",
+     .excludes = "jacobian|heads_out|queries|layers|sites|top|target|target_id|foil|foil_id",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "jacobian", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_experiment *choose_experiment(const void *given);
 
 const struct attn_question attn_question_lens = {
     .name = "lens",
@@ -156,15 +179,24 @@ const struct attn_question attn_question_lens = {
         "\n"
         "The numbers say from which layer on an answer can be read off the residual\n"
         "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
-        "in another form, as the final norm was trained for the last layer alone.\n",
+        "in another form, as the final norm was trained for the last layer alone.\n"
+        "\n"
+        "`jacobian` reads the output of each layer with a Jacobian lens, which first\n"
+        "multiplies it by the mean derivative of the last layer's output by it. `fit`\n"
+        "makes such a lens, with D backward passes for each text. A lens is the average\n"
+        "of one corpus; say which. It shows what a layer is disposed to say later, not\n"
+        "what it uses.\n",
     .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
-                "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n",
+                "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n"
+                "  attn-cli lens -m fable `fit` J.npz `items` s.txt `items_format` lines `skip` 2\n"
+                "  attn-cli lens -m fable `jacobian` J.npz \"The keys to the cabinet\"\n",
     .lacks = "dropout|seed",
     ATTN_QUESTION_PARAMS(parts, rules),
-    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args)),
-    .experiment = &experiment,
+    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args), .skip = 16,
+                       .first = 128),
+    .choose = choose_experiment,
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -184,19 +216,43 @@ static bool reads_by_token(const struct attn_config *config)
            (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 }
 
-/* Reads the sites of the request, which must be sites of the stream, and its queries. */
+/* Reads the sites of the request, which must be sites of the stream. */
+static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
+{
+    struct attn_request_selection *asked = &lens->frame.request.selection;
+    const struct attn_dims dims = attn_config_dims(lens->frame.config, 1);
+    const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
+    const struct attn_site_set allowed =
+        lens->args->jacobian ? ATTN_SITES(attn_site_of_output(&dims))
+        : is_sum             ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                                          ATTN_SITE_NORMALIZED_RESID_POST)
+                 : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
+
+    if (asked->sites && attn_sites_parse(asked->sites, &lens->sites, err) != ATTN_OK)
+        return attn_error_in(ATTN_INVALID, "sites", err);
+    if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            lens->args->jacobian ? "a Jacobian lens reads the output of each layer, not '%s'"
+            : is_sum             ? "a lens reads resid_pre, normalized_resid_mid and "
+                                   "normalized_resid_post of this model, not '%s'"
+                                 : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
+            asked->sites);
+    if (lens->args->jacobian)
+        lens->sites = allowed;
+    asked->sites = NULL;
+    asked->given = NULL;
+    return ATTN_OK;
+}
+
+/* Reads the sites and the queries of the request. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct lens *lens = state;
     struct attn_request *request = &lens->frame.request;
     const struct attn_config *config = lens->frame.config;
-    const bool is_sum = config->norm_place == ATTN_NORM_SUM;
     const bool has_queries =
         request->selection.queries || (lens->frame.item && lens->frame.item->queries);
-    const struct attn_site_set allowed =
-        is_sum ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
-                            ATTN_SITE_NORMALIZED_RESID_POST)
-               : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
 
     lens->args = lens->frame.args;
     lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
@@ -217,17 +273,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
             attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text,
             config->n_token > 0 ? "tokens" : "patches");
     lens->is_mean = lens->frame.is_one_of_many;
-    if (request->selection.sites &&
-        attn_sites_parse(request->selection.sites, &lens->sites, err) != ATTN_OK)
-        return attn_error_in(ATTN_INVALID, "sites", err);
-    if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
-        return attn_error_set(err, ATTN_INVALID,
-                              is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
-                                       "normalized_resid_post of this model, not '%s'"
-                                     : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-                              request->selection.sites);
-    request->selection.sites = NULL;
-    request->selection.given = NULL;
+    ATTN_TRY(choose_sites(lens, err));
     if (request->selection.queries || lens->is_whole)
         return ATTN_OK;
     request->selection.at_mask = config->is_encoder; /* encoders predict at the mask */
@@ -397,7 +443,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
     drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
                            : args->reads_heads ? ATTN_ANSWER_LOGIT
                                                : ATTN_ANSWER_PROB;
-    view->asked = args->reads_heads ? "by what each head adds alone" : "read after each layer";
+    view->asked = args->reads_heads ? "by what each head adds alone"
+                  : args->jacobian  ? "read after each layer by a Jacobian lens"
+                                    : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
     if (has_foil && !has_items)
         view->values = ATTN_TABLE_COLUMN(VALUE);
@@ -571,6 +619,21 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
     return attn_host_check_canceled(frame->run->host, err);
 }
 
+/* Reads ROWS, the outputs of LAYER, carried to the last layer by the Jacobian lens if there is
+ * one. */
+static enum attn_status read_rows(struct lens *lens, struct reading reading, const float *rows,
+                                  struct attn_error *err)
+{
+    const struct attn_jacobian *jacobian = lens->frame.plan;
+    const size_t d = lens->frame.config->d_model;
+
+    if (!jacobian || reading.layer + 1 == (int)lens->frame.config->n_layer)
+        return read_queries(lens, reading, rows, err);
+    for (size_t i = 0; i < lens->n_query; i++)
+        attn_jacobian_apply(jacobian, (size_t)reading.layer, rows + i * d, lens->stream + i * d);
+    return read_queries(lens, reading, lens->stream, err);
+}
+
 /* Reads the stream at the layers that are shown, and of an item the model's own answer too. */
 static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
 {
@@ -587,11 +650,11 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
                                             !is_shown(lens, layer)};
             const float *rows = attn_capture_block(lens->frame.capture, sites[i], layer);
             const bool is_answer = sites[i] == output && layer + 1 == n_layer;
-            const bool is_asked = sites[i] == ATTN_SITE_RESID_PRE || is_answer ||
-                                  attn_sites_have(lens->sites, sites[i]);
+            const bool is_asked = (sites[i] == ATTN_SITE_RESID_PRE && !lens->frame.plan) ||
+                                  is_answer || attn_sites_have(lens->sites, sites[i]);
 
             if (rows && (reading.is_hidden ? is_answer && lens->frame.answer : is_asked))
-                ATTN_TRY(read_queries(lens, reading, rows, err));
+                ATTN_TRY(read_rows(lens, reading, rows, err));
         }
     return ATTN_OK;
 }
@@ -704,6 +767,8 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
 static const struct attn_experiment experiment = {
     .name = "lens",
     .columns = columns,
@@ -721,7 +786,38 @@ static const struct attn_experiment experiment = {
     .shows = shows,
     .draw = draw,
     .ask = ask,
+    .perform = perform,
 };
+
+/* Reads the Jacobian lens, and performs INQUIRY with it. */
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    const struct attn_lens_args *args = inquiry->args;
+    struct attn_experiment own = experiment;
+    struct attn_jacobian jacobian = {.data = NULL};
+    enum attn_status status = ATTN_OK;
+
+    if (args->jacobian && inquiry->host && inquiry->request) {
+        const struct attn_model *model = attn_host_model(inquiry->host);
+        const struct attn_notes notes = attn_request_notes(inquiry->request);
+
+        ATTN_TRY(attn_trial_check_host(inquiry->host, err));
+        ATTN_TRY(attn_error_at(attn_jacobian_check(model, err), ATTN_STAGE_OPTIONS, err));
+        status = attn_jacobian_read(args->jacobian, inquiry->host, &notes, &jacobian, err);
+        own.plan = &jacobian;
+    }
+    if (status == ATTN_OK)
+        status = attn_experiment_perform(&own, inquiry, err);
+    attn_jacobian_release(&jacobian);
+    return status;
+}
+
+static const struct attn_experiment *choose_experiment(const void *given)
+{
+    const struct attn_lens_args *args = given;
+
+    return args->fit ? &attn_lens_fit : &experiment;
+}
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
                            const struct attn_lens_args *given, struct attn_table **table,
@@ -730,7 +826,8 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
+    return choose_experiment(&args)->perform(&inquiry, err);
 }
 
 /* --- The lens over a table ---------------------------------------------------------------------

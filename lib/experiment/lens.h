@@ -30,9 +30,14 @@ struct attn_lens_args {
     bool reads_heads; /* reads the output of each head instead of the stream: LN_f(z W_O) W_U */
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
+    const char *jacobian; /* file of a Jacobian lens, with which the stream is read; or NULL */
+    const char *fit;      /* file for the Jacobian lens that is fitted to the items; or NULL */
+    size_t skip, first;   /* of each text, for `fit`: positions that are left out, and tokens that
+                             are read; `first` 0: 128 */
 };
 
-#define ATTN_LENS_ARGS_DEFAULT ((struct attn_lens_args){.size = sizeof(struct attn_lens_args)})
+#define ATTN_LENS_ARGS_DEFAULT                                                                     \
+    ((struct attn_lens_args){.size = sizeof(struct attn_lens_args), .skip = 16, .first = 128})
 
 /*
  * Reads at the queries of REQUEST (NULL: the last position; the mask of an encoder; the position
@@ -51,6 +56,18 @@ struct attn_lens_args {
  * once. The columns position, id and token are missing then. Queries that are words are resolved in
  * every text. An item's own `queries` or `at` is one position. With `top`, or if the first item has
  * no target, the most probable tokens are read; else all items need a target.
+ *
+ * A Jacobian lens (Gurnee et al. 2026) first multiplies the output h_l of layer l by J_l, the mean
+ * derivative of the last layer's output by it, and so carries it to where the output layer reads.
+ * Rows are the outputs of all layers then; the last is the model's own answer. With `fit` J is the
+ * mean over the items of
+ *
+ *     1/|V| sum over t, t' in V, t' >= t of d h_last(t') / d h_l(t),   V = positions skip .. T - 2
+ *
+ * and is written to that file, with its matrices [n_layer - 1, D, D]. The table describes them:
+ *
+ *     layer, site, norm, diagonal     norm: Frobenius norm by sqrt(D), diagonal: its mean; both are
+ * 1 for the identity
  *
  * ARGS may be NULL. The caller owns *table. Errors have a stage.
  */

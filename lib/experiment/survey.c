@@ -232,7 +232,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_survey_args, pattern,
                "compare patterns with an array P [T, T] of your own: mul, the share of the "
                "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
-               .least = 2),
+               .least = 2, .traits = ATTN_PARAM_IS_FILE),
     ATTN_PARAM(LIST, "from", "POS", struct attn_survey_args, from,
                "with `to`: how much these queries look at those keys; positions or words of the "
                "text",

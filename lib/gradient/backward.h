@@ -74,6 +74,7 @@ struct attn_backward_goal {
     /* For an encoder whose final rows a decoder reads: replaces all fields above by the gradient
      * [n, D] of these rows, borrowed. Otherwise NULL. */
     const float *given;
+    bool is_of_stream; /* `given` is the gradient of the last layer's output, before a final norm */
 };
 
 /* The rows FIRST to END-1 after the last layer, of a text IDS [n] (or NULL), on which the goal
