@@ -85,7 +85,8 @@ enum attn_param_trait {
     ATTN_PARAM_IS_CLOSED = 64,   /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128, /* the value `help` on the command line lists its values */
     /* on the command line the path of a file on which results depend; a resumed run checks it */
-    ATTN_PARAM_IS_FILE = 256
+    ATTN_PARAM_IS_FILE = 256,
+    ATTN_PARAM_HAS_ZERO = 512 /* for COUNT: 0 is not the default */
 };
 
 struct attn_param {

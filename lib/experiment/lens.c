@@ -123,15 +123,15 @@ static const struct attn_param param_rows[] = {
                "read what each head by itself adds to the residual stream: the K largest and K "
                "smallest logits"),
     ATTN_PARAM(
-        TEXT, "jacobian", "FILE", struct attn_lens_args, jacobian,
-        "read the output of each layer with the Jacobian lens of FILE, which first carries it "
-        "to the last layer",
+        TEXT, "jacobian", "FILE.npz", struct attn_lens_args, jacobian,
+        "read the output of each layer with the Jacobian lens of FILE.npz, which first carries "
+        "it to the last layer",
         .traits = ATTN_PARAM_IS_FILE),
-    ATTN_PARAM(TEXT, "fit", "FILE", struct attn_lens_args, fit,
+    ATTN_PARAM(TEXT, "fit", "FILE.npz", struct attn_lens_args, fit,
                "fit a Jacobian lens to the texts of `items`, and write it to FILE.npz"),
     ATTN_PARAM(COUNT, "skip", "N", struct attn_lens_args, skip,
                "of `fit`: leave out the first N positions of each text; default: 16",
-               .most = INT32_MAX),
+               .most = INT32_MAX, .traits = ATTN_PARAM_HAS_ZERO),
     ATTN_PARAM(COUNT, "first", "N", struct attn_lens_args, first,
                "of `fit`: read the first N tokens of each text; default: 128", .least = 1,
                .most = INT32_MAX),

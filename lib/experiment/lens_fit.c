@@ -46,6 +46,12 @@ static const struct attn_table_view views[] = {
      .asked = "from each layer to the last"},
 };
 
+static void draw(const void *args, struct attn_drawn *drawn)
+{
+    (void)args;
+    drawn->picture->view.figure = ATTN_FIGURE_CURVE;
+}
+
 /* --- One text --------------------------------------------------------------------------------- */
 
 struct fit {
@@ -110,7 +116,7 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
     const struct attn_attention *layers = run->attention.layers;
 
     ATTN_TRY(attn_error_at(attn_backward_check(run->model, layers, ATTN_BACKWARD_PLAIN, err),
-                           ATTN_STAGE_CHECK, err));
+                           ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
     for (size_t i = 0; i < attn_model_config(run->model)->n_layer; i++)
         if (layers[i].mask != ATTN_MASK_CAUSAL)
@@ -118,7 +124,7 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
                                "a Jacobian lens is of causal attention, and tokens of layer %zu "
                                "see later ones",
                                i);
-    return attn_derivative_check_ids(run, err);
+    return ATTN_OK;
 }
 
 /* Selects what is watched: the stream, and in the feed what the layers need for their
@@ -154,7 +160,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const size_t n = frame->run->text.n, d = frame->config->d_model;
     const size_t n_layer = frame->config->n_layer;
 
+    frame->answer->is_general = true;
     ATTN_TRY(check_run(frame->run, err));
+    frame->answer->is_general = false;
+    ATTN_TRY(attn_derivative_check_ids(frame->run, err));
     fit->first = args->skip;
     fit->end = n - 1;
     if (fit->first >= fit->end)
@@ -457,6 +466,7 @@ const struct attn_experiment attn_lens_fit = {
     .study = offsetof(struct attn_lens_args, study),
     .is_listed = true,
     .is_ragged = true,
+    .draw = draw,
     .perform = perform,
     .check = check,
     .choose = choose,

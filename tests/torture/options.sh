@@ -71,6 +71,8 @@ value_of() { # COMMAND NAME ARGUMENT
     diff.fdr) value=tv ;;
     heads.fdr) value=entropy ;;
     lens.fdr) value=value ;;
+    lens.fit) value=fit.npz ;;
+    lens.jacobian) value=$in/J.npz ;;
     patch.fdr) value=effect ;;
     score.fdr) value=value ;;
     sinks.fdr) value=first_weight ;;
@@ -178,6 +180,7 @@ bases=(
     "diff|$text|The key to the cabinet" "diff|--svg|a.svg|$text|The key to the cabinet"
     "generate|-n|20|--temperature|2|$text" "generate|-n|3|--npz|a.npz|$text"
     "lens|$text" "lens|--target| are|--svg|a.svg|$text" "lens|--items|IN/items.jsonl"
+    "lens|--fit|fit.npz|--skip|0|--items|IN/texts.jsonl"
     "patch|--clean|The keys to|--corrupted|The key to|--target| are" "patch|--clean|The keys to|--corrupted|The key to|--target| are|--svg|a.svg"
     "patch|--items|IN/pairs.jsonl" "patch|--estimate|atp|--site|z|--clean|The keys to|--corrupted|The key to|--target| are"
     "score|$text" "score|--svg|a.svg|$text" "score|--figure|bars|--svg|a.svg|$text" "score|--items|IN/items.jsonl|--group-by|number"
@@ -212,6 +215,7 @@ prepare() {
     printf 'keys %.0s' {1..300} >"$in/long.txt"
     printf '{"tokenizer": {"drop": "s"}}' >"$in/drop.json"
     printf '{"clean": "The %s to", "corrupted": "The %s to", "target": " are", "number": "%s"}\n' keys key pl dogs dog pl boy boys sg >"$in/pairs.jsonl"
+    "$cli" lens --fit "$in/J.npz" --skip 0 --items "$in/items.jsonl"
 }
 
 # Runs attn-cli with ARGUMENTs in the folder SEEN, of which nothing is left, and leaves there what it wrote and printed.

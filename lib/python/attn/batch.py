@@ -5,7 +5,7 @@ import hashlib
 import json
 import os
 from ctypes import POINTER, byref, c_char_p, c_int, c_void_p, string_at
-from typing import TYPE_CHECKING, Any, Callable, NamedTuple
+from typing import TYPE_CHECKING, Any, Callable, Iterable, NamedTuple
 
 import numpy as np
 
@@ -183,10 +183,11 @@ def as_asked(options: dict) -> bytes:
     return json.dumps(options, sort_keys=True, default=_text_of).encode()
 
 
-def files_of(options: dict):
-    """The files that patches and steering of OPTIONS of a request name, and their number."""
+def files_of(options: dict, names: Iterable[str] = ()):
+    """The files that patches and steering of OPTIONS name, and the options NAMES where they are paths; and their number."""
     texts = edit_texts({name: options.get(name) for name in ("patch", "steer")}, [])
-    call("attn_edit_texts_list_files", byref(texts.struct), None, 0)
+    others = [os.fsencode(options[name]) for name in names if isinstance(options.get(name), (str, os.PathLike))]
+    call("attn_edit_texts_list_files", byref(texts.struct), (c_char_p * len(others))(*others), len(others))
     files = texts.struct.files[:texts.struct.n_file]
     return (c_char_p * len(files))(*files), len(files)
 

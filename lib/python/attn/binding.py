@@ -60,6 +60,8 @@ ATTN_NOTE_TIME = 37
 ATTN_NOTE_RUNS = 38
 ATTN_NOTE_MEMORY = 39
 ATTN_NOTE_SINK = 40
+ATTN_NOTE_OTHER_WEIGHTS = 41
+ATTN_NOTE_SHORT_TEXTS = 42
 ATTN_MAP = 0
 ATTN_READ = 1
 ATTN_ISA_BASELINE = 0
@@ -639,6 +641,8 @@ ATTN_PARAM_NO_KEYWORD = 8
 ATTN_PARAM_SHAPES_TENSORS = 16
 ATTN_PARAM_IS_CLOSED = 64
 ATTN_PARAM_TAKES_HELP = 128
+ATTN_PARAM_IS_FILE = 256
+ATTN_PARAM_HAS_ZERO = 512
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -2432,6 +2436,10 @@ attn_lens_args._fields_ = [
     ("answer", attn_answer_args),
     ("reads_heads", c_bool),
     ("study", POINTER(attn_study_args)),
+    ("jacobian", c_char_p),
+    ("fit", c_char_p),
+    ("skip", c_size_t),
+    ("first", c_size_t),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),
@@ -2793,7 +2801,7 @@ def ATTN_ITEMS_OPTIONS_DEFAULT():
 
 
 def ATTN_LENS_ARGS_DEFAULT():
-    return attn_lens_args(size=sizeof(attn_lens_args))
+    return attn_lens_args(size=sizeof(attn_lens_args), skip=16, first=128)
 
 
 def ATTN_MANY_OPTIONS_DEFAULT():

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from . import binding as c
-from .asking import check, parameters
+from .asking import ROWS, check, files, parameters
 from .batch import as_asked, continued, files_of, shard_of
 from .errors import Error, Note
 from .library import call, lib, path_bytes, warn
@@ -62,7 +62,8 @@ class Study:
         """Says what QUESTION with the arguments GIVEN is asked: a file is continued by the same alone."""
         if self.args.each:
             self.asked.each.asked = as_asked(dict(given, question=question))
-            self.asked.each.files, self.asked.each.n_file = files_of(given)
+            row = ROWS.get("heads" if question == "attn_survey" else question.removeprefix("attn_"))
+            self.asked.each.files, self.asked.each.n_file = files_of(given, files(row) if row else ())
 
     def info(self) -> dict[str, Any]:
         """What was found beside the table."""

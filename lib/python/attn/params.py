@@ -25,6 +25,8 @@ def default_of(param: c.attn_param):
     words = words_of(param)
     if param.type == c.ATTN_PARAM_FLAG or param.type == c.ATTN_PARAM_OWN and len(words) == 1:
         return False
+    if param.traits & c.ATTN_PARAM_HAS_ZERO:
+        return None
     if param.type == c.ATTN_PARAM_METHOD:
         return next((word for word, value in words.items() if value == 0), None)
     if words:

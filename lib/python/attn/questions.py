@@ -288,7 +288,8 @@ def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: i
 
 
 def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
-         heads_out: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
+         heads_out: bool = False, jacobian=None, fit=None, skip: int | None = None, first: int = 0,
+         sort: str | None = None, limit: int = 0, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -300,6 +301,10 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     The numbers say from which layer on an answer can be read off the residual stream. They do not say that an earlier
     layer lacks it: that layer may hold it in another form, as the final norm was trained for the last layer alone.
 
+    `jacobian` reads the output of each layer with a Jacobian lens, which first multiplies it by the mean derivative of
+    the last layer's output by it. `fit` makes such a lens, with D backward passes for each text. A lens is the average
+    of one corpus; say which. It shows what a layer is disposed to say later, not what it uses.
+
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     queries     positions to read at, numbers or words of the text; default: -1, the last, for an encoder the mask, for
@@ -308,6 +313,11 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     top         print the K most probable tokens, or labels of a picture, of each reading; default: 3
     sites       read these sites too: resid_mid, resid_post; default: resid_pre of each layer and resid_post of the last
     heads_out   read what each head by itself adds to the residual stream: the K largest and K smallest logits
+    jacobian    read the output of each layer with the Jacobian lens of FILE.npz, which first carries it to the last
+                layer
+    fit         fit a Jacobian lens to the texts of `items`, and write it to FILE.npz
+    skip        of `fit`: leave out the first N positions of each text; default: 16
+    first       of `fit`: read the first N tokens of each text; default: 128
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
