@@ -33,18 +33,14 @@ struct row {
 
 #define OF_BLOCK(member) offsetof(struct attn_block_weights, member)
 #define OF_MODEL(member) offsetof(struct attn_weights, member)
-#define NORM(name, member, of)                                                                     \
-    {name ".w", VECTOR, of(member.w)},                                                             \
-    {                                                                                              \
-        name ".b", VECTOR, of(member.b)                                                            \
-    }
 
 /* Before the layers, the layers, after them. A norm of the sum is the only one in its place. */
 static const struct row before[] = {
     {"embed.W_E", TENSOR, OF_MODEL(embed)},
     {"pos_embed.W_pos", TENSOR, OF_MODEL(positions)},
     {"token_type_embed.W_token_type", TENSOR, OF_MODEL(types)},
-    NORM("embed.ln", ln_embed, OF_MODEL),
+    {"embed.ln.w", VECTOR, OF_MODEL(ln_embed.w)},
+    {"embed.ln.b", VECTOR, OF_MODEL(ln_embed.b)},
     {"embed.W_map", MATRIX, OF_MODEL(embed_map.weight)},
     {"embed.b_map", VECTOR, OF_MODEL(embed_map.bias)},
     {"embed.W_patch", MATRIX, OF_MODEL(patches.weight)},
@@ -53,30 +49,37 @@ static const struct row before[] = {
     {"rel_pos_bias", TENSOR, OF_MODEL(relative_bias)},
 };
 static const struct row attention[] = {
-    NORM("ln1", ln1, OF_BLOCK),
-    NORM("ln1", mid_norm, OF_BLOCK),
+    {"ln1.w", VECTOR, OF_BLOCK(ln1.w)},
+    {"ln1.b", VECTOR, OF_BLOCK(ln1.b)},
+    {"ln1.w", VECTOR, OF_BLOCK(mid_norm.w)},
+    {"ln1.b", VECTOR, OF_BLOCK(mid_norm.b)},
     {"attn.W_Q", OF_HEADS, OF_BLOCK(q.weight)},
     {"attn.b_Q", BIAS_OF_HEADS, OF_BLOCK(q.bias)},
     {"attn.W_K", OF_KEYS, OF_BLOCK(k.weight)},
     {"attn.b_K", BIAS_OF_KEYS, OF_BLOCK(k.bias)},
     {"attn.W_V", OF_KEYS, OF_BLOCK(v.weight)},
     {"attn.b_V", BIAS_OF_KEYS, OF_BLOCK(v.bias)},
-    NORM("attn.q_norm", q_norm, OF_BLOCK),
-    NORM("attn.k_norm", k_norm, OF_BLOCK),
+    {"attn.q_norm.w", VECTOR, OF_BLOCK(q_norm.w)},
+    {"attn.q_norm.b", VECTOR, OF_BLOCK(q_norm.b)},
+    {"attn.k_norm.w", VECTOR, OF_BLOCK(k_norm.w)},
+    {"attn.k_norm.b", VECTOR, OF_BLOCK(k_norm.b)},
     {"attn.sinks", VECTOR, OF_BLOCK(sinks)},
     {"attn.rel_pos_bias", TENSOR, OF_BLOCK(relative_bias)},
     {"attn.W_O", TO_HEADS, OF_BLOCK(out.weight)},
     {"attn.b_O", VECTOR, OF_BLOCK(out.bias)},
-    NORM("ln1_post", ln1_post, OF_BLOCK),
+    {"ln1_post.w", VECTOR, OF_BLOCK(ln1_post.w)},
+    {"ln1_post.b", VECTOR, OF_BLOCK(ln1_post.b)},
     {"attn.layer_scale", VECTOR, OF_BLOCK(attn_scale.w)},
 };
 static const struct row mlp[] = {
-    NORM("ln2", ln2, OF_BLOCK),
+    {"ln2.w", VECTOR, OF_BLOCK(ln2.w)},
+    {"ln2.b", VECTOR, OF_BLOCK(ln2.b)},
     {"mlp.W_gate", MATRIX, OF_BLOCK(mlp_gate.weight)},
     {"mlp.b_gate", VECTOR, OF_BLOCK(mlp_gate.bias)},
     {"mlp.W_in", MATRIX, OF_BLOCK(mlp_in.weight)},
     {"mlp.b_in", VECTOR, OF_BLOCK(mlp_in.bias)},
-    NORM("mlp.ln", mlp_norm, OF_BLOCK),
+    {"mlp.ln.w", VECTOR, OF_BLOCK(mlp_norm.w)},
+    {"mlp.ln.b", VECTOR, OF_BLOCK(mlp_norm.b)},
     {"mlp.W_out", MATRIX, OF_BLOCK(mlp_out.weight)},
     {"mlp.b_out", VECTOR, OF_BLOCK(mlp_out.bias)},
     {"mlp.W_gate", MATRIX, OF_BLOCK(router.weight)}, /* a layer with experts has no other */
@@ -85,8 +88,10 @@ static const struct row mlp[] = {
     {"mlp.shared_expert.W_in", MATRIX, OF_BLOCK(shared.in.weight)},
     {"mlp.shared_expert.W_out", MATRIX, OF_BLOCK(shared.out.weight)},
     {"mlp.shared_expert_gate.W", MATRIX, OF_BLOCK(shared_router.weight)},
-    NORM("ln2_post", ln2_post, OF_BLOCK),
-    NORM("ln2", end_norm, OF_BLOCK),
+    {"ln2_post.w", VECTOR, OF_BLOCK(ln2_post.w)},
+    {"ln2_post.b", VECTOR, OF_BLOCK(ln2_post.b)},
+    {"ln2.w", VECTOR, OF_BLOCK(end_norm.w)},
+    {"ln2.b", VECTOR, OF_BLOCK(end_norm.b)},
     {"mlp.layer_scale", VECTOR, OF_BLOCK(mlp_scale.w)},
 };
 #define OF_EXPERT(member) offsetof(struct attn_expert, member)
@@ -96,10 +101,12 @@ static const struct row expert[] = {
     {"W_out", MATRIX, OF_EXPERT(out.weight)},   {"b_out", VECTOR, OF_EXPERT(out.bias)},
 };
 static const struct row after[] = {
-    NORM("ln_final", ln_final, OF_MODEL),
+    {"ln_final.w", VECTOR, OF_MODEL(ln_final.w)},
+    {"ln_final.b", VECTOR, OF_MODEL(ln_final.b)},
     {"mlm_head.W", MATRIX, OF_MODEL(head.weight)},
     {"mlm_head.b", VECTOR, OF_MODEL(head.bias)},
-    NORM("mlm_head.ln", ln_head, OF_MODEL),
+    {"mlm_head.ln.w", VECTOR, OF_MODEL(ln_head.w)},
+    {"mlm_head.ln.b", VECTOR, OF_MODEL(ln_head.b)},
     {"projection.W", MATRIX, OF_MODEL(projection.weight)},
     {"unembed.W_U", MATRIX, OF_MODEL(unembed.weight)},
     {"unembed.b_U", VECTOR, OF_MODEL(unembed.bias)},

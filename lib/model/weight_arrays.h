@@ -5,9 +5,11 @@
  *     struct attn_weight_array *weights;
  *     size_t n;
  *     attn_model_weights_create(model, &weights, &n, &err);
- *     ... float values [the product of weights[i].shape] ...
- *     attn_model_weight_read(model, weights[i].name, values, &err);
+ *     ... weights[0 .. n-1] have names and shapes ...
  *     attn_model_weights_free(weights);
+ *
+ *     static float w_q[8 * 128 * 16]; // [H, D, E] of fable
+ *     attn_model_weight_read(model, "blocks.0.attn.W_Q", w_q, &err);
  *
  * Matrices have the input first: blocks.0.attn.W_Q [H, D, E], W_K and W_V [G, D, E], W_O [H, E, D],
  * mlp.W_in [D, F], embed.W_E [V, D], unembed.W_U [D, V]. G is the number of key/value heads, whose
