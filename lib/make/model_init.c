@@ -158,11 +158,11 @@ static enum attn_status write_vocabulary(struct attn_init *init, const struct at
 
     if (!words)
         return ATTN_OK;
-    if (words->n > config->n_vocab)
+    if (words->n > config->n_token)
         return attn_error_set(err, ATTN_INVALID,
                               "the config has room for %zu tokens, expected %zu or more: the "
                               "vocabulary has that many words",
-                              config->n_vocab, words->n);
+                              config->n_token, words->n);
     attn_buffer_append_string(out, "{\n");
     for (size_t id = 0; id < words->n; id++) {
         attn_buffer_append_string(out, "  ");

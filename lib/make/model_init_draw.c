@@ -340,7 +340,7 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
                                         const struct attn_init_options *options,
                                         struct attn_error *err)
 {
-    const size_t n_kept = config->n_vocab, largest = n_kept + MAX_DROPPED / config->d_model;
+    const size_t n_kept = config->n_token, largest = n_kept + MAX_DROPPED / config->d_model;
     const size_t n_row = options->n_embedding_row > 0 ? options->n_embedding_row : n_kept;
     struct drawer drawer = {.weights = weights, .config = config, .n_embedding_row = n_row};
 

@@ -79,7 +79,7 @@
       has_output &&is_vocabulary && config->has_output_bias)                                       \
     X(PROJECTION, UNEMBED, PART, config->d_projected > 0) /* files of one tower may lack it */     \
     X(LOGIT_SCALE, NONE, PART, config->has_two_towers)                                             \
-    X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, has_own)                                                  \
+    X(OUTPUT_BIAS_FOUND, UNEMBED, FOUND, config->output == ATTN_OUTPUT_OWN) /* also of labels */   \
     X(NORM_BIAS, NONE, BIAS,                                                                       \
       is_pre && !is_bare && is_layer_norm) /* biases of norms, for files that name them all */     \
     X(POST_NORM_BIAS, NONE, BIAS, is_post &&is_layer_norm)                                         \

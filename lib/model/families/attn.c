@@ -15,10 +15,10 @@
 /* Keys that are allowed in addition to the fields. Those after the gap are read elsewhere or
  * ignored. */
 static const char *const other_keys[] = {
-    "bias",      "blocks",        "causal",      "projections", "qk_norm",
-    "scale",
+    "bias",     "blocks",    "causal",        "projections", "qk_norm", "scale",
+    "n_output",
 
-    "tokenizer", "architectures", "torch_dtype", "dtype",       "transformers_version"};
+    "id2label", "tokenizer", "architectures", "torch_dtype", "dtype",   "transformers_version"};
 
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
@@ -170,6 +170,27 @@ static enum attn_status refuse_parts(const struct attn_json *json, const struct 
     return ATTN_OK;
 }
 
+/* Reads the number of outputs. If they are not as many as tokens, or have names, they are labels of
+ * each position, not tokens. */
+static enum attn_status read_outputs(const struct attn_json *json, struct attn_config *config,
+                                     struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    size_t n = 0;
+
+    ATTN_TRY(attn_json_get_size(json, root, "n_output", 1, ATTN_MAX_VOCAB, &n, err));
+    if ((n == 0 || n == config->n_vocab) && !attn_node_find(root, "id2label"))
+        return ATTN_OK;
+    if (config->output != ATTN_OUTPUT_OWN)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'%s' in '%s' needs 'output' 'own', a matrix of its own",
+                              n > 0 ? "n_output" : "id2label", attn_config_quote(json).text);
+    config->n_token = config->n_vocab;
+    config->n_vocab = n > 0 ? n : config->n_vocab;
+    config->task = ATTN_TASK_TOKENS;
+    return ATTN_OK;
+}
+
 static enum attn_status read_config(ATTN_CONFIG_ARGS)
 {
     static const char *const words[] = {"none", "qkv"};
@@ -186,6 +207,7 @@ static enum attn_status read_config(ATTN_CONFIG_ARGS)
     ATTN_TRY(get_word(json, &projections, &has_projections, err));
     config->has_projections = has_projections;
     ATTN_TRY(read_sizes(json, config, err));
+    ATTN_TRY(read_outputs(json, config, err));
     ATTN_TRY(read_switches(json, config, &attention, err));
     ATTN_TRY(refuse_parts(json, config, err));
     ATTN_TRY(attn_json_get_string(json, root, "act_fn", &activation, err));
@@ -230,7 +252,8 @@ static const struct attn_weight_rule rules[] = {
     VECTOR("ln_final.w", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.w)),
     VECTOR("ln_final.b", "D", ATTN_PART_FINAL_NORM, MODEL(ln_final.b)),
     {"unembed.W_U", "DV", ATTN_PART_OUTPUT, ATTN_WEIGHT_IN_OUT, MODEL(unembed.weight)},
-    VECTOR("unembed.b_U", "V", ATTN_PART_OUTPUT_BIAS_FOUND, MODEL(unembed.bias)),
+    {"unembed.W_U", "DY", ATTN_PART_TOKEN_CLASS, ATTN_WEIGHT_IN_OUT, MODEL(unembed.weight)},
+    VECTOR("unembed.b_U", "Y", ATTN_PART_OUTPUT_BIAS_FOUND, MODEL(unembed.bias)),
 };
 
 const struct attn_family attn_family_attn = {.model_type = "attn",
