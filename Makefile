@@ -116,7 +116,8 @@ CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
 CAIRO_ABSENT := lib/figures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
     lib/base/dynamic.c lib/image/image_library.c \
-    $(addprefix lib/image/image_file_,png.c jpeg.c webp.c),lib/image/image_file_absent.c)
+    $(addprefix lib/image/image_file_,png.c jpeg.c webp.c) lib/input/sound_file.c, \
+    lib/image/image_file_absent.c lib/input/sound_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \

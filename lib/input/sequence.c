@@ -9,6 +9,7 @@
 #include "formats/ndarray_internal.h"
 #include "forward/session_extra.h"
 #include "input/encoder.h"
+#include "input/log_mel.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -446,9 +447,16 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`source` is given, but no layer of '%s' attends to a second sequence",
                            attn_quote_string(name).text);
+    if (is_given && attn_ndarray_is_sound(source->embeddings) &&
+        !(model->encoder && model->encoder->config.stack.n_mel > 0))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' is a sound, and '%s' does not read sound, as Whisper does",
+                           attn_quote_string(source->embeddings->name).text,
+                           attn_quote_string(name).text);
     if (is_given && !source->embeddings && model->encoder && model->encoder->config.stack.n_mel > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'%s' reads sound, expected `source_file FILE.npy`, an array [%zu, %zu]",
+                           "'%s' reads sound, expected `source_file speech.wav`, or FILE.npy, an "
+                           "array [%zu, %zu]",
                            attn_quote_string(name).text, model->encoder->config.stack.n_mel,
                            2 * model->encoder->config.n_ctx);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {
@@ -478,6 +486,22 @@ static enum attn_status check_source_length(const struct attn_sequence *sequence
                           sequence->n, name.text, most);
 }
 
+/* Reads ARRAY, samples or a spectrogram, into SEQUENCE. */
+static enum attn_status hear(const struct attn_model *encoder, const struct attn_ndarray *array,
+                             struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_ndarray mel = *array;
+    const bool is_sound = attn_ndarray_is_sound(array);
+    enum attn_status status = ATTN_OK;
+
+    if (is_sound)
+        ATTN_TRY(attn_log_mel_make(encoder, array, sequence->pool, &mel, err));
+    status = attn_encoder_hear(encoder, &mel, sequence, err);
+    if (is_sound)
+        attn_free((void *)(uintptr_t)mel.data);
+    return status;
+}
+
 /* Reads the source: sound, rows of an array, or tokens. */
 static enum attn_status read_source(const struct attn_request_reading *reading,
                                     const struct attn_input *source, const struct attn_model *model,
@@ -488,7 +512,7 @@ static enum attn_status read_source(const struct attn_request_reading *reading,
     const struct attn_ndarray *array = source->embeddings;
 
     if (encoder && encoder->config.stack.n_mel > 0) {
-        ATTN_TRY(attn_encoder_hear(encoder, array, sequence, err));
+        ATTN_TRY(hear(encoder, array, sequence, err));
         sequence->rows = sequence->heard;
         sequence->name = array->name;
         return ATTN_OK;

@@ -316,16 +316,19 @@ static const struct attn_column tokenizer_columns[] = {{TEXT("kind")},
                                                        {TEXT("unicode")},
                                                        {TEXT("unicode_normal_forms")},
                                                        {TEXT("unicode_lower_case")},
-                                                       {TEXT("unicode_bert")}};
+                                                       {TEXT("unicode_bert")},
+                                                       {TEXT("chat_template")}};
 
 static enum attn_status find_tokenizer(struct filling *to)
 {
     const struct attn_tokenizer *tokenizer = to->given.tokenizer;
-    return append(to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
-                  count_cell(attn_tokenizer_n_vocab(tokenizer)),
-                  attn_cell_string(ATTN_UNICODE_VERSION),
-                  attn_cell_string(ATTN_UNICODE_NORMAL_FORMS),
-                  attn_cell_string(ATTN_UNICODE_LOWER_CASE), attn_cell_string(ATTN_UNICODE_BERT));
+    const char *chat = attn_tokenizer_chat_template(tokenizer);
+
+    return append(
+        to, attn_cell_string(attn_tokenizer_kind_name(attn_tokenizer_kind(tokenizer))),
+        count_cell(attn_tokenizer_n_vocab(tokenizer)), attn_cell_string(ATTN_UNICODE_VERSION),
+        attn_cell_string(ATTN_UNICODE_NORMAL_FORMS), attn_cell_string(ATTN_UNICODE_LOWER_CASE),
+        attn_cell_string(ATTN_UNICODE_BERT), chat ? attn_cell_string(chat) : attn_cell_missing());
 }
 
 static const struct attn_column special_columns[] = {{COUNT("id")}, {TEXT("token")}};

@@ -39,14 +39,14 @@
  * the tensors do not agree), bits_per_weight. metadata: the pairs of a GGUF file: key, type, n
  * (items of an array), value (missing for long arrays), is_known. conversion: part, difference: how
  * a GGUF file differs from Hugging Face's. tokenizer: kind (word, char, bpe), n_vocab, unicode (the
- * version of its letters, numbers and scripts). special: id and token of each special token.
- * prompts: of a model of sentences: name, text, is_default. files: name, bytes; files of weights
- * come last. run: n_token, n_source, n_pair. multiply_adds: per part, total. memory: bytes per
- * part. outputs: a row per site, n_layer, shape in one layer (missing if layers differ), bytes of
- * all layers. kinds: exact attention, then other kinds that the model can have, with a width of
- * sqrt(n_token), rounded up: kind, n_pair, multiply_adds, multiply-adds as a share of exact
- * attention. non_finite: a row per tensor with NaN or infinity: name, n_nan, n_infinite, n_value,
- * first.
+ * version of its letters, numbers and scripts), chat_template (the file or key that has it).
+ * special: id and token of each special token. prompts: of a model of sentences: name, text,
+ * is_default. files: name, bytes; files of weights come last. run: n_token, n_source, n_pair.
+ * multiply_adds: per part, total. memory: bytes per part. outputs: a row per site, n_layer, shape
+ * in one layer (missing if layers differ), bytes of all layers. kinds: exact attention, then other
+ * kinds that the model can have, with a width of sqrt(n_token), rounded up: kind, n_pair,
+ * multiply_adds, multiply-adds as a share of exact attention. non_finite: a row per tensor with NaN
+ * or infinity: name, n_nan, n_infinite, n_value, first.
  */
 #define ATTN_INSPECTED_MAP(X)                                                                      \
     X(CONFIG, config, MODEL)                                                                       \

@@ -8,6 +8,7 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -281,6 +282,9 @@ static void add_tokenizer(struct attn_document *document, const struct attn_show
     attn_document_text(document, "  n_vocab          %s\n",
                        attn_quantity_count(NUMBER(TOKENIZER, 0, "n_vocab"), text));
     attn_document_text(document, "  unicode          " ATTN_UNICODE_VERSIONS "\n");
+    if (CELL(TOKENIZER, 0, "chat_template").type != ATTN_VALUE_MISSING)
+        attn_document_text(document, "  chat template    in %s, not applied to texts\n",
+                           attn_tokenizer_chat_template(shown->given.tokenizer));
     for (size_t i = 0; i < N_ROW(SPECIAL); i++) {
         const struct attn_cell token = CELL(SPECIAL, i, "token");
 

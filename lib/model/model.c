@@ -61,6 +61,34 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     return ATTN_OK;
 }
 
+/* Reads how ENCODER makes a spectrogram of sound. A failure is kept until there is sound. */
+static void read_sound(const struct attn_source *source, struct attn_model *encoder)
+{
+    static const char name[] = "preprocessor_config.json";
+    struct attn_sound_form *sound = &encoder->sound;
+    struct attn_error *err = &sound->failure;
+    size_t rate = 16000, n_mel = encoder->config.stack.n_mel;
+    struct attn_json *json = NULL;
+    double dither = 0;
+
+    sound->n_fft = 400, sound->n_hop = 160;
+    if (n_mel == 0 || !attn_source_has_part(source, name) ||
+        attn_json_read_part(source, name, NULL, &json, err) != ATTN_OK)
+        return;
+    const struct attn_node *root = attn_json_root(json);
+
+    if (attn_json_get_size(json, root, "n_fft", 16, 4096, &sound->n_fft, err) == ATTN_OK &&
+        attn_json_get_size(json, root, "hop_length", 1, 4096, &sound->n_hop, err) == ATTN_OK &&
+        attn_json_get_size(json, root, "sampling_rate", 16000, 16000, &rate, err) == ATTN_OK &&
+        attn_json_get_size(json, root, "feature_size", n_mel, n_mel, &n_mel, err) == ATTN_OK &&
+        attn_json_get_double(json, root, "dither", 0, 0, &dither, err) == ATTN_OK &&
+        (sound->n_fft % 2 != 0 || sound->n_fft > 2 * encoder->config.n_ctx * sound->n_hop))
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'n_fft' in '%s' is %zu, expected an even number of the samples heard",
+                       attn_quote_string(attn_json_name(json)).text, sound->n_fft);
+    attn_json_free(json);
+}
+
 static enum attn_status read_config(const struct attn_source *source, enum attn_tower tower,
                                     struct attn_model *model, struct attn_error *err)
 {
@@ -69,6 +97,8 @@ static enum attn_status read_config(const struct attn_source *source, enum attn_
 
     attn_json_free(json[0]);
     attn_json_free(json[1]);
+    if (status == ATTN_OK && model->encoder)
+        read_sound(source, model->encoder);
     return status;
 }
 

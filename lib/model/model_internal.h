@@ -60,8 +60,15 @@ void attn_sentence_release(struct attn_sentence *sentence);
 enum attn_status attn_sentence_find_prompt(const struct attn_model *model, const char *name,
                                            const char **text, struct attn_error *err);
 
+/* How an encoder of sound makes its spectrogram, from preprocessor_config.json. */
+struct attn_sound_form {
+    size_t n_fft, n_hop;       /* samples in a frame, and from one frame to the next */
+    struct attn_error failure; /* why sound cannot be read; arrays can */
+};
+
 struct attn_model {
-    struct attn_config config; /* borrows from layers */
+    struct attn_sound_form sound; /* of an encoder of sound */
+    struct attn_config config;    /* borrows from layers */
     struct attn_sentence sentence;
     struct attn_config_layers layers;
     const struct attn_tensor_files *st; /* the weights borrow from these files */

@@ -4,6 +4,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
+#include "input/log_mel.h"
+#include "input/sound_internal.h"
 
 #include <string.h>
 
@@ -26,15 +28,17 @@ const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", read
 
 /* --- Input rows ------------------------------------------------------------------------------- */
 
-/* Reads the file PATH, with the axes AXES for messages, as the rows of INPUT. */
-static enum attn_status read_rows(const char *path, const char *axes, struct attn_input *input,
-                                  struct attn_error *err)
+/* Reads the file PATH, with the axes AXES for messages, as the rows of INPUT, or as sound. */
+static enum attn_status read_rows(const char *path, const char *axes, bool is_sound,
+                                  struct attn_input *input, struct attn_error *err)
 {
     struct attn_ndarray *rows;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(rows, 1, err));
-    status = attn_error_at(attn_ndarray_read(path, 2, 2, axes, rows, err), ATTN_STAGE_INPUT, err);
+    status = is_sound ? attn_sound_read(path, rows, err)
+                      : attn_ndarray_read(path, 2, 2, axes, rows, err);
+    status = attn_error_at(status, ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         input->embeddings = rows;
     else
@@ -46,14 +50,15 @@ static enum attn_status read_embeddings(const struct attn_param *param, void *ho
                                         const char *label, const char *text, struct attn_error *err)
 {
     (void)label;
-    return read_rows(text, "[T, d_model]", (void *)((char *)home + param->offset), err);
+    return read_rows(text, "[T, d_model]", false, (void *)((char *)home + param->offset), err);
 }
 
 enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
                                         const char *label, const char *text, struct attn_error *err)
 {
     (void)label;
-    return read_rows(text, "[S, d_source]", (void *)((char *)home + param->offset), err);
+    return read_rows(text, "[S, d_source]", attn_sound_is_file(text),
+                     (void *)((char *)home + param->offset), err);
 }
 
 void attn_input_release_rows(const struct attn_param *param, void *home)
@@ -61,7 +66,9 @@ void attn_input_release_rows(const struct attn_param *param, void *home)
     struct attn_input *input = (void *)((char *)home + param->offset);
     struct attn_ndarray *rows = (void *)(uintptr_t)input->embeddings; /* allocated by read_rows */
 
-    if (rows)
+    if (attn_ndarray_is_sound(rows))
+        attn_free((void *)(uintptr_t)rows->data);
+    else if (rows)
         attn_ndarray_release(rows);
     attn_free(rows);
     input->embeddings = NULL;
@@ -185,7 +192,8 @@ static const struct attn_param sources[] = {
                "second sequence for cross-attention, a text",
                .second = offsetof(struct attn_request, source.n_text)),
     ATTN_PARAM(INPUT, "source_file", "FILE.npy", struct attn_request, source,
-               "an array [S, d_source] instead of the text of `source`",
+               "an array [S, d_source] instead of the text of `source`, or for Whisper a sound, "
+               "speech.wav, of 16 kHz; FLAC and OGG too",
                .read = attn_input_read_source, .release = attn_input_release_rows),
     ATTN_PARAM(IDS, "source_ids", "LIST", struct attn_request, source.ids,
                "token ids instead of the text of `source`",

@@ -15,7 +15,9 @@
 #include "gradient/backward.h"
 #include "input/encoder.h"
 #include "input/image_input.h"
+#include "input/log_mel.h"
 #include "input/position.h"
+#include "input/sound_internal.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
@@ -148,6 +150,50 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
     return true;
 }
 
+/* Notes that the model of RUN was trained on conversations in the form of its chat template, if its
+ * text has none of the special tokens of that form. */
+static void note_chat(const struct attn_run *run)
+{
+    const struct attn_request *request = &run->request;
+    const char *found = attn_tokenizer_chat_template(run->tokenizer);
+    const struct attn_encoding *encoding = &run->text.encoding;
+
+    if (!found || !request->input.text || run->text.n_prompt > 0)
+        return;
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] != ATTN_TEXT_NONE &&
+            attn_tokenizer_is_special(run->tokenizer, encoding->ids[i]))
+            return;
+    attn_note(request->on_note, request->user, ATTN_NOTE_CHAT,
+              "'%s' was trained on conversations in the form of its chat template (%s), and the "
+              "text has none of its tokens; to write such a text for `file p.txt` `raw` "
+              "`special_tokens off`: python3 -c \"from transformers import AutoTokenizer as T; "
+              "open('p.txt', 'w').write(T.from_pretrained('DIR').apply_chat_template([{'role': "
+              "'user', 'content': 'TEXT'}], tokenize=False, add_generation_prompt=True))\"",
+              attn_quote_string(attn_model_name(run->model)).text, found);
+}
+
+/* Notes what of the sound that is the source of RUN is not heard as it is. */
+static void note_sound(const struct attn_run *run)
+{
+    const struct attn_request *request = &run->request;
+    const struct attn_ndarray *sound = request->source.embeddings;
+    size_t most;
+
+    if (!attn_ndarray_is_sound(sound))
+        return;
+    most = attn_log_mel_n_sample(run->model->encoder);
+    if (sound->shape[1] > 1)
+        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
+                  "'%s' has %zu channels, of which the mean is heard",
+                  attn_quote_string(sound->name).text, sound->shape[1]);
+    if (sound->shape[0] > most)
+        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
+                  "'%s' is longer than %g s, which '%s' hears: the rest is left out",
+                  attn_quote_string(sound->name).text, (double)most / ATTN_SOUND_RATE,
+                  attn_quote_string(attn_model_name(run->model)).text);
+}
+
 static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
 {
     const struct attn_request *request = &run->request;
@@ -169,10 +215,12 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
     else
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
+    note_chat(run);
     if (attn_run_describe_residues(run, residues))
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
     ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
                               run->source_tokenizer, &run->source, err));
+    note_sound(run);
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
 
     return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);

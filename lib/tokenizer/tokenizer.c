@@ -6,6 +6,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
+#include "formats/gguf.h"
+#include "formats/json.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
@@ -191,6 +193,33 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
+/* Returns where SOURCE, or the GGUF file of TOKENIZER, has a chat template. It is not read. */
+static const char *find_chat_template(const struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source)
+{
+    static const char key[] = "tokenizer.chat_template", config[] = "tokenizer_config.json",
+                      file[] = "chat_template.jinja", *const none[] = {NULL};
+    const struct attn_node *node = NULL;
+    struct attn_json *json = NULL;
+    const char *text = NULL;
+    bool is_there;
+
+    if (tokenizer->gguf)
+        return attn_gguf_get_text(tokenizer->gguf, key, &text, &(size_t){0}, NULL) == ATTN_OK &&
+                       text
+                   ? key
+                   : NULL;
+    if (attn_source_has_part(source, file))
+        return file;
+    if (!attn_source_has_part(source, config) ||
+        attn_json_read_part(source, config, none, &json, NULL) != ATTN_OK)
+        return NULL;
+    node = attn_node_find(attn_json_root(json), "chat_template");
+    is_there = node && !attn_node_is_null(node);
+    attn_json_free(json);
+    return is_there ? config : NULL;
+}
+
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
@@ -204,6 +233,7 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
         attn_tokenizer_free(tokenizer);
         return status;
     }
+    tokenizer->chat_template = find_chat_template(tokenizer, source);
     if (tokenizer->unread) {
         tokenizer->unread->on_note = on_note;
         tokenizer->unread->user = user;
@@ -278,6 +308,11 @@ enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokeni
 size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer)
 {
     return tokenizer ? tokenizer->vocabulary.n : 0;
+}
+
+const char *attn_tokenizer_chat_template(const struct attn_tokenizer *tokenizer)
+{
+    return tokenizer ? tokenizer->chat_template : NULL;
 }
 
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer)

@@ -121,6 +121,7 @@ struct attn_tokenizer {
     struct attn_gguf *gguf; /* owns; the GGUF file whose metadata contains the tokenizer, or NULL */
     struct attn_unread *unread; /* owns; NULL: all data is read when the tokenizer is opened */
     const char *detail;         /* tells which files were read, or NULL; not owned */
+    const char *chat_template;  /* the file or key that has one, or NULL; constant */
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
@@ -133,6 +134,10 @@ struct attn_tokenizer {
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err);
+
+/* Returns the file, or the key of a GGUF file, that has a chat template: the form in which the
+ * model was trained on conversations. NULL without one. */
+const char *attn_tokenizer_chat_template(const struct attn_tokenizer *tokenizer);
 
 /* Returns a note about the vocabulary, a line to report; or NULL. Borrowed. */
 const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
