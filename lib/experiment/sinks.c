@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "experiment/questions.h"
 #include "experiment/questions_internal.h"
+#include "experiment/sinks_internal.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
 
@@ -13,11 +14,8 @@
 #include <string.h>
 
 enum {
-    FEWEST_ROWS = 8,  /* rows that see a column which counts */
     MOST_ROWS = 1024, /* rows of a long text per feed */
 };
-
-static const double default_threshold = 0.3;
 
 /* An activation is massive if it is larger than both. */
 static const double massive_value = 100, massive_ratio = 1000;
@@ -182,18 +180,18 @@ static enum attn_status choose(void *state, struct attn_error *err)
     if (!(args->threshold >= 0 && args->threshold < 1))
         return attn_error_set(err, ATTN_INVALID, "`threshold` is %g, expected above 0 and below 1",
                               args->threshold);
-    sinks->threshold = args->threshold > 0 ? args->threshold : default_threshold;
+    sinks->threshold = args->threshold > 0 ? args->threshold : ATTN_SINK_WEIGHT;
     attn_frame_choose_nothing(&sinks->frame.request);
     return ATTN_OK;
 }
 
 static enum attn_status check_length(const struct sinks *sinks, struct attn_error *err)
 {
-    if (sinks->n >= FEWEST_ROWS)
+    if (sinks->n >= ATTN_SINK_ROWS)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_INPUT,
                        "the text has %zu token%s, and a sink needs at least %d rows that see it",
-                       sinks->n, sinks->n == 1 ? "" : "s", FEWEST_ROWS);
+                       sinks->n, sinks->n == 1 ? "" : "s", ATTN_SINK_ROWS);
 }
 
 /* Whether the heads of LAYER look at positions of their own sequence. */
@@ -274,7 +272,7 @@ static double weight_of(const struct sinks *sinks, size_t at, size_t j)
 {
     const size_t count = sinks->counts[at + j];
 
-    return count < FEWEST_ROWS ? (double)NAN : sinks->sums[at + j] / (double)count;
+    return count < ATTN_SINK_ROWS ? (double)NAN : sinks->sums[at + j] / (double)count;
 }
 
 /* Returns the length of the value at POSITION divided by the mean length at the others. */

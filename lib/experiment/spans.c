@@ -8,6 +8,7 @@
 #include "experiment/attribute_generated.h"
 #include "experiment/questions.h"
 #include "experiment/questions_internal.h"
+#include "experiment/sinks_internal.h"
 #include "input/position.h"
 #include "records/items_internal.h"
 #include "study/trial.h"
@@ -989,8 +990,9 @@ static void note_effects(const struct spans *spans, size_t n_trial)
         size_t sink = spans->n;
 
         for (size_t t = 0; t < spans->n && sink == spans->n; t++)
-            if (span->flags[t] && (t == 0 || (spans->counts[t] >= 8 * spans->n_head &&
-                                              spans->columns[t] > 0.3 * (double)spans->counts[t])))
+            if (span->flags[t] &&
+                (t == 0 || (spans->counts[t] >= ATTN_SINK_ROWS * spans->n_head &&
+                            spans->columns[t] > ATTN_SINK_WEIGHT * (double)spans->counts[t])))
                 sink = t;
         if (sink < spans->n)
             attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
