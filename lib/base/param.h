@@ -56,13 +56,11 @@ enum attn_param_type {
     ATTN_PARAM_INPUTS = 16,
     ATTN_PARAM_ARRAY = 17, /* const struct attn_ndarray *, of rank `least` */
     ATTN_PARAM_SIZED = 18, /* const char *, borrowed; second: size_t, its bytes */
-    /* const int32_t *, "5,17,3"; second: size_t, their number. If `most` is 1, only 0 and 1 are
-     * expected */
+    /* const int32_t *, "5,17,3"; second: size_t, their number. `most` 1: only 0 and 1 */
     ATTN_PARAM_IDS = 19,
     /* const struct attn_item_place *; second: size_t, their number. "NAME=SPEC" appends one */
     ATTN_PARAM_PLACES = 20,
-    /* const struct attn_mask_array *; second: const char *, a word or the path of a file, instead
-     * of which a program may pass the cells */
+    /* const struct attn_mask_array *, the cells; or second: const char *, a word or a path */
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22
@@ -84,9 +82,8 @@ enum attn_param_trait {
     ATTN_PARAM_SHAPES_TENSORS = 16,
     ATTN_PARAM_IS_CLOSED = 64,   /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128, /* the value `help` on the command line lists its values */
-    /* on the command line the path of a file on which results depend; a resumed run checks it */
-    ATTN_PARAM_IS_FILE = 256,
-    ATTN_PARAM_HAS_ZERO = 512 /* for COUNT: 0 is not the default */
+    ATTN_PARAM_IS_FILE = 256,    /* the path of a file on which results depend */
+    ATTN_PARAM_HAS_ZERO = 512    /* for COUNT: 0 is not the default */
 };
 
 struct attn_param {
