@@ -4,7 +4,7 @@
  *
  *     struct attn_table *tokens, *parts;
  *     attn_life(host, &request, NULL, &tokens, &parts, &err);
- *     picture.lens = tokens, picture.life = parts;
+ *     struct attn_table_picture picture = {.lens = tokens, .life = parts};
  *
  * The tokens are those of a lens (lens.h), the parts direct logit attribution (attribute.h): they
  * add up to the logit, as the scale of the final norm stays as it is in the run.
