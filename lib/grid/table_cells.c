@@ -80,16 +80,6 @@ static enum attn_status find_words(const struct attn_column *column,
     return ATTN_OK;
 }
 
-void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
-{
-    struct attn_buffer escaped = {0};
-
-    attn_escape_append(&escaped, text, size);
-    attn_text_append_label(out, escaped.data, escaped.size, SIZE_MAX, "");
-    out->has_failed |= escaped.has_failed;
-    attn_buffer_release(&escaped);
-}
-
 /* Reads the texts of the cells. ROWS [n] is the row of the table for each cell, or SIZE_MAX. */
 static enum attn_status read_texts(const struct attn_table *table, size_t column,
                                    const size_t *rows, struct attn_table_cells *cells,

@@ -38,9 +38,6 @@ enum attn_status attn_table_parts_read(const struct attn_table *table,
 enum attn_status attn_table_causes_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture,
                                         struct attn_table_cells *cells, struct attn_error *err);
-
-/* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
-void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size);
 enum attn_status attn_table_life_read(const struct attn_table *table,
                                       const struct attn_table_picture *picture,
                                       struct attn_table_cells *cells, struct attn_error *err);

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "encode/text_table.h"
 #include "trace/model_stack.h"
 #include "trace/site.h"
 
@@ -169,6 +170,16 @@ bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t co
     if (at->stack == ATTN_STACK_DECODER && attn_grid_is_end(&site))
         at->stack = ATTN_STACK_CROSS;
     return true;
+}
+
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
+{
+    struct attn_buffer escaped = {0};
+
+    attn_escape_append(&escaped, text, size);
+    attn_text_append_label(out, escaped.data, escaped.size, SIZE_MAX, "");
+    out->has_failed |= escaped.has_failed;
+    attn_buffer_release(&escaped);
 }
 
 void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,

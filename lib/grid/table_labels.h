@@ -86,6 +86,9 @@ bool attn_grid_is_end(const struct attn_cell *site);
 bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t column,
                            struct attn_location *at);
 
+/* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
+void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size);
+
 /* Appends a cell as a label: a text, a layer with its stack, or a number. Appends nothing if it is
  * missing. */
 void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *table, size_t row,
