@@ -138,8 +138,8 @@ static enum attn_status select_tensors(struct fit *fit, struct attn_error *err)
     char layers[48];
 
     if (attn_kept_layers_size(config, run->text.n) <= KEPT_BYTES) {
-        ATTN_TRY(attn_kept_layers_create(config, run->text.n, attn_host_pool(run->host, (double)INFINITY),
-                                         &fit->kept, err));
+        ATTN_TRY(attn_kept_layers_create(
+            config, run->text.n, attn_host_pool(run->host, (double)INFINITY), &fit->kept, err));
         attn_sites_extend(&sites,
                           attn_selection_sites(attn_kept_layers_trace(fit->kept)->selection));
     }
@@ -211,7 +211,8 @@ static enum attn_status create_backward(struct fit *fit, const struct attn_trace
     const struct attn_backward_options options = {.n = run->text.n,
                                                   .trace = trace,
                                                   .attention = run->attention.layers,
-                                                  .pool = attn_host_pool(run->host, (double)INFINITY),
+                                                  .pool =
+                                                      attn_host_pool(run->host, (double)INFINITY),
                                                   .cancel = session.cancel,
                                                   .kept = fit->kept,
                                                   .text = text,
