@@ -19,6 +19,7 @@ const struct command command_align = {
     .examples = "  " EXAMPLE "\n"
                 "  attn-cli align -m interpreter --items pairs.jsonl --score --shifted\n"
                 "  attn-cli align -m bert --items pairs.jsonl --layers all --score\n"
+                "  attn-cli align -m whisper-tiny --source-file speech.wav \"Who wrote Faust?\"\n"
                 "  attn-cli align --links fast_align.talp --gold gold.txt --one-based --score\n"
                 "  attn-cli align --template \"Say: {source}. {target}\" --items pairs.jsonl \\\n"
                 "    --score --sort ts\n",
@@ -129,6 +130,28 @@ static enum attn_status score_links(struct question *question, struct attn_error
     return status == ATTN_OK ? question_write(question, err) : status;
 }
 
+/* Returns true if the source is a sound. */
+static bool is_sound(const struct question *question)
+{
+    const struct attn_ndarray *source = question->request.source.embeddings;
+
+    return source && source->rank == 1;
+}
+
+/* Finds when each word was spoken in a sound. */
+static enum attn_status hear_words(struct question *question, struct attn_error *err)
+{
+    const struct attn_align_args *how = question->how;
+    const char *other = option_find_under(question->call, "Alignment|Pictures", "heads");
+
+    question->name = NULL; /* this table has no pictures */
+    if (other)
+        return refuse(err, NULL, "--%s has no effect on times of words in a sound", other);
+    ATTN_TRY(
+        attn_speech_times(question->host, &question->request, how->heads, &question->table, err));
+    return question_write(question, err);
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
@@ -143,6 +166,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
                    (tables_have_pictures(&args->tables) && !how->has_score);
     ATTN_TRY(open_inputs(question, err));
+    if (is_sound(question))
+        return hear_words(question, err);
     how->is_line = !how->has_score && !how->is_soft &&
                    (how->study ? question->items.each.form == ATTN_EACH_TEXTS
                                : !option_find_given(question->call, "sort|limit") &&

@@ -82,6 +82,7 @@
 #include "experiment/survey.h"
 #include "experiment/link_scores.h"
 #include "experiment/token_times.h"
+#include "experiment/speech_times.h"
 #include "run/attention_args.h"
 #include "base/medium.h"
 #include "base/param.h"

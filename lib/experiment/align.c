@@ -235,6 +235,8 @@ const struct attn_question attn_question_align = {
         "\n"
         "Hidden states link what is similar, which need not be a translation.\n"
         "\n"
+        "With a sound as source the table says when each word of the text was spoken,\n"
+        "by the heads of a Whisper model that align, or by `heads`.\n"
         "`times` prints when each token of a transcript was spoken, from the weights of\n"
         "the heads that align, by dynamic time warping (Whisper's word times). Leave out\n"
         "of the array the rows of the prompt, and frames after the end of the sound.\n",

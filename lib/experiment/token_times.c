@@ -1,5 +1,5 @@
 /* token_times.c - see token_times.h. */
-#include "experiment/token_times.h"
+#include "experiment/token_times_internal.h"
 
 #include "base/fixed_text.h"
 #include "base/given.h"
@@ -21,7 +21,8 @@ enum step { BOTH, TOKEN, FRAME };
 /* Matrices [n, n_frame], owned. */
 struct times {
     size_t n, n_frame;    /* tokens and frames */
-    double *head;         /* the standardized weights of one head */
+    size_t first, n_row;  /* the tokens are rows FIRST to FIRST + N of N_ROW rows */
+    double *head;         /* [n_row, n_frame] the standardized weights of one head */
     double *mean;         /* mean over heads of the smoothed weights */
     float *costs;         /* cost of the best path to each cell */
     unsigned char *steps; /* enum step: last step of that path */
@@ -31,15 +32,15 @@ struct times {
  * are equal within float32 precision becomes 0. */
 static void standardize(struct times *times, const float *weights)
 {
-    const size_t n_cell = times->n * times->n_frame;
+    const size_t n_cell = times->n_row * times->n_frame;
 
     for (size_t f = 0; f < times->n_frame; f++) {
         double mean = 0, square = 0, d;
 
         for (size_t i = f; i < n_cell; i += times->n_frame)
-            mean += (double)weights[i] / (double)times->n;
+            mean += (double)weights[i] / (double)times->n_row;
         for (size_t i = f; i < n_cell; i += times->n_frame)
-            d = (double)weights[i] - mean, square += d * d / (double)times->n;
+            d = (double)weights[i] - mean, square += d * d / (double)times->n_row;
         for (size_t i = f; i < n_cell; i += times->n_frame)
             times->head[i] =
                 square > 1e-12 * mean * mean ? ((double)weights[i] - mean) / sqrt(square) : 0;
@@ -120,15 +121,18 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
                              struct attn_table *table, struct attn_error *err)
 {
     const size_t n_cell = attn_size_mul(times->n, times->n_frame);
+    const size_t n_all = attn_size_mul(times->n_row, times->n_frame);
 
-    ATTN_TRY(ATTN_ALLOC(times->head, n_cell, err));
+    ATTN_TRY(ATTN_ALLOC(times->head, n_all, err));
     ATTN_TRY(ATTN_ALLOC(times->mean, n_cell, err));
     ATTN_TRY(ATTN_ALLOC(times->costs, n_cell, err));
     ATTN_TRY(ATTN_ALLOC(times->steps, n_cell, err));
     for (size_t h = 0; h < n_head; h++) {
-        standardize(times, weights + h * n_cell);
+        const double *head = times->head + times->first * times->n_frame;
+
+        standardize(times, weights + h * n_all);
         for (size_t i = 0, f = 0; i < n_cell; i++, f = i % times->n_frame)
-            times->mean[i] += median(times->head + i - f, times->n_frame, f) / (double)n_head;
+            times->mean[i] += median(head + i - f, times->n_frame, f) / (double)n_head;
     }
     warp(times);
     return append_rows(times, table, err);
@@ -136,6 +140,12 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
 
 enum attn_status attn_token_times(const struct attn_ndarray *weights, struct attn_table **table,
                                   struct attn_error *err)
+{
+    return attn_token_times_of(weights, 0, SIZE_MAX, table, err);
+}
+
+enum attn_status attn_token_times_of(const struct attn_ndarray *weights, size_t first, size_t n,
+                                     struct attn_table **table, struct attn_error *err)
 {
     static const struct attn_column columns[] = {
         ATTN_COLUMN("token", INTEGER), ATTN_COLUMN("frame", INTEGER),
@@ -149,11 +159,13 @@ enum attn_status attn_token_times(const struct attn_ndarray *weights, struct att
     if (weights->rank != 2 && weights->rank != 3)
         return attn_error_set(err, ATTN_INVALID, "`weights` has %d axes, expected [H, T, S]",
                               weights->rank);
-    times.n = weights->shape[weights->rank - 2];
+    times.n_row = weights->shape[weights->rank - 2];
+    times.n = n < SIZE_MAX ? n : times.n_row;
+    times.first = first;
     times.n_frame = weights->shape[weights->rank - 1];
     const size_t n_head = weights->rank == 3 ? weights->shape[0] : 1;
 
-    for (size_t i = 0; i < n_head * times.n * times.n_frame; i++)
+    for (size_t i = 0; i < n_head * times.n_row * times.n_frame; i++)
         if (!isfinite(weights->data[i]))
             return attn_error_set(err, ATTN_INVALID, "'%s' has %g at element %zu",
                                   attn_quote_string(weights->name ? weights->name : "weights").text,

@@ -118,7 +118,8 @@ void attn_family_read_generation(const struct attn_json *json, struct attn_confi
     read_bad_ids(json, "begin_suppress_tokens", true, stack, config->n_token);
 }
 
-const char *const attn_family_config_keys[] = {"architectures",
+const char *const attn_family_config_keys[] = {"alignment_heads",
+                                               "architectures",
                                                "attn_config",
                                                "attention_layers",
                                                "attention_types",

@@ -21,6 +21,31 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Reads the heads that align words with sound from JSON, generation_config.json. What
+ * is no list of [layer, head] is passed over, as by transformers until it is used. */
+static enum attn_status read_alignment(const struct attn_json *json, char **heads,
+                                       struct attn_error *err)
+{
+    const struct attn_node *item = attn_node_find(attn_json_root(json), "alignment_heads");
+    struct attn_buffer text = {0};
+
+    item = item && attn_node_is_array(item) ? attn_node_first(item) : NULL;
+    for (; item; item = attn_node_next(item)) {
+        const struct attn_node *layer = attn_node_is_array(item) ? attn_node_first(item) : NULL;
+        const struct attn_node *head = layer ? attn_node_next(layer) : NULL;
+        int64_t at[2];
+
+        if (head && attn_node_int(layer, &at[0]) && attn_node_int(head, &at[1]) && at[0] >= 0 &&
+            at[1] >= 0)
+            attn_buffer_append_format(&text, "%scross:%lld.%lld", text.size > 0 ? "," : "",
+                                      (long long)at[0], (long long)at[1]);
+    }
+    if (text.size == 0)
+        return attn_buffer_check(&text, err);
+    *heads = attn_buffer_take(&text, err);
+    return *heads ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Reads the config of MODEL from its JSON files. The caller frees the two trees in JSON. */
 static enum attn_status read_files(const struct attn_source *source, enum attn_tower tower,
                                    struct attn_model *model, struct attn_json *json[2],
@@ -58,7 +83,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
     attn_family_read_end_ids(json[1], &model->config);
     attn_family_read_generation(json[1], &model->config);
-    return ATTN_OK;
+    return model->encoder ? read_alignment(json[1], &model->alignment_heads, err) : ATTN_OK;
 }
 
 /* Reads how ENCODER makes a spectrogram of sound. A failure is kept until there is sound. */
@@ -442,6 +467,7 @@ void attn_model_free(struct attn_model *model)
     attn_gguf_free(model->gguf);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
+    attn_free(model->alignment_heads);
     attn_free(model);
 }
 

@@ -80,7 +80,10 @@ struct attn_model {
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     enum attn_compute compute;  /* number format in which weights are multiplied */
     char *name;                 /* owns */
-    bool has_engine;            /* attn_model_start_engine has started the engine below */
+    /* owns; of a model of speech: the heads whose weights say when words were spoken, "cross:2.1";
+     * or NULL */
+    char *alignment_heads;
+    bool has_engine; /* attn_model_start_engine has started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;
     enum attn_isa isa;

@@ -3083,6 +3083,7 @@ FUNCTIONS = {
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_file": (c_char_p, [POINTER(attn_attention_args)]),

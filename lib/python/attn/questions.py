@@ -74,9 +74,10 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 
     Hidden states link what is similar, which need not be a translation.
 
-    `times` prints when each token of a transcript was spoken, from the weights of the heads that align, by dynamic time
-    warping (Whisper's word times). Leave out of the array the rows of the prompt, and frames after the end of the
-    sound.
+    With a sound as source the table says when each word of the text was spoken, by the heads of a Whisper model that
+    align, or by `heads`. `times` prints when each token of a transcript was spoken, from the weights of the heads that
+    align, by dynamic time warping (Whisper's word times). Leave out of the array the rows of the prompt, and frames
+    after the end of the sound.
 
     method      how links are made: auto (default), by the model; cross: the largest cross-attention; attention: the
                 largest attention of a decoder that reads both texts. The others compare hidden states of an encoder:
