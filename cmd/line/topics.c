@@ -347,7 +347,9 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
 static const struct {
     const char *name, *file, *see;
 } chapters[] = {
+    {"adapters", NULL, "inspect --adapter"},
     {"arrays", NULL, "attend --help"},
+    {"attn-format", NULL, "init --help"},
     {"classifiers", NULL, NULL},
     {"clusters", NULL, "batch --help"},
     {"encoders", NULL, NULL},
@@ -361,7 +363,6 @@ static const struct {
     {"pictures", NULL, "help figures"},
     {"predictions", NULL, "score --help"},
     {"proteins", NULL, NULL},
-    {"transformer-lens", NULL, NULL},
     {"study", "tutorial/a-study", "help items"},
     {"tokens", NULL, "tokenize --help"},
     {"translation", NULL, "align --help"},

@@ -92,7 +92,7 @@ START_TEST(describes_a_gpt2)
     expect(&subject, ATTN_INSPECTED_PARAMETERS, ATTN_TABLE_TABBED,
            "7305\t255\t2880\t2091\t210\t0\t12741\n");
     expect(&subject, ATTN_INSPECTED_TOKENIZER, ATTN_TABLE_TABBED,
-           "bpe\t487\t16.0.0\t9.0.0\t17.0.0\t8.0.0\n");
+           "bpe\t487\t16.0.0\t9.0.0\t17.0.0\t8.0.0\t\n");
     expect(&subject, ATTN_INSPECTED_SPECIAL, ATTN_TABLE_TABBED, "486\t<|endoftext|>\n");
     expect(&subject, ATTN_INSPECTED_RUN, ATTN_TABLE_TABBED, "17\t0\t1377\n");
     close_subject(&subject);

@@ -596,8 +596,8 @@ START_TEST(a_long_token_is_refused_and_can_be_canceled)
         ck_assert_int_eq(encode_a(tokenizer, &cancel, &err), ATTN_UNSUPPORTED);
         ck_assert_str_eq(
             err.message,
-            "the tokens of 'tokenizer.ggml.tokens' in 'toy/model.gguf' are so long that "
-            "it takes too long to find their parts: item 2 has 70000 bytes");
+            "the tokens of 'toy/model.gguf' are so long that it takes too long to find their "
+            "parts: token 2 has 70000 bytes");
     }
     attn_tokenizer_free(tokenizer);
 }
