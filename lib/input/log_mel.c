@@ -106,7 +106,7 @@ static void make_tables(struct spectrum *s)
         const double high = hertz_of(step * (double)(band + 2));
 
         for (size_t bin = 0; bin < s->n_bin; bin++) {
-            const double hertz = (double)bin * (RATE / 2) / (double)(s->n_bin - 1);
+            const double hertz = (double)bin * (RATE / 2.0) / (double)(s->n_bin - 1);
             const double up = (hertz - low) / (top - low), down = (high - hertz) / (high - top);
             const double weight = up < down ? up : down;
 

@@ -37,7 +37,8 @@ NAMES = {"max-errors": "max_failed", "from": "from_", "with": "with_", "set": "s
 # Options without a keyword, and where they are instead.
 ELSEWHERE = {
     "the text or the array itself": "sentence file raw ids embeds clean-ids corrupted-ids a-ids b-ids x",
-    "attn.open": "model config vocab weights load compute threads",
+    "attn.open": "model config vocab weights adapter load compute threads",
+    "with_model, a model that was opened with the adapter": "diff --with-adapter",
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
     "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme order "
                                  "merge-words hide-first renormalize live live-limit story live-words",
@@ -49,7 +50,7 @@ ELSEWHERE = {
     "Table.sort of what Model.compare gives": "run --sort run --limit attend --sort attend --limit",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
     "files of tensors, which numpy compares": "diff --tolerance diff --relative-tolerance",
-    "arrays, and no model": "align --times",
+    "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --matrix",
     "dropout_mask": "attend --keep",
     "the arithmetic of one row in words and figures": "explain",
