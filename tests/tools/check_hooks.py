@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares edits by functions with forward hooks of torch, which change the same tensors in the same way.
 
-    check_hooks.py            compares transformers' GPT-2 in float64, and TransformerLens where it can be imported, with the module
+    check_hooks.py            compares transformers' GPT-2 in float64 with the module
     check_hooks.py --write    writes the logits of transformers to tests/golden/hooks.npz, for tests/unit/test_edits.c
 
 Run in the repository root, with a python that has torch and transformers, and LIBATTN and PYTHONPATH as `make check-hooks` sets them. Each
@@ -114,29 +114,6 @@ def ours_of(model, name):
     return model.run(IDS, sites="logits", edits={name: lambda event: change(event.data)}).logits
 
 
-def lens():
-    """Pairs of a hook's name and logits of TransformerLens, at each hook that the module names."""
-    import transformer_lens
-    from transformers import GPT2LMHeadModel
-    model = GPT2LMHeadModel.from_pretrained(MODEL)
-    config = transformer_lens.HookedTransformerConfig(
-        n_layers=model.config.n_layer, d_model=model.config.n_embd, n_ctx=model.config.n_ctx, d_head=model.config.n_embd // model.config.n_head,
-        n_heads=model.config.n_head, d_vocab=model.config.vocab_size, act_fn="gelu_new", eps=model.config.layer_norm_epsilon,
-        normalization_type="LN", d_mlp=model.config.n_inner or 4 * model.config.n_embd, original_architecture="GPT2LMHeadModel",
-        dtype=torch.float64, device="cpu")
-    from transformer_lens.pretrained.weight_conversions import convert_gpt2_weights
-    hooked = transformer_lens.HookedTransformer(config)
-    hooked.load_state_dict(convert_gpt2_weights(model, config), strict=False)
-    hooked.to(torch.float64)
-    masked = lambda x: torch.where(torch.isinf(x), x, change(x))  # noqa: E731
-    for name in ("hook_embed", "blocks.1.hook_resid_pre", "blocks.1.attn.hook_q", "blocks.1.attn.hook_k", "blocks.1.attn.hook_v",
-                 "blocks.1.attn.hook_attn_scores", "blocks.1.attn.hook_pattern", "blocks.1.attn.hook_z", "blocks.1.hook_attn_out",
-                 "blocks.1.hook_resid_mid", "blocks.1.mlp.hook_pre", "blocks.1.mlp.hook_post", "blocks.1.hook_mlp_out",
-                 "blocks.1.hook_resid_post", "ln_final.hook_normalized"):
-        with torch.no_grad():
-            yield name, hooked.run_with_hooks(torch.tensor([IDS]), fwd_hooks=[(name, lambda x, hook: masked(x))])[0].numpy()
-
-
 def main():
     theirs = dict(hooked(open_transformers()))
     if "--write" in sys.argv:
@@ -145,13 +122,6 @@ def main():
     import attn
     model = attn.Model(MODEL)
     are_good = [compare("transformers", name, logits, ours_of(model, name)) for name, logits in theirs.items()]
-    try:
-        for name, logits in lens():
-            given = model.run(IDS, sites="logits", edits={
-                name: lambda event: np.where(np.isinf(event.data), event.data, change(np.where(np.isinf(event.data), 0, event.data)))})
-            are_good.append(compare("TransformerLens", name, logits, given.logits))
-    except ImportError as problem:
-        print(f"TransformerLens is not compared: {problem}")
     return 0 if all(are_good) else 1
 
 
