@@ -254,6 +254,7 @@ class View {
     this.legend = el('div', { class: 'x-legend' });
     this.figure.replaceChildren();
     this.parts = [];
+    this.steps = [];
     if (map.kind === 'figure') {
       const svg = this.plot ??= this.data.figure ? new DOMParser().parseFromString(this.data.figure, 'image/svg+xml')
         .documentElement : document.querySelector('#static > svg');
@@ -264,7 +265,6 @@ class View {
         (this.data.title ?? 'Figure') + ': arrow keys choose a line, Enter presses it' } : { class: 'x-plot' }, svg));
       return;
     }
-    this.steps = [];
     if (map.kind === 'tokens') this.makeTokens(); else this.makeMap();
     if (map.kind === 'grid') this.makeSteps();
     this.figure.append(this.legend);
