@@ -133,7 +133,7 @@ static enum attn_status find_words(struct speech *speech, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Returns the frame at which TIMES, of the tokens from the first on, has the begin of token T. */
+/* Returns when token T begins, in seconds. TIMES are those of the tokens from the first on. */
 static double begin_of(const struct speech *speech, const struct attn_table *times, size_t t)
 {
     const size_t hop = speech->model->encoder->sound.n_hop * FRAMES_OF_MEL;
