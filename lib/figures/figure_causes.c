@@ -193,11 +193,14 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
 
     for (size_t i = layout->n; i-- > 0;) {
         const struct cause *cause = &layout->causes[i];
-        const struct attn_shape_line line = line_of(pen, layout, cause);
+        struct attn_shape_line line;
         char name[NAME_SIZE];
-        const size_t n = name_bundle(layout, i, name);
-        size_t k = cause->head < 0 ? N_SPOT : 0;
+        size_t n, k = 0;
 
+        if (cause->head < 0)
+            continue;
+        line = line_of(pen, layout, cause);
+        n = name_bundle(layout, i, name);
         for (size_t stronger = i + 1; stronger < layout->n; stronger++)
             k = is_bundle(cause, &layout->causes[stronger]) ? N_SPOT : k;
         while (k < N_SPOT && !attn_streams_add_text(
