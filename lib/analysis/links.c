@@ -2,6 +2,8 @@
 #include "analysis/links.h"
 
 #include "base/elementary.h"
+#include "base/escape.h"
+#include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/number.h"
@@ -268,4 +270,33 @@ void attn_links_count(const unsigned char *links, const unsigned char *gold, siz
         counts->hits_sure += links[i] && gold[i] == ATTN_LINK_SURE;
         counts->hits += links[i] && gold[i];
     }
+}
+
+enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn_error *err)
+{
+    struct attn_file file = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_file_open(lines->path, ATTN_READ, &file, err));
+    lines->text = attn_strndup((const char *)file.data, file.size, err);
+    status = lines->text ? ATTN_OK : ATTN_NO_MEMORY;
+    if (status == ATTN_OK && strlen(lines->text) < file.size)
+        status = attn_error_set(err, ATTN_INVALID, "'%s' has a byte 0, expected lines of text",
+                                attn_quote_string(lines->path).text);
+    for (const char *c = lines->text; status == ATTN_OK && *c; c++)
+        lines->n += *c == '\n' || !c[1];
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(lines->items, lines->n + 1, err);
+    for (size_t i = 0; status == ATTN_OK && i < lines->n; i++) {
+        lines->items[i] = i == 0 ? lines->text : strchr(lines->items[i - 1], '\0') + 1;
+        lines->items[i][strcspn(lines->items[i], "\n")] = '\0';
+    }
+    attn_file_release(&file);
+    return status;
+}
+
+void attn_link_lines_release(struct attn_link_lines *lines)
+{
+    attn_free(lines->text);
+    attn_free(lines->items);
 }

@@ -63,4 +63,17 @@ struct attn_link_counts {
 void attn_links_count(const unsigned char *links, const unsigned char *gold, size_t n,
                       struct attn_link_counts *counts);
 
+/* A file of links, a line for each pair of texts. Initialize with = {.path = ...}; end with
+ * attn_link_lines_release, also after a failure. */
+struct attn_link_lines {
+    const char *path; /* borrowed */
+    char *text;       /* owns; the lines, each null-terminated */
+    char **items;     /* [n] owns the array */
+    size_t n;
+};
+
+/* Reads the lines of the file. ATTN_INVALID for a byte 0. */
+enum attn_status attn_link_lines_read(struct attn_link_lines *lines, struct attn_error *err);
+void attn_link_lines_release(struct attn_link_lines *lines);
+
 #endif

@@ -4,7 +4,6 @@
 
 #include "analysis/links.h"
 #include "base/buffer.h"
-#include "base/file.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -91,14 +90,6 @@ static const struct attn_column columns[N_COLUMN] = {
 /* Numbers beside each row from which derived columns are computed: two counts of hits, or four
  * means. */
 enum { N_MORE = 4 };
-
-/* The lines of a file of gold links. */
-struct gold_file {
-    const char *name;
-    char *text;   /* owns; the lines, each null-terminated */
-    char **lines; /* [n] owns the array */
-    size_t n;
-};
 
 /* A text, its words, and the word of each token. */
 struct side {
@@ -1003,7 +994,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
 /* Reads the gold links of the item, if they are scored; with is_soft, also if the item has any. */
 static enum attn_status read_gold(struct align *align, struct attn_error *err)
 {
-    const struct gold_file *file = align->frame.plan;
+    const struct attn_link_lines *file = align->frame.plan;
     const struct attn_item *item = align->frame.item;
     const struct attn_item_label *label = item ? attn_item_label(item, "gold") : NULL;
     const size_t number = item ? item->record.number : 0;
@@ -1012,9 +1003,9 @@ static enum attn_status read_gold(struct align *align, struct attn_error *err)
         return ATTN_OK;
     if (file && number >= file->n)
         return attn_error_set(err, ATTN_INVALID, "'%s' has %zu line%s, and none for it",
-                              attn_quote_string(file->name).text, file->n, file->n == 1 ? "" : "s");
+                              attn_quote_string(file->path).text, file->n, file->n == 1 ? "" : "s");
     assert(file || label);
-    return attn_links_read(file ? file->lines[number] : label->text, align->sides[0].words.n,
+    return attn_links_read(file ? file->items[number] : label->text, align->sides[0].words.n,
                            align->sides[1].words.n, align->args->is_one_based, align->gold, err);
 }
 
@@ -1100,31 +1091,8 @@ static const struct attn_experiment experiment = {
     .perform = perform,
 };
 
-static enum attn_status read_file(struct gold_file *gold, struct attn_error *err)
-{
-    struct attn_file file = {0};
-    enum attn_status status;
-
-    ATTN_TRY(attn_file_open(gold->name, ATTN_READ, &file, err));
-    gold->text = attn_strndup((const char *)file.data, file.size, err);
-    status = gold->text ? ATTN_OK : ATTN_NO_MEMORY;
-    if (status == ATTN_OK && strlen(gold->text) < file.size)
-        status = attn_error_set(err, ATTN_INVALID, "'%s' has a byte 0, expected lines of text",
-                                attn_quote_string(gold->name).text);
-    for (const char *c = gold->text; status == ATTN_OK && *c; c++)
-        gold->n += *c == '\n' || !c[1];
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(gold->lines, gold->n + 1, err);
-    for (size_t i = 0; status == ATTN_OK && i < gold->n; i++) {
-        gold->lines[i] = i == 0 ? gold->text : strchr(gold->lines[i - 1], '\0') + 1;
-        gold->lines[i][strcspn(gold->lines[i], "\n")] = '\0';
-    }
-    attn_file_release(&file);
-    return status;
-}
-
 /* Sends a note if the gold file has more lines than there are items. */
-static void note_rest(const struct gold_file *gold, const struct attn_align_args *args,
+static void note_rest(const struct attn_link_lines *gold, const struct attn_align_args *args,
                       const struct attn_request *request)
 {
     const struct attn_study_args *study = args->study;
@@ -1134,7 +1102,7 @@ static void note_rest(const struct gold_file *gold, const struct attn_align_args
     attn_items_shard(study ? study->items : NULL, &shard, &n_shard);
     if (n < gold->n && n_shard == 0)
         attn_note(request->on_note, request->user, ATTN_NOTE_UNPAIRED,
-                  "'%s' has %zu lines, and there %s %zu item%s", attn_quote_string(gold->name).text,
+                  "'%s' has %zu lines, and there %s %zu item%s", attn_quote_string(gold->path).text,
                   gold->n, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
@@ -1142,20 +1110,19 @@ static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_
 {
     const struct attn_align_args *given = inquiry->given;
     struct attn_experiment align = experiment;
-    struct gold_file gold = {.name = given ? given->gold : NULL};
+    struct attn_link_lines gold = {.path = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;
 
     align.is_listed = align.is_ragged = !given || !given->has_score;
-    if (gold.name && (given->has_score || given->is_soft)) {
-        status = attn_error_at(read_file(&gold, err), ATTN_STAGE_INPUT, err);
+    if (gold.path && (given->has_score || given->is_soft)) {
+        status = attn_error_at(attn_link_lines_read(&gold, err), ATTN_STAGE_INPUT, err);
         align.plan = &gold;
     }
     if (status == ATTN_OK)
         status = attn_experiment_perform(&align, inquiry, err);
-    if (status == ATTN_OK && gold.name && align.plan)
+    if (status == ATTN_OK && gold.path && align.plan)
         note_rest(&gold, given, inquiry->request);
-    attn_free(gold.text);
-    attn_free(gold.lines);
+    attn_link_lines_release(&gold);
     return status;
 }
 

@@ -3,7 +3,6 @@
 
 #include "analysis/links.h"
 #include "base/escape.h"
-#include "base/file.h"
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
@@ -13,36 +12,6 @@
 #include <string.h>
 
 enum { MOST_WORD = 4096 };
-
-/* The lines of a file. */
-struct line_file {
-    const struct attn_link_file *given;
-    struct attn_file file; /* owns */
-    char *text;            /* owns; the rest of the file, null-terminated */
-    char *at;              /* the next line */
-    size_t n;              /* lines that were read */
-};
-
-static enum attn_status open_lines(struct line_file *lines, struct attn_error *err)
-{
-    ATTN_TRY(attn_file_open(lines->given->path, ATTN_READ, &lines->file, err));
-    lines->at = lines->text = attn_strndup((const char *)lines->file.data, lines->file.size, err);
-    return lines->text ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Returns the next line, or NULL after the last. */
-static const char *next_line(struct line_file *lines)
-{
-    char *line = lines->at;
-    const size_t size = strcspn(line, "\n");
-
-    if (!*line)
-        return NULL;
-    lines->at += size + (line[size] != '\0');
-    line[size] = '\0';
-    lines->n++;
-    return line;
-}
 
 /* Raises sizes[0] and sizes[1] above the words that LINE names on each side. */
 static void widen(const char *line, size_t sizes[2])
@@ -62,65 +31,48 @@ static void widen(const char *line, size_t sizes[2])
     }
 }
 
-/* Reads LINE of LINES into CELLS [sizes]. */
-static enum attn_status read_line(const struct line_file *lines, const char *line,
-                                  const size_t sizes[2], unsigned char *cells,
-                                  struct attn_error *err)
-{
-    struct attn_error why = {0};
-    const enum attn_status status =
-        attn_links_read(line, sizes[0], sizes[1], lines->given->is_one_based, cells, &why);
-
-    if (status == ATTN_OK)
-        return ATTN_OK;
-    return attn_error_set(err, status, "line %zu of '%s': %s", lines->n,
-                          attn_quote_string(lines->given->path).text, why.message);
-}
-
-/* Adds the counts of one pair of texts. */
-static enum attn_status count_pair(struct line_file files[2], const char *const lines[2],
+/* Reads line I of the links and of the gold, and adds its counts. */
+static enum attn_status count_line(const struct attn_link_lines lines[2],
+                                   const bool is_one_based[2], size_t i,
                                    struct attn_link_counts *counts, struct attn_error *err)
 {
     size_t sizes[2] = {1, 1}, n;
-    unsigned char *cells[2] = {NULL};
-    enum attn_status status;
+    unsigned char *cells;
+    enum attn_status status = ATTN_OK;
 
-    for (int i = 0; i < 2; i++)
-        widen(lines[i], sizes);
+    for (int k = 0; k < 2; k++)
+        widen(lines[k].items[i], sizes);
     n = sizes[0] * sizes[1];
-    status = ATTN_ALLOC(cells[0], 2 * n, err);
-    cells[1] = cells[0] ? cells[0] + n : NULL;
-    for (int i = 0; i < 2 && status == ATTN_OK; i++)
-        status = read_line(&files[i], lines[i], sizes, cells[i], err);
-    for (size_t i = 0; i < n && status == ATTN_OK; i++)
-        cells[0][i] = cells[0][i] != 0;
+    ATTN_TRY(ATTN_ALLOC(cells, 2 * n, err));
+    for (size_t k = 0; k < 2 && status == ATTN_OK; k++) {
+        struct attn_error why = {0};
+
+        status = attn_links_read(lines[k].items[i], sizes[0], sizes[1], is_one_based[k],
+                                 cells + k * n, &why);
+        if (status != ATTN_OK)
+            attn_error_set(err, status, "line %zu of '%s': %s", i + 1,
+                           attn_quote_string(lines[k].path).text, why.message);
+    }
+    for (size_t k = 0; k < n && status == ATTN_OK; k++)
+        cells[k] = cells[k] != 0;
     if (status == ATTN_OK)
-        attn_links_count(cells[0], cells[1], n, counts);
-    attn_free(cells[0]);
+        attn_links_count(cells, cells + n, n, counts);
+    attn_free(cells);
     return status;
 }
 
-static enum attn_status count(struct line_file files[2], struct attn_link_counts *counts,
-                              struct attn_error *err)
+static enum attn_status count(const struct attn_link_lines lines[2], const bool is_one_based[2],
+                              struct attn_link_counts *counts, struct attn_error *err)
 {
-    const char *lines[2];
-
-    do {
-        for (int i = 0; i < 2; i++)
-            lines[i] = next_line(&files[i]);
-        if (lines[0] && lines[1])
-            ATTN_TRY(count_pair(files, lines, counts, err));
-    } while (lines[0] && lines[1]);
-    while (next_line(&files[0]) || next_line(&files[1]))
-        ;
-    if (files[0].n == files[1].n && files[0].n > 0)
+    for (size_t i = 0; i < lines[0].n && i < lines[1].n; i++)
+        ATTN_TRY(count_line(lines, is_one_based, i, counts, err));
+    if (lines[0].n == lines[1].n && lines[0].n > 0)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "'%s' has %zu line%s and '%s' %zu, expected one in both for each pair of "
-                          "texts",
-                          attn_quote_string(files[0].given->path).text, files[0].n,
-                          files[0].n == 1 ? "" : "s", attn_quote_string(files[1].given->path).text,
-                          files[1].n);
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "'%s' has %zu line%s and '%s' %zu, expected one in both for each pair of texts",
+        attn_quote_string(lines[0].path).text, lines[0].n, lines[0].n == 1 ? "" : "s",
+        attn_quote_string(lines[1].path).text, lines[1].n);
 }
 
 static struct attn_cell share(size_t part, size_t whole)
@@ -158,7 +110,7 @@ enum attn_status attn_link_scores(const struct attn_link_file *links,
         ATTN_COLUMN_RATE("precision", 6, "precision of the links", 0),
         ATTN_COLUMN_RATE("recall", 6, "recall of the links", 0),
         ATTN_COLUMN_RATE("aer", 6, "alignment error rate", 0)};
-    struct line_file files[2] = {{.given = links}, {.given = gold}};
+    struct attn_link_lines lines[2] = {{0}};
     struct attn_link_counts counts = {0};
     struct attn_table *made = NULL;
     enum attn_status status = ATTN_OK;
@@ -166,17 +118,17 @@ enum attn_status attn_link_scores(const struct attn_link_file *links,
     if (!attn_is_given(links, "links", err) || !attn_is_given(gold, "gold", err) ||
         !attn_is_given(table, "table", err))
         return ATTN_INVALID;
+    lines[0].path = links->path, lines[1].path = gold->path;
     for (int i = 0; i < 2 && status == ATTN_OK; i++)
-        status = open_lines(&files[i], err);
+        status = attn_link_lines_read(&lines[i], err);
     if (status == ATTN_OK)
-        status = count(files, &counts, err);
+        status =
+            count(lines, (const bool[]){links->is_one_based, gold->is_one_based}, &counts, err);
     if (status == ATTN_OK)
         status = attn_table_create("scores", columns, sizeof columns / sizeof *columns, &made, err);
     if (status == ATTN_OK)
-        status = append(made, files[0].n, &counts, err);
-    for (int i = 0; i < 2; i++) {
-        attn_file_release(&files[i].file);
-        attn_free(files[i].text);
-    }
+        status = append(made, lines[0].n, &counts, err);
+    for (int i = 0; i < 2; i++)
+        attn_link_lines_release(&lines[i]);
     ATTN_RETURN_MADE(status, table, made, attn_table_free);
 }
