@@ -199,14 +199,21 @@ static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
     attn_shapes_add_band(pen->shapes, band);
 }
 
+/* Returns the y of the lower end of the ribbons of LAYER on the stream. */
+static double low_of(const struct life_layout *layout, int64_t layer)
+{
+    const struct attn_figure_streams *streams = &layout->streams;
+
+    return layer == NOT_PLACED
+               ? streams->bottom + ATTN_STREAMS_NAME / 2.0
+               : attn_streams_y(streams, (double)layer) - (1 - ROOM) / 2 * streams->band;
+}
+
 /* Adds the ribbons of LAYER from one side, one above the other, upwards from its lower end. */
 static void add_side(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
                      bool is_left)
 {
-    const double low = layer == NOT_PLACED ? layout->streams.bottom + ATTN_STREAMS_NAME / 2.0
-                                           : attn_streams_y(&layout->streams, (double)layer) -
-                                                 (1 - ROOM) / 2 * layout->streams.band;
-    double y = low;
+    double y = low_of(layout, layer);
 
     for (size_t i = 0; i < layout->n; i++) {
         const struct ribbon *ribbon = &layout->ribbons[i];
@@ -224,9 +231,7 @@ static void add_numbers(struct attn_figure_pen *pen, struct life_layout *layout,
                         bool is_left)
 {
     const struct attn_figure_streams *streams = &layout->streams;
-    double y = layer == NOT_PLACED
-                   ? streams->bottom + ATTN_STREAMS_NAME / 2.0
-                   : attn_streams_y(streams, (double)layer) - (1 - ROOM) / 2 * streams->band;
+    double y = low_of(layout, layer);
     double last = y + 2 * ATTN_STREAMS_NAME;
 
     for (size_t i = 0; i < layout->n; i++) {
