@@ -84,6 +84,20 @@ static enum attn_status end_each(struct question *question, enum attn_status sta
     return status;
 }
 
+/* Sets the example to the first one of the command, unless the command has set it. */
+static void find_example(struct question *question)
+{
+    const char *examples =
+        question->example ? NULL : command_example_lines(question->call->command);
+
+    if (!examples)
+        return;
+    examples += strspn(examples, " ");
+    snprintf(question->first_example, sizeof question->first_example, "%.*s",
+             (int)strcspn(examples, "\n"), examples);
+    question->example = question->first_example;
+}
+
 enum attn_status question_answer(struct question *question,
                                  enum attn_status (*work)(struct question *, struct attn_error *),
                                  struct attn_error *err)
@@ -95,6 +109,7 @@ enum attn_status question_answer(struct question *question,
 
     question->args = args;
     question->how = question->call->how;
+    find_example(question);
     prompt_fill(&args->prompt, &question->request);
     if (row && (row->experiment || row->choose))
         question->name = row->name;
@@ -107,8 +122,6 @@ enum attn_status question_answer(struct question *question,
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
-    attn_table_free(question->tokens);
-    attn_table_free(question->parts);
     text_release(&question->text);
     items_close(&question->items);
     attn_attention_args_release(&question->attention);
@@ -377,36 +390,22 @@ bool question_is_noted(const struct question *question)
 
 /* --- Commands that only ask ------------------------------------------------------------------- */
 
-enum { EXAMPLE_SIZE = 160 };
-
-/* Asks, and for --figure life once more about one position. */
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_question_asked asked = {
         .question = question->name, .request = &question->request, .args = question->how};
-    const bool is_life = question->args->tables.picture.options.figure == ATTN_FIGURE_LIFE &&
-                         question->call->command->question == &attn_question_lens;
 
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));
     asked.host = question->host;
-    if (is_life)
-        ATTN_TRY(attn_life(question->host, &question->request, question->how, &question->tokens,
-                           &question->parts, err));
-    question->picture.lens = question->tokens;
-    question->picture.life = question->parts;
     ATTN_TRY(attn_question_ask(&asked, &question->table, NULL, err));
     return question_write(question, err);
 }
 
 static enum attn_status ask(struct call *call, struct attn_error *err)
 {
-    const char *examples = command_example_lines(call->command);
-    char example[EXAMPLE_SIZE];
-    struct question question = {.call = call, .example = example};
+    struct question question = {.call = call};
 
-    examples += strspn(examples, " ");
-    snprintf(example, sizeof example, "%.*s", (int)strcspn(examples, "\n"), examples);
     return question_answer(&question, work, err);
 }
 

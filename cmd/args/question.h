@@ -71,6 +71,8 @@ extern const struct option_group question_own_options, question_picture_options,
 /* The parts of a command's options that follow those of the input and --items. */
 extern const struct option_part question_parts[4];
 
+enum { QUESTION_EXAMPLE_SIZE = 160 };
+
 /* Initialize with the call and the members that the command knows. */
 struct question {
     struct call *call;
@@ -87,6 +89,7 @@ struct question {
     const char *unit; /* what progress counts, "items"; NULL: "runs" */
     /* a complete command, for hints; NULL: the first example of the question */
     const char *example;
+    char first_example[QUESTION_EXAMPLE_SIZE];
     void *own; /* data of the command */
     /* how pictures show the table; not copied. The command sets what attn_question_picture doesn't
      * set */
@@ -97,13 +100,12 @@ struct question {
     struct attn_attention_args attention; /* the attention of `args` */
     struct model_source source;
     struct attn_host *host;
-    struct attn_request request;       /* the input, and how it is run */
-    struct text text;                  /* owned; the text of the input */
-    struct items items;                /* many items, instead of one input */
-    struct attn_table *table;          /* owned; the answer */
-    struct attn_table *drawn;          /* owned; the table that pictures show instead; or NULL */
-    struct attn_table *unsorted;       /* owned; the answer before it was sorted */
-    struct attn_table *tokens, *parts; /* owned; for --figure life: the tables of attn_life */
+    struct attn_request request; /* the input, and how it is run */
+    struct text text;            /* owned; the text of the input */
+    struct items items;          /* many items, instead of one input */
+    struct attn_table *table;    /* owned; the answer */
+    struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
+    struct attn_table *unsorted; /* owned; the answer before it was sorted */
 };
 
 /* Calls WORK, which computes and writes the answer. If an option has the value `help`, prints its

@@ -35,6 +35,7 @@
     X(diff)                                                                                        \
     X(examples)                                                                                    \
     X(generate)                                                                                    \
+    X(lens)                                                                                        \
     X(patch)                                                                                       \
     X(score)                                                                                       \
     X(sinks)

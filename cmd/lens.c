@@ -1,0 +1,46 @@
+/* lens.c - attn-cli lens: what each layer already knows of the next token. */
+#include "cmd/args/question.h"
+
+#include "attn.h"
+#include "tool.h"
+
+static enum attn_status lens(struct call *call, struct attn_error *err);
+
+const struct command command_lens = {
+    QUESTION_COMMAND(lens),
+    .usage = "[OPTIONS] TEXT",
+    .work = lens,
+};
+
+/* The tables of --figure life; owned. */
+struct life {
+    struct attn_table *tokens, *parts;
+};
+
+static enum attn_status work(struct question *question, struct attn_error *err)
+{
+    const struct attn_lens_args *how = question->how;
+    struct life *life = question->own;
+
+    ATTN_TRY(question_check(question, err));
+    ATTN_TRY(question_begin(question, err));
+    if (question->args->tables.picture.options.figure == ATTN_FIGURE_LIFE) {
+        ATTN_TRY(
+            attn_life(question->host, &question->request, how, &life->tokens, &life->parts, err));
+        question->picture.lens = life->tokens;
+        question->picture.life = life->parts;
+    }
+    ATTN_TRY(attn_lens(question->host, &question->request, how, &question->table, err));
+    return question_write(question, err);
+}
+
+static enum attn_status lens(struct call *call, struct attn_error *err)
+{
+    struct life life = {NULL, NULL};
+    struct question question = {.call = call, .own = &life};
+    const enum attn_status status = question_answer(&question, work, err);
+
+    attn_table_free(life.tokens);
+    attn_table_free(life.parts);
+    return status;
+}
