@@ -184,8 +184,8 @@ const struct attn_question attn_question_lens = {
         "`jacobian` reads the output of each layer with a Jacobian lens, which first\n"
         "multiplies it by the mean derivative of the last layer's output by it. `fit`\n"
         "makes such a lens, with D backward passes for each text. A lens is the average\n"
-        "of one corpus; say which. It shows what a layer is disposed to say later, not\n"
-        "what it uses.\n",
+        "of one corpus: name the corpus. The lens shows which tokens the output of a\n"
+        "layer makes probable after the later layers, not what the model uses.\n",
     .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
                 "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"

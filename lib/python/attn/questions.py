@@ -304,7 +304,8 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 
     `jacobian` reads the output of each layer with a Jacobian lens, which first multiplies it by the mean derivative of
     the last layer's output by it. `fit` makes such a lens, with D backward passes for each text. A lens is the average
-    of one corpus; say which. It shows what a layer is disposed to say later, not what it uses.
+    of one corpus: name the corpus. The lens shows which tokens the output of a layer makes probable after the later
+    layers, not what the model uses.
 
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
