@@ -460,10 +460,7 @@ static enum attn_status add_found(const struct side *side, struct attn_error *er
     struct attn_added *added = &tokenizer->added;
     size_t size;
 
-    attn_free(tokenizer->is_foreign); /* of the added tokens alone */
-    tokenizer->is_foreign = NULL;
-    ATTN_TRY(ATTN_ALLOC(tokenizer->is_foreign, vocabulary->n, err));
-    for (size_t i = 0; i < added->n; i++)
+    for (size_t i = 0; i < added->n; i++) /* also those that the vocabulary has */
         tokenizer->is_foreign[added->tokens[i].id] = true;
     for (size_t i = 0; i < tokenizer->unigram.n; i++) {
         const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
