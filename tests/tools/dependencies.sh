@@ -77,12 +77,12 @@ has_static_zlib() {
         "$cc" -x c - $zlib_libs -o /dev/null 2>/dev/null
 }
 
-# Of clang: its name may carry a version.
-clang=$(command -v clang || command -v clang-14 || true)
+# Its name may carry a version. Looked for anew each time: it may have been installed meanwhile.
+find_clang() { command -v clang || command -v clang-14; }
 
 has_fuzzer() {
     echo 'int LLVMFuzzerTestOneInput(const char *d, long n) { return d && n < 0; }' |
-        "$clang" -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
+        "$(find_clang)" -fsanitize=fuzzer,address,undefined -x c - -o /dev/null 2>/dev/null
 }
 
 # Prints the Debian packages of what GROUP lacks.
@@ -128,7 +128,7 @@ missing() {
         has_program abidiff || echo abigail-tools
         ;;
     clang)
-        [ -n "$clang" ] || echo clang
+        find_clang >/dev/null || echo clang
         ;;
     engines) # that run shards of batch
         has_program slurmctld || echo slurmctld
@@ -188,7 +188,7 @@ missing() {
     node) has_program node || echo nodejs ;;
     cache) [ -d /usr/lib/ccache ] || echo ccache ;; # CI compiles one source in several folders
     fuzz) # behind clang, whose version decides
-        has_fuzzer || echo "libclang-rt-$("$clang" -dumpversion | cut -d. -f1)-dev"
+        has_fuzzer || echo "libclang-rt-$("$(find_clang)" -dumpversion | cut -d. -f1)-dev"
         ;;
     *) fail "dependencies.sh: unknown group '$1'" ;;
     esac
