@@ -299,8 +299,8 @@ static bool has_first(const struct lens *lens)
            (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
 }
 
-/* Resolves target and foil, if given. The text of an encoder needs no mask: the position of the
- * answer is the first query. */
+/* Resolves target and foil, if given. For an encoder, which needs no mask here, and for labels of
+ * positions, the position of the answer is the first query. */
 static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
 {
     struct attn_frame *frame = &lens->frame;
@@ -312,8 +312,8 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
                             !answer.foil_id && !has_first(lens)))
         return ATTN_OK;
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
-    if (frame->config->is_encoder && !attn_model_is_classifier(frame->run->model) &&
-        lens->n_query > 0) {
+    if ((frame->config->is_encoder || frame->config->task == ATTN_TASK_TOKENS) &&
+        !attn_model_is_classifier(frame->run->model) && lens->n_query > 0) {
         while (!attn_selection_has_query(frame->run->selection, first))
             first++;
         snprintf(at, sizeof at, "%zu", first);

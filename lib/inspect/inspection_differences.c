@@ -412,6 +412,8 @@ static void add_block(struct difference_list *list)
                                                            : "");
     else if (config->output == ATTN_OUTPUT_OWN)
         add(list, "output", "a matrix of its own, not the embedding");
+    else if (config->output == ATTN_OUTPUT_STREAM)
+        add(list, "output", "the %zu components of the residual stream", config->d_model);
     if (config->has_output_bias)
         add(list, "output", "with a bias");
     if (config->has_output_map)

@@ -37,8 +37,10 @@ static const char *const positions[] = {[ATTN_POSITIONS_NONE] = "none",
                                         [ATTN_POSITIONS_LEARNED] = "learned",
                                         [ATTN_POSITIONS_ROTARY] = "rotary",
                                         [ATTN_POSITIONS_ALIBI] = "alibi"};
-static const char *const outputs[] = {
-    [ATTN_OUTPUT_NONE] = "none", [ATTN_OUTPUT_TIED] = "tied", [ATTN_OUTPUT_OWN] = "own"};
+static const char *const outputs[] = {[ATTN_OUTPUT_NONE] = "none",
+                                      [ATTN_OUTPUT_TIED] = "tied",
+                                      [ATTN_OUTPUT_OWN] = "own",
+                                      [ATTN_OUTPUT_STREAM] = "stream"};
 
 static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softmax_all",
                                              [ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED] =
@@ -119,8 +121,8 @@ const struct attn_config_field attn_config_fields[] = {
     {ENCODER_FIELD(ATTN_CONFIG_SIZE, n_group)},
     {ENCODER_FIELD(ATTN_CONFIG_TEXT, head_act_fn)},
     {ENCODER_FIELD(ATTN_CONFIG_FLAG, has_head_bias)},
-    {WORD(output, outputs), .key = "output", .n_key_word = 3,
-     .expected = "'none', 'tied' or 'own'"},
+    {WORD(output, outputs), .key = "output", .n_key_word = 4,
+     .expected = "'none', 'tied', 'own' or 'stream'"},
     {FLAG(has_output_bias, NULL)},
     {FIELD(ATTN_CONFIG_FACTOR, logits_cap)},
     {FIELD(ATTN_CONFIG_FACTOR, residual_scale), .is_rare = true},

@@ -39,9 +39,12 @@ static void copy_label(struct attn_config_layers *layers, size_t i, const char *
 enum attn_status attn_config_read_labels(const struct attn_json *json, struct attn_config *config,
                                          struct attn_config_layers *layers, struct attn_error *err)
 {
-    const struct attn_node *root = attn_json_root(json), *map = attn_node_find(root, "id2label");
-    const struct attn_node *first = map && attn_node_is_object(map) ? attn_node_first(map) : NULL;
-    size_t n = 0, n_byte = 0;
+    const bool is_list = config->output == ATTN_OUTPUT_STREAM;
+    const char *key = is_list ? "labels" : "id2label";
+    const struct attn_node *root = attn_json_root(json), *map = attn_node_find(root, key);
+    const bool is_given = map && (is_list || attn_node_is_object(map));
+    const struct attn_node *first = is_given ? attn_node_first(map) : NULL;
+    size_t n = 0, n_byte = 0, next = 0;
     char *end, name[LABEL_SIZE];
 
     if (config->n_token == config->n_vocab)
@@ -63,9 +66,12 @@ enum attn_status attn_config_read_labels(const struct attn_json *json, struct at
         copy_label(layers, i, name, &end);
     }
     for (const struct attn_node *node = first; node; node = attn_node_next(node)) {
-        size_t i;
+        size_t i = next++;
 
-        if (!is_label(node, n, &i) || layers->labels[i])
+        if (is_list && !attn_node_string(node))
+            return attn_error_set(err, ATTN_FORMAT, "item %zu of 'labels' in '%s' is not a string",
+                                  i, attn_config_quote(json).text);
+        if (!is_list && (!is_label(node, n, &i) || layers->labels[i]))
             return attn_error_set(err, ATTN_FORMAT,
                                   "'%s' of 'id2label' in '%s' is not the text of a number below "
                                   "%zu",
@@ -82,7 +88,9 @@ enum attn_status attn_config_read_kind(const struct attn_json *json, struct attn
     const char *type = "";
 
     ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "problem_type", &type, err));
-    if (strcmp(type, "multi_label_classification") == 0)
+    if (config->output == ATTN_OUTPUT_STREAM)
+        config->label_kind = ATTN_LABELS_VALUE;
+    else if (strcmp(type, "multi_label_classification") == 0)
         config->label_kind = ATTN_LABELS_MULTI;
     else if (strcmp(type, "regression") == 0)
         config->label_kind = ATTN_LABELS_VALUE;

@@ -69,7 +69,8 @@
     X(CLASS_HEAD_NORM, NONE, PART, has_class_head)                                                 \
     X(CLASS_HEAD_NORM_BIAS, NONE, has_class_head ? BIAS : PART, has_class_head &&is_layer_norm)    \
     X(CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SEQUENCE) /* matrix, bias */   \
-    X(TOKEN_CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_TOKENS)                  \
+    X(TOKEN_CLASS, UNEMBED, PART,                                                                  \
+      config->output == ATTN_OUTPUT_OWN && config->task == ATTN_TASK_TOKENS)                       \
     X(SPAN_CLASS, UNEMBED, PART, has_output && config->task == ATTN_TASK_SPANS)                    \
     X(OUTPUT, UNEMBED, PART, has_own) /* a separate output matrix */                               \
     X(OUTPUT_FOUND, UNEMBED, may_have_own ? OUTPUT : PART,                                         \

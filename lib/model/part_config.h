@@ -53,7 +53,8 @@ enum attn_expert_weights {
 enum attn_output_layer {
     ATTN_OUTPUT_NONE = 0,
     ATTN_OUTPUT_TIED = 1, /* W_U is the transposed embedding */
-    ATTN_OUTPUT_OWN = 2
+    ATTN_OUTPUT_OWN = 2,
+    ATTN_OUTPUT_STREAM = 3 /* the components of the residual stream, without W_U */
 };
 
 #endif

@@ -415,7 +415,8 @@ static bool find_tied_output(const struct binder *binder, struct attn_tensor_ent
 /* --- Computed weights ------------------------------------------------------------------------- */
 
 /* Allocates memory for weights that are not used as the file has them: ones for norms without
- * weights, joined norms of single heads, sinks of all layers, and the norm of embedding rows. */
+ * weights, joined norms of single heads, sinks of all layers, the norm of embedding rows, and the
+ * output matrix of a model whose outputs are the stream. */
 static enum attn_status allocate_made(struct attn_weights *weights,
                                       const struct attn_config *config, struct attn_error *err)
 {
@@ -425,9 +426,12 @@ static enum attn_status allocate_made(struct attn_weights *weights,
     const size_t n_norm = config->qk_norm == ATTN_QK_NORM_EACH_HEAD ? n_head + n_kv : 0;
     const size_t n_sink = config->has_sinks ? n_head : 0;
     const size_t d_row = config->embeds_normed ? 2 * config->d_embed : 0;
+    const size_t n_identity =
+        config->output == ATTN_OUTPUT_STREAM ? config->d_model * config->d_model : 0;
 
     weights->made =
-        attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row, sizeof(float), err);
+        attn_alloc(d + attn_size_mul(n_norm, config->d_head) + n_sink + d_row + n_identity,
+                   sizeof(float), err);
     if (!weights->made)
         return ATTN_NO_MEMORY;
     for (; weights->n_made < d; weights->n_made++)
@@ -829,6 +833,8 @@ static void find_output(const struct binder *binder)
     const bool is_vocabulary = config->task == ATTN_TASK_VOCABULARY;
     bool has_matrix = false, has_head = true;
 
+    if (config->output == ATTN_OUTPUT_STREAM)
+        return;
     for (size_t i = 0; i < family->n_rule; i++) {
         const enum attn_weight_part part = family->rules[i].part;
         const bool is_there = has_tensor(family, &family->rules[i], "", binder->st);
@@ -883,6 +889,20 @@ static float *read_vector(struct attn_weights *weights, const struct attn_vector
     return values;
 }
 
+/* Makes an identity matrix in `made`. */
+static struct attn_matrix make_identity(struct attn_weights *weights, size_t d)
+{
+    float *values = weights->made + weights->n_made;
+    const struct attn_tensor table = {
+        .data = values, .dtype = ATTN_DTYPE_F32, .rank = 2, .shape = {d, d}};
+
+    memset(values, 0, d * d * sizeof *values);
+    for (size_t i = 0; i < d; i++)
+        values[i * d + i] = 1;
+    weights->n_made += d * d;
+    return matrix_of(&table, ATTN_WEIGHT_IN_OUT);
+}
+
 /* Converts the sinks and the norm of embedding rows to floats. */
 static void read_vectors(struct attn_weights *weights, const struct attn_config *config)
 {
@@ -933,6 +953,8 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         interleave_heads(weights, config);
     if (config->output == ATTN_OUTPUT_TIED)
         weights->unembed.weight = matrix_of(&weights->embed, ATTN_WEIGHT_OUT_IN);
+    if (config->output == ATTN_OUTPUT_STREAM)
+        weights->unembed.weight = make_identity(weights, config->d_model);
     return ATTN_OK;
 }
 

@@ -103,6 +103,9 @@ def make_program(source):
     arrays["cases/components"] = np.asarray(
         [program["labels_of_residual"].index(label) for label in program["output_labels"]], np.int64)
     folder = begin(source, f"truth-program-{source.name.replace('_', '-')}", ("config.json", "model.safetensors"))
+    config = json.loads((source / "config.json").read_text()) | {"output": "stream", "labels": program["labels_of_residual"]}
+    (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
+    (folder / "vocab.json").write_text(json.dumps(program["vocabulary"]) + "\n")
     save(folder / "expected.npz", arrays)
 
 

@@ -14,11 +14,24 @@
 
 /* Keys that are allowed in addition to the fields. Those after the gap are read elsewhere or
  * ignored. */
-static const char *const other_keys[] = {
-    "bias",     "blocks",    "causal",        "projections", "qk_norm", "scale",
-    "n_output",
+static const char *const other_keys[] = {"bias",
+                                         "blocks",
+                                         "causal",
+                                         "projections",
+                                         "qk_norm",
+                                         "scale",
+                                         "n_output",
 
-    "id2label", "tokenizer", "architectures", "torch_dtype", "dtype",   "transformers_version"};
+                                         "id2label",
+                                         "labels",
+                                         "tokenizer",
+                                         "architectures",
+                                         "torch_dtype",
+                                         "dtype",
+                                         "transformers_version"};
+
+/* The widest stream whose components may be outputs: their matrix takes 64 MiB. */
+enum { MOST_COMPONENTS = 4096 };
 
 static enum attn_status check_keys(const struct attn_json *json, struct attn_error *err)
 {
@@ -170,17 +183,45 @@ static enum attn_status refuse_parts(const struct attn_json *json, const struct 
     return ATTN_OK;
 }
 
+/* Makes the components of the residual stream the outputs, named by the list `labels`. */
+static enum attn_status read_components(const struct attn_json *json, struct attn_config *config,
+                                        struct attn_error *err)
+{
+    const struct attn_node *names = attn_node_find(attn_json_root(json), "labels");
+    size_t n = 0;
+
+    for (const struct attn_node *node = names && attn_node_is_array(names) ? attn_node_first(names)
+                                                                           : NULL;
+         node; node = attn_node_next(node))
+        n++;
+    if (n != config->d_model || n > MOST_COMPONENTS)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'output' in '%s' is 'stream', expected 'labels', a list of d_model "
+                              "%zu names, at most %d",
+                              attn_config_quote(json).text, config->d_model, MOST_COMPONENTS);
+    config->n_token = config->n_vocab;
+    config->n_vocab = n;
+    config->task = ATTN_TASK_TOKENS;
+    return ATTN_OK;
+}
+
 /* Reads the number of outputs. If they are not as many as tokens, or have names, they are labels of
  * each position, not tokens. */
 static enum attn_status read_outputs(const struct attn_json *json, struct attn_config *config,
                                      struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
+    const bool has_labels = attn_node_find(root, "labels");
     size_t n = 0;
 
     ATTN_TRY(attn_json_get_size(json, root, "n_output", 1, ATTN_MAX_VOCAB, &n, err));
+    if (has_labels && config->output != ATTN_OUTPUT_STREAM)
+        return attn_error_set(err, ATTN_FORMAT,
+                              "'labels' in '%s' names components of the stream, and needs 'output' "
+                              "'stream'; 'id2label' names other outputs",
+                              attn_config_quote(json).text);
     if ((n == 0 || n == config->n_vocab) && !attn_node_find(root, "id2label"))
-        return ATTN_OK;
+        return config->output == ATTN_OUTPUT_STREAM ? read_components(json, config, err) : ATTN_OK;
     if (config->output != ATTN_OUTPUT_OWN)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' in '%s' needs 'output' 'own', a matrix of its own",
