@@ -121,6 +121,7 @@ struct side {
     /* The files of pieces and of ids; vocabulary NULL: ids are the numbers of pieces. */
     const char *name, *vocabulary;
     bool is_bpe;
+    bool is_modern;       /* `legacy` of the config is false: see add_modern_spaces */
     unsigned char *types; /* owns; [n] types of the pieces, for BPE */
     size_t type_capacity;
     struct attn_file file, ids; /* owns */
@@ -477,6 +478,33 @@ static enum attn_status add_found(const struct side *side, struct attn_error *er
     return attn_tokenizer_mark(tokenizer, err);
 }
 
+/* Adds what transformers 5 does if `legacy` is false, instead of SentencePiece's normalizer: spaces
+ * become U+2581, and one is inserted at the beginning of the text, unless there is one. A text
+ * that follows a special token gets none. */
+static enum attn_status add_modern_spaces(struct side *side, struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &side->tokenizer->pipeline;
+
+    ATTN_TRY(attn_change_add_replace(pipeline, " ", space, err));
+    return side->rule.has_prefix
+               ? attn_change_add_prefix(pipeline, space, ATTN_PREFIX_AT_START_OF_TEXT, err)
+               : ATTN_OK;
+}
+
+/* Reads how tokenizer_config.json treats the space in front of a text. */
+static enum attn_status read_prefix(struct side *side, struct attn_error *err)
+{
+    bool is_legacy = true;
+
+    if (!side->config)
+        return ATTN_OK;
+    ATTN_TRY(
+        attn_json_get_bool(side->config, attn_json_root(side->config), "legacy", &is_legacy, err));
+    side->is_modern = !is_legacy;
+    return attn_json_get_bool(side->config, attn_json_root(side->config), "add_prefix_space",
+                              &side->rule.has_prefix, err);
+}
+
 static enum attn_status add_bpe_stages(struct side *side, struct attn_error *err)
 {
     static const char one_space[] = " ";
@@ -489,8 +517,10 @@ static enum attn_status add_bpe_stages(struct side *side, struct attn_error *err
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
-    ATTN_TRY(attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
-                               (size_t)side->charsmap.value, side->file.path, err));
+    ATTN_TRY(side->is_modern
+                 ? add_modern_spaces(side, err)
+                 : attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
+                                     (size_t)side->charsmap.value, side->file.path, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, true, 0, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_decode_add(decoder, replace, space, one_space, err));
@@ -557,6 +587,7 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
     bpe->unk = attn_strndup(key, bpe->n_unk, err);
     if (!bpe->unk)
         return ATTN_NO_MEMORY;
+    ATTN_TRY(read_prefix(side, err));
     ATTN_TRY(add_bpe_stages(side, err));
     ATTN_TRY(add_ends(side, roles[BOS].id, roles[EOS].id, err));
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
