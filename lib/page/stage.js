@@ -1,10 +1,11 @@
 // stage.js - the first view of a live page: the sentence in large words, arcs from the word under
 // the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
 // heads. For a head that looks from a translation at its source: a map between the two lines of
-// words. A press on a head switches it off, a press on an arc shows why it is there. Weights, measures and probabilities are those of the
-// run that the viewer shows (viewer.js, live.js).
+// words. A press on a head chooses it, the switch beside its name turns it off, and a press on an
+// arc shows why it is there. Weights, measures and probabilities are those of the run that the
+// viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, takes, begin, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of heads, by where they look most. Order and hues are those of attn-cli's map of heads
@@ -23,21 +24,32 @@ const MOST_WORDS = 6; // maximum number of next words
 
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
-  token: 'A tokenizer cuts a text into tokens: words, parts of words, marks. Each has a number, its id. Its place in the text is its position, from 0.',
-  head: 'A model is a stack of layers. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
-  weight: 'The attention weights of a head, a matrix: a row for each query, a column for each key. The softmax makes each row of scores a row of weights, which add up to 1.',
-  'next token': 'The score of a token as the next one, before the softmax that makes probabilities.',
-  'switched off': 'Switching a part off, for instance by setting z of a head to 0, to see the change.',
+  head: 'A model is a stack of layers, which work one after the other. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
+  'next token': 'The logits of all tokens, after a softmax: how likely the model holds each as the next one. Together they are 100 %.',
+  previous: 'A head of this kind looks most at the token before.',
+  first: 'A head of this kind looks most at the first token, often because it finds nothing else to look at.',
+  self: 'A head of this kind looks most at the token itself, from which it looks.',
+  induction: 'Looking at the token that followed the same token earlier. A head that does so can repeat earlier text.',
+  far: 'A head of this kind looks most at another token, farther back.',
 };
+
+// Tokens that are not words, and their names on the stage.
+const MARKS = [[/^(<\|end_?of_?text\|>|<\/s>|<eos>)$/, 'end of text'], [/^(<\|begin_of_text\|>|<s>|<bos>)$/, 'start of text'], [/^\n+$/, 'new line']];
+
+// Sentences to begin with, and the heads of fable that have something to show there.
+const SENTENCES = [['The keys to the cabinet', '2.5'], ['Tom and Mary went to the store. Tom gave a drink to', '3.6'], ['One red wolf cup table Tom hat One red wolf cup', '3.2']];
 
 const nameOf = h => viewer.run.heads[h].at;
 // "cross 2.5"
 const shownName = h => nameOf(h).replace(':', ' ');
 const isCross = h => Boolean(viewer.run.heads[h].is_source);
-// the text of a key of a head
-const keyAt = (h, k) => viewer.nameAt(k, isCross(h));
+const markOf = token => MARKS.find(([pattern]) => pattern.test(token))?.[1];
+// Returns a node with TEXT of a TOKEN.
+const shownText = (token, text) => markOf(token) ? el('bdi', { class: 'stage-mark' }, t(markOf(token))) : el('bdi', {}, text);
+const shownAt = (p, isSource) => shownText((isSource ? viewer.run.source_tokens : viewer.run.tokens)[p], viewer.nameAt(p, isSource));
 const isOff = h => Boolean(asked.off[nameOf(h)]);
 const textAt = p => viewer.nameAt(p, false);
+const share = w => written(viewer.run.numbers.share, w);
 
 // Returns the kind of a head, that with the largest measure, and the measure. A head is only of
 // kind induction with at least two rows of induction.
@@ -52,22 +64,24 @@ const phrase = (template, ...nodes) => t(template, ...nodes.map(() => '{}')).spl
 
 // --- Terms --------------------------------------------------------------------------------------
 
-// Returns a node with TEXT that shows its explanation when it has the pointer or the focus.
-function term(name, text) {
-  const node = el('button', { class: 'term', type: 'button', 'aria-describedby': 'stage-tip' }, t(text));
+// Returns a button with CHILDREN that shows its explanation when it has the pointer or the focus.
+function term(name, ...children) {
+  const node = el('button', { class: 'term', type: 'button', 'aria-describedby': 'stage-tip' }, ...children);
   const show = () => {
     const box = node.getBoundingClientRect(), tip = $('stage-tip');
     tip.textContent = t(TERMS[name]);
     tip.hidden = false;
     tip.style.left = Math.max(8, Math.min(box.left, innerWidth - tip.offsetWidth - 8)) + 'px';
-    tip.style.top = (box.bottom + 6 + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight - 6 : box.bottom + 6) + 'px';
+    tip.style.top = (box.bottom + tip.offsetHeight > innerHeight ? box.top - tip.offsetHeight : box.bottom) + 'px';
   };
-  const hide = () => { $('stage-tip').hidden = true; };
   for (const event of ['pointerenter', 'focus', 'click']) node.addEventListener(event, show);
-  for (const event of ['pointerleave', 'blur']) node.addEventListener(event, hide);
-  node.addEventListener('keydown', event => event.key === 'Escape' && hide());
+  node.addEventListener('pointerleave', event => event.relatedTarget !== $('stage-tip') && hideTip());
+  node.addEventListener('blur', hideTip);
+  node.addEventListener('keydown', event => event.key === 'Escape' && hideTip());
   return node;
 }
+
+const hideTip = () => { $('stage-tip').hidden = true; };
 
 // --- The sentence -------------------------------------------------------------------------------
 
@@ -113,7 +127,7 @@ function rove(place, nodesOf, stepTo) {
 }
 
 function makeWord(p) {
-  const node = el('button', { class: 'stage-word', type: 'button' }, el('bdi', {}, textAt(p)), el('small', { 'aria-hidden': 'true' }));
+  const node = el('button', { class: 'stage-word', type: 'button' }, shownAt(p, false), el('small', { 'aria-hidden': 'true' }));
   follow(node, { q: p });
   node.addEventListener('focus', () => { if (state.q !== p) viewer.set({ q: p, k: -1 }); });
   node.addEventListener('click', () => viewer.set({ q: p, k: -1 }));
@@ -192,7 +206,7 @@ function makeMap(rows, columns) {
   mapOf = key;
   words = rows.map((_, p) => makeWord(p));
   const table = el('table', { id: 'stage-map' },
-    el('thead', {}, el('tr', {}, el('td', {}), ...columns.map(text => el('th', { scope: 'col' }, el('bdi', {}, text), el('small', { 'aria-hidden': 'true' }))))),
+    el('thead', {}, el('tr', {}, el('td', {}), ...columns.map((_, k) => el('th', { scope: 'col' }, shownAt(k, true), el('small', { 'aria-hidden': 'true' }))))),
     el('tbody', {}, ...words.map((node, q) => {
       const row = el('tr', {}, el('th', { scope: 'row' }, node), ...columns.map(() => el('td', {}, el('span', { class: 'unseen' }))));
       follow(row, { q });
@@ -203,14 +217,14 @@ function makeMap(rows, columns) {
 
 // Fills the map with weights, and marks the row of the query.
 function drawMap(h, q, weights) {
-  const { rows, cols } = viewer.run.heads[h], percent = w => written(viewer.run.numbers.share, w), table = $('stage-map');
+  const { rows, cols } = viewer.run.heads[h], table = $('stage-map');
   const row = weights.subarray(q * cols, (q + 1) * cols), room = $('stage-sentence').clientWidth;
   const cell = Math.max(20, Math.min(64, ($('stage-sentence').clientHeight - 110) / rows, (room - 130) / cols - 3));
   table.classList.toggle('narrow', room < 62 * (cols + 2));
   table.style.setProperty('--cell', cell + 'px');
   table.style.fontSize = Math.max(15, Math.min(28, cell * 0.55)) + 'px';
   [...table.tHead.rows[0].cells].slice(1).forEach((cell, k) => {
-    cell.lastChild.textContent = row[k] >= 0.005 ? percent(row[k]) : '';
+    cell.lastChild.textContent = row[k] >= 0.005 ? share(row[k]) : '';
     cell.classList.toggle('picked', q === state.q && h === state.h && k === state.k);
   });
   [...table.tBodies[0].rows].forEach((line, i) => {
@@ -219,7 +233,7 @@ function drawMap(h, q, weights) {
       const w = weights[i * cols + k];
       cell.style.setProperty('--share', 100 * w + '%');
       Object.assign(cell.dataset, { weight: w });
-      cell.firstChild.textContent = percent(w);
+      cell.firstChild.textContent = share(w);
     });
   });
   for (const place of ['stage-arcs', 'stage-near']) $(place).replaceChildren();
@@ -252,7 +266,7 @@ async function drawArcs() {
   if (key !== nearTo) makeNear(h, q);
   nearTo = key;
   words.forEach((node, k) => {
-    node.lastChild.textContent = row[k] >= 0.005 ? written(run.numbers.share, row[k]) : '';
+    node.lastChild.textContent = row[k] >= 0.005 ? share(row[k]) : '';
     node.classList.toggle('picked', k === pick);
   });
 }
@@ -286,16 +300,32 @@ function makeNear(h, q) {
 // Describes the row in words: the three keys with the largest weights. A press on one shows why.
 function sayRow(q, h, row) {
   const keys = [...row.keys()].filter(k => row[k] >= LEAST).sort((a, b) => row[b] - row[a] || a - b).slice(0, 3);
-  const list = keys.flatMap((k, i) => [i ? ', ' : '', isCross(h) ? el('span', {}, el('bdi', {}, keyAt(h, k)), ' ' + viewer.number(row[k])) : sayKey(h, q, k, viewer.number(row[k]))]);
+  const list = keys.flatMap((k, i) => [i ? ', ' : '', isCross(h) ? el('span', {}, shownAt(k, true), ' ' + share(row[k])) : sayKey(h, q, k, share(row[k]))]);
   const at = [...$('stage-said').querySelectorAll('button')].indexOf(document.activeElement);
-  $('stage-said').replaceChildren(...phrase('{} looks at: {}', el('bdi', {}, textAt(q)), el('span', {}, ...list)));
+  $('stage-said').replaceChildren(...phrase('{} looks at: {}', shownAt(q, false), el('span', {}, ...list)),
+    el('span', { class: 'unseen' }, ' (' + t('head {}', shownName(h)) + ')'));
   if (at >= 0) [...$('stage-said').querySelectorAll('button')].at(Math.min(at, keys.length - 1))?.focus();
-  $('stage-head').replaceChildren(term('head', 'Head'), ' ' + shownName(h), ...isOff(h) ? [', ', term('switched off', 'switched off')] : []);
+  sayHead(h);
 }
+
+// Writes the name of the head, and sets its switch.
+function sayHead(h) {
+  const { group, head } = viewer.run.heads[h];
+  $('stage-name').textContent = t('Head {}', shownName(h));
+  $('stage-place').textContent = t('layer {}, head {}', String(group).replace(':', ' '), head);
+  $('stage-switch').setAttribute('aria-label', $('stage-name').textContent);
+  for (const node of $('stage-switch').children) node.setAttribute('aria-pressed', String(isOff(h) === (node.id === 'stage-head-off')));
+}
+
+// Returns a part of the switch, which turns the head that is shown on or off.
+const makeSwitch = (id, text, turnsOn) => button(id, t(text), () => {
+  const { h } = lookedAt();
+  if (isOff(h) === turnsOn) toggleHead(nameOf(h));
+}, { title: t('The key x does the same') });
 
 // Returns a button with a key and its weight.
 function sayKey(h, q, k, weight) {
-  const node = el('button', { type: 'button', class: 'stage-why', 'aria-haspopup': 'dialog', title: t('Why?') }, el('bdi', {}, textAt(k)), ' ' + weight);
+  const node = el('button', { type: 'button', class: 'stage-why', 'aria-haspopup': 'dialog', title: t('Why?') }, shownAt(k, false), ' ' + weight);
   node.addEventListener('click', () => tellWhy(h, q, k));
   return node;
 }
@@ -305,7 +335,7 @@ function sayKey(h, q, k, weight) {
 const bars = new Map(); // rows by token id, so that bars can be animated
 
 function makeBar(p) {
-  const node = el('button', { class: 'stage-bar', type: 'button' }, el('bdi', {}, (p.label ?? p.token).trim()),
+  const node = el('button', { class: 'stage-bar', type: 'button' }, shownText(p.token, (p.label ?? p.token).trim()),
     el('span', { class: 'stage-meter', 'aria-hidden': 'true' }, el('i', { class: 'before' }), el('i', { class: 'after' })),
     el('span', { class: 'number' }));
   node.addEventListener('click', () => write(p.token));
@@ -334,6 +364,7 @@ function drawNext() {
   }
   $('stage-next').hidden = rows.length === 0;
   $('stage-key').hidden = !hasBefore;
+  $('stage-hint').hidden = hasBefore;
 }
 
 // --- The strip of heads -------------------------------------------------------------------------
@@ -344,13 +375,9 @@ let cells = [], stripOf = '';
 const choose = h => { if (state.h !== h) viewer.set({ h, k: -1 }); };
 
 function makeCell(head, h) {
-  const node = el('button', { class: 'stage-cell', type: 'button', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('small', {}));
+  const node = el('button', { class: 'stage-cell', type: 'button', role: 'radio', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('small', {}));
   follow(node, { h });
-  node.addEventListener('focus', () => choose(h));
-  node.addEventListener('click', () => {
-    choose(h);
-    toggleHead(nameOf(h));
-  });
+  for (const event of ['focus', 'click']) node.addEventListener(event, () => choose(h));
   return node;
 }
 
@@ -391,8 +418,9 @@ function drawStrip() {
     Object.assign(node.dataset, { kind: name });
     node.tabIndex = h === state.h ? 0 : -1;
     node.classList.toggle('chosen', h === state.h);
-    node.setAttribute('aria-pressed', String(isOff(h)));
-    node.setAttribute('aria-label', t('switch off head {}, which looks most at: {}', shownName(h), t(name)));
+    node.classList.toggle('off', isOff(h));
+    node.setAttribute('aria-checked', String(h === state.h));
+    node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
 }
 
@@ -402,6 +430,34 @@ function stepHead(at, [down, across]) {
   if (!down) return at + across;
   const groups = layersOf(heads), group = groups[groups.indexOf(heads[at].group) + down];
   return heads.findIndex(head => head.group === group && head.head === heads[at].head);
+}
+
+// --- The first line -----------------------------------------------------------------------------
+
+let triedOf = null; // the model whose sentences are offered
+
+// Writes what the program does, and how to begin.
+function drawIntro() {
+  const { predictions } = viewer.given;
+  $('stage-does').textContent = !predictions ? '' : t(asked.source !== null ? 'This program translates.' : predictions.is_in_place ? 'This program guesses hidden words.' : 'This program guesses the next word.');
+  for (const node of $('stage-try').children) node.setAttribute('aria-pressed', String(node.value === asked.text));
+  offer().catch(() => { triedOf = null; });
+}
+
+// Offers sentences that the model has words for: that of the page, and others. The built-in model
+// has them; others are asked when they have nothing else to do.
+async function offer() {
+  const { model, predictions } = viewer.given, isFable = model === 'fable';
+  if (triedOf === model || !isFable && !measuresHere()) return;
+  triedOf = model;
+  const own = asked.text, found = SENTENCES.some(([text]) => text === own) || own === '' ? [] : [[own]];
+  if (predictions && !predictions.is_in_place && asked.source === null)
+    for (const [text, head] of SENTENCES) if (found.length < SENTENCES.length && (isFable || await takes(text))) found.push([text, isFable ? head : undefined]);
+  if (triedOf !== model) return;
+  $('stage-try').replaceChildren(...found.map(([text, head]) =>
+    button('', '', () => begin(text, head), { class: 'stage-example', type: 'button', value: text, 'aria-pressed': String(text === asked.text) })));
+  for (const node of $('stage-try').children) node.append(el('bdi', {}, node.value));
+  $('stage-try').hidden = found.length < 2;
 }
 
 // --- All of it ----------------------------------------------------------------------------------
@@ -414,6 +470,7 @@ function draw() {
   if (isMap()) $('stage-sentence').style.fontSize = '';
   drawStrip();
   drawNext();
+  drawIntro();
   drawArcs();
   $('stage-on').hidden = Boolean(viewer.given.predictions?.is_in_place);
   $('stage-on').textContent = t(asked.source === null ? 'Go on' : 'Translate');
@@ -438,26 +495,33 @@ function make() {
   const kinds = KINDS.map(([name, letter, hue]) => {
     const swatch = el('i', {}, letter);
     swatch.style.setProperty('--hue', hue);
-    return el('span', { class: 'stage-kind' }, swatch, ' ' + t(name));
+    const node = term(name, swatch, ' ', el('span', {}, t(name)));
+    node.classList.add('stage-kind');
+    return node;
   });
   $('app').prepend(el('section', { id: 'live-stage', 'aria-label': t('Stage') },
-    el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }), el('p', { id: 'stage-said', role: 'status' }),
+    el('div', { id: 'stage-intro' }, el('h1', {}, t('What a language model looks at')),
+      el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.')))),
+    el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }), el('small', { id: 'stage-place' })),
+      el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('p', { id: 'stage-said', role: 'status' }),
       button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
     el('div', { id: 'stage-story' }),
     el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
       el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }),
         svgEl('svg', { id: 'stage-near', 'aria-hidden': 'true' }))),
     el('div', { id: 'stage-next' },
-      el('h2', {}, term('next token', 'Next word'), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
+      el('h2', {}, term('next token', t('Next word')), el('span', { id: 'stage-hint', class: 'note' }, t('press one to write it')), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
         '{} before, {} after', el('i', { class: 'before' }), el('i', { class: 'after' })))),
       el('ol', { id: 'stage-bars', 'aria-label': t('Next word') }), button('stage-on', t('Go on'), goOn, { title: t('Writes the ten most probable next tokens') })),
-    el('div', { id: 'stage-text' }),
+    el('div', { id: 'stage-text' }, el('div', { id: 'stage-try', role: 'group', 'aria-label': t('Sentences to try'), hidden: '' })),
     el('div', { id: 'stage-heads' },
-      el('h2', {}, term('head', 'Heads'), el('span', { class: 'note' }, el('span', {}, t('press one to switch it off.')), t('Looks most at:'), ...kinds)),
-      el('div', { id: 'stage-strip', role: 'group', 'aria-label': t('Heads') })),
+      el('h2', {}, term('head', t('Heads')), el('span', { class: 'note' }, el('span', {}, t('Looks most at:')), ...kinds)),
+      el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
   $('views').parentNode.prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
+  $('stage-tip').addEventListener('pointerleave', hideTip);
+  addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
   rove($('stage-words'), () => words, (at, [down, across]) => at + down + across);
   rove($('stage-strip'), () => cells, stepHead);
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work

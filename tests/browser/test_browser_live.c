@@ -830,7 +830,7 @@ START_TEST(opens_on_the_stage)
     assert_text(WORDS, "The|keys|to|the|cabinet");
     assert_text("Boolean(" ID("top") ".offsetParent || " ID("panes") ".offsetParent)", "false");
     free(attn_browser_text(browser, "attnViewer.set({ h: attnViewer.headAt('2.5') })"));
-    attn_browser_wait(browser, ID("stage-head") ".textContent === 'Head 2.5'");
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 2.5'");
     attn_browser_wait(browser, "document.querySelectorAll('#stage-arcs path').length === 3");
     row = PRINT("run", "-m", "fable", "--heads", "2.5", "--queries", "4", "--sites", "pattern",
                 "--precision", "7", "--csv", "-", keys);
@@ -858,10 +858,10 @@ START_TEST(arcs_are_of_the_word_under_the_pointer)
     attn_browser_point_at(browser, ".stage-whole:nth-of-type(2) .stage-word");
     attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('keys looks at: ')");
     attn_browser_point_at(browser, "#stage-cell-9");
-    attn_browser_wait(browser, ID("stage-head") ".textContent === 'Head 1.1'");
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 1.1'");
     attn_browser_point_at(browser, "#stage-said");
     attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('cabinet looks at: ')");
-    assert_text(ID("stage-head") ".textContent", "Head 2.5");
+    assert_text(ID("stage-name") ".textContent", "Head 2.5");
     leave();
 }
 END_TEST
@@ -937,7 +937,7 @@ START_TEST(why_is_asked_by_keyboard)
     open_stage("stage=1&h=2.5&ablate=1.1");
     attn_browser_wait(browser, "document.querySelector('.stage-why')");
     free(attn_browser_text(browser, "document.querySelectorAll('.stage-why')[1].focus()"));
-    assert_text("document.activeElement.textContent.startsWith('The 0.')", "true");
+    assert_text("document.activeElement.textContent === 'The 19 %'", "true");
     attn_browser_key(browser, " ", 0);
     attn_browser_wait(browser, DIALOG ".open");
     assert_text("document.querySelector('#dialog code').textContent",
@@ -959,7 +959,9 @@ START_TEST(why_is_asked_by_keyboard)
 }
 END_TEST
 
-START_TEST(a_press_switches_a_head_off)
+/* A press on a head chooses it, and words under the pointer are then its own. The switch beside its
+ * name turns it off and on; a press on the part that is pressed changes nothing. */
+START_TEST(a_press_chooses_a_head_and_a_switch_turns_it_off)
 {
     char before[16], after[16], expected[64];
 
@@ -971,15 +973,26 @@ START_TEST(a_press_switches_a_head_off)
     assert_text(BARS "[0].firstChild.textContent", "are");
     assert_text(BARS "[0].lastChild.textContent", before);
     attn_browser_click_on(browser, "#stage-cell-21");
+    attn_browser_point_at(browser, ".stage-whole:nth-of-type(2) .stage-word");
+    attn_browser_wait(browser, ID("stage-said") ".textContent.startsWith('keys looks at: ')");
+    assert_text(ID("stage-name") ".textContent + ', ' + " ID("stage-place") ".textContent",
+                "Head 2.5, layer 2, head 5");
+    assert_text(ID("stage-cell-21") ".getAttribute('aria-checked')", "true");
+    assert_text("location.hash.includes('ablate')", "false");
+    attn_browser_click_on(browser, "#stage-head-on"); /* it is on already */
+    assert_text("attnLive.isDone() && !location.hash.includes('ablate')", "true");
+    attn_browser_click_on(browser, "#stage-head-off");
     wait_for_run();
     snprintf(expected, sizeof expected, "%s \xe2\x86\x92 %s", before, after);
     assert_text(BARS "[0].lastChild.textContent", expected);
-    assert_text(ID("stage-cell-21") ".getAttribute('aria-pressed')", "true");
+    assert_text(ID("stage-head-off") ".getAttribute('aria-pressed')", "true");
+    assert_text(ID("stage-cell-21") ".getAttribute('aria-label').endsWith(', switched off')",
+                "true");
     assert_text(ID("stage-arcs") ".classList.contains('off')", "true");
     assert_text(ID("live-changes") ".textContent", "head 2.5 off \xc3\x97");
     assert_text("location.hash",
                 "#v=grid&h=2.5&stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
-    attn_browser_click_on(browser, "#stage-cell-21");
+    attn_browser_click_on(browser, "#stage-head-on");
     wait_for_run();
     assert_text(BARS "[0].lastChild.textContent", before);
     leave();
@@ -1033,7 +1046,7 @@ START_TEST(the_address_has_stage_and_workbench)
     type("The cats");
     assert_text(WORDS, "The|cats");
     load("stage=1&ablate=2.5"); /* of the text that the page began with */
-    attn_browser_wait(browser, "document.querySelector('.stage-cell[aria-pressed=true]')");
+    attn_browser_wait(browser, "document.querySelector('.stage-cell.off')");
     assert_text(WORDS, "The|keys|to|the|cabinet");
     leave();
 }
@@ -1053,10 +1066,15 @@ START_TEST(the_stage_is_used_by_keyboard)
     assert_text("document.activeElement.id", "stage-cell-24");
     attn_browser_key(browser, "ArrowUp", 0);
     attn_browser_key(browser, "ArrowRight", 0);
-    attn_browser_key(browser, "x", 0); /* as among all heads of the workbench */
+    attn_browser_key(browser, "Enter", 0); /* it is chosen already */
+    attn_browser_key(browser, "x", 0);     /* as among all heads of the workbench */
     wait_for_run();
     assert_text("document.activeElement.id", "stage-cell-17");
     assert_text(ID("live-changes") ".textContent", "head 2.1 off \xc3\x97");
+    free(attn_browser_text(browser, ID("stage-head-on") ".focus()"));
+    attn_browser_key(browser, " ", 0);
+    wait_for_run();
+    assert_text(ID("live-changes") ".textContent", "");
     assert_text("document.querySelectorAll('#stage-words [tabindex=\"0\"], #stage-strip "
                 "[tabindex=\"0\"]').length",
                 "2");
@@ -1290,23 +1308,89 @@ START_TEST(the_stage_stands_still_and_is_printed)
 }
 END_TEST
 
-/* Terms are explained in the words of the manual's glossary. */
+/* Each term explains itself in the words of the manual's glossary: under the pointer, with the
+ * focus, and, on a telephone, at a tap, until another tap. */
 START_TEST(terms_are_those_of_the_glossary)
 {
+    static const char tip[] = ID("stage-tip") ".hidden ? '' : " ID("stage-tip") ".textContent";
+    const char *names[] = {"Head", "previous", "first", "self", "induction", "far", "Next word"};
+
     enter();
     open_stage("");
     borrow("cmd/manual/explanation/glossary.md", "glossary.md");
-    attn_browser_point_at(browser, "#stage-heads .term");
-    attn_browser_wait(browser, "!" ID("stage-tip") ".hidden");
-    for (int i = 0; i < 2; i++) {
-        char *text = attn_browser_text(browser, ID("stage-tip") ".textContent"), command[1024];
+    assert_text("[...document.querySelectorAll('#live-stage .term')].length", "8");
+    for (size_t i = 0; i < 2 * sizeof names / sizeof *names; i++) {
+        char *text, command[1024], mark[256];
 
-        snprintf(command, sizeof command, "tr -d '`' <glossary.md | grep -qF '%s'", text);
-        ck_assert_msg(strlen(text) > 40 && system(command) == 0, "%s", text);
+        snprintf(
+            mark, sizeof mark,
+            "[...document.querySelectorAll('#live-stage .term')].find(n => n.id = n.textContent"
+            ".includes('%s') ? 'the-term' : '')%s",
+            names[i / 2], i % 2 == 0 ? "" : ".focus()");
+        free(attn_browser_text(browser, mark));
+        if (i % 2 == 0)
+            attn_browser_point_at(browser, "#the-term");
+        text = attn_browser_text(browser, tip);
+        snprintf(command, sizeof command, "tr -d '`' <glossary.md | grep -qF \"%s\"", text);
+        ck_assert_msg(strlen(text) > 40 && system(command) == 0, "%s: '%s'", names[i / 2], text);
         free(text);
-        free(attn_browser_text(browser, "document.querySelector('#stage-next .term').focus()"));
+        attn_browser_point_at(browser, "#stage-said");
+        free(attn_browser_text(browser, "document.activeElement.blur()"));
+        assert_text(tip, "");
     }
-    attn_browser_point_at(browser, "#stage-said");
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_set_touch(browser);
+    attn_browser_click_on(browser, "#stage-heads .stage-kind"); /* a tap */
+    assert_text(tip, "A head of this kind looks most at the token before.");
+    attn_browser_click_on(browser, "#stage-does");
+    assert_text(tip, "");
+    /* a tap in Safari, which gives buttons no focus */
+    free(attn_browser_text(browser, "document.querySelector('#stage-heads .stage-kind').click()"));
+    assert_text(tip, "A head of this kind looks most at the token before.");
+    attn_browser_click_on(browser, "#stage-does");
+    assert_text(tip, "");
+    leave();
+}
+END_TEST
+
+/* A first line says what the program does. Three sentences are offered, which the model can read,
+ * each with a head that has something to show. */
+START_TEST(sentences_are_offered)
+{
+    enter();
+    open_stage("");
+    assert_text(ID("stage-does") ".textContent", "This program guesses the next word.");
+    assert_text("[...document.querySelectorAll('.stage-example')].map(b => b.ariaPressed).join()",
+                "true,false,false");
+    attn_browser_click_on(browser, ".stage-example:nth-child(3)");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    attn_browser_wait(browser,
+                      ID("stage-said") ".textContent.startsWith('cup looks at: table 100 %')");
+    assert_text(ID("stage-name") ".textContent", "Head 3.2");
+    assert_text(BARS "[0].firstChild.textContent", "table");
+    run((const char *[]){"init", "words", "--set", "d_model=8", "--vocab-from", keys, NULL});
+    run((const char *[]){"run", "-m", "words", "--html", "p.html", "--live", "to the keys", NULL});
+    load("");
+    attn_browser_wait(browser, "document.querySelector('.stage-cell')");
+    assert_text(ID("stage-try") ".hidden", "true");
+    leave();
+}
+END_TEST
+
+/* Tokens that are not words have names, in the sentence and among the next words. */
+START_TEST(marks_have_names)
+{
+    enter();
+    RUN("--html", "p.html", "--live", "The dog sat.\nThe cat ran.<|endoftext|>");
+    load("");
+    assert_text(WORDS, "The|dog|sat|.|new line|The|cat|ran|.|end of text");
+    assert_text(
+        "[...document.querySelectorAll('#live-stage *')].filter(n => n.children.length === 0"
+        " && /endoftext|\\\\n/.test(n.textContent) && !n.closest('#live-tokens, "
+        ".stage-example')).length",
+        "0");
+    assert_text(ID("stage-said") ".textContent.startsWith('end of text looks at: ')", "true");
+    assert_text(ID("live-text") ".value.endsWith('<|endoftext|>')", "true");
     leave();
 }
 END_TEST
@@ -1501,6 +1585,7 @@ START_TEST(controls_are_in_another_language)
     assert_text(ID("stage-workbench") ".textContent", "Werkbank");
     assert_text(WORDS, "The|first|of|the|H|ead|s");
     attn_browser_click_on(browser, "#stage-cell-21");
+    attn_browser_click_on(browser, "#stage-head-off");
     wait_for_run();
     assert_text(
         "(english => (function texts(node) { return node.nodeType === 3 ? [node.data.trim()] : "
@@ -2090,9 +2175,10 @@ ATTN_SUITE(
     a_story_has_steps, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
     arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
     a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why,
-    why_is_asked_by_keyboard, a_press_switches_a_head_off, next_words_are_written,
-    the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
-    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
+    why_is_asked_by_keyboard, a_press_chooses_a_head_and_a_switch_turns_it_off,
+    next_words_are_written, the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
+    the_stage_fits_a_telephone, the_stage_stands_still_and_is_printed,
+    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
     heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together, steps_ask_and_steer,
     an_answer_is_below_the_story, a_story_is_made_on_the_page, controls_are_in_another_language,
     a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,

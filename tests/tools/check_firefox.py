@@ -82,7 +82,7 @@ NUMBER = "document.querySelector('.stage-bar .number').textContent"
 STAGE = [ # what a person does on the stage, and what must become true
     ["0", f"document.documentElement.classList.contains('on-stage') && {WORDS} === 'The keys to the cabinet'"],
     ["page.attnViewer.set(page.JSON.parse('{\"h\": 21}'))", "document.querySelectorAll('#stage-arcs path').length === 3"],
-    ["document.getElementById('stage-cell-21').click()", f"{NUMBER} === '24.6 % \u2192 16.0 %'"],
+    ["document.getElementById('stage-head-off').click()", f"{NUMBER} === '24.6 % \u2192 16.0 %'"],
     ["document.querySelector('.stage-bar').click()", f"{WORDS} === 'The keys to the cabinet are'"],
     ["document.getElementById('stage-workbench').click()", "document.getElementById('panes').offsetParent !== null"],
     ["document.getElementById('live-to-stage').click()", "document.getElementById('panes').offsetParent === null"],

@@ -139,6 +139,7 @@ def film(browser, folder):
     made.shoot(2200)
     for head in (21, 9): # 2.5 and 1.1
         made.click(f"#stage-cell-{head}", 400)
+        made.click("#stage-head-off", 400)
         made.shoot(2600)
     browser.run("[...document.querySelectorAll('.stage-bar')].find(bar => bar.firstChild.textContent === 'is').id = 'next'")
     made.click("#next", 400)
@@ -157,6 +158,8 @@ def still(browser, folder):
     frames = [made.shoot(0)]
     for head in (21, 9):
         browser.run(f"document.querySelector('#stage-cell-{head}').click()")
+        time.sleep(0.2)
+        browser.run("document.querySelector('#stage-head-off').click()")
         time.sleep(0.8)
         browser.wait(IS_READY)
         frames.append(made.shoot(0))
