@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# check_engines.sh - the recipes for Ray and Snakemake, and the atlas.
+# check_engines.sh - the recipes for Ray, Snakemake and Parquet, and the atlas.
 #
-#   check_engines.sh PYTHON      a Python with ray[data] and snakemake; what it lacks is skipped by name
+#   check_engines.sh PYTHON      a Python with ray[data], snakemake and pyarrow; what it lacks is skipped by name
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 . tests/support/part.sh
 
 python=$(command -v "${1:-python3}")
 PATH=$(cd "$build" && pwd):$PATH
-recipes=$PWD/data/recipes
+recipes=$PWD/data/recipes module=$PWD/lib/python library=$(cd "$build" && pwd)/libattn.so
 cd "$scratch" || exit 1
 
 make_prompts() {
@@ -31,8 +31,32 @@ snakemake_joins_shards() {
     cmp results.jsonl whole.jsonl
 }
 
+# One of the 5,000 texts is null.
+parquet_has_every_head() {
+    "$python" -c 'import numpy, pyarrow' 2>/dev/null || { echo "skipped: '$python' lacks numpy or pyarrow" && return; }
+    "$python" - <<'END' || return
+import json, pyarrow, pyarrow.parquet
+texts = [json.loads(line)["text"] for line in open("prompts.jsonl")]
+texts[3000] = None
+pyarrow.parquet.write_table(pyarrow.table({"id": range(5000), "prompt": texts}), "texts.parquet")
+END
+    PYTHONPATH=$module LIBATTN=$library "$python" "$recipes/parquet.py" fable texts.parquet heads.parquet prompt || return
+    attn-cli batch -m fable -q -o /dev/null --measures entropy,previous --csv heads.csv prompts.jsonl
+    "$python" - <<'END'
+import csv, numpy, pyarrow.parquet
+table = pyarrow.parquet.read_table("heads.parquet").to_pylist()
+failed = [row for row in table if row["error"]]
+assert [row["row"] for row in failed] == [3000] and failed[0]["layer"] is None, failed
+there = [row for row in csv.DictReader(open("heads.csv")) if row["id"] != "p3000"]
+assert len(there) == len(table) - 1 == 4999 * 32, len(table)
+for ours, theirs in zip((row for row in table if not row["error"]), there):
+    assert [f"p{ours['row']}", str(ours["layer"]), str(ours["head"])] == [theirs["id"], theirs["layer"], theirs["head"]], (ours, theirs)
+    assert all(numpy.float32(ours[m]) == numpy.float32(theirs[m]) for m in ("entropy", "previous")), (ours, theirs)
+END
+}
+
 make_prompts || exit 1
-for test in ray_keeps_the_order snakemake_joins_shards; do
+for test in ray_keeps_the_order snakemake_joins_shards parquet_has_every_head; do
     if $test; then pass; else fail "tests/engines/check_engines.sh $python # $test"; fi
 done
 finish check-engines
