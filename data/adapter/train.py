@@ -1,6 +1,10 @@
 """Makes this adapter: trains models/fable for 120 steps to repeat what somebody has, with peft 0.21 and transformers 5.23.
 
     python3 data/adapter/train.py models/fable data/adapter
+
+Torch sums in another order on another processor, and Adam's first steps make much of it. With torch 2.13.0 (CPU), peft 0.21.2 and
+transformers 5.23.0 on another machine the changes B A had correlations of 0.93 to 0.99 with those kept here, layer by layer, and
+the same four heads changed most (3.2, 3.4, 3.5, 3.6). Runs on one machine, with one thread or two, gave the same bytes.
 """
 import random
 import sys
