@@ -30,6 +30,7 @@
 #include "base/dtype.h"
 #include "formats/ndarray.h"
 #include "image/pixels.h"
+#include "input/sound.h"
 #include "attention/attend.h"
 
 /* Tensors, tables and pictures as files. */

@@ -490,6 +490,10 @@ static enum attn_status check_texts(const struct attn_align_args *args,
     static const char *const names[2][2] = {{"source", "source_ids"}, {"text", "ids"}};
     const struct attn_input *inputs[2] = {&request->source, &request->input};
 
+    if (request->source.embeddings)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "its source is rows or a sound: times of words are those of one text");
     for (int i = 0; i < 2; i++)
         if (!inputs[i]->text && (!inputs[i]->ids || args->text_template))
             return attn_error_set(err, ATTN_INVALID, "it has no '%s'%s%s%s", names[i][0],

@@ -455,8 +455,8 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
                            attn_quote_string(name).text);
     if (is_given && !source->embeddings && model->encoder && model->encoder->config.stack.n_mel > 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "'%s' reads sound, expected `source_file speech.wav`, or FILE.npy, an "
-                           "array [%zu, %zu]",
+                           "'%s' reads sound, expected a sound in `source_file`, or an array "
+                           "[%zu, %zu]",
                            attn_quote_string(name).text, model->encoder->config.stack.n_mel,
                            2 * model->encoder->config.n_ctx);
     if (is_given && !source->embeddings && config->d_source != config->d_model) {

@@ -1,6 +1,4 @@
-/* sound_file.c - see sound_internal.h. The only file that uses libsndfile, whose header is not
- * needed.
- */
+/* sound_file.c - see sound.h. The only file that uses libsndfile, whose header is not needed. */
 #include "input/sound_internal.h"
 
 #include "base/dynamic.h"
@@ -8,11 +6,13 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { MODE_READ = 0x10, PIECE = 4096, MOST = 1 << 24, MOST_CHANNELS = 64 };
 
@@ -142,6 +142,8 @@ enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
     enum attn_status status;
     void *file;
 
+    if (access(path, R_OK) != 0)
+        return attn_error_errno(err, "open", path, errno);
     ATTN_TRY(open_library(&sound, path, err));
     file = sound.sf_open(path, MODE_READ, &info);
     status = file ? check(path, &info, err)
@@ -154,9 +156,10 @@ enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
     if (file)
         sound.sf_close(file);
     dlclose(sound.library);
+    made.converted = (void *)(uintptr_t)made.data;
     if (status == ATTN_OK)
         *samples = made;
     else
-        attn_free((void *)(uintptr_t)made.data);
+        attn_ndarray_release(&made);
     return status;
 }

@@ -1,4 +1,4 @@
-/* sound_file_absent.c - see sound_internal.h: the same functions for programs that cannot open
+/* sound_file_absent.c - see sound.h: the same functions for programs that cannot open
  * libraries. */
 #include "input/sound_internal.h"
 

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
+#include "input/sound_internal.h"
 #include "records/item_internal.h"
 #include "records/record_keys_internal.h"
 
@@ -346,17 +347,17 @@ static enum attn_status read_row(const struct setting *setting, float *row, size
     }
 }
 
-/* Sets the rows of a source to DATA [n, width], of the store. NAME is what messages call them. */
-static enum attn_status put_rows(const struct setting *setting, const char *name, const float *data,
-                                 size_t n, size_t width, struct attn_error *err)
+/* Sets the source to ROWS, whose data the store has. */
+static enum attn_status put_rows(const struct setting *setting, const struct attn_ndarray *rows,
+                                 struct attn_error *err)
 {
     struct attn_input *input = setting->at;
-    struct attn_ndarray *rows = attn_record_store_take(setting->reading->store, sizeof *rows, err);
+    struct attn_ndarray *kept = attn_record_store_take(setting->reading->store, sizeof *kept, err);
 
-    if (!rows)
+    if (!kept)
         return ATTN_NO_MEMORY;
-    *rows = (struct attn_ndarray){.name = name, .rank = 2, .shape = {n, width}, .data = data};
-    input->embeddings = rows;
+    *kept = *rows;
+    input->embeddings = kept;
     return ATTN_OK;
 }
 
@@ -408,17 +409,22 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     }
     if (used == 0)
         return fail(setting, &setting->value->token, expected);
-    return put_rows(setting, "source", rows, n_row, width, err);
+    return put_rows(
+        setting,
+        &(struct attn_ndarray){.name = "source", .rank = 2, .shape = {n_row, width}, .data = rows},
+        err);
 }
 
-/* Reads the rows of a source from a file. */
+/* Reads the rows of a source, or a sound, from a file. */
 static enum attn_status set_rows(const struct setting *setting, struct attn_error *err)
 {
     struct attn_record *record = setting->reading->record;
-    struct attn_ndarray read = {.rank = 0};
+    struct attn_ndarray read = {.rank = 0}, kept;
     struct attn_error why = {0};
     const char *path = NULL;
-    size_t n, width;
+    enum attn_status status;
+    bool is_sound;
+    size_t n;
     float *rows;
 
     if (is_second_source(setting))
@@ -426,7 +432,10 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     ATTN_TRY(set_text(setting, false, &path, err));
     if (!path)
         return ATTN_OK;
-    if (attn_ndarray_read(path, 2, 2, "[S, d_source]", &read, &why) != ATTN_OK) {
+    is_sound = attn_sound_is_file(path);
+    status = is_sound ? attn_sound_read(path, &read, &why)
+                      : attn_ndarray_read(path, 2, 2, "[S, d_source]", &read, &why);
+    if (status != ATTN_OK) {
         if (why.status == ATTN_NO_MEMORY)
             return attn_error_copy(err, &why);
         if (record->failure == ATTN_RECORD_FAILURE_NONE) {
@@ -435,12 +444,14 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
         }
         return ATTN_OK;
     }
-    n = read.shape[0], width = read.shape[1];
-    rows = attn_record_store_take(setting->reading->store, n * width * sizeof *rows, err);
+    n = read.shape[0] * (is_sound ? 1 : read.shape[1]);
+    rows = attn_record_store_take(setting->reading->store, n * sizeof *rows, err);
     if (rows)
-        memcpy(rows, read.data, n * width * sizeof *rows);
+        memcpy(rows, read.data, n * sizeof *rows);
+    kept = (struct attn_ndarray){
+        .name = path, .rank = read.rank, .shape = {read.shape[0], read.shape[1]}, .data = rows};
     attn_ndarray_release(&read);
-    return rows ? put_rows(setting, path, rows, n, width, err) : ATTN_NO_MEMORY;
+    return rows ? put_rows(setting, &kept, err) : ATTN_NO_MEMORY;
 }
 
 /* --- Lists of texts --------------------------------------------------------------------------- */

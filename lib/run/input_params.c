@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray_internal.h"
-#include "input/log_mel.h"
 #include "input/sound_internal.h"
 
 #include <string.h>
@@ -66,10 +65,7 @@ void attn_input_release_rows(const struct attn_param *param, void *home)
     struct attn_input *input = (void *)((char *)home + param->offset);
     struct attn_ndarray *rows = (void *)(uintptr_t)input->embeddings; /* allocated by read_rows */
 
-    if (attn_ndarray_is_sound(rows))
-        attn_free((void *)(uintptr_t)rows->data);
-    else if (rows)
-        attn_ndarray_release(rows);
+    attn_ndarray_release(rows);
     attn_free(rows);
     input->embeddings = NULL;
 }

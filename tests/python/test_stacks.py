@@ -1,6 +1,9 @@
 """A model with an encoder and a decoder: the bits and the names of attn-cli, in results, events and tables."""
+import ctypes
+import pathlib
 import pickle
 import unittest
+import wave
 
 import numpy as np
 
@@ -156,6 +159,52 @@ class Stacks(ModelCase):
             np.testing.assert_array_equal(ours["layer"], np.array([row["layer"] for row in theirs], np.float64), name)
         ours = self.model.similarity(TEXT, source=SOURCE)
         self.assertEqual((ours["stack"][0], ours["other_stack"][0]), ("decoder", "decoder"))
+
+
+def _has_sound() -> bool:
+    try:
+        ctypes.CDLL("libsndfile.so.1")
+    except OSError:
+        return False
+    return True
+
+
+@unittest.skipUnless(_has_sound(), "libsndfile.so.1 is missing")
+class Sounds(ModelCase):
+    ARCHIVE, NAME = "noes.tar", "noes/whisper"
+
+    @property
+    def sound(self):
+        return pathlib.Path(self.path) / "beep.wav"
+
+    def test_files_and_samples_are_heard_alike(self):
+        with wave.open(str(self.sound)) as file:
+            samples = np.frombuffer(file.readframes(file.getnframes()), np.int16) / 32768
+        heard = self.model.run([3, 5, 6], source=self.sound, sites="logits").logits
+        self.assert_same(self.model.run([3, 5, 6], source=samples, sites="logits").logits, heard)
+        self.assert_same(next(self.model.map([{"ids": [3, 5, 6], "source": self.sound}], sites="logits")).logits, heard)
+        self.assertFalse(np.array_equal(self.model.run([3, 5, 6], source=samples / 2, sites="cross:pattern").cross.pattern[0],
+                                        self.model.run([3, 5, 6], source=samples[::-1], sites="cross:pattern").cross.pattern[0]))
+        self.assert_raises(OSError, "cannot open", self.model.run, [3], source=self.sound / "absent")
+        self.assert_raises(ValueError, "expected a sound in `source`", self.model.run, [3], source=str(self.sound))
+
+    @needs_cli
+    def test_words_have_times(self):
+        for options, arguments in (({}, ()), ({"heads": "cross:0.1"}, ("--heads", "cross:0.1"))):
+            theirs = cli_table("align", "-q", "-m", self.path, "--source-file", self.sound, "--ids", "3,5,6,7", *arguments)
+            ours = self.model.align([3, 5, 6, 7], source=self.sound, **options)
+            self.assertEqual([{**row, "row_type": "data"} for row in ours], theirs)
+        self.assertEqual(len(self.model.align([3, 5, 6, 7], source=self.sound, limit=2)), 2)
+        self.assert_raises(TypeError, "shifted has no effect", self.model.align, [3, 5], source=self.sound, shifted=True)
+        with self.assertWarns(UserWarning):
+            self.assertIn("a sound", self.model.align(items=[{"ids": [3, 5], "source_file": self.sound}])[0]["error"])
+
+    @needs_cli
+    def test_items_have_sounds(self):
+        item = {"ids": [3, 5, 6], "source_file": self.sound, "target_id": 27}
+        theirs = cli_table("ablate", "-q", "-m", self.path, "--source-file", self.sound, "--ids", "3,5,6", "--target-id", "27")
+        ours = self.model.ablate(items=[item, item])
+        self.assertEqual([np.float32(row["value"]) for row in ours], [np.float32(row["value"]) for row in theirs])
 
 
 if __name__ == "__main__":

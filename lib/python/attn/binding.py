@@ -3001,6 +3001,7 @@ FUNCTIONS = {
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
     "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
+    "attn_sound_read": (c_int, [c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
     "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),

@@ -213,8 +213,31 @@ def _ask_diff(question: _Question, args, given: dict) -> Table:
     return table
 
 
+def _ask_align(question: _Question, args, given: dict) -> Table:
+    source = question.request.struct.source.embeddings
+    if not source or source.contents.rank != 1:  # no sound
+        return question.answer("align", args)
+    other = [name for name, default in ALIGN_DEFAULTS.items() if given[name] != default]
+    if other:
+        raise TypeError(f"{other[0]} has no effect on times of words in a sound")
+    table = c_void_p()
+
+    def compute():
+        call("attn_speech_times", question.host.pointer, byref(question.request.struct), args.heads, byref(table))
+        result = table_of(table)
+        result.notes = take_notes() + question.request.notes
+        return result
+
+    result = interruptible(compute, question.host.cancel)
+    warn_of(result.notes)
+    return _sorted(result, question.sort, question.limit)
+
+
+# How links are made, which times of words do not have.
+ALIGN_DEFAULTS = {"method": None, "layers": None, "shifted": False, "by": "token", "template": None, "soft": False, "score": False,
+                  "gold": None, "one_based": False}
 # Those that do more than ask.
-_ASKED = {"attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}
+_ASKED = {"align": _ask_align, "attribute": _ask_attribute, "diff": _ask_diff, "patch": _ask_patch, "score": _ask_score}
 
 
 def _with_labels(model: Model, texts: list, options: dict, use: Callable, *arguments) -> None:

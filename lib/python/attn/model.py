@@ -192,7 +192,8 @@ class Model(questions.Questions):
         positions   names for positions, {"subject": "keys", "end": -1}, which knockout and others may use
         attention   a kind, as "window:64"; and mask ("causal", "none" or an array of 0 and 1 [T, S] or [H, T, S]),
                     masking, scale, eps, similarity, algorithm, dropout, seed
-        source      what cross-attention looks at: a text, ids or rows [S, d_source]
+        source      what cross-attention looks at: a text, ids or rows [S, d_source]; for Whisper a sound, pathlib.Path("a.wav")
+                    or its samples as floats [n], 16,000 a second
         pair        a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair [SEP]
         types       the token types of ids, [n]; a pair has those of the tokenizer: result.types
         key_mask    one number per token of an encoder's text, or per row of the source where there is one: 1, or 0:

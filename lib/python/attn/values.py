@@ -2,13 +2,13 @@
 from __future__ import annotations
 
 import os
-from ctypes import POINTER, c_char_p, c_float, c_int32, c_ubyte, cast
+from ctypes import POINTER, byref, c_char_p, c_float, c_int32, c_ubyte, cast
 from typing import Any, Iterable, Sequence, Union
 
 import numpy as np
 
 from . import binding as c
-from .library import path_bytes, terminated, utf8
+from .library import call, lib, path_bytes, terminated, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -158,8 +158,20 @@ def ids_of(value, what: str = "ids") -> np.ndarray:
     return np.ascontiguousarray(array, np.int32)
 
 
+class Sound:
+    """The samples of a sound in a file, and the path, which messages name."""
+
+    def __init__(self, path: bytes):
+        self.path, self.samples = path, c.attn_ndarray()
+        call("attn_sound_read", path, byref(self.samples))
+
+    def __del__(self):
+        lib.attn_ndarray_release(byref(self.samples))
+
+
 def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
-    """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]."""
+    """VALUE is a text (str, or bytes of UTF-8), token ids [n], or embeddings [n, d_model]; a source may be a sound, the path of
+    a file or samples [n] of floats."""
     if isinstance(value, (str, bytes, bytearray)):
         data = bytes(value) if isinstance(value, bytearray) else utf8(value, what)
         keep.append(data)
@@ -167,9 +179,13 @@ def fill_input(where: c.attn_input, value, what: str, keep: list) -> None:
         return
     if value is None:
         raise TypeError(f"{what} is missing: expected a text, token ids or embeddings")
+    if what == "source" and isinstance(value, os.PathLike):
+        keep.append(Sound(path_bytes(value, what)))
+        where.embeddings = POINTER(c.attn_ndarray)(keep[-1].samples)
+        return
     array = array_of(value, what)
-    if array.dtype.kind == "f" and array.ndim == 2:
-        embeddings = ndarray(array, what, (2,), "[n, d_model]", keep)
+    if array.dtype.kind == "f" and (array.ndim == 2 or what == "source" and array.ndim == 1 and array.size):
+        embeddings = ndarray(array, what, (1, 2), "[n, d_model]", keep)
         where.embeddings = POINTER(c.attn_ndarray)(embeddings)
     elif array.dtype.kind in "iu" or (array.size == 0 and array.ndim == 1):
         ids = ids_of(array, what)
