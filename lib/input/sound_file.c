@@ -1,4 +1,5 @@
-/* sound_file.c - see sound.h. The only file that uses libsndfile, whose header is not needed. */
+/* sound_file.c - see sound_internal.h. The only file that uses libsndfile, whose header is not
+ * needed. */
 #include "input/sound_internal.h"
 
 #include "base/dynamic.h"
@@ -6,13 +7,11 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
-#include <errno.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 enum { MODE_READ = 0x10, PIECE = 4096, MOST = 1 << 24, MOST_CHANNELS = 64 };
 
@@ -133,8 +132,8 @@ static enum attn_status read_all(const struct sound_library *sound, void *file, 
     return status;
 }
 
-enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
-                                 struct attn_error *err)
+enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *samples,
+                                      struct attn_error *err)
 {
     struct attn_ndarray made = {.name = path, .rank = 1};
     struct sound_info info = {0};
@@ -142,8 +141,6 @@ enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
     enum attn_status status;
     void *file;
 
-    if (access(path, R_OK) != 0)
-        return attn_error_errno(err, "open", path, errno);
     ATTN_TRY(open_library(&sound, path, err));
     file = sound.sf_open(path, MODE_READ, &info);
     status = file ? check(path, &info, err)

@@ -1,4 +1,4 @@
-/* sound_file_absent.c - see sound.h: the same functions for programs that cannot open
+/* sound_file_absent.c - see sound_internal.h: the same functions for programs that cannot open
  * libraries. */
 #include "input/sound_internal.h"
 
@@ -14,8 +14,8 @@ bool attn_sound_is_file(const char *path)
     return size > 4 && strcmp(path + size - 4, ".wav") == 0;
 }
 
-enum attn_status attn_sound_read(const char *path, struct attn_ndarray *samples,
-                                 struct attn_error *err)
+enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *samples,
+                                      struct attn_error *err)
 {
     (void)samples;
     return attn_error_set(err, ATTN_IO,

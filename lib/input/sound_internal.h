@@ -1,4 +1,5 @@
-/* sound_internal.h - which files are sounds, for options and keys that also take arrays. */
+/* sound_internal.h - which files are sounds, for options and keys that also take arrays; and the
+ * part of attn_sound_read that uses libsndfile, which a static program lacks. */
 #ifndef ATTN_INPUT_SOUND_INTERNAL_H
 #define ATTN_INPUT_SOUND_INTERNAL_H
 
@@ -11,5 +12,9 @@ enum { ATTN_SOUND_RATE = 16000 };
 
 /* Whether the regular file PATH begins as a WAV, FLAC or OGG does. */
 bool attn_sound_is_file(const char *path);
+
+/* As attn_sound_read, of a file that can be opened. */
+enum attn_status attn_sound_file_read(const char *path, struct attn_ndarray *samples,
+                                      struct attn_error *err);
 
 #endif
