@@ -267,25 +267,85 @@ static inline vf v_copy_sign(vf magnitude, vf sign)
 #define V_SHUFFLE(index, a, b, ...) __builtin_shuffle(a, b, (index){__VA_ARGS__})
 #endif
 
-/* From each 16 bytes of two registers, interleave the first eight bytes of A and B (low) or the
- * last eight (high). Four rounds transpose 16 x 16 bytes. */
-static inline vb v_low_bytes(vb a, vb b)
+/* Loads 16 bytes at offset AT of every fourth column: 0, 4, 8 and 12, or as many as a register
+ * holds. */
+static inline vi v_load_columns(const unsigned char *const *columns, size_t at)
 {
-#if defined __x86_64__
-    return (vb)V_OP(unpacklo_epi8)((v_integers)a, (v_integers)b);
+#if defined __AVX512F__
+    __m512i x = _mm512_castsi128_si512(_mm_loadu_si128((const __m128i *)(columns[0] + at)));
+
+    x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(columns[4] + at)), 1);
+    x = _mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(columns[8] + at)), 2);
+    return (vi)_mm512_inserti32x4(x, _mm_loadu_si128((const __m128i *)(columns[12] + at)), 3);
+#elif defined __AVX2__
+    const __m256i low = _mm256_castsi128_si256(_mm_loadu_si128((const __m128i *)(columns[0] + at)));
+
+    return (vi)_mm256_inserti128_si256(low, _mm_loadu_si128((const __m128i *)(columns[4] + at)), 1);
 #else
-    return V_SHUFFLE(vb, a, b, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    vi x;
+
+    memcpy(&x, *columns + at, sizeof x);
+    return x;
 #endif
 }
 
-static inline vb v_high_bytes(vb a, vb b)
+/* Transposes 16 bytes at offset AT of LANES columns: words [j] has word j of each column. */
+static inline void v_turn_columns(const unsigned char *const *columns, size_t at, vi words[4])
 {
+    const vi a = v_load_columns(columns, at), b = v_load_columns(columns + 1, at);
+    const vi c = v_load_columns(columns + 2, at), d = v_load_columns(columns + 3, at);
 #if defined __x86_64__
-    return (vb)V_OP(unpackhi_epi8)((v_integers)a, (v_integers)b);
+    const v_integers low_ab = V_OP(unpacklo_epi32)((v_integers)a, (v_integers)b);
+    const v_integers low_cd = V_OP(unpacklo_epi32)((v_integers)c, (v_integers)d);
+    const v_integers high_ab = V_OP(unpackhi_epi32)((v_integers)a, (v_integers)b);
+    const v_integers high_cd = V_OP(unpackhi_epi32)((v_integers)c, (v_integers)d);
+
+    words[0] = (vi)V_OP(unpacklo_epi64)(low_ab, low_cd);
+    words[1] = (vi)V_OP(unpackhi_epi64)(low_ab, low_cd);
+    words[2] = (vi)V_OP(unpacklo_epi64)(high_ab, high_cd);
+    words[3] = (vi)V_OP(unpackhi_epi64)(high_ab, high_cd);
 #else
-    return V_SHUFFLE(vb, a, b, 8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31);
+    const vi low_ab = V_SHUFFLE(vi, a, b, 0, 4, 1, 5), low_cd = V_SHUFFLE(vi, c, d, 0, 4, 1, 5);
+    const vi high_ab = V_SHUFFLE(vi, a, b, 2, 6, 3, 7), high_cd = V_SHUFFLE(vi, c, d, 2, 6, 3, 7);
+
+    words[0] = V_SHUFFLE(vi, low_ab, low_cd, 0, 1, 4, 5);
+    words[1] = V_SHUFFLE(vi, low_ab, low_cd, 2, 3, 6, 7);
+    words[2] = V_SHUFFLE(vi, high_ab, high_cd, 0, 1, 4, 5);
+    words[3] = V_SHUFFLE(vi, high_ab, high_cd, 2, 3, 6, 7);
 #endif
 }
+
+/* Converts IEEE halves to floats. The bits of a half, shifted up, are a float except for the
+ * exponent's bias. For infinities and NaN all exponent bits are set. A subnormal is its fraction
+ * times 2^-24, computed without denormal floats. */
+static inline vf v_of_halves(vi h)
+{
+    vi magnitude = h & 0x7fff;
+    vi bits = (magnitude << 13) + ((127 - 15) << 23);
+    vf subnormal = __builtin_convertvector(magnitude, vf) * 0x1p-24f;
+
+    bits |= (magnitude >= 0x7c00) & 0x7f800000;
+    return v_copy_sign(v_select(magnitude < 0x0400, subnormal, (vf)bits), (vf)(h << 16));
+}
+
+/* y [l] = table [the lowest four bits of word l]. V_LOOKS_UP: it takes one instruction. */
+#if defined __AVX512F__
+enum { V_LOOKS_UP = 1 };
+static inline vf v_look_up(const float table[16], vi words)
+{
+    return (vf)_mm512_permutexvar_ps((__m512i)words, _mm512_loadu_ps(table));
+}
+#else
+enum { V_LOOKS_UP = 0 };
+static inline vf v_look_up(const float table[16], vi words)
+{
+    vf y;
+
+    for (size_t l = 0; l < LANES; l++)
+        y[l] = table[words[l] & 15];
+    return y;
+}
+#endif
 
 /* Loads LANES signed bytes and converts them to floats. */
 static inline vf v_load_bytes(const void *p)

@@ -41,6 +41,21 @@ struct attn_codes {
     bool has_offset; /* otherwise all offsets are 0, and `offset` is not written */
 };
 
+/* The same for 16 adjacent columns: a word holds four bytes of `n` of one column. */
+enum { ATTN_TILE = 16 };
+struct attn_tile {
+    _Alignas(64) float words[ATTN_MOST_CODES / 4][ATTN_TILE];
+    float scale[ATTN_MOST_SCALES][ATTN_TILE], offset[ATTN_MOST_SCALES][ATTN_TILE];
+    float fours[16]; /* the values of codes of four bits, if run > 0 */
+    /* As in struct attn_codes. Without V_LOOKS_UP all codes are unpacked to bytes, and run is 0. */
+    size_t group, run;
+    bool has_offset;
+};
+
+/* Splits the first N values of 16 columns of blocks of DTYPE into TILE. */
+void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
+                                         size_t n, struct attn_tile *tile);
+
 /* Splits the first N values, 1 to 256, of blocks of DTYPE (a type of ATTN_BLOCK_DTYPE_MAP) into
  * CODES. */
 void ATTN_FOR_ISA(attn_vector_split)(const void *blocks, enum attn_dtype dtype, size_t n,

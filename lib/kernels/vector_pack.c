@@ -26,25 +26,12 @@ static inline vi load_halves(const unsigned char *src, size_t left)
     return __builtin_convertvector(h, vi);
 }
 
-/* Converts IEEE halves to floats. The bits of a half, shifted up, are a float except for the
- * exponent's bias. For infinities and NaN all exponent bits are set. A subnormal is its fraction
- * times 2^-24, computed without denormal floats. */
-static inline vf half_to_float(vi h)
-{
-    vi magnitude = h & 0x7fff;
-    vi bits = (magnitude << 13) + ((127 - 15) << 23);
-    vf subnormal = __builtin_convertvector(magnitude, vf) * 0x1p-24f;
-
-    bits |= (magnitude >= 0x7c00) & 0x7f800000;
-    return v_copy_sign(v_select(magnitude < 0x0400, subnormal, (vf)bits), (vf)(h << 16));
-}
-
 static inline vf convert_some(const unsigned char *src, enum attn_dtype dtype, size_t left)
 {
     vf x = {0};
 
     if (dtype == ATTN_DTYPE_F16)
-        return half_to_float(load_halves(src, left));
+        return v_of_halves(load_halves(src, left));
     if (dtype == ATTN_DTYPE_BF16)
         return (vf)(load_halves(src, left) << 16);
     for (size_t l = 0; dtype == ATTN_DTYPE_F64 && l < LANES && l < left; l++) {
@@ -124,9 +111,16 @@ enum { TILE = 16 };
 static void find_columns(const struct attn_matrix *matrix, size_t first, size_t n,
                          const unsigned char **columns)
 {
+    /* Columns at equal distances, which needs no division for each: 5 % of one row of blocks. */
+    const size_t step = attn_dtype_n_byte(matrix->dtype, matrix->col_stride);
+    const bool is_even = !matrix->is_interleaved && first % matrix->group + n <= matrix->group;
+
     for (size_t c = 0; c < n; c++)
-        columns[c] = (const unsigned char *)matrix->data +
-                     attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
+        columns[c] =
+            is_even && c > 0
+                ? columns[c - 1] + step
+                : (const unsigned char *)matrix->data +
+                      attn_dtype_n_byte(matrix->dtype, attn_matrix_column_at(matrix, first + c));
 }
 
 /* How far ahead to prefetch: elements of a column, and rows. The next reads are in many places,
@@ -177,15 +171,7 @@ static void pack_transposed(const struct attn_matrix *matrix, const unsigned cha
 
 /* --- Blocks ----------------------------------------------------------------------------------- */
 
-enum { N_TILE = ATTN_PANEL / TILE, N_BYTE = sizeof(vb), N_DEEP = N_BYTE / TILE };
-
-/* Up to 256 values of 16 columns, transposed. A group of 16 bytes of `codes` holds the codes of one
- * value of all 16 columns. */
-struct block_tile {
-    float scale[ATTN_MOST_SCALES][TILE], offset[ATTN_MOST_SCALES][TILE];
-    vb codes[ATTN_MOST_CODES / N_BYTE][TILE];
-    size_t group, run; /* as in struct attn_codes */
-};
+enum { N_TILE = ATTN_PANEL / TILE };
 
 /* Reads columns of blocks, in pieces of up to 256 values. Meanwhile the next panel is prefetched in
  * memory order. On a Zen 4 core that doubled the throughput, from 9 to 18 GB/s, compared to
@@ -197,6 +183,7 @@ struct block_piece {
     const unsigned char *next; /* prefetched meanwhile; NULL: prefetches ahead in each column */
     /* Values of a column in this piece, and values from its start to the end of the column. */
     size_t n_k, left;
+    size_t n_byte; /* size of a column in this piece */
 };
 
 /* Starts PIECE before the first piece of columns FIRST to FIRST+M-1 of MATRIX. Columns of the panel
@@ -216,175 +203,177 @@ static bool find_piece(struct block_piece *piece)
 {
     piece->left -= piece->n_k;
     piece->n_k = piece->left < ATTN_MOST_CODES ? piece->left : ATTN_MOST_CODES;
+    piece->n_byte = attn_dtype_n_byte(piece->dtype, piece->n_k);
     return piece->n_k > 0;
 }
 
-/* Does one of the four rounds that transpose 16 x 16 bytes. */
-static inline void shuffle_bytes(const vb x[TILE], vb y[TILE])
+/* Reads the current piece of columns FIRST to FIRST+15 into TILE, and advances these columns. */
+static void fill_tile(struct block_piece *piece, size_t first, struct attn_tile *tile)
 {
-#pragma GCC unroll 8
-    for (size_t l = 0; l < TILE / 2; l++) {
-        y[2 * l] = v_low_bytes(x[l], x[l + TILE / 2]);
-        y[2 * l + 1] = v_high_bytes(x[l], x[l + TILE / 2]);
-    }
+    const unsigned char **columns = &piece->columns[first];
+
+    for (size_t l = 0; l < TILE && !piece->next; l++)
+        for (size_t i = 0; i < piece->n_byte; i += LINE)
+            __builtin_prefetch(columns[l] + piece->n_byte + i, 0, 2);
+    ATTN_FOR_ISA(attn_vector_fill_tile)(columns, piece->dtype, piece->n_k, tile);
+    for (size_t l = 0; l < TILE; l++)
+        columns[l] += piece->n_byte;
 }
 
-/* Transposes the codes of N_K values of each of 16 columns into TILE. */
-static void turn_codes(const struct attn_codes codes[TILE], size_t n_k, struct block_tile *tile)
+/* Where 16 adjacent values of a tile are: the index of their scale, the first of their four words,
+ * and for codes of four bits how far to shift the words. */
+struct place {
+    size_t group, word;
+    vi shift;
+};
+
+static inline struct place find_place(const struct attn_tile *tile, size_t k)
 {
-    const size_t n_byte = codes->run > 0 ? n_k / 2 : n_k;
-    vb(*to)[TILE] = tile->codes;
-
-    for (size_t at = 0; at < n_byte; at += N_BYTE) {
-        vb x[TILE], y[TILE];
-
-        for (int l = 0; l < TILE; l++)
-            memcpy(&x[l], codes[l].n + at, sizeof x[l]);
-        shuffle_bytes(x, y);
-        shuffle_bytes(y, x);
-        shuffle_bytes(x, y);
-        shuffle_bytes(y, x);
-        if (codes->run == 0) {
-            memcpy(*to++, x, sizeof x);
-            continue;
-        }
-        for (size_t j = 0; j < TILE; j++) {
-            to[0][j] = (x[j] & 15) - codes->zero;
-            to[1][j] = (x[j] >> 4) - codes->zero;
-        }
-        to += 2;
-    }
-}
-
-/* Returns the index of the scale and offset for the 16 values from value K on. */
-static inline size_t find_group(const struct block_tile *tile, size_t k)
-{
-    return k / TILE >> (tile->group > TILE);
-}
-
-/* Returns the byte offset in the codes of TILE of the 16 values from value K on. */
-static inline size_t find_codes(const struct block_tile *tile, size_t k)
-{
+    static const int32_t shifts[2][16] = {{0}, {4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4, 4}};
     /* In units of 16: a run is one or two of them. */
     const size_t n = k / TILE, shift = tile->run > TILE;
-    const size_t at = n >> (shift + 1) << shift | (n & shift);
+    const bool is_high = tile->run > 0 && n >> shift & 1;
+    const size_t at = tile->run > 0 ? n >> (shift + 1) << shift | (n & shift) : n;
+    struct place place = {.group = n >> (tile->group > TILE), .word = 4 * at};
 
-    if (tile->run == 0)
-        return n / N_DEEP * TILE * N_BYTE + n % N_DEEP * TILE;
-    return (at / N_DEEP * 2 + (n >> shift & 1)) * TILE * N_BYTE + at % N_DEEP * TILE;
+    /* From memory, so that gcc shifts by a vector: the shift by a scalar is slower. */
+    memcpy(&place.shift, shifts[is_high], sizeof place.shift);
+    return place;
 }
 
-/* Reads the current piece of columns FIRST to FIRST+15 into TILE, and advances these columns. */
-static void fill_tile(struct block_piece *piece, size_t first, struct block_tile *tile)
+/* Converts code I of each word to floats: four bits, or a signed byte. */
+static inline vf read_code(vi word, size_t i, const float *fours, bool is_folded)
 {
-    const size_t ld = sizeof(struct attn_codes) / sizeof(float);
-    const size_t n_byte = attn_dtype_n_byte(piece->dtype, piece->n_k);
-    struct attn_codes codes[TILE];
-    size_t n_group;
-
-    for (size_t l = 0; l < TILE; l++) {
-        const unsigned char *column = piece->columns[first + l];
-
-        for (size_t i = 0; i < n_byte; i += LINE)
-            __builtin_prefetch((piece->next ? piece->next : column + n_byte) + i, 0,
-                               2); /* into the L2 cache */
-        ATTN_FOR_ISA(attn_vector_split)(column, piece->dtype, piece->n_k, &codes[l]);
-        piece->columns[first + l] = column + n_byte;
-        piece->next = piece->next ? piece->next + n_byte : NULL;
-    }
-    tile->group = codes->group;
-    tile->run = codes->run;
-    n_group = piece->n_k / tile->group;
-    transpose(codes->scale, ld, TILE, n_group, *tile->scale, TILE);
-    if (codes->has_offset)
-        transpose(codes->offset, ld, TILE, n_group, *tile->offset, TILE);
-    for (size_t g = 0; g < n_group && !codes->has_offset; g++)
-        for (size_t c = 0; c < TILE; c++)
-            tile->offset[g][c] = -0.0F; /* x + -0 is x for either sign of zero */
-    turn_codes(codes, piece->n_k, tile);
+    return is_folded ? v_look_up(fours, word >> 8 * i)
+                     : __builtin_convertvector(word << (24 - 8 * i) >> 24, vf);
 }
 
-/* Computes N_K values of a tile and writes them to rows of a panel. N_C is the number of columns
- * that exist, at most 16, and WIDTH the floats in a row of the panel; inlined where both are
- * constants. */
-static inline void join_codes(const struct block_tile *tile, size_t n_k, float *panel, size_t n_c,
-                              size_t width)
+static inline vf load_offset(const struct attn_tile *tile, size_t group, size_t c)
 {
-    for (size_t k = 0; k < n_k; k += TILE)
+    /* x + -0 is x for either sign of zero. */
+    return tile->has_offset ? v_load(tile->offset[group] + c) : v_splat(-0.0F);
+}
+
+/* Prefetches the next N bytes of the next panel into the L2 cache. The number of lines is the same
+ * each time, so that the branch predicts well; some lines are prefetched twice. */
+static inline void fetch_some(struct block_piece *piece, size_t n)
+{
+    for (size_t i = 0; piece->next && i < n; i += LINE)
+        __builtin_prefetch(piece->next + i, 0, 2);
+    piece->next = piece->next ? piece->next + n : NULL;
+}
+
+/* Computes the values of a tile and writes them to rows of a panel. N_C is the number of columns
+ * that exist, at most 16, and WIDTH the floats in a row of the panel; inlined, so that the last
+ * three arguments are constants. */
+static inline __attribute__((always_inline)) void join_codes(const struct attn_tile *tile,
+                                                             struct block_piece *piece,
+                                                             float *panel, size_t n_c, size_t width,
+                                                             bool is_folded)
+{
+    const size_t n_k = piece->n_k;
+
+    for (size_t k = 0; k < n_k; k += TILE) {
+        const struct place place = find_place(tile, k);
+
+        fetch_some(piece, piece->n_byte * TILE / (n_k / TILE));
         for (size_t c = 0; c < n_c; c += LANES) {
-            const vf scale = v_load(tile->scale[find_group(tile, k)] + c);
-            const vf offset = v_load(tile->offset[find_group(tile, k)] + c);
-            const char *codes = (const char *)tile->codes + find_codes(tile, k) + c;
+            const vf scale = v_load(tile->scale[place.group] + c);
+            const vf offset = load_offset(tile, place.group, c);
 
 #pragma GCC unroll 16
-            for (size_t j = 0; j < TILE; j++)
-                v_store_some(panel + (k + j) * width + c,
-                             v_exact_fma(v_load_bytes(codes + j * N_BYTE), scale, offset), n_c - c);
+            for (size_t j = 0; j < TILE; j++) {
+                const vi folded = (vi)v_load(&tile->words[place.word + j / 4][c]);
+                const vi word = is_folded ? folded >> place.shift : folded;
+
+                v_store_some(
+                    panel + (k + j) * width + c,
+                    v_exact_fma(read_code(word, j % 4, tile->fours, is_folded), scale, offset),
+                    n_c - c);
+            }
         }
+    }
 }
 
 static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                         float *panel)
 {
     struct block_piece piece;
-    struct block_tile tile;
+    struct attn_tile tile;
 
     begin_columns(&piece, matrix, first, m);
     for (; find_piece(&piece); panel += piece.n_k * width)
         for (size_t c = 0; c < m; c += TILE) {
             fill_tile(&piece, c, &tile);
-            if (m - c >= TILE && width == ATTN_PANEL)
-                join_codes(&tile, piece.n_k, panel + c, TILE, ATTN_PANEL);
+            if (m - c < TILE || width < ATTN_PANEL)
+                join_codes(&tile, &piece, panel + c, m - c < TILE ? m - c : TILE, width,
+                           V_LOOKS_UP && tile.run > 0);
+            else if (V_LOOKS_UP && tile.run > 0)
+                join_codes(&tile, &piece, panel + c, TILE, ATTN_PANEL, true);
             else
-                join_codes(&tile, piece.n_k, panel + c, m - c < TILE ? m - c : TILE, width);
+                join_codes(&tile, &piece, panel + c, TILE, ATTN_PANEL, false);
         }
 }
 
 /* N rows of x and y, with their strides, and N_K values of 64 columns to multiply them by. */
 struct few_rows {
     size_t n, ldx, ldy, n_k;
-    const struct block_tile *tiles;
+    const struct attn_tile *tiles;
     const float *x;
     float *y;
+    struct block_piece *piece;
+    size_t ahead; /* bytes of the next panel to prefetch for every four values; first rows alone */
 };
 
 enum { MOST_ACROSS = 4 };
 
 /* Adds x times the values to y, for ROWS rows by ACROSS registers of columns from column C on.
- * Inlined with these two as constants, so that the sums stay in registers. */
-static inline __attribute__((always_inline)) void add_products(const struct few_rows *few, size_t c,
-                                                               size_t rows, size_t across)
+ * IS_FOLDED: codes have four bits. Inlined with these three as constants, so that the sums stay in
+ * registers. */
+static inline __attribute__((always_inline)) void
+add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, bool is_folded)
 {
     vf sum[6][MOST_ACROSS], scale[MOST_ACROSS], offset[MOST_ACROSS], value[MOST_ACROSS];
-    const char *codes[MOST_ACROSS];
+    const struct attn_tile *tiles[MOST_ACROSS];
+    vi word[MOST_ACROSS];
 
+#pragma GCC unroll 8
+    for (size_t v = 0; v < across; v++)
+        tiles[v] = &few->tiles[(c + v * LANES) / TILE];
 #pragma GCC unroll 8
     for (size_t i = 0; i < rows * across; i++)
         sum[i / across][i % across] =
             v_load(few->y + i / across * few->ldy + c + i % across * LANES);
     for (size_t k = 0; k < few->n_k; k += TILE) {
-        const size_t group = find_group(few->tiles, k), first = find_codes(few->tiles, k);
+        const struct place place = find_place(few->tiles, k);
 
 #pragma GCC unroll 8
         for (size_t v = 0; v < across; v++) {
-            const size_t at = c + v * LANES;
-            const struct block_tile *tile = &few->tiles[at / TILE];
-
-            scale[v] = v_load(tile->scale[group] + at % TILE);
-            offset[v] = v_load(tile->offset[group] + at % TILE);
-            codes[v] = (const char *)tile->codes + first + at % TILE;
+            scale[v] = v_load(tiles[v]->scale[place.group] + (c + v * LANES) % TILE);
+            offset[v] = load_offset(tiles[v], place.group, (c + v * LANES) % TILE);
         }
-        for (size_t j = 0; j < TILE; j++) {
+        for (size_t j = 0; j < TILE; j += 4) {
+            if (c == 0)
+                fetch_some(few->piece, few->ahead);
 #pragma GCC unroll 8
-            for (size_t v = 0; v < across; v++)
-                value[v] = v_exact_fma(v_load_bytes(codes[v] + j * N_BYTE), scale[v], offset[v]);
+            for (size_t v = 0; v < across; v++) {
+                word[v] = (vi)v_load(&tiles[v]->words[place.word + j / 4][(c + v * LANES) % TILE]);
+                word[v] = is_folded ? word[v] >> place.shift : word[v];
+            }
 #pragma GCC unroll 8
-            for (size_t i = 0; i < rows; i++) {
-                const vf x = v_splat(few->x[i * few->ldx + k + j]);
-
+            for (size_t b = 0; b < 4; b++) {
 #pragma GCC unroll 8
                 for (size_t v = 0; v < across; v++)
-                    sum[i][v] = v_fma(x, value[v], sum[i][v]);
+                    value[v] = v_exact_fma(read_code(word[v], b, few->tiles->fours, is_folded),
+                                           scale[v], offset[v]);
+#pragma GCC unroll 8
+                for (size_t i = 0; i < rows; i++) {
+                    const vf x = v_splat(few->x[i * few->ldx + k + j + b]);
+
+#pragma GCC unroll 8
+                    for (size_t v = 0; v < across; v++)
+                        sum[i][v] = v_fma(x, value[v], sum[i][v]);
+                }
             }
         }
     }
@@ -394,20 +383,21 @@ static inline __attribute__((always_inline)) void add_products(const struct few_
                 sum[i / across][i % across]);
 }
 
-/* Multiplies all rows, 6, 3 or 1 at a time, with all columns. */
-static void add_rows(struct few_rows few)
+/* The same for all rows, 6, 3 and 1 at a time, and columns. */
+static inline __attribute__((always_inline)) void add_rows(struct few_rows few, bool is_folded)
 {
-    for (size_t n; few.n > 0; few.n -= n, few.x += n * few.ldx, few.y += n * few.ldy) {
+    for (size_t n; few.n > 0;
+         few.n -= n, few.x += n * few.ldx, few.y += n * few.ldy, few.ahead = 0) {
         const size_t across = few.n < 3 ? MOST_ACROSS : 2;
 
         n = few.n >= 6 ? 6 : few.n >= 3 ? 3 : 1;
         for (size_t c = 0; c < ATTN_PANEL; c += across * LANES)
             if (n == 1)
-                add_products(&few, c, 1, MOST_ACROSS);
+                add_products(&few, c, 1, MOST_ACROSS, is_folded);
             else if (n == 3)
-                add_products(&few, c, 3, 2);
+                add_products(&few, c, 3, 2, is_folded);
             else
-                add_products(&few, c, 6, 2);
+                add_products(&few, c, 6, 2, is_folded);
     }
 }
 
@@ -416,14 +406,22 @@ void ATTN_FOR_ISA(attn_vector_multiply_blocks)(const struct attn_matrix *matrix,
                                                float *y)
 {
     struct block_piece piece;
-    struct block_tile tiles[N_TILE];
+    struct attn_tile tiles[N_TILE];
 
     for (size_t i = 0; i < shape->n && !shape->is_continued; i++)
         memset(y + i * shape->ldc, 0, ATTN_PANEL * sizeof *y);
     for (begin_columns(&piece, matrix, first, ATTN_PANEL); find_piece(&piece); x += piece.n_k) {
         for (size_t t = 0; t < N_TILE; t++)
             fill_tile(&piece, t * TILE, &tiles[t]);
-        add_rows((struct few_rows){shape->n, shape->ldb, shape->ldc, piece.n_k, tiles, x, y});
+        const struct few_rows few = {
+            shape->n,  shape->ldb, shape->ldc,
+            piece.n_k, tiles,      x,
+            y,         &piece,     ATTN_PANEL * piece.n_byte / (piece.n_k / 4)};
+
+        if (V_LOOKS_UP && tiles->run > 0)
+            add_rows(few, true);
+        else
+            add_rows(few, false);
     }
 }
 

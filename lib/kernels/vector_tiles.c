@@ -1,0 +1,201 @@
+/*
+ * vector_tiles.c - splits blocks of 16 adjacent columns.
+ *
+ * The most frequent types are transposed without splitting them first, 16 bytes of each column at a
+ * time, and their scales are computed for all columns at once. Blocks of other types are split one
+ * by one. vector_blocks.c describes the bytes of a block.
+ */
+#include "kernels/vector.h"
+
+/* The addresses of LANES columns of blocks, and the column of the tile that gets the first one. RUN
+ * and ZERO are as in struct attn_codes. */
+struct source {
+    const unsigned char *const *columns;
+    size_t at, run;
+    uint8_t zero;
+};
+
+/* Reads the F16 that begins at bit AT of each word. */
+static inline vf half(vi words, int at)
+{
+#if defined __AVX512F__
+    return (vf)_mm512_cvtph_ps(_mm512_cvtepi32_epi16((__m512i)(words >> at)));
+#else
+    return v_of_halves(words >> at & 0xffff);
+#endif
+}
+
+/* Converts signed byte I of each word to floats. */
+static inline vf byte(vi words, size_t i)
+{
+    return __builtin_convertvector(words << (24 - 8 * i) >> 24, vf);
+}
+
+/* Stores words FIRST to FIRST+3 of a tile. */
+static inline void put(const vi words[4], size_t first, struct source s, struct attn_tile *t)
+{
+#pragma GCC unroll 4
+    for (size_t j = 0; j < 4; j++)
+        v_store(&t->words[first + j][s.at], (vf)words[j]);
+}
+
+/* Copies 16 bytes at offset AT of each column, number I of those with codes. Codes of four bits are
+ * unpacked without V_LOOKS_UP: each `run` bytes become their low halves, then their high halves. */
+static inline void copy(struct source s, size_t at, size_t i, struct attn_tile *t)
+{
+    const size_t shift = s.run > 16, first = 8 * (i >> shift << shift) + 4 * (i & shift);
+    vi words[4], low[4], high[4];
+
+    v_turn_columns(s.columns, at, words);
+    if (V_LOOKS_UP || s.run == 0) {
+        put(words, 4 * i, s, t);
+        return;
+    }
+    for (size_t j = 0; j < 4; j++) {
+        low[j] = (vi)(((vb)words[j] & 15) - s.zero);
+        high[j] = (vi)(((vb)words[j] >> 4) - s.zero);
+    }
+    put(low, first, s, t);
+    put(high, first + s.run / 4, s, t);
+}
+
+/* A block is d, m, s[12], q[128]. */
+static inline void fill_q4_k(struct source s, struct attn_tile *t)
+{
+    vi head[4], scales[2], minima[2];
+    vf d, m;
+
+    v_turn_columns(s.columns, 0, head);
+    d = half(head[0], 0);
+    m = -half(head[0], 16);
+    scales[0] = head[1] & 0x3f3f3f3f;
+    scales[1] = (head[3] & 0x0f0f0f0f) | (head[1] >> 2 & 0x30303030);
+    minima[0] = head[2] & 0x3f3f3f3f;
+    minima[1] = (head[3] >> 4 & 0x0f0f0f0f) | (head[2] >> 2 & 0x30303030);
+#pragma GCC unroll 8
+    for (size_t j = 0; j < 8; j++) {
+        v_store(&t->scale[j][s.at], d * byte(scales[j / 4], j % 4));
+        v_store(&t->offset[j][s.at], m * byte(minima[j / 4], j % 4));
+    }
+    for (size_t i = 0; i < 8; i++)
+        copy(s, 16 + 16 * i, i, t);
+}
+
+/* A block is d, and N_PART times q[16]: 1 with codes of four bits, 2 with signed bytes. */
+static inline void fill_32(struct source s, size_t n, size_t n_part, struct attn_tile *t)
+{
+    for (size_t i = 0; i < n / 32; i++) {
+        const size_t block = (2 + 16 * n_part) * i;
+        vi head[4];
+
+        v_turn_columns(s.columns, block, head);
+        v_store(&t->scale[i][s.at], half(head[0], 0));
+        for (size_t part = 0; part < n_part; part++)
+            copy(s, block + 2 + 16 * part, n_part * i + part, t);
+    }
+}
+
+/* Joins four low and two high bits in each byte, and subtracts 32. */
+static inline vi less_32(vi low, vi high)
+{
+    const vi minus = ~high & 0x20202020;
+
+    return (low & 0x0f0f0f0f) | (high & 0x10101010) | minus | minus << 1 | minus << 2;
+}
+
+/* A block is q[128], h[64], s[16] of signed bytes, d. */
+static inline void fill_q6_k(struct source s, struct attn_tile *t)
+{
+    vi scales[4], last[4];
+    vf d;
+
+    v_turn_columns(s.columns, 192, scales);
+    v_turn_columns(s.columns, 194, last);
+    d = half(last[3], 16);
+#pragma GCC unroll 16
+    for (size_t j = 0; j < 16; j++)
+        v_store(&t->scale[j][s.at], d * byte(scales[j / 4], j % 4));
+    for (size_t i = 0; i < 4; i++) { /* 16 bytes of h each */
+        const size_t part = i / 2, first = 32 * part + i % 2 * 4;
+        vi high[4], low[2][4], codes[4][4];
+
+        v_turn_columns(s.columns, 128 + 16 * i, high);
+        v_turn_columns(s.columns, 64 * part + i % 2 * 16, low[0]);
+        v_turn_columns(s.columns, 64 * part + i % 2 * 16 + 32, low[1]);
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++) {
+            codes[0][j] = less_32(low[0][j], high[j] << 4);
+            codes[1][j] = less_32(low[1][j], high[j] << 2);
+            codes[2][j] = less_32(low[0][j] >> 4, high[j]);
+            codes[3][j] = less_32(low[1][j] >> 4, high[j] >> 2);
+        }
+#pragma GCC unroll 4
+        for (size_t j = 0; j < 4; j++)
+            put(codes[j], first + 8 * j, s, t);
+    }
+}
+
+/* Sets the values of codes of four bits in TILE, if it has such. */
+static inline void set_fours(size_t run, uint8_t zero, struct attn_tile *t)
+{
+    t->run = V_LOOKS_UP ? run : 0;
+    for (int i = 0; i < 16; i++)
+        t->fours[i] = (float)(i - zero);
+}
+
+/* Splits the blocks one by one, then transposes what that gives. */
+static __attribute__((noinline)) void fill_any(const unsigned char *const *columns,
+                                               enum attn_dtype dtype, size_t n, struct attn_tile *t)
+{
+    struct attn_codes codes[ATTN_TILE];
+    const unsigned char *parts[3][ATTN_TILE];
+
+    for (size_t l = 0; l < ATTN_TILE; l++) {
+        ATTN_FOR_ISA(attn_vector_split)(columns[l], dtype, n, &codes[l]);
+        parts[0][l] = (const unsigned char *)codes[l].n;
+        parts[1][l] = (const unsigned char *)codes[l].scale;
+        parts[2][l] = (const unsigned char *)codes[l].offset;
+    }
+    t->group = codes->group;
+    t->has_offset = codes->has_offset;
+    set_fours(codes->run, codes->zero, t);
+    for (size_t at = 0; at < ATTN_TILE; at += LANES) {
+        const struct source s = {parts[0] + at, at, codes->run, codes->zero};
+
+        for (size_t i = 0; i < n / (codes->run > 0 ? 32 : 16); i++)
+            copy(s, 16 * i, i, t);
+        for (size_t part = 1; part < 2 + (size_t)t->has_offset; part++)
+            for (size_t g = 0; g < n / t->group; g += 4) {
+                vi words[4];
+
+                v_turn_columns(parts[part] + at, g * sizeof(float), words);
+                for (size_t j = 0; j < 4; j++)
+                    v_store(&(part == 1 ? t->scale : t->offset)[g + j][at], (vf)words[j]);
+            }
+    }
+}
+
+void ATTN_FOR_ISA(attn_vector_fill_tile)(const unsigned char *const *columns, enum attn_dtype dtype,
+                                         size_t n, struct attn_tile *t)
+{
+    const size_t run = dtype == ATTN_DTYPE_Q4_K ? 32 : dtype == ATTN_DTYPE_Q4_0 ? 16 : 0;
+    const uint8_t zero = dtype == ATTN_DTYPE_Q4_0 ? 8 : 0;
+
+    t->group = dtype == ATTN_DTYPE_Q6_K ? 16 : 32;
+    t->has_offset = dtype == ATTN_DTYPE_Q4_K;
+    set_fours(run, zero, t);
+    for (size_t at = 0; at < ATTN_TILE; at += LANES) {
+        const struct source s = {columns + at, at, run, zero};
+
+        if (dtype == ATTN_DTYPE_Q4_K)
+            fill_q4_k(s, t);
+        else if (dtype == ATTN_DTYPE_Q4_0)
+            fill_32(s, n, 1, t);
+        else if (dtype == ATTN_DTYPE_Q8_0)
+            fill_32(s, n, 2, t);
+        else if (dtype == ATTN_DTYPE_Q6_K)
+            fill_q6_k(s, t);
+        else if (at == 0)
+            fill_any(columns, dtype, n, t);
+    }
+}
