@@ -1,12 +1,34 @@
 """The weights of a model: names, shapes, values; its config in words."""
+import hashlib
 import json
+import pathlib
 import struct
+import tempfile
 import unittest
+import zipfile
 
 import numpy as np
 
 import attn
 from support import ROOT, TINY, ModelCase, TestCase, model, needs_sources
+
+# The type in the file, and the begin of the SHA-256 of the values as gguf 0.19's dequantize gives them, float32, laid out as
+# TransformerLens does; rows of q and k are unpermuted.
+DECODED = {"tiny.gguf": {
+    "embed.W_E": "Q8_0 f76e58f72bed", "unembed.W_U": "Q8_0 185bf551a1d9", "blocks.0.attn.W_Q": "Q4_0 ce370f0b632e",
+    "blocks.0.attn.W_K": "Q4_1 ffa7f556c205", "blocks.0.attn.W_V": "Q5_0 66f6d7ff6d43",
+    "blocks.0.attn.W_O": "Q5_1 31e88e91831e", "blocks.0.mlp.W_in": "F16 cb330eaf5442",
+    "blocks.0.mlp.W_gate": "IQ4_NL c6d015864239", "blocks.0.mlp.W_out": "BF16 9d5b1630b138"
+}, "llama_k_mixture/model.gguf": {
+    "embed.W_E": "Q6_K 1e35b7ff41d4", "unembed.W_U": "Q6_K a5f4069397f4", "blocks.0.attn.W_Q": "Q4_K bd55a11f72b6",
+    "blocks.0.attn.W_K": "Q2_K 4dddc3253a23", "blocks.0.attn.W_V": "Q6_K 892dbedda336",
+    "blocks.0.attn.W_O": "Q5_0 1be9371152de", "blocks.0.mlp.W_in": "IQ4_XS 6456fbe41352",
+    "blocks.0.mlp.W_gate": "Q3_K 75da04441722", "blocks.0.mlp.W_out": "Q8_0 1cc70474923a",
+    "blocks.1.attn.W_Q": "Q5_K 185aa4d70ca5", "blocks.1.attn.W_K": "Q3_K f868e979d599",
+    "blocks.1.attn.W_V": "IQ4_XS ba2eb7887891", "blocks.1.attn.W_O": "Q5_0 5dcff0448fe4",
+    "blocks.1.mlp.W_in": "Q5_K 7ca463b93102", "blocks.1.mlp.W_gate": "Q2_K 820c304635e1",
+    "blocks.1.mlp.W_out": "IQ4_NL e2e0611a59a7"
+}}
 
 
 def tensors(path):
@@ -80,6 +102,20 @@ class Weights(TestCase):
         self.check_sums(m, r, "blocks")
         logits = r.cache["ln_final.hook_normalized"] @ m.weights["unembed.W_U"]
         np.testing.assert_allclose(logits, r.logits, rtol=0, atol=1e-5 * abs(logits).max())
+
+    @needs_sources
+    def test_blocks_have_the_values_of_gguf(self):
+        folder = ROOT / "tests" / "fixtures" / "gguf"
+        with tempfile.TemporaryDirectory() as scratch:
+            with zipfile.ZipFile(folder / "models.zip") as archive:
+                archive.extract("llama_k_mixture/model.gguf", scratch)
+            for name, wanted in DECODED.items():
+                path = folder / name if (folder / name).exists() else pathlib.Path(scratch) / name
+                weights = attn.Model(path).weights
+                for tensor, (kind, digest) in ((tensor, text.split()) for tensor, text in wanted.items()):
+                    values = np.ascontiguousarray(weights[tensor])
+                    self.assertEqual(values.dtype, np.float32)
+                    self.assertEqual(hashlib.sha256(values.tobytes()).hexdigest()[:12], digest, (name, tensor, kind))
 
     def test_config_has_words(self):
         config = model("fable").config
