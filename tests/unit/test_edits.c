@@ -689,10 +689,12 @@ END_TEST
 /* Only the last row is read in the last layer, and functions get all rows of it. */
 START_TEST(a_function_gets_whole_tensors)
 {
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct calls calls;
-    struct attn_edit edit = function_at(ATTN_SITE_Z, &calls);
-    struct attn_result result = {0};
+    static const struct {
+        enum attn_site site;
+        size_t n_call; /* heads and layers */
+    } cases[] = {{ATTN_SITE_PATTERN, 32},  {ATTN_SITE_Z, 32},      {ATTN_SITE_ATTN_OUT, 4},
+                 {ATTN_SITE_RESID_MID, 4}, {ATTN_SITE_MLP_PRE, 4}, {ATTN_SITE_MLP_OUT, 4},
+                 {ATTN_SITE_RESID_POST, 4}};
     struct attn_error err = {0};
     struct attn_host *host;
     char text[100 * 8 + 1] = "";
@@ -700,14 +702,24 @@ START_TEST(a_function_gets_whole_tensors)
     for (size_t i = 0; i < 100; i++) /* above the 64 rows that are edited at once */
         memcpy(text + 8 * i, "The keys", 9);
     ck_assert_int_eq(attn_host_open("fable", NULL, &host, &err), ATTN_OK);
-    request.input.text = text, request.input.n_text = strlen(text);
-    request.edits.items = &edit, request.edits.n = 1;
-    request.selection.sites = "logits", request.selection.queries = "-1", request.predict.top = 1;
-    ck_assert_msg(attn_run_request(host, &request, &result, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_uint_ge(result.n_token, 200);
-    ck_assert(calls.n == 32 && calls.n_row == 32 * result.n_token);
-    ck_assert_uint_eq(result.n_edited_row, 32 * result.n_token);
-    attn_result_release(&result);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_request request = ATTN_REQUEST_DEFAULT;
+        struct calls calls;
+        struct attn_edit edit = function_at(cases[i].site, &calls);
+        struct attn_result result = {0};
+
+        request.input.text = text, request.input.n_text = strlen(text);
+        request.edits.items = &edit, request.edits.n = 1;
+        request.predict.top = 1; /* without sites: no other row is watched */
+        ck_assert_msg(attn_run_request(host, &request, &result, &err) == ATTN_OK, "%s",
+                      err.message);
+        ck_assert_uint_ge(result.n_token, 200);
+        ck_assert_uint_eq(calls.n, cases[i].n_call);
+        ck_assert_msg(calls.n_row == cases[i].n_call * result.n_token, "%s: %zu rows",
+                      attn_site_name(cases[i].site), calls.n_row);
+        ck_assert_uint_eq(result.n_edited_row, calls.n_row);
+        attn_result_release(&result);
+    }
     attn_host_free(host);
 }
 END_TEST
