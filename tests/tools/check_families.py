@@ -4,7 +4,7 @@
     python tests/tools/check_families.py --fields [SHARE] [--family llama]
 
 The second form changes each field of a config alone (check_fields.py), or a SHARE of the fields that --seed draws. It also knows
-encoders and models with two stacks.
+encoders, models with two stacks, of pictures, CLIP and Whisper.
 
 A model gets a random config of its family: grouped heads, head_dim beside D/H, biases, windows, rope of
 every type, soft caps, a tied or an own head. It is saved as transformers saves it, as shards, in F16 or

@@ -24,7 +24,7 @@ import torch
 import transformers
 from check_families import FAMILIES, Float64, make_model
 
-OBJECTS = ("rope_parameters", "rope_scaling", "attn_config", "full_attention", "sliding_attention")
+OBJECTS = ("rope_parameters", "rope_scaling", "attn_config", "full_attention", "sliding_attention", "text_config", "vision_config")
 ROPE = {"rope_type": ["linear", "dynamic", "yarn", "llama3"], "type": ["linear"], "rope_theta": [50.0], "factor": [3.0],
         "original_max_position_embeddings": [7], "low_freq_factor": [0.5], "high_freq_factor": [9.0], "beta_fast": [4.0],
         "beta_slow": [2.0], "truncate": [False], "attention_factor": [1.7], "mscale": [0.5], "mscale_all_dim": [0.3], "alpha": [20.0],
@@ -65,6 +65,19 @@ SIZES = {"bert": ENCODER, "roberta": ENCODER, "xlm-roberta": ENCODER, "camembert
          "modernbert": ENCODER | {"num_hidden_layers": 3, "num_attention_heads": 2, "local_attention": 5, "pad_token_id": 0,
                                   "bos_token_id": 1, "eos_token_id": 2, "cls_token_id": 1, "sep_token_id": 2},
          "t5": T5, "mt5": T5, "umt5": T5} | dict.fromkeys(("bart", "mbart", "marian", "pegasus", "m2m_100", "blenderbot"), STACK)
+# Towers of pictures and texts, and Whisper.
+PICTURE = {"hidden_size": 12, "num_hidden_layers": 2, "num_attention_heads": 3, "image_size": 16, "patch_size": 4, "num_labels": 5}
+CLIP = PICTURE | {"intermediate_size": 17, "projection_dim": 6}
+CLIP_TEXT = ENCODER | {"projection_dim": 6, "eos_token_id": 40, "bos_token_id": 39, "pad_token_id": 1}
+SIZES |= {"vit": PICTURE | {"intermediate_size": 17}, "dinov2": PICTURE | {"mlp_ratio": 2},
+          "dinov2_with_registers": PICTURE | {"mlp_ratio": 2, "num_register_tokens": 3}, "clip_vision_model": CLIP, "clip_text_model": CLIP_TEXT,
+          "clip": {"text_config": CLIP_TEXT, "vision_config": CLIP, "projection_dim": 6},
+          "whisper": {key: n for key, n in STACK.items() if key != "max_position_embeddings"} | {
+              "num_mel_bins": 6, "max_source_positions": 14, "max_target_positions": 20, "bos_token_id": 2, "eos_token_id": 2}}
+CLASSES = {"vit": transformers.ViTForImageClassification, "dinov2": transformers.Dinov2ForImageClassification,
+           "dinov2_with_registers": transformers.Dinov2WithRegistersForImageClassification, "clip": transformers.CLIPModel,
+           "clip_vision_model": transformers.CLIPVisionModelWithProjection, "clip_text_model": transformers.CLIPTextModelWithProjection,
+           "whisper": transformers.WhisperForConditionalGeneration}
 SKIPPED = {"model_type", "architectures", "transformers_version", "dtype", "torch_dtype", "_name_or_path", "auto_map"}
 
 
@@ -127,6 +140,8 @@ def changes(config):
 
 
 def class_of(model_type):
+    if model_type in CLASSES:
+        return CLASSES[model_type]
     names = transformers.models.auto.modeling_auto
     for auto, known in ((transformers.AutoModelForSeq2SeqLM, names.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES),
                         (transformers.AutoModelForMaskedLM, names.MODEL_FOR_MASKED_LM_MAPPING_NAMES),
@@ -148,11 +163,13 @@ def logits_of(directory, inputs, is_double):
     for name, values in kept.items():
         owner, _, leaf = name.rpartition(".")
         setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
-    inputs = {k: torch.tensor([v]) for k, v in inputs.items()}
-    if class_of(model_type) is not transformers.AutoModelForMaskedLM:
+    inputs = {k: torch.tensor(np.asarray(v)[None]) for k, v in inputs.items()}
+    inputs = {k: v.double() if is_double and v.is_floating_point() else v for k, v in inputs.items()}
+    if class_of(model_type) is not transformers.AutoModelForMaskedLM and "pixel_values" not in inputs and model_type != "clip_text_model":
         inputs["use_cache"] = False
     with torch.no_grad(), Float64() if is_double else contextlib.nullcontext():
-        logits = model(**inputs).logits[0].double().numpy()
+        result = model(**inputs)
+    logits = torch.cat([result[name][0] for name in ("logits", "image_embeds", "text_embeds") if name in result]).double().numpy()
     return logits if np.isfinite(logits).all() else None
 
 
@@ -166,14 +183,35 @@ def exact(directory, inputs):
     return None
 
 
+def listed(ids):
+    return ",".join(map(str, ids))
+
+
 def ours(tool, directory, inputs, out):
-    """Our logits, or the message of a refusal."""
-    ids = inputs.get("decoder_input_ids", inputs["input_ids"])
-    command = [tool, "run", "-q", "-m", directory, "--ids", ",".join(map(str, ids)), "--sites", "logits", "--npz", out]
-    if "decoder_input_ids" in inputs:
-        command += ["--source-ids", ",".join(map(str, inputs["input_ids"]))]
-    done = subprocess.run(command, capture_output=True, text=True)
-    return np.load(out)["logits"].astype(float) if done.returncode == 0 else done.stderr.strip()
+    """Our logits, or embeddings of a picture and a text; or the message of a refusal."""
+    runs = []
+    for name, option in (("pixel_values", "--image"), ("input_features", "--source-file")):
+        if name in inputs:
+            np.save(out.with_suffix(f".{name}.npy"), inputs[name])
+            runs.append([option, out.with_suffix(f".{name}.npy")])
+    if "input_features" in inputs:
+        runs[0] += ["--ids", listed(inputs["decoder_input_ids"])]
+    elif "decoder_input_ids" in inputs:
+        runs.append(["--ids", listed(inputs["decoder_input_ids"]), "--source-ids", listed(inputs["input_ids"])])
+    elif "input_ids" in inputs:
+        runs.append(["--ids", listed(inputs["input_ids"])])
+    found = []
+    for given in runs:
+        site = "logits"
+        if json.loads((directory / "config.json").read_text())["model_type"].startswith("clip"):
+            site = "image_embed" if "--image" in given else "text_embed"
+        done = subprocess.run([tool, "run", "-q", "-m", directory, *given, "--sites", site, "--npz", out], capture_output=True, text=True)
+        if done.returncode != 0:
+            return done.stderr.strip()
+        values = np.load(out)[site].astype(float)
+        values = values[0] if site == "logits" and "--image" in given else values
+        found.append(values / np.linalg.norm(values) if len(runs) > 1 else values)  # CLIPModel divides by the length
+    return np.concatenate(found)
 
 
 def outcome(base, now):
@@ -222,13 +260,28 @@ def make_small(family, directory, r):
     if family in FAMILIES:
         model = make_model(family, FAMILIES[family](r), r.randrange(1000))
     else:
-        model = class_of(family).from_config(transformers.AutoConfig.for_model(family, **SIZES[family]))
+        config = transformers.AutoConfig.for_model(family, **SIZES[family])
+        model = CLASSES[family](config) if family in CLASSES else class_of(family).from_config(config)
         generator = torch.Generator().manual_seed(r.randrange(1000))
         with torch.no_grad():
             for name, p in model.named_parameters():
                 noise = torch.randn(p.shape, generator=generator) * (0.3 if p.dim() < 2 else 1.2 / p.shape[-1] ** 0.5)
                 p.copy_(noise + (1 if "norm" in name.lower() and name.endswith("weight") else 0))
     model.save_pretrained(directory)
+
+
+def inputs_of(family, ids, draw):
+    """What transformers' model of FAMILY takes: IDS, pixels or a spectrogram that DRAW draws."""
+    pixels = draw.standard_normal((3, 16, 16)).astype(np.float32)
+    if family == "whisper":
+        return {"input_features": draw.standard_normal((6, 28)).astype(np.float32), "decoder_input_ids": ids[:6]}
+    if family == "clip":
+        return {"pixel_values": pixels, "input_ids": [*ids, 40]}
+    if family == "clip_text_model":
+        return {"input_ids": [*ids, 40]}
+    if family in CLASSES:
+        return {"pixel_values": pixels}
+    return {"input_ids": ids} | ({"decoder_input_ids": ids[:6]} if class_of(family) is transformers.AutoModelForSeq2SeqLM else {})
 
 
 def check_all(tool, families, share, seed):
@@ -238,9 +291,7 @@ def check_all(tool, families, share, seed):
         with tempfile.TemporaryDirectory(prefix="fields-") as scratch:
             directory, r = pathlib.Path(scratch), random.Random(f"{family} {seed}")
             make_small(family, directory, r)
-            inputs = {"input_ids": [r.randrange(3, 39) for _ in range(14)]}
-            if class_of(family) is transformers.AutoModelForSeq2SeqLM:
-                inputs["decoder_input_ids"] = inputs["input_ids"][:6]
+            inputs = inputs_of(family, [r.randrange(3, 39) for _ in range(14)], np.random.default_rng(r.randrange(1000)))
             found = check_fields(tool, family, directory, inputs, lambda _: r.random() < share, lambda line: print(line, flush=True))
         print(f"{family}: " + ", ".join(f"{n} {what}" for what, n in sorted(found.items())), flush=True)
         n_silent += found.get("SILENT", 0)
