@@ -1,9 +1,10 @@
 // stage.js - the first view of a live page: the sentence in large words, arcs from the word under
 // the pointer to the words that the chosen head looks at, the next words as bars, and a strip of
-// heads. For a head that looks from a translation at its source: a map between the two lines of
-// words. A press on a head chooses it, the switch beside its name turns it off, and a press on an
-// arc shows why it is there. Weights, measures and probabilities are those of the run that the
-// viewer shows (viewer.js, live.js).
+// heads. Arcs of a sentence with several lines run between the lines and in a margin; on a telephone
+// the words are a ladder. For a head that looks from a translation at its source: a map between the
+// two lines of words. A press on a head chooses it, the switch beside its name turns it off, and a
+// press on an arc shows why it is there. Weights, measures and probabilities are those of the run
+// that the viewer shows (viewer.js, live.js).
 'use strict';
 globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, takes, begin, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
@@ -18,6 +19,16 @@ const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the wo
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
 const WIDEST = 18; // px width of an arc of weight 1
 const NUMBER = 24; // px below a large word for its weight
+const DIGIT = 7; // px width of a character of a weight
+const MARGIN = 40; // px beside a sentence of several lines, for its lanes (stage.css)
+const LANE_ROOM = 18; // px above a line, and in the margin, that arcs share
+const ABOVE = 2; // px between a word and the end of its arc
+const LEG = 5; // px of an arc upward before its lane
+const NARROW = 480; // px; in a narrower place the words are a ladder
+const RUNGS = [25, 44]; // least and largest px heights of a word of a ladder that fits its place
+const RUNG = 38; // and of one that does not
+const MOST_RUNGS = 6; // longer ladders get space of the next words
+const SIDE = 90; // px beside a ladder, for its arcs (stage.css)
 const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6; // maximum number of next words
@@ -90,7 +101,7 @@ let words = []; // nodes, by position
 const isMap = () => isCross(state.h);
 let wordsOf = ''; // the texts that they show
 let over = {}; // what the pointer is on: a position q or a head h
-let number = 0, grown = '';
+let number = 0, grown = '', brought = '';
 
 const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h === undefined || !isLike(over.h) ? state.h : over.h });
 
@@ -156,43 +167,164 @@ function drawWords() {
   return true;
 }
 
-// Chooses the largest size in which the sentence fits its place; on one line, if the words are then
-// large enough.
+let shape = 'line'; // of the sentence: 'line', 'lanes' (several lines) or 'ladder' (a word a row)
+let isRtl = false; // the sentence is written from right to left
+
+// Chooses the shape of the sentence and the largest size in which it fits its place; one line, if the
+// words are then large enough.
 function fitWords() {
-  const place = $('stage-sentence'), isFit = size => {
+  const place = $('stage-sentence'), shapeAs = name => {
+    shape = name;
+    for (const one of ['lanes', 'ladder', 'long']) place.classList.toggle(one, one === name);
+  };
+  const isFit = size => {
     place.style.fontSize = size + 'px';
     return place.scrollHeight <= place.clientHeight && place.scrollWidth <= place.clientWidth;
   };
-  $('stage-arcs').style.height = 0; // arcs of larger words would count as overflow
   const isLine = size => isFit(size) && words[0]?.offsetTop === words.at(-1)?.offsetTop;
-  if (!SIZES.some(size => size >= LEAST_LINE && isLine(size))) SIZES.find(isFit);
-}
-
-// Returns the place of a word in the sentence: the middle, the top and the bottom of its box.
-function boxOf(node, frame) {
-  const { left, right, top, bottom } = node.firstChild.getBoundingClientRect();
-  return { x: (left + right) / 2 - frame.left, top: top - frame.top, bottom: bottom - frame.top + (bottom - top > NUMBER ? NUMBER : 0) };
-}
-
-// Returns a path from one word to another: above both if they are on the same line, otherwise
-// between their lines.
-function pathBetween(from, to, room) {
-  if (from === to) return `M${from.x - 13} ${from.top}c-18 -36 44 -36 26 0`;
-  if (Math.abs(from.top - to.top) < 4) {
-    const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // for a cubic curve
-    return `M${from.x} ${from.top}C${from.x} ${from.top - high} ${to.x} ${to.top - high} ${to.x} ${to.top}`;
+  $('stage-arcs').style.height = 0; // arcs of larger words would count as overflow
+  isRtl = /^\P{L}*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(viewer.run.text ?? wordsOf);
+  $('stage-words').dir = isRtl ? 'rtl' : 'ltr';
+  if (place.clientWidth < NARROW) {
+    shapeAs('ladder');
+    place.classList.toggle('long', words.length > MOST_RUNGS);
+    place.style.fontSize = '';
+    const [least, most] = RUNGS, high = Math.floor(Math.min(place.clientHeight / words.length, (place.clientHeight - most) / (words.length - 1)));
+    place.style.setProperty('--rung', (high < least ? RUNG : Math.min(most, high)) + 'px');
+    return;
   }
-  const [y0, y1] = from.top > to.top ? [from.top, to.bottom] : [from.bottom, to.top], middle = (y0 + y1) / 2;
-  return `M${from.x} ${y0}C${from.x} ${middle} ${to.x} ${middle} ${to.x} ${y1}`;
+  shapeAs('line');
+  if (SIZES.some(size => size >= LEAST_LINE && isLine(size))) return;
+  shapeAs('lanes');
+  place.classList.toggle('long', !SIZES.some(isFit));
 }
 
-// If the sentence is longer than its place, scrolls it to the query and to the marked key.
-function bringIntoView(...boxes) {
-  const place = $('stage-sentence'), shown = boxes.filter(Boolean);
-  const top = Math.min(...shown.map(box => box.top)) - NUMBER, bottom = Math.max(...shown.map(box => box.bottom)) + NUMBER;
-  if (bottom > place.scrollTop + place.clientHeight) place.scrollTop = bottom - place.clientHeight;
+// Returns the place of a word in the sentence: the ends, the middle, the top and the bottom of its
+// box. If the sentence is written from right to left, x counts from the right.
+function boxOf(node, frame) {
+  const { left, right, top, bottom } = node.firstChild.getBoundingClientRect(), x = (left + right) / 2;
+  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, bottom: bottom - frame.top, wide: right - left };
+}
+
+// --- Paths of arcs ------------------------------------------------------------------------------
+
+// Returns the path of an arc above a line of words.
+function bow(from, to, room) {
+  if (from === to) return `M${from.x - 13} ${from.top}c-18 -36 44 -36 26 0`;
+  const high = Math.min(room, 22 + Math.abs(from.x - to.x) * 0.3) / 0.75; // for a cubic curve
+  return `M${from.x} ${from.top}C${from.x} ${from.top - high} ${to.x} ${to.top - high} ${to.x} ${to.top}`;
+}
+
+// Returns the path of an arc beside a ladder: half an ellipse.
+function rungBow(from, to, width, place) {
+  const x = SIDE - 4, across = to.middle - from.middle, wide = Math.min(Math.abs(across) / 2, x - width / 2);
+  const at = x => isRtl ? place - x : x, sweep = (across < 0) === isRtl ? 0 : 1;
+  if (from === to) return `M${at(x)} ${from.middle - 6}A12 6 0 1 ${isRtl ? 1 : 0} ${at(x)} ${from.middle + 6}`;
+  return `M${at(x)} ${from.middle}A${wide} ${Math.abs(across) / 2} 0 0 ${sweep} ${at(x)} ${to.middle}`;
+}
+
+// Returns a path through POINTS with round corners.
+function roundPath(points) {
+  return points.map(([x, y], i) => {
+    if (i === 0) return `M${x} ${y}`;
+    if (i === points.length - 1) return `L${x} ${y}`;
+    const ends = [points[i - 1], points[i + 1]].map(([x1, y1]) => {
+      const long = Math.hypot(x1 - x, y1 - y) || 1, cut = Math.min(9, long / 2);
+      return `${x + (x1 - x) / long * cut} ${y + (y1 - y) / long * cut}`;
+    });
+    return `L${ends[0]}Q${x} ${y} ${ends[1]}`;
+  }).join('');
+}
+
+// Puts ARCS side by side into ROOM px, SPACE px apart, and gives each its middle as NAME.
+function stack(arcs, name, room, space = 2) {
+  const total = arcs.reduce((sum, arc) => sum + arc.width + space, -space), scale = Math.min(1, room / total);
+  let at = 0;
+  for (const arc of arcs) {
+    arc[name] = (at + arc.width / 2) * scale;
+    at += arc.width + space;
+  }
+  return Math.min(total, room);
+}
+
+// Gives ARCS, each with `to` and `width`, their paths in a sentence of several lines. An arc leaves
+// its query upward, runs above the line into a lane of the margin, and above the line of its key to
+// the key. The order of arcs above a line and in the margin is the one in which none crosses another.
+function layLanes(arcs, from, boxes, place) {
+  let line = -1, last = -Infinity;
+  for (const box of boxes) {
+    if (box.top - last > 8) line++;
+    box.line = line;
+    last = box.top;
+  }
+  const nearest = list => list.sort((a, b) => Math.abs(a.to.x - from.x) - Math.abs(b.to.x - from.x));
+  const here = arcs.filter(arc => arc.to.line === from.line), right = nearest(here.filter(arc => arc.to.x > from.x));
+  const up = arcs.filter(arc => arc.to.line < from.line).sort((a, b) => b.to.line - a.to.line || a.to.x - b.to.x);
+  const down = arcs.filter(arc => arc.to.line > from.line).sort((a, b) => a.to.line - b.to.line || b.to.x - a.to.x);
+  const left = [...nearest(here.filter(arc => arc.to.x <= from.x)), ...down, ...[...up].reverse()];
+  for (const list of [left, right]) stack(list, 'out', LANE_ROOM);
+  for (const list of [up, down]) stack(list, 'lane', MARGIN - 6);
+  for (const at of new Set([...up, ...down].map(arc => arc.to.line)))
+    stack([...up, ...down].filter(arc => arc.to.line === at).sort((a, b) => a.to.x - b.to.x), 'in', LANE_ROOM);
+  const trunk = stack([...left, ...[...right].reverse()], 'begin', LANE_ROOM, 0);
+  for (const arc of arcs) {
+    const { to } = arc, isSelf = to === from, side = 8 + arc.width / 2;
+    const x = isSelf ? from.x + side : from.x + arc.begin - trunk / 2, end = isSelf ? from.x - side : to.x;
+    const y0 = from.top - ABOVE, y1 = to.top - ABOVE, over = y0 - LEG - arc.out, lane = MARGIN - arc.lane, into = y1 - LEG - arc.in;
+    const points = to.line === from.line ? [[x, y0], [x, over], [end, over], [end, y1]]
+      : [[x, y0], [x, over], [lane, over], [lane, into], [end, into], [end, y1]];
+    arc.d = roundPath(points.map(([x, y]) => [isRtl ? place - x : x, y]));
+  }
+}
+
+// Gives ARCS their paths in the sentence, whose width is PLACE.
+function layArcs(arcs, from, boxes, place) {
+  if (shape === 'lanes') return layLanes(arcs, from, boxes, place);
+  const room = Math.max(20, parseFloat(getComputedStyle($('stage-words')).paddingTop) - 8);
+  const mirror = box => isRtl ? { ...box, x: place - box.x } : box;
+  for (const arc of arcs) {
+    if (shape === 'ladder') arc.d = rungBow(from, arc.to, arc.width, place);
+    else arc.d = arc.to === from ? bow(...Array(2).fill(mirror(from)), room) : bow(mirror(from), mirror(arc.to), room);
+  }
+  return undefined;
+}
+
+// If the sentence is longer than its place, scrolls it to the query, and to the marked key if there
+// is space for both.
+function bringIntoView(query, pick) {
+  const place = $('stage-sentence'), room = place.clientHeight;
+  const far = pick && Math.max(query.bottom, pick.bottom) - Math.min(query.top, pick.top) + 2 * NUMBER < room ? pick : query;
+  const top = Math.min(query.top, far.top) - NUMBER, bottom = Math.max(query.bottom, far.bottom) + NUMBER;
+  if (bottom > place.scrollTop + room) place.scrollTop = bottom - room;
   if (top < place.scrollTop) place.scrollTop = top;
 }
+
+// --- Words beyond the edge ----------------------------------------------------------------------
+
+let shownRow = []; // the weights that are drawn
+
+// Says how much weight the words above and below the visible part of the sentence have. A press goes
+// to the one with the largest weight.
+function sayBeyond() {
+  const { top, bottom } = $('stage-sentence').getBoundingClientRect();
+  const places = isMap() ? [] : words.map(node => node.firstChild.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2);
+  for (const [id, sign, isBeyond] of [['stage-above', '\u2191', y => y < top], ['stage-below', '\u2193', y => y > bottom]]) {
+    const node = $(id), keys = [...places.keys()].filter(k => isBeyond(places[k]));
+    const sum = keys.reduce((all, k) => all + (shownRow[k] || 0), 0), weight = sum > 0 ? share(sum) + ' ' : '';
+    const name = keys.length === 1 ? textAt(keys[0]) : t('{} keys', keys.length);
+    if (keys.length === 0 && document.activeElement === node) words[state.q]?.focus({ preventScroll: true });
+    node.hidden = keys.length === 0;
+    node.replaceChildren(el('bdi', {}, name), ` ${weight}${sign}`);
+    node.setAttribute('aria-label', t(sign === '\u2191' ? 'Show what is above: {}' : 'Show what is below: {}', `${name} ${weight}`.trim()));
+    node.dataset.key = keys.reduce((best, k) => (shownRow[k] || 0) > (shownRow[best] || 0) ? k : best, sign === '\u2191' ? keys.at(-1) : keys[0]);
+  }
+}
+
+// Returns the button at an edge of the sentence.
+const makeBeyond = id => button(id, '', () => {
+  const place = $('stage-sentence'), key = words[$(id).dataset.key].getBoundingClientRect();
+  place.scrollBy({ top: key.top - place.getBoundingClientRect().top - place.clientHeight / 2, behavior: still.matches ? 'instant' : 'smooth' });
+}, { class: 'stage-beyond', hidden: '' });
 
 // --- The map of a translation -------------------------------------------------------------------
 
@@ -248,27 +380,44 @@ async function drawArcs() {
   const row = weights.subarray(q * head.cols, (q + 1) * head.cols), place = $('stage-arcs'), line = $('stage-words');
   markWords(q);
   sayRow(q, h, row);
+  shownRow = row;
   if (isMap()) {
     drawMap(h, q, weights);
-    return;
+    return sayBeyond();
   }
   const frame = line.getBoundingClientRect(), boxes = words.map(node => boxOf(node, frame)), key = [wordsOf, h, q].join();
   // the cell that a step of a story marks
   const pick = q === state.q && h === state.h ? state.k : -1;
-  const room = Math.max(20, parseFloat(getComputedStyle(line).paddingTop) - 8);
+  const arcs = [...row.keys()].filter(k => row[k] >= LEAST || k === pick).map(k => ({ k, to: boxes[k], width: Math.max(1, row[k] * WIDEST) }));
+  for (const box of boxes) box.middle = (box.top + box.bottom) / 2;
+  layArcs(arcs, boxes[q], boxes, frame.width);
   place.setAttribute('class', (key === grown || still.matches ? 'still' : '') + (isOff(h) ? ' off' : ''));
-  if (key !== grown && over.q === undefined) bringIntoView(boxes[q], boxes[pick]);
+  const chosen = [wordsOf, state.q, pick].join();
+  if (chosen !== brought && over.q === undefined) bringIntoView(boxes[q], boxes[pick]);
+  if (over.q === undefined) brought = chosen;
   grown = key;
   place.style.height = line.scrollHeight + 'px';
-  place.replaceChildren(...[...row.keys()].filter(k => row[k] >= LEAST || k === pick).map(k => svgEl('path', {
-    d: pathBetween(boxes[q], boxes[k], room), 'stroke-width': Math.max(1, row[k] * WIDEST).toFixed(2), pathLength: 1,
+  place.replaceChildren(...arcs.map(({ k, d, width }) => svgEl('path', { d, 'stroke-width': width.toFixed(2), pathLength: 1,
     class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': row[k] })));
   if (key !== nearTo) makeNear(h, q);
   nearTo = key;
-  words.forEach((node, k) => {
-    node.lastChild.textContent = row[k] >= 0.005 ? share(row[k]) : '';
-    node.classList.toggle('picked', k === pick);
-  });
+  writeWeights(row, boxes);
+  words.forEach((node, k) => node.classList.toggle('picked', k === pick));
+  return sayBeyond();
+}
+
+// Writes the weights of a row below their words, or beside them in a ladder. Without space for two,
+// the smaller one is left out: its arc still shows it.
+function writeWeights(row, boxes) {
+  const placed = [];
+  for (const k of [...row.keys()].sort((a, b) => row[b] - row[a] || a - b)) {
+    const text = row[k] >= 0.005 ? share(row[k]) : '', { x, top } = boxes[k];
+    const isCovered = one => Math.abs(one.top - top) < 8 && Math.abs(one.x - x) < 4 + DIGIT * (one.long + text.length) / 2;
+    const isShown = text !== '' && (shape === 'ladder' || !placed.some(isCovered));
+    if (isShown) placed.push({ x, top, long: text.length });
+    words[k].lastChild.textContent = isShown ? text : '';
+    words[k].style.setProperty('--share', row[k]);
+  }
 }
 
 // Marks the word that looks.
@@ -488,6 +637,7 @@ function open(isIt) {
 function layOut() {
   if (!isOpen) return;
   if (!isMap()) fitWords();
+  brought = '';
   drawArcs();
 }
 
@@ -509,6 +659,7 @@ function make() {
     el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
       el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }),
         svgEl('svg', { id: 'stage-near', 'aria-hidden': 'true' }))),
+    makeBeyond('stage-above'), makeBeyond('stage-below'),
     el('div', { id: 'stage-next' },
       el('h2', {}, term('next token', t('Next word')), el('span', { id: 'stage-hint', class: 'note' }, t('press one to write it')), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
         '{} before, {} after', el('i', { class: 'before' }), el('i', { class: 'after' })))),
@@ -527,6 +678,7 @@ function make() {
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
   // here, since the others change things that are not visible
   document.documentElement.addEventListener('keydown', event => isOpen && !/^[ix]$/.test(event.key) && event.stopPropagation());
+  $('stage-sentence').addEventListener('scroll', () => isOpen && sayBeyond(), { passive: true });
   new ResizeObserver(layOut).observe($('stage-sentence'));
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, layOut);
 }

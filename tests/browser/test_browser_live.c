@@ -1100,9 +1100,10 @@ static void assert_fits_screen(void)
     assert_text("document.documentElement.scrollHeight <= innerHeight && "
                 "document.documentElement.scrollWidth <= innerWidth",
                 "true");
-    assert_text("(box => box.scrollHeight <= box.clientHeight && box.clientHeight >= 100)(" ID(
-                    "stage-sentence") ")",
-                "true");
+    assert_text(
+        "(box => (box.scrollHeight <= box.clientHeight || document.querySelector("
+        "'.stage-beyond:not([hidden])')) && box.clientHeight >= 100)(" ID("stage-sentence") ")",
+        "true");
     assert_text("[...document.querySelectorAll('#live-stage :is(button, textarea)')].filter(b => "
                 "b.offsetParent && (b.getBoundingClientRect().height < 44 || (b.offsetWidth < 44 "
                 "&& !b.matches('.term, .stage-word')))).map(b => b.id || b.textContent).join()",
@@ -1280,6 +1281,198 @@ START_TEST(the_stage_fits_a_telephone)
                 ".getBoundingClientRect()))",
                 "true");
     assert_fits_screen();
+    leave();
+}
+END_TEST
+
+static const char boys[] = "The keys to the cabinet that the boy and the girl saw by the house are "
+                           "old. The dog and the cats near the tree run fast, and the woman sees";
+
+/* Runs an expression of the page for its effect. */
+static void perform(const char *expression)
+{
+    free(attn_browser_text(browser, expression));
+}
+
+/* The arcs of the word Q of HEAD are drawn: each begins above Q, ends above its key, and no point
+ * of it lies in the box of a word. */
+static void assert_arcs_spare_words(const char *head, int q, int least)
+{
+    char expression[256];
+
+    snprintf(expression, sizeof expression,
+             "attnViewer.set({ h: attnViewer.headAt('%s'), q: %d, k: -1 })", head, q);
+    perform(expression);
+    snprintf(expression, sizeof expression,
+             "document.querySelectorAll('.stage-word')[%d].matches('.from') && "
+             "document.querySelectorAll('#stage-arcs path').length >= %d",
+             q, least);
+    attn_browser_wait(browser, expression);
+    attn_browser_wait_for_frame(browser);
+    assert_text(
+        "(() => { const words = [...document.querySelectorAll('.stage-word')], boxes = "
+        "words.map(w => w.firstChild.getBoundingClientRect()), isAbove = (p, box) => p.y <= "
+        "box.top && p.y > box.top - 8 && p.x > box.left - 18 && p.x < box.right + 18; return "
+        "[...document.querySelectorAll('#stage-arcs path')].flatMap(arc => { const m = "
+        "arc.getScreenCTM(), long = arc.getTotalLength(), points = Array.from({ length: 400 }, (_, "
+        "i) => arc.getPointAtLength(long * i / 399)).map(p => ({ x: p.x + m.e, y: p.y + m.f })); "
+        "const hit = boxes.findIndex(b => points.some(p => p.x > b.left && p.x < b.right && p.y > "
+        "b.top && p.y < b.bottom)); return [...hit < 0 ? [] : [`${arc.dataset.key} through "
+        "${hit}`], ...isAbove(points[0], boxes[words.findIndex(w => w.matches('.from'))]) && "
+        "isAbove(points.at(-1), boxes[arc.dataset.key]) ? [] : [`${arc.dataset.key} ends "
+        "elsewhere`]]; }).join(); })()",
+        "");
+}
+
+/* An arc of a text of several lines runs between the lines and in the margin, also where a word
+ * looks at later ones, and where a text is written from right to left. */
+START_TEST(arcs_cross_no_word)
+{
+    static const char lines[] =
+        "new Set([...document.querySelectorAll('.stage-word')].map(w => w.offsetTop)).size > 1 && "
+        "document.querySelector('#stage-sentence.lanes') !== null";
+    static const int widths[] = {1280, 800, 683};
+    char hash[1024];
+    int end = snprintf(hash, sizeof hash, "stage=1&q=0&h=0.0&text=");
+
+    enter();
+    RUN("--html", "p.html", "--live", boys);
+    for (size_t i = 0; i < sizeof widths / sizeof *widths; i++) {
+        attn_browser_resize(browser, widths[i], 800);
+        load("stage=1&q=0");
+        attn_browser_wait(browser, lines);
+        assert_arcs_spare_words("0.1", 28, 3);
+        assert_arcs_spare_words("2.5", 26, 3);
+        assert_arcs_spare_words("0.0", 17, 3);
+    }
+    load("stage=1&q=0&text=%D9%85%D8%B1%D8%AD%D8%A8%D8%A7%20%D9%83%D9%8A%D9%81%20%D8%AD%D8%A7%D9%84"
+         "%D9%83%20%D9%83%D9%8A%D9%81");
+    attn_browser_wait(browser, lines);
+    assert_arcs_spare_words("0.1", 20, 3);
+    assert_text("(boxes => boxes[0].left > boxes[1].left)([...document.querySelectorAll('"
+                ".stage-word')].map(w => w.getBoundingClientRect()))",
+                "true");
+    attn_browser_resize(browser, 600, 800);
+    for (int i = 0; i < 7; i++)
+        end += snprintf(hash + end, sizeof hash - (size_t)end, "the%%20cat%%20on%%20");
+    open_bert(BERT("--html", "p.html", "--live", "the cat"), hash);
+    attn_browser_wait(browser, lines);
+    assert_arcs_spare_words("0.0", 20, 6);
+    assert_arcs_spare_words("1.1", 2, 6);
+    leave();
+}
+END_TEST
+
+/* Returns the number of words whose box `b` meets a condition about the `edge` of the sentence. */
+static int count_words(const char *condition)
+{
+    char expression[512];
+
+    snprintf(expression, sizeof expression,
+             "(edge => [...document.querySelectorAll('.stage-word bdi')].map(w => "
+             "w.getBoundingClientRect()).filter(b => %s).length)(" ID(
+                 "stage-sentence") ".getBoundingClientRect())",
+             condition);
+    return (int)attn_browser_number(browser, expression);
+}
+
+/* Asserts that the button ID has the number of words beyond its edge, and the sum of their weights;
+ * or is hidden. */
+static void assert_beyond(const char *id, const char *arrow, int n, double sum)
+{
+    char expression[128], expected[64] = "";
+
+    snprintf(expression, sizeof expression,
+             "(b => b.hidden ? '' : b.textContent)(document.getElementById('%s'))", id);
+    if (n > 0 && sum > 0)
+        snprintf(expected, sizeof expected, "%d keys %.0f %% %s", n, 100 * sum, arrow);
+    else if (n > 0)
+        snprintf(expected, sizeof expected, "%d keys %s", n, arrow);
+    assert_text(expression, expected);
+}
+
+/* Asserts that the ladder has the weights of the row Q of head 2.5 of TEXT, N tokens, as numbers
+ * and as lengths of bars; and that each edge has the sum of the words beyond it. */
+static void assert_ladder(const char *text, int q, int n)
+{
+    char number[16], expected[1024] = "", *row;
+    const char *at;
+    double weights[64], seen = 0, above = 0, below = 0;
+    int n_above, n_below;
+
+    snprintf(number, sizeof number, "%d", q);
+    row = PRINT("run", "-m", "fable", "--heads", "2.5", "--queries", number, "--sites", "pattern",
+                "--precision", "7", "--csv", "-", text);
+    at = strchr(strchr(row, '\n'), ',');
+    for (int k = 0; k < n; k++, at = strchr(at + 1, ',')) {
+        ck_assert_ptr_nonnull(at);
+        weights[k] = strtod(at + 1, NULL);
+        if (weights[k] >= 0.005)
+            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%d:%.0f %% ",
+                     k, 100 * weights[k]);
+    }
+    free(row);
+    assert_text("[...document.querySelectorAll('.stage-word small')].map((s, k) => s.textContent ? "
+                "k + ':' + s.textContent + ' ' : '').join('')",
+                expected);
+    for (int k = 0; k < n; k++) { /* the bars */
+        char expression[256];
+        double length;
+
+        snprintf(expression, sizeof expression,
+                 "(s => parseFloat(getComputedStyle(s, '::before').width) / (s.clientWidth - 16 - "
+                 "3 * "
+                 "parseFloat(getComputedStyle(document.documentElement).fontSize)))(document."
+                 "querySelectorAll('.stage-word small')[%d])",
+                 k);
+        length = attn_browser_number(browser, expression);
+        ck_assert_msg(fabs(length - weights[k]) < 0.02, "%d: %f, not %f", k, length, weights[k]);
+    }
+    n_above = count_words("b.top + b.bottom < 2 * edge.top");
+    n_below = count_words("b.top + b.bottom > 2 * edge.bottom");
+    for (int k = 0; k < n; k++)
+        *(k < n_above ? &above : k >= n - n_below ? &below : &seen) += weights[k];
+    ck_assert(fabs(seen + above + below - 1) < 1e-4);
+    assert_beyond("stage-above", "\u2191", n_above, above);
+    assert_beyond("stage-below", "\u2193", n_below, below);
+}
+
+/* On a telephone each word has a row: arcs on the left, bars of the weights on the right. */
+START_TEST(a_telephone_has_a_ladder)
+{
+    static const char rows[] = "(list => new Set(list.map(w => w.getBoundingClientRect().top)).size"
+                               " === list.length)([...document.querySelectorAll('.stage-word')])";
+    static const char isDone[] = "document.querySelector('.ladder .stage-word.from small')";
+
+    enter_on_telephone();
+    attn_browser_set_still(browser);
+    open_stage("stage=1&h=2.5");
+    attn_browser_wait(browser, isDone);
+    assert_text(rows, "true");
+    assert_ladder(keys, 4, 5);
+    assert_text("[...document.querySelectorAll('#stage-arcs path')].every(a => (b => b.left >= 12 "
+                "&& b.right <= 102)(a.getBoundingClientRect()))",
+                "true");
+    RUN("--html", "p.html", "--live", boys);
+    load("stage=1&h=2.5&q=27");
+    attn_browser_wait(browser, isDone);
+    assert_text(rows, "true");
+    assert_ladder(boys, 27, 34);
+    assert_text(ID("stage-above") ".hidden || " ID("stage-below") ".hidden", "false");
+    attn_browser_click_on(browser, "#stage-above"); /* to the word with the largest weight there */
+    attn_browser_wait_for_frame(browser);
+    attn_browser_point_at(browser, "#stage-said"); /* away from the words */
+    attn_browser_wait_for_frame(browser);
+    attn_browser_wait(browser, "document.querySelectorAll('.stage-word')[27].matches('.from')");
+    assert_text("(edge => Math.abs(edge.top + edge.bottom - (b => b.top + b.bottom)(document"
+                ".querySelectorAll('.stage-word')[22].getBoundingClientRect())) < 44)(" ID(
+                    "stage-sentence") ".getBoundingClientRect())",
+                "true");
+    assert_ladder(boys, 27, 34);
+    perform("attnViewer.set({ q: 5 })");
+    attn_browser_wait(browser, "document.querySelectorAll('.stage-word')[5].matches('.from')");
+    attn_browser_wait_for_frame(browser);
+    assert_ladder(boys, 5, 34);
     leave();
 }
 END_TEST
@@ -2165,29 +2358,32 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE(
-    "browser_live", fable_has_the_bits_of_the_binary,
-    attention_and_questions_have_the_bits_of_the_binary, families_have_the_bits_of_the_binary,
-    a_gguf_file_can_be_chosen, what_is_typed_is_shown, no_picture_is_older_than_the_one_before,
-    heads_are_switched_off_and_on, cells_are_knocked_out, knockouts_are_of_tokens_that_stay,
-    an_address_restores_all_of_it, heads_are_named_as_the_tool_names_them,
-    a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told, a_large_model_is_asked_for,
-    a_story_has_steps, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
-    arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
-    a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why,
-    why_is_asked_by_keyboard, a_press_chooses_a_head_and_a_switch_turns_it_off,
-    next_words_are_written, the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
-    the_stage_fits_a_telephone, the_stage_stands_still_and_is_printed,
-    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together, steps_ask_and_steer,
-    an_answer_is_below_the_story, a_story_is_made_on_the_page, controls_are_in_another_language,
-    a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-    a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
-    questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
-    labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
-    a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
-    pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-    lines_of_causes_are_knocked_out, questions_keep_changes, temperature_and_arithmetic_and_command,
-    arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-    fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch, everything_has_a_name,
-    shipped_page_answers, is_seen)
+ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
+           attention_and_questions_have_the_bits_of_the_binary,
+           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
+           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
+           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
+           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
+           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
+           shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
+           arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
+           a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone,
+           an_arc_says_why, why_is_asked_by_keyboard,
+           a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
+           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
+           the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
+           the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary,
+           sentences_are_offered, marks_have_names, heads_have_the_colors_of_their_kinds,
+           heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
+           a_story_is_made_on_the_page, controls_are_in_another_language,
+           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+           questions_are_of_both_texts, two_boxes_fit_a_telephone,
+           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
+           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
+           labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
+           questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
+           questions_keep_changes, temperature_and_arithmetic_and_command,
+           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
+           everything_has_a_name, shipped_page_answers, is_seen)
