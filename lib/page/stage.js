@@ -641,6 +641,13 @@ function layOut() {
   drawArcs();
 }
 
+// Returns the button that folds the strip away beside a story on a telephone.
+function makeFold() {
+  const fold = button('stage-fold', t('All heads'), () => fold.setAttribute('aria-expanded', String(fold.ariaExpanded !== 'true')),
+    { 'aria-expanded': 'false', 'aria-controls': 'stage-strip' });
+  return fold;
+}
+
 function make() {
   const kinds = KINDS.map(([name, letter, hue]) => {
     const swatch = el('i', {}, letter);
@@ -666,6 +673,7 @@ function make() {
       el('ol', { id: 'stage-bars', 'aria-label': t('Next word') }), button('stage-on', t('Go on'), goOn, { title: t('Writes the ten most probable next tokens') })),
     el('div', { id: 'stage-text' }, el('div', { id: 'stage-try', role: 'group', 'aria-label': t('Sentences to try'), hidden: '' })),
     el('div', { id: 'stage-heads' },
+      makeFold(),
       el('h2', {}, term('head', t('Heads')), el('span', { class: 'note' }, el('span', {}, t('Looks most at:')), ...kinds)),
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),

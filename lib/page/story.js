@@ -35,7 +35,6 @@ function write() {
   $('live-reveal').hidden = !told.answer;
   $('live-reveal').setAttribute('aria-expanded', 'false');
   $('live-revealed').textContent = '';
-  $('live-told').scrollTop = 0;
   $('live-back').disabled = step === 0;
   $('live-on').disabled = step >= story.steps.length - 1;
 }
@@ -44,7 +43,7 @@ function reveal() {
   const isShown = $('live-revealed').textContent !== '';
   $('live-revealed').textContent = isShown ? '' : story.steps[step].answer;
   $('live-reveal').setAttribute('aria-expanded', String(!isShown));
-  $('live-told').scrollTop = $('live-told').scrollHeight; // on a phone there is less space
+  $('live-revealed').scrollIntoView({ block: 'nearest' }); // on a phone there is less space
 }
 
 // --- Making -------------------------------------------------------------------------------------
