@@ -360,7 +360,7 @@ static bool is_factor(double factor)
     return factor > 0 && (factor < 1 || factor > 1);
 }
 
-/* Adds differences of the block as a whole, its MLP, and the output layer. */
+/* Adds differences of the block as a whole and its MLP. */
 static void add_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
@@ -401,6 +401,12 @@ static void add_block(struct difference_list *list)
     if (config->n_group > 0)
         add(list, "block", "%zu layers share %zu block%s", config->n_layer, config->n_group,
             config->n_group == 1 ? "" : "s");
+}
+
+static void add_output(struct difference_list *list)
+{
+    const struct attn_config *config = list->config;
+
     if (config->head_act_fn)
         add(list, "output", "reads norm(%s(x W + b)), and predicts tokens at their own positions",
             config->head_act_fn);
@@ -513,5 +519,6 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     add_by_layer(&list, "scores", describe_scores);
     add_biases(&list);
     add_block(&list);
+    add_output(&list);
     return list.status;
 }
