@@ -445,7 +445,7 @@ check-parallel: $(BUILD)/attn-cli ## run the recipes for GNU parallel
 check-spark: $(BUILD)/attn-cli ## run those for Spark on two workers (PYTHON names a python with pyspark, pandas, pyarrow)
 	@tests/engines/check_spark.sh $(or $(PYTHON),python3)
 
-check-engines: $(BUILD)/attn-cli ## run those for Ray and Snakemake (PYTHON names a python with ray[data], snakemake)
+check-engines: $(BUILD)/attn-cli ## run those for Ray, Snakemake and Parquet (PYTHON names a python with ray[data], snakemake, pyarrow)
 	@tests/engines/check_engines.sh $(or $(PYTHON),python3)
 
 .PHONY: check-slurm check-parallel check-spark check-engines deps-engines

@@ -450,7 +450,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (has_foil && !has_items)
         view->values = ATTN_TABLE_COLUMN(VALUE);
     else if (table && lacks_probability(table))
-        view->values = ATTN_TABLE_COLUMN(LOGIT);
+        view->values = ATTN_TABLE_COLUMN(LOGIT), drawn->answer.metric = ATTN_ANSWER_LOGIT;
     if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
         view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
 }

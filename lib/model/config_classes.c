@@ -88,11 +88,9 @@ enum attn_status attn_config_read_kind(const struct attn_json *json, struct attn
     const char *type = "";
 
     ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "problem_type", &type, err));
-    if (config->output == ATTN_OUTPUT_STREAM)
-        config->label_kind = ATTN_LABELS_VALUE;
-    else if (strcmp(type, "multi_label_classification") == 0)
+    if (strcmp(type, "multi_label_classification") == 0)
         config->label_kind = ATTN_LABELS_MULTI;
-    else if (strcmp(type, "regression") == 0)
+    else if (strcmp(type, "regression") == 0 || config->output == ATTN_OUTPUT_STREAM)
         config->label_kind = ATTN_LABELS_VALUE;
     else if (config->n_vocab == 1)
         config->label_kind = ATTN_LABELS_SCORE;
