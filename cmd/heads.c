@@ -74,7 +74,46 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
 struct survey_data {
     struct attn_ndarray pattern;         /* owned; the array of --pattern */
     struct attn_head_patterns *patterns; /* owned; for a poster, else NULL */
+    struct attn_head_cards *cards;       /* owned; for a card or an atlas, else NULL */
 };
+
+/* Returns true if the model predicts the next token, so that --metric ce measures what it loses. */
+static bool has_loss(const struct attn_config *config)
+{
+    return config && !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
+           config->task == ATTN_TASK_VOCABULARY && config->label_kind == ATTN_LABELS_SINGLE &&
+           config->n_token > 0;
+}
+
+/* Creates the cards if the picture is a card, or a page over items. A card shows what is lost
+ * without its head, too. */
+static enum attn_status open_cards(struct question *question, struct attn_survey_args *how,
+                                   struct attn_error *err)
+{
+    const struct question_args *args = question->args;
+    const struct attn_items_args *items = &args->items.asked;
+    struct survey_data *data = question->own;
+    const struct attn_config *config = attn_model_config(attn_host_model(question->host));
+    const bool is_card = args->tables.picture.options.figure == ATTN_FIGURE_CARD;
+    const bool is_page = output_path(&args->tables.output, "html") && items->items.path &&
+                         !items->study.group_by && !items->study.paired;
+
+    if (is_card && how->has_probe)
+        return refuse(err, NULL, "--figure card is about texts, and --probe has none");
+    if (is_card && !question->request.selection.heads)
+        return refuse(err, "--heads 2.5", "--figure card is about one head, expected --heads");
+    if (items->each.is_resumed && is_card)
+        return refuse(err, NULL, "--figure card needs all texts, and --resume reads the rest");
+    if ((!is_card && !is_page) || items->each.is_resumed)
+        return ATTN_OK;
+    ATTN_TRY(attn_head_cards_create(&data->cards, err));
+    how->cards = data->cards;
+    if (is_card && !how->has_effect && has_loss(config)) {
+        how->has_effect = true;
+        how->answer.metric = ATTN_ANSWER_CE;
+    }
+    return ATTN_OK;
+}
 
 /* Creates the patterns if the picture is a poster. */
 static enum attn_status open_patterns(struct question *question, struct attn_survey_args *how,
@@ -117,11 +156,13 @@ static enum attn_status survey(struct question *question, struct attn_error *err
                           err));
     }
     ATTN_TRY(open_patterns(question, how, err));
+    ATTN_TRY(open_cards(question, how, err));
     ATTN_TRY(attn_survey(question->host, &question->request, how, &question->table, err));
     drawn = *how;
     drawn.sort = args->tables.order.sort;
     question->how = &drawn;
     question->picture.patterns = data->patterns;
+    question->picture.cards = data->cards;
     return question_write(question, err);
 }
 
@@ -135,5 +176,6 @@ static enum attn_status heads(struct call *call, struct attn_error *err)
 
     attn_ndarray_release(&data.pattern);
     attn_head_patterns_free(data.patterns);
+    attn_head_cards_free(data.cards);
     return status;
 }

@@ -49,6 +49,7 @@
 
 /* Many inputs, also from and to files. */
 #include "analysis/measure.h"
+#include "analysis/head_cards.h"
 #include "analysis/head_patterns.h"
 #include "input/record.h"
 #include "run/many.h"

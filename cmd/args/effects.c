@@ -47,7 +47,8 @@ static unsigned find_media(const struct output_args *output, const struct pictur
 static const char *find_lacking(enum attn_figure kind, const char *option)
 {
     const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
-    const bool is_of_kinds = kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER;
+    const bool is_card = kind == ATTN_FIGURE_CARD;
+    const bool is_of_kinds = kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER || is_card;
 
     if ((is_plot || kind == ATTN_FIGURE_MAP) && strcmp(option, "colormap") == 0)
         return "colour scale";
@@ -57,6 +58,8 @@ static const char *find_lacking(enum attn_figure kind, const char *option)
         return "numbers";
     if (strcmp(option, "cell") != 0 && strcmp(option, "values") != 0)
         return NULL;
+    if (is_card)
+        return "cells of another size";
     return is_plot || kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_LINES ||
                    kind == ATTN_FIGURE_POINTS
                ? "cells"

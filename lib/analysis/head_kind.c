@@ -4,8 +4,11 @@
 #include <math.h>
 
 static const struct attn_head_kind kinds[] = {
-#define KIND_ROW(id, kind_letter, kind_hue)                                                        \
-    {.measure = ATTN_MEASURE_##id, .letter = (kind_letter), .hue = (kind_hue)},
+#define KIND_ROW(id, kind_letter, kind_hue, kind_words)                                            \
+    {.measure = ATTN_MEASURE_##id,                                                                 \
+     .letter = (kind_letter),                                                                      \
+     .hue = (kind_hue),                                                                            \
+     .words = (kind_words)},
     ATTN_HEAD_KIND_MAP(KIND_ROW)
 #undef KIND_ROW
 };

@@ -14,20 +14,21 @@
 
 #include "analysis/measure.h"
 
-/* X(ID of the measure, letter, hue), in the order in which kinds are listed. */
+/* X(ID of the measure, letter, hue, at what it looks), in the order in which kinds are listed. */
 #define ATTN_HEAD_KIND_MAP(X)                                                                      \
-    X(PREVIOUS, 'p', 0x0072b2)                                                                     \
-    X(FIRST, '1', 0xe69f00)                                                                        \
-    X(SELF, 's', 0x009e73)                                                                         \
-    X(INDUCTION, 'i', 0xd55e00)                                                                    \
-    X(FAR, 'f', 0x56b4e9)
+    X(PREVIOUS, 'p', 0x0072b2, "the previous token")                                               \
+    X(FIRST, '1', 0xe69f00, "the first token")                                                     \
+    X(SELF, 's', 0x009e73, "the token itself")                                                     \
+    X(INDUCTION, 'i', 0xd55e00, "what followed the token earlier")                                 \
+    X(FAR, 'f', 0x56b4e9, "other tokens")
 
 enum { ATTN_N_HEAD_KIND = 0 ATTN_HEAD_KIND_MAP(ATTN_COUNT) };
 
 struct attn_head_kind {
     enum attn_measure measure; /* its name is also the name of the kind */
     char letter;
-    uint32_t hue; /* 0xRRGGBB, the colour of weight 1 */
+    uint32_t hue;      /* 0xRRGGBB, the colour of weight 1 */
+    const char *words; /* at what it looks */
 };
 
 /* Returns kind I, 0 to ATTN_N_HEAD_KIND - 1. */

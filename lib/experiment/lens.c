@@ -1,6 +1,7 @@
 /* lens.c - see lens.h. One run records the stream at the queries. A second session is fed these
  * rows as the output of its last layer, so that the model's own output layer computes each
  * reading. */
+#include "experiment/head_output.h"
 #include "experiment/lens_internal.h"
 
 #include "base/elementary.h"
@@ -81,7 +82,7 @@ struct lens {
     bool is_whole;   /* the model is a classifier that reads all rows at once */
     size_t pooled;   /* index of the row that this classifier reads, unless it reads the mean */
     float *stream;   /* [n_query, D] the output of one head */
-    double *scratch; /* [d_value + 2 D] scratch for the output of a head */
+    double *scratch; /* for attn_head_output */
     float *logits;   /* [V] */
     struct attn_scored *ranked; /* [2 * V] */
     double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
@@ -373,7 +374,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->n_value =
         lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
-    lens->scratch = attn_frame_alloc(frame, config->d_value + 2 * config->d_model, sizeof(double));
+    lens->scratch = attn_frame_alloc(frame, attn_head_output_scratch(config), sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
     lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
@@ -659,33 +660,15 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sets lens->stream to z W_O of one head, times the layer scale: its output without a bias. */
+/* Sets lens->stream to the output of one head at each query. */
 static void write_head(struct lens *lens, int layer, int head)
 {
     const struct attn_config *config = lens->frame.config;
-    const struct attn_weights *weights = &lens->frame.run->model->weights;
-    const struct attn_matrix *out = &weights->blocks[layer].out.weight;
-    const struct attn_vector *scale = &weights->blocks[layer].attn_scale.w;
     const float *z = attn_capture_block_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
-    const size_t width = config->d_value, d = config->d_model;
-    double *x = lens->scratch, *y = lens->scratch + width, *factors = y + d;
 
-    for (size_t i = 0; i < lens->n_query; i++) {
-        for (size_t k = 0; k < width; k++)
-            x[k] = (double)z[i * width + k];
-        memset(y, 0, d * sizeof *y);
-        if (out->data)
-            attn_matrix_add_rows(out, (size_t)head * width, width, x, y);
-        else /* heads occupy separate parts of the stream */
-            memcpy(y + (size_t)head * width, x, width * sizeof *x);
-        if (scale->data) {
-            attn_vector_elements(scale, d, factors);
-            for (size_t k = 0; k < d; k++)
-                y[k] *= factors[k];
-        }
-        for (size_t k = 0; k < d; k++)
-            lens->stream[i * d + k] = (float)y[k];
-    }
+    for (size_t i = 0; i < lens->n_query; i++)
+        attn_head_output(lens->frame.run->model, layer, head, z + i * config->d_value,
+                         lens->scratch, lens->stream + i * config->d_model);
 }
 
 static enum attn_status read_heads(struct lens *lens, struct attn_error *err)

@@ -4,6 +4,7 @@
 #include "experiment/survey.h"
 
 #include "analysis/analysis_internal.h"
+#include "analysis/head_cards_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
@@ -13,6 +14,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/ablate.h"
+#include "experiment/head_cards_output.h"
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
@@ -24,6 +26,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,14 +132,17 @@ struct survey {
     /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
      * text are measured */
     const struct attn_config *encoder;
-    struct head *heads;    /* [n_all] */
-    struct match *matches; /* [n_all] if a pattern is given */
-    double *found;         /* [n_all, N_COLUMN] values of the current text; NaN: missing */
-    size_t n_text;         /* number of texts so far */
-    double base;           /* with has_effect: the metric of the unchanged model */
-    bool has_right;        /* the column `right` is shown */
-    bool is_judged;        /* the current text has a value of `right` */
-    double right;          /* value of `right` for the unchanged model, NaN for a tie */
+    bool *has_row;                  /* [n_all] true for the heads that the request selects */
+    struct head *heads;             /* [n_all] */
+    struct match *matches;          /* [n_all] if a pattern is given */
+    double *found;                  /* [n_all, N_COLUMN] values of the current text; NaN: missing */
+    size_t n_text;                  /* number of texts so far */
+    double base;                    /* with has_effect: the metric of the unchanged model */
+    bool has_right;                 /* the column `right` is shown */
+    bool is_judged;                 /* the current text has a value of `right` */
+    double right;                   /* value of `right` for the unchanged model, NaN for a tie */
+    struct attn_card_text text;     /* owns; the text, if cards are filled */
+    struct attn_card_reading *card; /* owns; what the heads do in it */
 };
 
 /* The run of one text, and the sums over its rows. */
@@ -146,6 +152,7 @@ struct measured_text {
     struct attn_measure_group group; /* owns */
     struct attn_word_pairs *pairs;   /* owns; set if `from` and `to` are given */
     float *row;                      /* [T] owns; set if a pattern is given */
+    struct attn_card_reading *card;  /* owns; set if cards are filled */
 };
 
 /* Returns the number of encoder heads that are measured. */
@@ -157,6 +164,16 @@ static size_t n_first(const struct survey *survey)
 static size_t n_all(const struct survey *survey)
 {
     return n_first(survey) + survey->frame.config->n_layer * survey->frame.config->n_head;
+}
+
+/* Returns the number of heads that have rows. */
+static size_t n_selected(const struct survey *survey)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < n_all(survey); i++)
+        n += survey->has_row[i];
+    return n;
 }
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -211,6 +228,8 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 }
 
 static const struct attn_param param_rows[] = {
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_survey_args, has_probe,
                "instead of a text, take LEN random tokens, repeated: the heads that find what "
                "followed the first time are induction heads; default: min(50, half the "
@@ -272,7 +291,7 @@ static const struct attn_param_part parts[] = {
 };
 
 static const struct attn_param_rule rules[] = {
-    {.given = "probe|items|measures|pattern|from|to|effect|threshold",
+    {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold",
      .excludes = "pairs",
      .message = "`pairs` and @ do not go together: it compares the heads of one text"},
     {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
@@ -307,7 +326,15 @@ const struct attn_question attn_question_heads = {
         "`figure map` draws a cell for each head: its hue and letter say where it looks\n"
         "most, and heads that share keys and values stand together. `figure poster` puts\n"
         "all heads on one sheet, those that are alike side by side, each with the mean\n"
-        "over the texts of its weights between the first 24 tokens.\n",
+        "over the texts of its weights between the first 24 tokens. `figure card` is a\n"
+        "page about one head over `items`: five texts in which it looks most strongly at\n"
+        "another token than the first, five in the middle and five drawn by chance,\n"
+        "distances, the tokens that it writes, and what is lost without it. That loss\n"
+        "takes one more run for each text: without `effect` the change of ce.\n"
+        "\n"
+        "`html` over `items` is an atlas: points by any two measures, which open cards.\n"
+        "All heads share one pass over the texts. Only `effect` costs more there: a run\n"
+        "for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
     .experiment = &experiment,
@@ -337,14 +364,33 @@ static void match_rows(const struct measured_text *measured, const struct attn_t
     }
 }
 
+/* Adds the rows of EVENT to the card of its head. */
+static void add_to_card(const struct measured_text *measured, const struct attn_trace_event *event)
+{
+    const struct survey *survey = measured->survey;
+    const struct attn_config *config =
+        event->at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
+    const size_t head = attn_head_cards_find(survey->args->cards, &event->at);
+
+    if (head < SIZE_MAX)
+        attn_card_reading_add(
+            measured->card, head, event->at.head / (int)(config->n_head / config->n_kv_head),
+            event->at.stack != ATTN_STACK_ENCODER &&
+                attn_location_is_cross(attn_selection_dims(measured->run->selection), &event->at),
+            event);
+}
+
 /* Measures the rows of an event (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
     const struct measured_text *measured = user;
 
-    (void)err;
+    if (event->at.site == ATTN_SITE_V)
+        return attn_card_reading_keep(measured->card, event, err);
     attn_measure_group_add(&measured->group, event);
+    if (measured->card)
+        add_to_card(measured, event);
     if (measured->row)
         match_rows(measured, event);
     if (measured->pairs)
@@ -383,6 +429,10 @@ static enum attn_status start_text(struct measured_text *measured, struct attn_e
     if (survey->args->from)
         ATTN_TRY(attn_word_pairs_create(measured->run, survey->args->from, survey->args->to,
                                         &measured->pairs, err));
+    if (survey->args->cards)
+        ATTN_TRY(attn_card_reading_create(survey->args->cards,
+                                          n > measured->run->source.n ? n : measured->run->source.n,
+                                          &measured->card, err));
     if (!pattern)
         return ATTN_OK;
     return ATTN_ALLOC(measured->row, n, err);
@@ -430,19 +480,34 @@ static void take_group(struct survey *survey, const struct attn_measure_group *g
     }
 }
 
+/* The rows of the encoder of one text. */
+struct measured_source {
+    struct measured_text *measured;
+    struct attn_measure_group group; /* owns */
+};
+
 /* Measures rows of the encoder (attn_trace_fn). */
 static enum attn_status on_source(void *user, const struct attn_trace_event *event,
                                   struct attn_error *err)
 {
+    const struct measured_source *source = user;
+    struct attn_trace_event of_encoder = *event;
+
     (void)err;
-    attn_measure_group_add(user, event);
+    if (event->at.site != ATTN_SITE_PATTERN)
+        return ATTN_OK;
+    attn_measure_group_add(&source->group, event);
+    of_encoder.at.stack = ATTN_STACK_ENCODER;
+    if (source->measured->card)
+        add_to_card(source->measured, &of_encoder);
     return ATTN_OK;
 }
 
 /* Computes the values of each encoder head, by running the encoder on the source once more. */
-static enum attn_status read_source(struct survey *survey, const struct attn_run *run,
-                                    struct attn_error *err)
+static enum attn_status read_source(struct measured_text *measured, struct attn_error *err)
 {
+    struct survey *survey = measured->survey;
+    const struct attn_run *run = measured->run;
     const struct attn_sequence *source = &run->source;
     const struct attn_selection *selection = attn_selection_encoder(run->selection);
     const struct attn_metric_settings settings = {.n_recalled = 1,
@@ -451,16 +516,16 @@ static enum attn_status read_source(struct survey *survey, const struct attn_run
                                                   .token_sizes = source->tokens.sizes,
                                                   .n_token = source->n,
                                                   .key_mask = source->key_mask};
-    struct attn_measure_group group = {.n = 0};
-    const struct attn_trace trace = {selection, on_source, &group};
-    enum attn_status status = attn_measure_group_create(survey->measured, &settings, selection,
-                                                        survey->frame.host->pool, &group, err);
+    struct measured_source found = {.measured = measured};
+    const struct attn_trace trace = {selection, on_source, &found};
+    enum attn_status status = attn_measure_group_create(
+        survey->measured, &settings, selection, survey->frame.host->pool, &found.group, err);
 
     if (status == ATTN_OK)
         status = attn_trial_watch_encoder(run, &trace, err);
     if (status == ATTN_OK)
-        take_group(survey, &group, 0, n_first(survey));
-    attn_measure_group_release(&group);
+        take_group(survey, &found.group, 0, n_first(survey));
+    attn_measure_group_release(&found.group);
     return status;
 }
 
@@ -484,7 +549,7 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
         ATTN_TRY(attn_trial_watch(measured->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
     if (survey->encoder)
-        ATTN_TRY(read_source(survey, measured->run, err));
+        ATTN_TRY(read_source(measured, err));
     take_group(survey, &measured->group, n_first(survey), n_all(survey) - n_first(survey));
     for (size_t i = 0; i < n_all(survey); i++) {
         const int layer = (int)(i / n_head), head = (int)(i % n_head);
@@ -513,6 +578,13 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
     status = read_text(&measured, err);
     if (status == ATTN_OK)
         add_found(survey);
+    if (status == ATTN_OK && measured.card)
+        status = attn_card_text_read(measured.run, survey->frame.plan, &survey->text, err);
+    if (status == ATTN_OK) {
+        survey->card = measured.card;
+        measured.card = NULL;
+    }
+    attn_card_reading_free(measured.card);
     attn_measure_group_release(&measured.group);
     attn_word_pairs_free(measured.pairs);
     attn_run_free(measured.run);
@@ -609,6 +681,29 @@ static void take_measures(struct survey *survey, const struct attn_many_result *
 
 /* --- The effect ------------------------------------------------------------------------------- */
 
+/* Makes each selected head a set of its own, so that only these are ablated. */
+static enum attn_status find_sets(struct survey *survey, struct attn_ablate_args *args,
+                                  struct attn_error *err)
+{
+    enum { NAME = 40 };
+    const size_t n = n_all(survey);
+    struct attn_ablate_set *sets = attn_frame_alloc(&survey->frame, n, sizeof *sets);
+    char *names = attn_frame_alloc(&survey->frame, n, NAME);
+
+    ATTN_TRY(attn_frame_memory(&survey->frame, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_location at = location_of(survey, i);
+
+        if (!survey->has_row[i])
+            continue;
+        snprintf(names + i * NAME, NAME, "%s%s%d.%d", attn_model_stack_name(at.stack),
+                 at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer, at.head);
+        sets[args->n_set++].heads = names + i * NAME;
+    }
+    args->sets = sets;
+    return ATTN_OK;
+}
+
 static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
@@ -616,25 +711,33 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     const struct attn_model *encoder = attn_host_model(survey->frame.host)->encoder;
     struct attn_table *effects;
     enum attn_status status;
-    size_t change, right, n_skipped = 0;
+    size_t change, right, row, n_skipped = 0;
 
     args.answer = survey->args->answer;
     args.has_right = survey->has_right;
     survey->frame.has_noted_spaces = true;
+    if (survey->frame.request.selection.heads)
+        ATTN_TRY(find_sets(survey, &args, err));
     ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
     survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
-    if (encoder && !survey->encoder) /* heads of the encoder come first, and are not shown here */
+    /* heads of the encoder come first, and are not shown here */
+    if (encoder && !survey->encoder && args.n_set == 0)
         n_skipped = encoder->config.n_layer * encoder->config.n_head;
-    for (size_t row = 1 + n_skipped; row < attn_table_n_row(effects); row++) { /* 0 is the base */
-        struct attn_moments *values = survey->heads[row - 1 - n_skipped].values;
+    row = 1 + n_skipped; /* 0 is the base */
+    for (size_t i = 0; i < n_all(survey); i++) {
+        struct attn_moments *values = survey->heads[i].values;
+
+        if (!survey->has_row[i])
+            continue;
 
         values[CHANGE] =
             (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
         values[RIGHT] = (struct attn_moments){.n = attn_table_cell(effects, row, right).type !=
                                                    ATTN_VALUE_MISSING,
                                               .mean = attn_table_cell(effects, row, right).real};
+        row++;
     }
     survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
     survey->right = survey->is_judged ? attn_table_cell(effects, 0, right).real : (double)NAN;
@@ -785,6 +888,15 @@ static enum attn_status append_head(const struct survey *survey, const struct at
     return attn_rows_append(rows, row, rows->is_of_many ? values : NULL, survey->n_text, err);
 }
 
+static enum attn_status append_heads(const struct survey *survey, const struct attn_rows *rows,
+                                     struct attn_error *err)
+{
+    for (size_t i = 0; i < n_all(survey); i++)
+        if (survey->has_row[i])
+            ATTN_TRY(append_head(survey, rows, i, err));
+    return ATTN_OK;
+}
+
 /* --- Items ------------------------------------------------------------------------------------ */
 
 /* Numbers that an item reports beside its rows, for each head and detector: the score (0 if
@@ -798,16 +910,22 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_stu
 {
     const struct attn_answer_args *asked = &survey->args->answer;
     const bool has_foil = asked->foil || asked->foil_id;
+    double *more;
 
-    answer->n_more = n_all(survey) * N_DETECTOR * N_MORE;
+    answer->n_more = n_selected(survey) * N_DETECTOR * N_MORE;
     if (!answer->more)
         ATTN_TRY(ATTN_ALLOC(answer->more, answer->n_more, err));
+    more = answer->more;
     for (size_t i = 0; i < n_all(survey) * N_DETECTOR; i++) {
-        const double score = score_of(&survey->heads[i / N_DETECTOR], i % N_DETECTOR);
+        const struct head *head = &survey->heads[i / N_DETECTOR];
+        const double score = score_of(head, i % N_DETECTOR);
 
-        answer->more[i * N_MORE + SCORE] = isnan(score) ? 0 : score;
-        answer->more[i * N_MORE + HAS_SCORE] = !isnan(score);
-        answer->more[i * N_MORE + ROWS] = n_row_of(&survey->heads[i / N_DETECTOR], i % N_DETECTOR);
+        if (!survey->has_row[i / N_DETECTOR])
+            continue;
+        more[SCORE] = isnan(score) ? 0 : score;
+        more[HAS_SCORE] = !isnan(score);
+        more[ROWS] = n_row_of(head, i % N_DETECTOR);
+        more += N_MORE;
     }
     if (!survey->args->has_effect)
         return ATTN_OK;
@@ -899,6 +1017,8 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
         const struct attn_trace_event event = event_of(result, i);
         double *found = survey->found + i * N_COLUMN;
 
+        if (!survey->has_row[i])
+            continue;
         attn_word_pairs_add(pairs, &event);
         if (!survey->args->is_weight)
             attn_word_pairs_count(pairs, &event);
@@ -922,6 +1042,8 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
     for (size_t i = 0; survey->args->patterns && i < n_all(survey); i++) {
         struct attn_trace_event event = event_of(result, i);
 
+        if (!survey->has_row[i])
+            continue;
         event.is_causal = !survey->frame.config->is_encoder;
         attn_head_patterns_add(survey->args->patterns, &event);
     }
@@ -929,15 +1051,15 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
     memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
     add_found(survey);
     ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &answer->table, err));
-    for (size_t i = 0; i < n_all(survey); i++)
-        ATTN_TRY(append_head(survey, &rows, i, err));
+    ATTN_TRY(append_heads(survey, &rows, err));
     return fill_answer(survey, answer, err);
 }
 
 /* Surveys one text. Fills ANSWER with its table and the numbers beside the rows. */
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
-                                     struct attn_study_answer *answer, struct attn_error *err);
+                                     const struct attn_item *item, struct attn_study_answer *answer,
+                                     struct attn_error *err);
 
 /* Surveys one item (attn_study_ask_fn). */
 static enum attn_status ask_item(void *user, const struct attn_item *item,
@@ -955,7 +1077,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
         attn_error_at(find_words(survey, item, &args.from, &args.to, err), ATTN_STAGE_INPUT, err));
     if (args.has_effect)
         ATTN_TRY(attn_error_at(attn_item_answer(item, &args.answer, err), ATTN_STAGE_INPUT, err));
-    return survey_alone(survey->frame.host, &request, &args, answer, err);
+    return survey_alone(survey->frame.host, &request, &args, item, answer, err);
 }
 
 /* Surveys the items. Several items share a forward pass, unless the effect or the pattern requires
@@ -970,7 +1092,7 @@ static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
                                          .user = survey};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
-    if (survey->args->has_effect || survey->args->pattern || survey->encoder)
+    if (survey->args->has_effect || survey->args->pattern || survey->encoder || survey->args->cards)
         return attn_study_ask(frame->study, frame->host, ask_item, survey, err);
     options.measures = survey->measured;
     options.keeps_tensors = survey->has_pairs || survey->args->patterns;
@@ -991,6 +1113,8 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
                               "`from`, `pattern` and `has_effect` need one text, not a probe");
     if (args->is_weight && args->measures != 0)
         return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
+    if (args->has_probe && args->cards)
+        return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
     if (args->study && args->has_probe)
         return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
     if (!(args->threshold >= 0 && args->threshold <= 1))
@@ -999,11 +1123,60 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Finds which heads have rows. */
+static enum attn_status choose_heads(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
+    struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
+    const char *spec = survey->frame.request.selection.heads;
+    struct attn_selection *selection;
+
+    survey->has_row = attn_frame_alloc(&survey->frame, n_all(survey), sizeof *survey->has_row);
+    ATTN_TRY(attn_frame_memory(&survey->frame, err));
+    if (!spec) {
+        memset(survey->has_row, true, n_all(survey));
+        return ATTN_OK;
+    }
+    if (survey->encoder)
+        dims.encoder = &encoder;
+    ATTN_TRY(
+        attn_error_at(attn_error_in(attn_select_heads(spec, &dims, &selection, err), "heads", err),
+                      ATTN_STAGE_OPTIONS, err));
+    for (size_t i = 0; i < n_all(survey); i++) {
+        const struct attn_location at = location_of(survey, i);
+
+        survey->has_row[i] = attn_selection_has_head(selection, &at);
+    }
+    attn_selection_free(selection);
+    return ATTN_OK;
+}
+
+/* Gives the cards the heads that have rows, before the first text, and selects what they need. */
+static enum attn_status begin_cards(struct survey *survey, struct attn_error *err)
+{
+    struct attn_frame *frame = &survey->frame;
+    const struct attn_model *model = attn_host_model(frame->host);
+    struct attn_head_cards *cards = survey->args->cards;
+    struct attn_location *ats = attn_frame_alloc(frame, n_all(survey), sizeof *ats);
+    size_t n = 0;
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    if (attn_head_cards_vector(model) > 0)
+        frame->request.selection.sites = "pattern,v";
+    if (frame->plan)
+        return ATTN_OK;
+    for (size_t i = 0; i < n_all(survey); i++)
+        if (survey->has_row[i])
+            ats[n++] = location_of(survey, i);
+    return attn_head_cards_begin(cards, ats, n, attn_head_cards_vector(model), err);
+}
+
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
     struct attn_frame *frame = &survey->frame;
     const struct attn_survey_args *args = frame->args;
+    const char *heads;
     size_t n;
 
     survey->args = args;
@@ -1026,8 +1199,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                             ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION);
     frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
+    heads = frame->request.selection.heads;
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
+    frame->request.selection.heads = heads;
     survey->has_pairs = args->from || args->to;
     if (frame->study)
         ATTN_TRY(peek_pairs(survey, err));
@@ -1040,6 +1215,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (args->pattern)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
     ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(choose_heads(survey, err));
+    if (args->cards)
+        ATTN_TRY(begin_cards(survey, err));
     survey->has_right = args->has_effect && (frame->study || frame->plan) &&
                         attn_metric_has_right(args->answer.metric);
     if (args->is_weight && !survey->has_pairs)
@@ -1047,21 +1225,40 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Chooses the texts of the cards after the last one, and finds the tokens that heads write. */
+static enum attn_status finish_cards(struct survey *survey, struct attn_error *err)
+{
+    attn_head_cards_choose(survey->args->cards);
+    return attn_error_at(attn_head_cards_write(survey->args->cards, survey->frame.host, err),
+                         ATTN_STAGE_MODEL, err);
+}
+
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
     const struct attn_input input = survey->frame.request.input;
-    const size_t n = n_all(survey);
 
-    if (survey->frame.study)
-        return ask_items(survey, err);
+    if (survey->frame.study) {
+        ATTN_TRY(ask_items(survey, err));
+        return args->cards ? finish_cards(survey, err) : ATTN_OK;
+    }
     ATTN_TRY(args->has_probe ? survey_probes(survey, err) : survey_text(survey, &input, err));
     if (args->has_effect)
         ATTN_TRY(add_effects(survey, err));
-    for (size_t i = 0; i < n; i++)
-        ATTN_TRY(append_head(survey, &survey->frame.rows, i, err));
-    return ATTN_OK;
+    ATTN_TRY(append_heads(survey, &survey->frame.rows, err));
+    if (!args->cards)
+        return ATTN_OK;
+    ATTN_TRY(attn_head_cards_add(args->cards, survey->card, &survey->text, err));
+    return survey->frame.plan ? ATTN_OK : finish_cards(survey, err);
+}
+
+static void release(void *state)
+{
+    struct survey *survey = state;
+
+    attn_card_reading_free(survey->card);
+    attn_card_text_release(&survey->text);
 }
 
 static const struct attn_experiment experiment = {
@@ -1079,6 +1276,7 @@ static const struct attn_experiment experiment = {
     .shows = shows,
     .draw = draw,
     .ask = ask,
+    .release = release,
 };
 
 /* The numbers beside the rows of a single item. */
@@ -1099,14 +1297,15 @@ static enum attn_status ask_alone(void *state, struct attn_error *err)
 
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
-                                     struct attn_study_answer *answer, struct attn_error *err)
+                                     const struct attn_item *item, struct attn_study_answer *answer,
+                                     struct attn_error *err)
 {
     struct attn_experiment of_item = experiment;
     struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
     struct beside beside = {.size = sizeof beside};
     const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
 
-    of_item.plan = &experiment; /* marks the run as one of an item */
+    of_item.plan = item; /* marks the run as one of an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));

@@ -40,6 +40,7 @@
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H
 
+#include "analysis/head_cards.h"
 #include "analysis/head_patterns.h"
 #include "analysis/measure.h"
 #include "base/table.h"
@@ -71,6 +72,8 @@ struct attn_survey_args {
     bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
     /* the patterns of all items are added here, for a poster; or NULL */
     struct attn_head_patterns *patterns;
+    /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
+    struct attn_head_cards *cards;
 };
 
 #define ATTN_SURVEY_ARGS_DEFAULT                                                                   \

@@ -91,6 +91,7 @@ enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct att
 enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_card(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* Returns the font size in units of letters of 5 points, the smallest that are easy to read. */
 static inline double attn_figure_least_letters(const struct attn_figure_pen *pen)

@@ -13,6 +13,7 @@
 #include "writers/token_text.h"
 
 struct attn_backdrop;  /* writers/output.h */
+struct attn_card_head; /* analysis/head_cards_internal.h */
 struct attn_head_kind; /* analysis/head_kind.h */
 
 /* The rows or the columns of a grid, with their labels. */
@@ -82,6 +83,13 @@ struct attn_grid_life {
     size_t n_layer;
 };
 
+/* What a head does in many texts: a row of a table, and its card. Borrowed. */
+struct attn_grid_card {
+    const struct attn_table *table;    /* its only row is the head */
+    const struct attn_card_head *head; /* analysis/head_cards_internal.h */
+    const char *effect;                /* words of the column `change`; or NULL */
+};
+
 /* How the numbers of a part of a table are drawn. */
 enum attn_grid_look {
     ATTN_LOOK_CELLS, /* each number as a color; for vectors */
@@ -133,6 +141,7 @@ struct attn_grid {
     /* for ATTN_FIGURE_CAUSES, drawn instead of the matrix; or NULL */
     const struct attn_grid_causes *causes;
     const struct attn_grid_life *life; /* the same for ATTN_FIGURE_LIFE; or NULL */
+    const struct attn_grid_card *card; /* the same for ATTN_FIGURE_CARD; or NULL */
     int digits;                        /* decimals of numbers that are not in percent */
     /* For a poster of [n] heads, whose patterns are one below the other in the matrix. */
     const struct attn_head_kind *const *kinds; /* kind of each head, NULL without one */

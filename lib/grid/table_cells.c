@@ -169,10 +169,13 @@ static enum attn_status read_kind(const struct attn_table *table,
     if (kind == ATTN_FIGURE_LIFE)
         return attn_table_life_read(table, picture, cells, err);
     if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
-        return attn_table_refuse_groups(is_pairs                  ? "a grid of pairs"
-                                        : kind == ATTN_FIGURE_MAP ? "a map"
-                                                                  : "a poster",
+        return attn_table_refuse_groups(is_pairs                   ? "a grid of pairs"
+                                        : kind == ATTN_FIGURE_MAP  ? "a map"
+                                        : kind == ATTN_FIGURE_CARD ? "a card"
+                                                                   : "a poster",
                                         err);
+    if (kind == ATTN_FIGURE_CARD)
+        return attn_table_card_read(table, picture, cells, err);
     if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER)
         return (kind == ATTN_FIGURE_MAP ? attn_table_head_map_read
                                         : attn_table_poster_read)(table, picture, cells, err);
@@ -195,12 +198,29 @@ static void set_kind_words(enum attn_figure kind, struct attn_grid *figure)
 
     figure->is_share = !is_map;
     figure->quantity = "mean weight (square root)";
+    figure->scale = (struct attn_color_scale){.curve = is_map ? ATTN_CURVE_LINEAR : ATTN_CURVE_SQRT,
+                                              .span = ATTN_SPAN_UNIT};
+    if (kind == ATTN_FIGURE_CARD)
+        return;
     figure->title = is_map ? "where each head looks most" : "typical patterns of all heads";
     figure->note = is_map
                        ? "the stronger a hue, the larger the mean weight (square root)"
                        : "mean weights of the first 24 tokens (square root), alike heads together";
-    figure->scale = (struct attn_color_scale){.curve = is_map ? ATTN_CURVE_LINEAR : ATTN_CURVE_SQRT,
-                                              .span = ATTN_SPAN_UNIT};
+}
+
+/* Sets title and note of a card, and the words of the effect. */
+static enum attn_status find_card_words(const struct attn_table *table,
+                                        const struct attn_table_picture *picture,
+                                        struct attn_table_cells *cells, struct attn_error *err)
+{
+    const struct attn_column *change = attn_table_column(table, attn_table_find(table, "change"));
+
+    if (change)
+        attn_table_words_find(&cells->effect, change, picture);
+    cells->card.effect = cells->effect.quantity;
+    cells->grid.title = cells->words.title;
+    cells->grid.note = cells->note;
+    return attn_buffer_check(&cells->effect.bytes, err);
 }
 
 /* Sets the texts of the figure: the first two texts of PICTURE, each followed by the third. */
@@ -271,9 +291,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->digits = cells->grid.life
                          ? LIFE_DIGITS
                          : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
-    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER) {
+    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER || kind == ATTN_FIGURE_CARD) {
         set_kind_words(kind, figure);
-        return ATTN_OK;
+        return kind == ATTN_FIGURE_CARD ? find_card_words(table, picture, cells, err) : ATTN_OK;
     }
     return find_words(column, picture, cells, err);
 }
@@ -305,6 +325,7 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->parts);
     attn_free(cells->marks);
     attn_table_words_release(&cells->words);
+    attn_table_words_release(&cells->effect);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);
     attn_buffer_release(&cells->joined[0]);

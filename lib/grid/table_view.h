@@ -9,6 +9,7 @@
 #include "writers/output.h"
 #include "writers/picture.h"
 
+struct attn_head_cards;    /* analysis/head_cards.h */
 struct attn_head_patterns; /* analysis/head_patterns.h */
 
 /* A column of a view: a value of enum attn_column_role, for the first column with that role; or
@@ -81,6 +82,7 @@ struct attn_table_picture {
     /* for ATTN_FIGURE_LIFE: the parts of attn_life, whose tokens are in `lens`; or NULL */
     const struct attn_table *life;
     const struct attn_head_patterns *patterns; /* for a poster */
+    const struct attn_head_cards *cards;       /* for a card, and for the atlas of a page */
     /* Room for words that the fields above may point to (experiment/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };

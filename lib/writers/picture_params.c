@@ -98,7 +98,8 @@ static const struct attn_param picture_rows[] = {
         OWN, "figure", "KIND", PICTURE, figure,
         "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; for a "
         "table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for each "
-        "kind of head, or poster, the typical pattern of each head; default: matrix for one head, "
+        "kind of head, poster, the typical pattern of each head, or card, a page about one head; "
+        "default: matrix for one head, "
         "grid for several and for tables, patches for pictures; for `attn-cli score` and "
         "\140attribute `method`\140 tokens, causes for its cells; life, for `attn-cli lens`: what "
         "each "

@@ -435,7 +435,8 @@ ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
 ATTN_FIGURE_POSTER = 11
 ATTN_FIGURE_LIFE = 12
-ATTN_N_FIGURE = 13
+ATTN_FIGURE_CARD = 13
+ATTN_N_FIGURE = 14
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -2041,6 +2042,7 @@ attn_table_picture._fields_ = [
     ("lens", c_void_p),
     ("life", c_void_p),
     ("patterns", c_void_p),
+    ("cards", c_void_p),
     ("words", c_char * 96),
     ("means", c_char * 256),
 ]
@@ -2535,6 +2537,7 @@ attn_survey_args._fields_ = [
     ("study", POINTER(attn_study_args)),
     ("is_weight", c_bool),
     ("patterns", c_void_p),
+    ("cards", c_void_p),
 ]
 attn_link_file._fields_ = [
     ("path", c_char_p),
@@ -3038,6 +3041,8 @@ FUNCTIONS = {
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
+    "attn_head_cards_create": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_head_cards_free": (None, [c_void_p]),
     "attn_head_patterns_create": (c_int, [c_size_t, c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_patterns_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),

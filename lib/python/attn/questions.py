@@ -238,9 +238,10 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     return ask("examples", self, text, locals())
 
 
-def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: int = 0, seed: int = 0, runs: int = 0,
-          measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0, target=None,
-          foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0, **options) -> Table:
+def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
+          runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
+          target=None, foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0,
+          **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -256,8 +257,15 @@ def heads(self: Model, text=None, *, probe: bool | int | str = False, repeats: i
 
     `figure map` draws a cell for each head: its hue and letter say where it looks most, and heads that share keys and
     values stand together. `figure poster` puts all heads on one sheet, those that are alike side by side, each with the
-    mean over the texts of its weights between the first 24 tokens.
+    mean over the texts of its weights between the first 24 tokens. `figure card` is a page about one head over `items`:
+    five texts in which it looks most strongly at another token than the first, five in the middle and five drawn by
+    chance, distances, the tokens that it writes, and what is lost without it. That loss takes one more run for each
+    text: without `effect` the change of ce.
 
+    `html` over `items` is an atlas: points by any two measures, which open cards. All heads share one pass over the
+    texts. Only `effect` costs more there: a run for each head and text.
+
+    heads       the heads: 2.5,3.* or L5H1; default: all
     probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time
                 are induction heads; default: min(50, half the context):2:0
     repeats     repeat the tokens of `probe` N times; default: 2
