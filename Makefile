@@ -261,7 +261,7 @@ $(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 
 $(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,examples experiment neurons picture viewer,$(part).js $(part).css) shared.js gradients.js) >$@
+	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,atlas examples experiment neurons picture viewer,$(part).js $(part).css) shared.js gradients.js) >$@
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

@@ -665,6 +665,9 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     push_all(&experiment->json, drawing, making->picture);
     examples = attn_table_page(drawing->table, &n_example);
     attn_buffer_append(&experiment->examples, examples, n_example);
+    if (drawing->picture->cards && drawing->picture->n_label == 0)
+        ATTN_TRY(attn_page_atlas_append(drawing->table, drawing->picture->cards, &experiment->atlas,
+                                        err));
     ATTN_TRY(append_figure(&experiment->view, drawing, err));
     append_table(&experiment->view, drawing->table);
     find_head(experiment, drawing);
@@ -692,5 +695,6 @@ void attn_page_experiment_release(struct attn_page_experiment *experiment)
     attn_buffer_release(&experiment->about);
     attn_buffer_release(&experiment->json);
     attn_buffer_release(&experiment->examples);
+    attn_buffer_release(&experiment->atlas);
     attn_buffer_release(&experiment->view);
 }

@@ -21,6 +21,8 @@
     embed attn_page_wasi_js, "lib/page/wasi.js"
     embed attn_page_experiment_css, "lib/page/experiment.css"
     embed attn_page_experiment_js, "lib/page/experiment.js"
+    embed attn_page_atlas_css, "lib/page/atlas.css"
+    embed attn_page_atlas_js, "lib/page/atlas.js"
     embed attn_page_examples_css, "lib/page/examples.css"
     embed attn_page_examples_js, "lib/page/examples.js"
     embed attn_page_neurons_css, "lib/page/neurons.css"

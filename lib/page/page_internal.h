@@ -191,6 +191,7 @@ struct attn_page_experiment {
     struct attn_buffer json;     /* the JSON object */
     struct attn_buffer examples; /* the JSON object of examples.js (experiment/examples_page.c), or
                                     empty */
+    struct attn_buffer atlas;    /* the JSON object of atlas.js (page_atlas.c), or empty */
     struct attn_buffer view;     /* view without a script, as markup */
     /* the head with the largest number; layer ATTN_NO_LAYER: rows are not heads */
     struct attn_location head;
@@ -203,6 +204,11 @@ enum attn_status attn_page_experiment_init(struct attn_page_experiment *experime
                                            const struct attn_picture_options *picture,
                                            struct attn_error *err);
 void attn_page_experiment_release(struct attn_page_experiment *experiment);
+
+/* Appends the cards of the heads in TABLE as the JSON object that atlas.js draws (page_atlas.c). */
+enum attn_status attn_page_atlas_append(const struct attn_table *table,
+                                        const struct attn_head_cards *cards,
+                                        struct attn_buffer *out, struct attn_error *err);
 
 /* --- Gradients (page_gradients.c) ------------------------------------------------------------ */
 
@@ -417,6 +423,7 @@ EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(js)
 EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
 EMBEDDED(figure_css) EMBEDDED(figure_policy)
 EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(examples_css) EMBEDDED(examples_js)
+EMBEDDED(atlas_css) EMBEDDED(atlas_js)
 EMBEDDED(neurons_css) EMBEDDED(neurons_js)
 EMBEDDED(gradients_js) EMBEDDED(picture_css) EMBEDDED(picture_js)
 EMBEDDED(live_css) EMBEDDED(live_js) EMBEDDED(stage_css) EMBEDDED(stage_js)

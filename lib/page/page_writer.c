@@ -307,12 +307,20 @@ static bool has_examples(const struct attn_page *w)
     return w->experiment.examples.size > 0 && !has_viewer(w);
 }
 
+/* Returns true if the page shows an atlas of heads above its table. */
+static bool has_atlas(const struct attn_page *w)
+{
+    return w->experiment.atlas.size > 0 && !has_viewer(w);
+}
+
 static void append_styles(struct attn_page *w, struct attn_buffer *out)
 {
     if (w->has_experiment)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(experiment_css));
     if (has_examples(w))
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(examples_css));
+    if (has_atlas(w))
+        attn_page_append_element(out, "style", ATTN_PAGE_FILE(atlas_css));
     if (w->vectors.are_there)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(neurons_css));
     if (w->has_picture)
@@ -327,6 +335,8 @@ static void append_experiment(struct attn_page *w, struct attn_buffer *out)
 
     if (has_examples(w))
         attn_buffer_append_string(out, "<section id=\"examples\" hidden></section>\n");
+    if (has_atlas(w))
+        attn_buffer_append_string(out, "<section id=\"atlas\" hidden></section>\n");
     if (w->has_experiment)
         attn_buffer_append_format(out, "<section id=\"experiment\"%s hidden></section>\n",
                                   has_viewer(w) ? "" : " class=\"alone\"");
@@ -341,6 +351,8 @@ static void append_scripts(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(experiment_js));
     if (has_examples(w))
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(examples_js));
+    if (has_atlas(w))
+        attn_page_append_element(out, "script", ATTN_PAGE_FILE(atlas_js));
     if (w->vectors.are_there)
         attn_page_append_element(out, "script", ATTN_PAGE_FILE(neurons_js));
     if (w->gradients.n > 0)
@@ -632,6 +644,8 @@ static enum attn_status write_experiment(struct attn_page *w, struct attn_error 
     attn_page_write_json(w->base.sink, "experiment-data", &w->experiment.json);
     if (has_examples(w))
         attn_page_write_json(w->base.sink, "examples-data", &w->experiment.examples);
+    if (has_atlas(w))
+        attn_page_write_json(w->base.sink, "atlas-data", &w->experiment.atlas);
     ATTN_TRY(write_document(w, err)); /* up to the first view */
     write_experiment_view(w);
     return write_document(w, err);

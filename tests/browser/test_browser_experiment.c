@@ -678,6 +678,106 @@ START_TEST(examples_show_texts_and_rows)
 }
 END_TEST
 
+/* Returns the row of ROWS with the largest value of NAME. */
+static int row_of_largest(const cJSON *rows, const char *name)
+{
+    int largest = 0;
+
+    for (int i = 1; i < cJSON_GetArraySize(rows); i++)
+        if (number_of(cJSON_GetArrayItem(rows, i), name) >
+            number_of(cJSON_GetArrayItem(rows, largest), name))
+            largest = i;
+    return largest;
+}
+
+#define CARDS "[...document.querySelectorAll('.a-card h3')].map(h => h.textContent).join()"
+#define CHOOSE(n, value)                                                                           \
+    "(s => { s.value = '" value "'; s.dispatchEvent(new Event('change')); return s.value; })("     \
+    "document.querySelectorAll('#atlas select')[" #n "])"
+
+/* Heads as points by two measures, which open cards by keys, by mouse and by name. */
+START_TEST(atlas_shows_measures_and_opens_cards)
+{
+    FILE *file = NULL;
+    cJSON *json, *rows;
+    char expected[64], *text;
+    int row;
+    double x, y;
+
+    enter();
+    file = fopen("texts.txt", "w");
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < sizeof corpus / sizeof *corpus; i++)
+        fprintf(file, "%s\n", corpus[i]);
+    fclose(file);
+    RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines");
+    json = read_json("j.json");
+    rows = cJSON_GetObjectItem(json, "rows");
+    attn_browser_load(browser, "p.html", "");
+    assert_text("document.querySelectorAll('.a-point').length", "32");
+    assert_text(CARDS, "");
+    /* by keys, with another measure across: the last point has its largest value */
+    assert_text(CHOOSE(0, "previous"), "previous");
+    row = row_of_largest(rows, "previous");
+    snprintf(expected, sizeof expected, "Head %d.%d", row / 8, row % 8);
+    free(attn_browser_text(browser, "document.querySelector('.a-plot').focus()"));
+    attn_browser_key(browser, "End", 0);
+    attn_browser_key(browser, "Enter", 0);
+    assert_text(CARDS, expected);
+    assert_text("document.querySelectorAll('.a-point[aria-selected=true]').length", "1");
+    assert_text("document.getElementById(document.querySelector('.a-plot').getAttribute("
+                "'aria-activedescendant')).getAttribute('aria-selected')",
+                "true");
+    snprintf(expected, sizeof expected, "%.3g",
+             number_of(cJSON_GetArrayItem(rows, row), "previous"));
+    assert_text("[...document.querySelectorAll('.a-card dt')].find(t => t.textContent === "
+                "'previous').nextSibling.textContent",
+                expected);
+    /* five strongest texts, the sixth in the middle, each with its query and key */
+    assert_text("[...document.querySelectorAll('.a-card ol')].map(l => l.children.length).join()",
+                "5,1");
+    assert_text("[...document.querySelectorAll('.a-card li')].every(l => "
+                "l.querySelectorAll('.from').length === 1 && l.querySelectorAll('.to').length === "
+                "1)",
+                "true");
+    assert_text("document.querySelectorAll('.a-text b').length", "0"); /* text stays text */
+    /* the arrow leads to another point, Escape closes the card */
+    attn_browser_key(browser, "ArrowLeft", 0);
+    assert_text("document.querySelectorAll('.a-point.is-active').length", "1");
+    assert_text("document.querySelectorAll('.a-point.is-active.is-open').length", "0");
+    attn_browser_key(browser, "Escape", 0);
+    assert_text(CARDS, "");
+    /* by mouse: the point of 3.6, which the table marks, too */
+    text = attn_browser_text(browser, "(b => [b.left + b.width / 2, b.top + b.height / 2].join("
+                                      "' '))(document.querySelector('#a-30 path')."
+                                      "getBoundingClientRect())");
+    ck_assert_int_eq(sscanf(text, "%lf %lf", &x, &y), 2);
+    free(text);
+    attn_browser_click(browser, x, y);
+    assert_text(CARDS, "Head 3.6");
+    assert_text("document.querySelector('.x-table tr[aria-selected=true]').dataset.row", "30");
+    attn_browser_click(browser, x, y);
+    assert_text(CARDS, "");
+    /* by name; the newest card is first */
+    free(attn_browser_text(browser, CHOOSE(2, "0")));
+    free(attn_browser_text(browser, CHOOSE(2, "21")));
+    assert_text(CARDS, "Head 2.5,Head 0.0");
+    attn_browser_click_on(browser, ".a-card:first-of-type .a-close");
+    assert_text(CARDS, "Head 0.0");
+    /* a cell of the map that is chosen marks its point */
+    free(attn_browser_text(browser, "document.querySelector('.x-map').focus()"));
+    attn_browser_key(browser, "ArrowRight", 0);
+    text = attn_browser_text(
+        browser, "document.querySelector('.x-table tr[aria-selected=true]').dataset.row");
+    assert_text("document.querySelector('.a-point.is-active').id.slice(2)", text);
+    free(text);
+    attn_browser_resize(browser, 390, 844);
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    cJSON_Delete(json);
+    leave();
+}
+END_TEST
+
 START_TEST(has_figure_and_table_without_a_script)
 {
     enter();
@@ -701,4 +801,4 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
            written_words_have_the_colours_of_their_steps, examples_show_texts_and_rows,
-           has_figure_and_table_without_a_script)
+           atlas_shows_measures_and_opens_cards, has_figure_and_table_without_a_script)

@@ -1,0 +1,308 @@
+/* page_atlas.c - see page_internal.h: the cards of heads as the JSON object that atlas.js draws.
+ *
+ *     n_text, has_all      number of texts; false: the middle and the drawn ones are of a sample
+ *     side, ranges         tokens of a pattern, and the names of distances
+ *     kinds                [{letter, name, words, hue}]
+ *     parts                [{name, note}] the parts of the texts of a card
+ *     heads                of each row of the table: {name, kind, n, pattern, distances, written,
+ *                          texts, is_cross}, or null. kind: index; null without one. pattern: a
+ *                          letter for each cell, "A" to "_" for 0 to 1 by its square root, " " for
+ *                          masked; is_cross: keys are of the source
+ *         written          [[key, [token, ...]], ...]
+ *         texts            of each part [{text, value, query, key, weights, spans, keys}]; weights:
+ *                          [key, thousandths, ...]; spans: the tokens that are shown, [from, to,
+ *                          ...]; keys: the same of the source, if it has the keys
+ *     texts                [{id, tokens, source}]
+ */
+#include "page/page_internal.h"
+
+#include "analysis/head_cards_internal.h"
+#include "analysis/head_kind.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "base/table_internal.h"
+#include "grid/table_heads.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    MOST_TOKENS = 60, /* tokens of a long text that are shown */
+    N_LEVEL = 64,     /* letters for the weights of a pattern */
+};
+
+/* --- Texts ---------------------------------------------------------------------------------- */
+
+/* The texts that are shown in any card, sorted by their numbers. */
+struct texts {
+    const struct attn_card_text **items; /* [n] owns the array */
+    size_t n;
+};
+
+static int by_number(const void *a, const void *b)
+{
+    const struct attn_card_text *x = *(const struct attn_card_text *const *)a;
+    const struct attn_card_text *y = *(const struct attn_card_text *const *)b;
+
+    return (x->number > y->number) - (x->number < y->number);
+}
+
+static enum attn_status list_texts(const struct attn_head_cards *cards, struct texts *texts,
+                                   struct attn_error *err)
+{
+    size_t n = 0;
+
+    ATTN_TRY(ATTN_ALLOC(texts->items, cards->n_head * ATTN_CARD_N_PART * ATTN_CARD_EACH, err));
+    for (size_t i = 0; i < cards->n_head; i++)
+        for (int part = 0; part < ATTN_CARD_N_PART; part++)
+            for (size_t k = 0; k < cards->heads[i].n[part]; k++)
+                texts->items[n++] = cards->heads[i].rows[part][k]->text;
+    qsort(texts->items, n, sizeof *texts->items, by_number);
+    for (size_t i = 0; i < n; i++)
+        if (i == 0 || texts->items[i] != texts->items[i - 1])
+            texts->items[texts->n++] = texts->items[i];
+    return ATTN_OK;
+}
+
+static size_t find_text(const struct texts *texts, const struct attn_card_text *text)
+{
+    const struct attn_card_text *const *found =
+        bsearch(&text, texts->items, texts->n, sizeof *texts->items, by_number);
+
+    return (size_t)(found - texts->items);
+}
+
+static void push_texts(struct attn_json_writer *json, const struct texts *texts)
+{
+    attn_json_begin(attn_page_push_key(json, "texts"), '[');
+    for (size_t i = 0; i < texts->n; i++) {
+        const struct attn_card_text *text = texts->items[i];
+
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_string(attn_json_key(json, "id"), text->id.data ? text->id.data : "",
+                         text->id.size);
+        attn_json_begin(attn_json_key(json, "tokens"), '[');
+        for (size_t k = 0; k < text->n_token + text->n_source; k++) {
+            size_t size;
+            const char *token = attn_card_token(text, k, &size);
+
+            if (k == text->n_token) {
+                attn_json_end(json);
+                attn_json_begin(attn_json_key(json, "source"), '[');
+            }
+            attn_json_string(json, token, size);
+        }
+        attn_json_end(json);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* --- A card --------------------------------------------------------------------------------- */
+
+/* Writes the ranges of the tokens [n] that are shown around A and B as the member NAME. */
+static enum attn_status push_spans(struct attn_json_writer *json, const char *name, size_t n,
+                                   size_t a, size_t b, struct attn_error *err)
+{
+    double *widths;
+    bool *shown = NULL;
+    enum attn_status status = ATTN_ALLOC(widths, n, err);
+
+    if (status == ATTN_OK)
+        status = ATTN_ALLOC(shown, n, err);
+    if (status == ATTN_OK) {
+        for (size_t i = 0; i < n; i++)
+            widths[i] = 1;
+        attn_card_clip(widths, n, a, b, MOST_TOKENS, shown);
+        attn_json_begin(attn_json_key(json, name), '[');
+        for (size_t i = 0; i <= n; i++)
+            if ((i < n && shown[i]) != (i > 0 && shown[i - 1]))
+                attn_json_size(json, i);
+        attn_json_end(json);
+    }
+    attn_free(widths);
+    attn_free(shown);
+    return status;
+}
+
+static enum attn_status push_row(struct attn_json_writer *json, const struct attn_card_head *head,
+                                 const struct attn_card_row *row, const struct texts *texts,
+                                 struct attn_error *err)
+{
+    const size_t n = head->is_of_source ? row->text->n_source : row->text->n_token;
+
+    attn_json_begin(json, '{');
+    attn_json_size(attn_json_key(json, "text"), find_text(texts, row->text));
+    attn_page_push_number(attn_json_key(json, "value"), 4, row->value);
+    attn_json_size(attn_json_key(json, "query"), row->query);
+    attn_json_size(attn_json_key(json, "key"), row->key);
+    attn_json_begin(attn_json_key(json, "weights"), '[');
+    for (size_t i = 0; i < row->n_key; i++) {
+        attn_json_size(json, row->keys[i].key);
+        attn_json_integer(json, (int64_t)lrint(1000 * (double)row->keys[i].weight));
+    }
+    attn_json_end(json);
+    ATTN_TRY(push_spans(json, "spans", n, row->query, head->is_cross ? SIZE_MAX : row->key, err));
+    if (head->is_cross)
+        ATTN_TRY(push_spans(json, "keys", row->text->n_source, row->key, row->key, err));
+    attn_json_end(json);
+    return ATTN_OK;
+}
+
+static void push_pattern(struct attn_json_writer *json, const struct attn_card_head *head)
+{
+    static const char letters[N_LEVEL + 1] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    char pattern[ATTN_PATTERN_SIDE * ATTN_PATTERN_SIDE];
+
+    for (size_t i = 0; i < sizeof pattern; i++) {
+        const float cell = attn_card_cell(head, i / ATTN_PATTERN_SIDE, i % ATTN_PATTERN_SIDE);
+
+        pattern[i] =
+            isnan(cell) ? ' ' : letters[lrintf((N_LEVEL - 1) * sqrtf(fminf(fmaxf(cell, 0), 1)))];
+    }
+    attn_json_string(attn_json_key(json, "pattern"), pattern, sizeof pattern);
+}
+
+static void push_written(struct attn_json_writer *json, const struct attn_card_head *head)
+{
+    attn_json_begin(attn_json_key(json, "written"), '[');
+    for (size_t i = 0; i < head->n_writing; i++) {
+        const struct attn_card_writing *writing = &head->writings[i];
+
+        attn_json_begin(json, '[');
+        attn_json_string(json, writing->key.data, writing->key.size);
+        attn_json_begin(json, '[');
+        for (size_t k = 0; k < writing->n_token; k++)
+            attn_json_string(json, writing->tokens[k].data ? writing->tokens[k].data : "",
+                             writing->tokens[k].size);
+        attn_json_end(json);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* Writes the card of HEAD. KIND may be NULL. */
+static enum attn_status push_head(struct attn_json_writer *json, const struct attn_card_head *head,
+                                  const struct attn_head_kind *kind, const struct texts *texts,
+                                  struct attn_error *err)
+{
+    struct attn_buffer name = {0};
+
+    attn_card_append_name(&head->at, &name);
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_string(attn_json_key(json, "name"), name.data, name.size);
+    json->out->has_failed |= name.has_failed;
+    attn_buffer_release(&name);
+    if (kind)
+        attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
+    attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);
+    attn_json_bool(attn_json_key(json, "is_of_source"), head->is_of_source);
+    attn_json_size(attn_json_key(json, "n"), head->n_text);
+    push_pattern(json, head);
+    attn_json_begin(attn_json_key(json, "distances"), '[');
+    for (size_t i = 0; i < ATTN_CARD_DISTANCES; i++)
+        attn_page_push_number(json, 4, attn_card_distance(head, i));
+    attn_json_end(json);
+    push_written(json, head);
+    attn_json_begin(attn_json_key(json, "texts"), '[');
+    for (int part = 0; part < ATTN_CARD_N_PART; part++) {
+        attn_json_begin(json, '[');
+        for (size_t k = 0; k < head->n[part]; k++)
+            ATTN_TRY(push_row(json, head, head->rows[part][k], texts, err));
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    attn_json_end(json);
+    return ATTN_OK;
+}
+
+/* --- All cards ------------------------------------------------------------------------------ */
+
+static void push_names(struct attn_json_writer *json, const struct attn_head_cards *cards)
+{
+    attn_json_size(attn_page_push_key(json, "n_text"), cards->n_text);
+    attn_json_bool(attn_page_push_key(json, "has_all"), cards->has_all);
+    attn_json_size(attn_page_push_key(json, "side"), ATTN_PATTERN_SIDE);
+    attn_json_begin(attn_page_push_key(json, "ranges"), '[');
+    for (size_t i = 0; i < ATTN_CARD_DISTANCES; i++)
+        attn_json_text(json, attn_card_distance_name(i));
+    attn_json_end(json);
+    attn_json_begin(attn_page_push_key(json, "kinds"), '[');
+    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
+        const struct attn_head_kind *kind = attn_head_kind_at(i);
+        char hue[8];
+
+        snprintf(hue, sizeof hue, "#%06x", (unsigned)kind->hue);
+        attn_json_begin(json, '{');
+        attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
+        attn_json_text(attn_json_key(json, "name"), attn_measure_name(kind->measure));
+        attn_json_text(attn_json_key(json, "words"), kind->words);
+        attn_json_text(attn_json_key(json, "hue"), hue);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+    attn_json_begin(attn_page_push_key(json, "parts"), '[');
+    for (int part = 0; part < ATTN_CARD_N_PART; part++) {
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), attn_card_part_name(part));
+        attn_json_text(attn_json_key(json, "words"), attn_card_part_words(part));
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+static enum attn_status push_heads(struct attn_json_writer *json, const struct attn_table *table,
+                                   const struct attn_head_cards *cards, const struct texts *texts,
+                                   struct attn_error *err)
+{
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+    struct attn_table_cells cells = {.note = ""};
+    struct attn_error unseen; /* tables of other measures have no kinds */
+    enum attn_status status = attn_table_kinds_find(table, &cells, &unseen);
+
+    status = status == ATTN_NO_MEMORY ? attn_error_copy(err, &unseen) : ATTN_OK;
+    attn_json_begin(attn_page_push_key(json, "heads"), '[');
+    for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
+        struct attn_location at;
+        size_t index = SIZE_MAX;
+
+        if (attn_table_read_layer(table, i, layer, &at)) {
+            at.head = (int)attn_table_cell(table, i, head).integer;
+            index = attn_head_cards_find(cards, &at);
+        }
+        if (index == SIZE_MAX)
+            attn_json_text(json, NULL);
+        else
+            status = push_head(json, &cards->heads[index], cells.kinds ? cells.kinds[i] : NULL,
+                               texts, err);
+    }
+    attn_json_end(json);
+    attn_table_cells_release(&cells);
+    return status;
+}
+
+enum attn_status attn_page_atlas_append(const struct attn_table *table,
+                                        const struct attn_head_cards *cards,
+                                        struct attn_buffer *out, struct attn_error *err)
+{
+    struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
+    struct texts texts = {.n = 0};
+    enum attn_status status = list_texts(cards, &texts, err);
+
+    if (status == ATTN_OK) {
+        attn_json_begin(&json, '{');
+        push_names(&json, cards);
+        push_texts(&json, &texts);
+        status = push_heads(&json, table, cards, &texts, err);
+        attn_json_end(&json);
+    }
+    attn_free(texts.items);
+    ATTN_TRY(status);
+    return attn_buffer_check(out, err);
+}
