@@ -371,6 +371,7 @@ let expectedDrawn = ''; // what the table on the page shows
 function showExpected(after, before, changes) {
   expected = { after, before, changes, logits: new Map() };
   expectedDrawn = '';
+  stage?.draw();
   return drawExpected();
 }
 

@@ -32,6 +32,7 @@ const SIDE = 90; // px beside a ladder, for its arcs (stage.css)
 const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
 const MOST_WORDS = 6; // maximum number of next words
+const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose boxes show their names
 
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
@@ -482,6 +483,7 @@ function sayKey(h, q, k, weight) {
 // --- The next words -----------------------------------------------------------------------------
 
 const bars = new Map(); // rows by token id, so that bars can be animated
+let nextOf = ''; // what the bars show
 
 function makeBar(p) {
   const node = el('button', { class: 'stage-bar', type: 'button' }, shownText(p.token, (p.label ?? p.token).trim()),
@@ -494,7 +496,9 @@ function makeBar(p) {
 
 // Draws the next words. Bars move from their last values.
 function drawNext() {
-  const { rows, hasBefore } = expectedHere(MOST_WORDS), list = $('stage-bars');
+  const { rows, hasBefore } = expectedHere(MOST_WORDS), list = $('stage-bars'), key = JSON.stringify([rows, hasBefore]);
+  if (key === nextOf) return;
+  nextOf = key;
   // the longest bar has full length
   const longest = Math.max(...rows.map(p => Math.max(p.before ?? 0, p.after ?? 0)));
   for (const id of [...bars.keys()]) if (!rows.some(p => p.id === id)) bars.delete(id);
@@ -518,10 +522,15 @@ function drawNext() {
 
 // --- The strip of heads -------------------------------------------------------------------------
 
-let cells = [], stripOf = '';
+let cells = [], looks = [], stripOf = '', isCrowded = false;
 
-// Selects a head. A cell that a story marks belongs to another head, so the mark is removed.
-const choose = h => { if (state.h !== h) viewer.set({ h, k: -1 }); };
+// Selects a head, and shows it even if the pointer rests on another. A cell that a story marks belongs
+// to another head, so the mark is removed.
+function choose(h) {
+  if (state.h === h) return;
+  over = {};
+  viewer.set({ h, k: -1 });
+}
 
 function makeCell(head, h) {
   const node = el('button', { class: 'stage-cell', type: 'button', role: 'radio', id: 'stage-cell-' + h }, nameOf(h).replace(/.*:/, ''), el('small', {}));
@@ -539,16 +548,29 @@ function layersOf(heads) {
 
 const stackOf = (heads, group) => heads.find(head => head.group === group).stack;
 
+// Makes the strip. If there are many heads, it is a map: a row for each layer, small cells without
+// text, whose names appear under the pointer, and a list that chooses a head, too.
 function makeStrip(heads) {
+  const nAcross = Math.max(...heads.map(({ head }) => head)) + 1, groups = layersOf(heads);
+  isCrowded = nAcross > MOST_ACROSS || heads.length > MOST_NAMED;
   cells = heads.map(makeCell);
+  looks = [];
+  for (const [kind, isIt] of [['crowded', isCrowded], ['tall', isCrowded && groups.length > 16]]) $('live-stage').classList.toggle(kind, isIt);
+  $('live-stage').style.setProperty('--across', nAcross);
+  $('live-stage').style.setProperty('--down', groups.length);
   let last;
-  $('stage-strip').replaceChildren(...layersOf(heads).flatMap(group => {
-    const stack = STACKS.find(([name]) => name === stackOf(heads, group));
-    const layer = el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', String(group).replace(':', ' ')) }, ...cells.filter((_, h) => heads[h].group === group));
+  $('stage-strip').replaceChildren(...groups.flatMap(group => {
+    const stack = STACKS.find(([name]) => name === stackOf(heads, group)), own = heads.map((_, h) => h).filter(h => heads[h].group === group);
+    own.forEach((h, i) => cells[h].classList.toggle('late', i >= own.length / 2));
+    const layer = el('span', { class: 'stage-layer', role: 'group', 'aria-label': t('layer {}', String(group).replace(':', ' ')), 'data-layer': String(group).replace(/.*:/, '') }, ...own.map(h => cells[h]));
     const isNew = stack && stack !== last;
     last = stack;
     return isNew ? [el('span', { class: 'stage-stack' }, t(stack[1])), layer] : [layer];
   }));
+  // so that the switch stays in place
+  $('stage-name').style.minWidth = 0.78 * Math.max(...heads.map((_, h) => t('Head {}', shownName(h)).length)) + 'ch';
+  $('stage-pick').hidden = !isCrowded;
+  $('stage-pick').replaceChildren(...isCrowded ? heads.map((_, h) => el('option', { value: h }, shownName(h))) : []);
 }
 
 function drawStrip() {
@@ -560,17 +582,24 @@ function drawStrip() {
   heads.forEach((head, h) => {
     const { kind: [name, letter, hue], strength } = kindOf(measures?.get(nameOf(h)) ?? head), node = cells[h];
     // heads that share keys and values stand together
-    node.classList.toggle('apart', isShared && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h));
+    const isApart = isShared && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [name, strength, isApart, isOff(h), h === state.h].join();
+    if (looks[h] === look) return;
+    looks[h] = look;
+    for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
     node.style.setProperty('--hue', hue);
-    node.style.setProperty('--strength', Math.round(15 + 50 * strength) + '%');
+    node.style.setProperty('--strength', Math.round(isCrowded ? 25 + 65 * strength : 15 + 50 * strength) + '%');
     node.lastChild.textContent = letter;
-    Object.assign(node.dataset, { kind: name });
+    Object.assign(node.dataset, { kind: name, name: shownName(h) + ' ' + t(name) });
     node.tabIndex = h === state.h ? 0 : -1;
-    node.classList.toggle('chosen', h === state.h);
-    node.classList.toggle('off', isOff(h));
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
+  $('stage-pick').value = state.h;
+}
+
+// A drag over the map chooses the head under the pointer.
+function chooseAt({ buttons, clientX, clientY }) {
+  if (buttons && isCrowded) document.elementFromPoint(clientX, clientY)?.closest('.stage-cell')?.focus({ preventScroll: true });
 }
 
 // Returns the next head in a direction; layers may have different numbers of heads.
@@ -659,7 +688,7 @@ function make() {
   $('app').prepend(el('section', { id: 'live-stage', 'aria-label': t('Stage') },
     el('div', { id: 'stage-intro' }, el('h1', {}, t('What a language model looks at')),
       el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.')))),
-    el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }), el('small', { id: 'stage-place' })),
+    el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }, t('Head')), el('small', { id: 'stage-place' })),
       el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('p', { id: 'stage-said', role: 'status' }),
       button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
     el('div', { id: 'stage-story' }),
@@ -674,7 +703,7 @@ function make() {
     el('div', { id: 'stage-text' }, el('div', { id: 'stage-try', role: 'group', 'aria-label': t('Sentences to try'), hidden: '' })),
     el('div', { id: 'stage-heads' },
       makeFold(),
-      el('h2', {}, term('head', t('Heads')), el('span', { class: 'note' }, el('span', {}, t('Looks most at:')), ...kinds)),
+      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, t('Looks most at:')), ...kinds)),
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
@@ -682,6 +711,8 @@ function make() {
   $('stage-tip').addEventListener('pointerleave', hideTip);
   addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
   rove($('stage-words'), () => words, (at, [down, across]) => at + down + across);
+  $('stage-pick').addEventListener('change', event => choose(Number(event.target.value)));
+  $('stage-strip').addEventListener('pointermove', chooseAt);
   rove($('stage-strip'), () => cells, stepHead);
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
   // here, since the others change things that are not visible

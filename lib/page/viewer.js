@@ -84,14 +84,14 @@ const isolated = (position, isSource) => '\u2068' + shortText(position, isSource
 // Returns the data for a page of words: the first and the last token of each word, and the members
 // of the run that differ for words. Null if the library has not found words.
 function findWords() {
-  const { merged } = run;
+  const { merged, tokens, source_tokens, predictions } = plain; // run may have the rows of an encoder
   if (!merged) return null;
   const groups = (firsts, tokens) => firsts?.map((from, w) => [from, (firsts[w + 1] ?? tokens.length) - 1]);
-  const own = groups(merged.firsts, run.tokens), source = groups(merged.source_firsts, run.source_tokens);
+  const own = groups(merged.firsts, tokens), source = groups(merged.source_firsts, source_tokens);
   // the word after which p is predicted
   const positionOf = p => own.findIndex(([, to]) => to === p);
   return { own, source, sizes: heads.map(h => [h.rows, h.cols]), texts: { ...merged,
-    predictions: run.predictions && { ...run.predictions, top: run.predictions.top.flatMap(p =>
+    predictions: predictions && { ...predictions, top: predictions.top.flatMap(p =>
       positionOf(p.position) < 0 ? [] : [{ ...p, position: positionOf(p.position) }]) } } };
 }
 
@@ -1408,10 +1408,17 @@ function zoom(by) {
 }
 
 // Draws the part of the page for the selected head.
+// Returns true if the stage (stage.js) is shown instead: it calls set when it goes away.
+const isBehind = () => document.documentElement.classList.contains('on-stage');
+
 function drawOne() {
   const list = state.v === 'lines' ? lineHeads() : shownHeads();
   const view = isOver() ? '' : state.v;
   turnTo(list[0]);
+  if (isBehind()) {
+    document.documentElement.dataset.ready = state.v;
+    return;
+  }
   if (view !== 'grid' && view !== 'matrix') matrices = [];
   $('name').textContent = state.v === 'lines' && list.length > 1 && !state.c
     ? list.length + ' compared heads' : shownName(list);

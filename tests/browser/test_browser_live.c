@@ -101,7 +101,7 @@ static void assert_all_named(void)
 {
     assert_text("[...document.querySelectorAll('button, select, input, textarea')].filter(e => "
                 "!(e.textContent.trim() || e.getAttribute('aria-label') || "
-                "e.closest('label'))).map(e => e.id).join()",
+                "e.closest('label, [hidden]'))).map(e => e.id).join()",
                 "");
 }
 
@@ -1145,9 +1145,11 @@ START_TEST(translations_have_the_bits_of_the_binary)
     assert_text("[...document.querySelectorAll('.stage-stack')].map(s => s.textContent).join()",
                 "at the source,in the translation,in the source");
     attn_browser_click_on(browser, "#stage-cell-0"); /* of the encoder */
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head encoder 0.0'");
+    attn_browser_click_on(browser, "#stage-head-off");
     wait_for_run();
     assert_text(ID("live-changes") ".textContent", "head encoder:0.0 off \xc3\x97");
-    assert_text(WORDS, "The|ca|t|' '|s|at|on|the|ma|t|</s>");
+    assert_text(WORDS, "The|ca|t|' '|s|at|on|the|ma|t|end of text");
     assert_text("document.querySelectorAll('#stage-map').length", "0");
     leave();
 }
@@ -1672,6 +1674,85 @@ START_TEST(heads_have_the_colors_of_their_kinds)
     type("The keys");
     attn_browser_wait(browser, "attnLive.isDone()");
     assert_text("document.querySelectorAll('[data-kind=induction]').length", "0");
+    leave();
+}
+END_TEST
+
+/* Opens the page of a model with SIDE layers of SIDE heads. */
+static void open_heads(int side)
+{
+    char name[16], layers[32], heads[32], width[32];
+
+    snprintf(name, sizeof name, "%d", side);
+    snprintf(layers, sizeof layers, "n_layer=%d", side);
+    snprintf(heads, sizeof heads, "n_head=%d", side);
+    snprintf(width, sizeof width, "d_model=%d", 2 * side);
+    run((const char *[]){"init", name, "--set", width, "--set", layers, "--set", heads,
+                         "--vocab-from", keys, NULL});
+    run((const char *[]){"run", "-m", name, "--html", "p.html", "--live", keys, NULL});
+    load("stage=1&h=0.0");
+    attn_browser_wait(browser, "document.querySelector('.crowded .stage-cell.chosen')");
+}
+
+#define CELLS "[...document.querySelectorAll('.stage-cell')].map(c => c.getBoundingClientRect())"
+/* All heads are seen, a row for each layer. */
+#define IS_MAP(least)                                                                              \
+    CELLS ".every((c, h, all) => c.top >= 0 && c.left >= 0 && c.bottom <= innerHeight && c.right " \
+          "<= innerWidth && Math.min(c.width, c.height) >= " #least                                \
+          " && (h === 0 || (c.top > all[h - 1].top) === (h % Math.sqrt(all.length) === 0)))"
+
+/* Many heads are a map of cells without text. A cell has its name under the pointer. All are
+ * reached by keyboard, by a drag, and by a list. */
+START_TEST(many_heads_are_a_map)
+{
+    double from[2], to[2];
+
+    enter();
+    open_heads(12);
+    assert_text("document.querySelectorAll('.stage-cell').length", "144");
+    assert_text(IS_MAP(12), "true");
+    assert_text("getComputedStyle(" ID("stage-cell-0") ").fontSize", "0px");
+    attn_browser_point_at(browser, "#stage-cell-143");
+    assert_text("getComputedStyle(" ID("stage-cell-143") ", '::after').content.startsWith("
+                                                         "'\"11.11 ')",
+                "true");
+    attn_browser_point_at(browser, "#stage-said");
+    free(attn_browser_text(browser,
+                           "(globalThis.reached = new Set(), " ID("stage-cell-0") ".focus())"));
+    for (int i = 0; i < 144; i++) {
+        free(
+            attn_browser_text(browser, "reached.add(attnViewer.run.heads[attnViewer.state.h].at)"));
+        attn_browser_key(browser, "ArrowRight", 0);
+    }
+    assert_text("reached.size + ', ' + document.activeElement.id", "144, stage-cell-143");
+    attn_browser_key(browser, "ArrowUp", 0);
+    assert_text("attnViewer.state.h", "131");
+    assert_text(ID("stage-pick") ".value", "131");
+    attn_browser_key(browser, "x", 0);
+    wait_for_run();
+    assert_text(ID("live-changes") ".textContent", "head 10.11 off \xc3\x97");
+    for (int i = 0; i < 2; i++) {
+        double *at = i == 0 ? from : to;
+
+        at[0] = attn_browser_number(browser, i == 0 ? CELLS "[13].x + 5" : CELLS "[54].x + 5");
+        at[1] = attn_browser_number(browser, i == 0 ? CELLS "[13].y + 5" : CELLS "[54].y + 5");
+    }
+    attn_browser_drag(browser, from, to);
+    assert_text("attnViewer.state.h", "54");
+    free(attn_browser_text(browser, "(list => { list.value = '77'; list.dispatchEvent(new "
+                                    "Event('change')); })(" ID("stage-pick") ")"));
+    attn_browser_wait(browser, ID("stage-name") ".textContent === 'Head 6.5'");
+    attn_browser_resize(browser, 1366, 768);
+    open_heads(32);
+    assert_text(IS_MAP(12), "true");
+    attn_browser_resize(browser, 390, 844);
+    attn_browser_set_touch(browser);
+    load("stage=1&h=0.0");
+    attn_browser_wait(browser, "document.querySelector('.crowded .stage-cell.chosen')");
+    assert_text(IS_MAP(6.9), "true");
+    assert_text("document.documentElement.scrollWidth <= innerWidth && " ID(
+                    "stage-pick") ".offsetHeight >= 44",
+                "true");
     leave();
 }
 END_TEST
@@ -2412,30 +2493,33 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE(
-    "browser_live", fable_has_the_bits_of_the_binary,
-    attention_and_questions_have_the_bits_of_the_binary, families_have_the_bits_of_the_binary,
-    a_gguf_file_can_be_chosen, what_is_typed_is_shown, no_picture_is_older_than_the_one_before,
-    heads_are_switched_off_and_on, cells_are_knocked_out, knockouts_are_of_tokens_that_stay,
-    an_address_restores_all_of_it, heads_are_named_as_the_tool_names_them,
-    a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told, a_large_model_is_asked_for,
-    a_story_has_steps, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
-    arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
-    a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why,
-    why_is_asked_by_keyboard, a_press_chooses_a_head_and_a_switch_turns_it_off,
-    next_words_are_written, the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
-    the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
-    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
-    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, heads_that_share_keys_stand_together, steps_ask_and_steer,
-    an_answer_is_below_the_story, a_story_is_made_on_the_page, controls_are_in_another_language,
-    a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
-    a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
-    questions_are_of_both_texts, two_boxes_fit_a_telephone, pictures_have_the_bits_of_the_binary,
-    labels_have_the_bits_of_the_binary, maps_are_those_of_the_picture, another_picture_is_shown,
-    a_picture_is_dropped, labels_are_typed, a_story_has_pictures,
-    pictures_fit_a_telephone_and_are_named, questions_are_answered_in_the_page,
-    lines_of_causes_are_knocked_out, questions_keep_changes, temperature_and_arithmetic_and_command,
-    arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-    fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch, everything_has_a_name,
-    shipped_page_answers, is_seen)
+ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
+           attention_and_questions_have_the_bits_of_the_binary,
+           families_have_the_bits_of_the_binary, a_gguf_file_can_be_chosen, what_is_typed_is_shown,
+           no_picture_is_older_than_the_one_before, heads_are_switched_off_and_on,
+           cells_are_knocked_out, knockouts_are_of_tokens_that_stay, an_address_restores_all_of_it,
+           heads_are_named_as_the_tool_names_them, a_mistake_is_told_in_the_words_of_the_tool,
+           a_broken_model_is_told, a_large_model_is_asked_for, a_story_has_steps,
+           shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
+           arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
+           a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone,
+           an_arc_says_why, why_is_asked_by_keyboard,
+           a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
+           the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
+           the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
+           a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
+           terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
+           heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+           heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
+           a_story_is_made_on_the_page, controls_are_in_another_language,
+           a_mask_is_filled_on_the_stage, pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
+           a_second_text_is_offered_to_models_that_take_one, tokens_are_added_as_it_was_said,
+           questions_are_of_both_texts, two_boxes_fit_a_telephone,
+           pictures_have_the_bits_of_the_binary, labels_have_the_bits_of_the_binary,
+           maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
+           labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
+           questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
+           questions_keep_changes, temperature_and_arithmetic_and_command,
+           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
+           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
+           everything_has_a_name, shipped_page_answers, is_seen)
