@@ -61,7 +61,7 @@ static const char *find_lacking(enum attn_figure kind, const char *option)
     if (is_card)
         return "cells of another size";
     return is_plot || kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_LINES ||
-                   kind == ATTN_FIGURE_POINTS
+                   kind == ATTN_FIGURE_ARCS || kind == ATTN_FIGURE_POINTS
                ? "cells"
                : NULL;
 }

@@ -40,6 +40,7 @@ static const char *const figures[][2] = {
     {"grid", "all heads as thumbnails, a row for each layer; the default for several heads and "
              "for tables"},
     {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
+    {"arcs", "the text, and arcs from one query to its keys, as wide as the weights"},
     {"tokens", "the text, each token on the colour of its weight in one row (--queries), or of "
                "its value in a table of tokens"},
     {"points", "the rows of a site on their first two principal components"},

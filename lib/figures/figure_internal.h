@@ -82,6 +82,7 @@ typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct a
 enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err);
+enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
@@ -104,7 +105,7 @@ static inline double attn_figure_least_letters(const struct attn_figure_pen *pen
  * it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
-    return kind >= ATTN_FIGURE_BARS;
+    return kind >= ATTN_FIGURE_BARS && kind != ATTN_FIGURE_ARCS;
 }
 
 /* Returns ATTN_INVALID unless the matrix has queries as rows and keys as columns. */

@@ -39,7 +39,7 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
             err, "choose with `sites`, or give a directory for one figure per matrix");
     }
     if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
-        w->content.kind >= ATTN_FIGURE_BARS || /* plots need a table; they are refused later */
+        attn_figure_is_plot(w->content.kind) || /* plots need a table; they are refused later */
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
         return attn_figure_measure(&w->content, err);
     attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",

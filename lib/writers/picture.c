@@ -53,7 +53,7 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         read_patches(text + sizeof patches - 1, options))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "'%s' is no figure, expected matrix, grid, lines, tokens, points, "
+                          "'%s' is no figure, expected matrix, grid, lines, arcs, tokens, points, "
                           "patches, over an image, or patches:RxC with R rows of C patches, or "
                           "of a table grid, tokens, bars, curve, causes, map, poster, life or card",
                           attn_quote_string(text).text);

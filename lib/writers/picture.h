@@ -31,7 +31,8 @@
     X(MAP, 10, "map")       /* heads of a table, coloured by kind */                               \
     X(POSTER, 11, "poster") /* the typical patterns of all heads, similar ones together */         \
     X(LIFE, 12, "life")     /* what each layer adds to the answer of a position */                 \
-    X(CARD, 13, "card")     /* a page about one head over many texts */
+    X(CARD, 13, "card")     /* a page about one head over many texts */                            \
+    X(ARCS, 14, "arcs")     /* the text, and arcs from one query to its keys */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */

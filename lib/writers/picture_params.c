@@ -96,7 +96,8 @@ static enum attn_status read_length(const struct attn_param *param, void *home, 
 static const struct attn_param picture_rows[] = {
     ATTN_PARAM(
         OWN, "figure", "KIND", PICTURE, figure,
-        "what a figure shows: matrix, grid, lines, tokens, points, patches or patches:RxC; for a "
+        "what a figure shows: matrix, grid, lines, arcs, tokens, points, patches or patches:RxC; "
+        "for a "
         "table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for each "
         "kind of head, poster, the typical pattern of each head, or card, a page about one head; "
         "default: matrix for one head, "

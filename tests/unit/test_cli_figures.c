@@ -393,6 +393,116 @@ START_TEST(lines_go_to_the_strongest_keys)
 }
 END_TEST
 
+/* --- Arcs ------------------------------------------------------------------------------------ */
+
+#define LONG                                                                                       \
+    TEXT ", and the boy who sees the girl by the house has the keys to the old cabinet near the "  \
+         "tree, where the dog and the cats run"
+
+/* A word in a figure of arcs: its box, and the weight of its column. */
+struct word {
+    double left, right, top, weight;
+};
+
+/* Finds the words of the columns of CSV in the order of the text. Returns their number. */
+static size_t find_words(const struct attn_csv *csv, const struct attn_svg *svg, struct word *words)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < svg->n && n + 1 < csv->n_col; i++) {
+        const char *token = strchr(csv->cells[n + 1], '|') + 1;
+        const double x = attn_svg_number(&svg->items[i], "x"), size = 15;
+
+        token += token[0] == ' ' && token[1] != '\0';
+        if (strcmp(svg->items[i].name, "text") != 0 || strcmp(svg->items[i].text, token) != 0 ||
+            strtod(attn_svg_value(svg, &svg->items[i], "font-size"), NULL) != size)
+            continue;
+        words[n].left = x;
+        words[n].right = x + 0.6 * size * (double)strlen(token);
+        words[n].top = attn_svg_number(&svg->items[i], "y") - 14.25;
+        words[n].weight = strtod(cell(csv, 0, n), NULL);
+        n++;
+    }
+    return n;
+}
+
+/* Fails if the line from X, Y to X2, Y2 is in the box of one of WORDS [n]. */
+static void assert_spared(const struct word *words, size_t n, double x, double y, double x2,
+                          double y2)
+{
+    for (size_t k = 0; k < n; k++)
+        ck_assert_msg(fmax(x, x2) < words[k].left || fmin(x, x2) > words[k].right ||
+                          fmax(y, y2) < words[k].top || fmin(y, y2) > words[k].top + 17,
+                      "(%g, %g) to (%g, %g) is in word %zu", x, y, x2, y2, k);
+}
+
+/* Fails unless arcs go from the query to all keys of at least 2 %, as wide as their weights, and
+ * through no word. HAS_LANES: TEXT has several lines. */
+static void assert_arcs(size_t at, bool has_lanes, const char *text)
+{
+    char query[16];
+    const char *const args[] = {"run", "--sites",  "pattern", "--heads", "2.5", "--queries",
+                                query, "--figure", "arcs",    text,      NULL};
+    struct attn_csv csv;
+    struct attn_svg svg;
+    struct word words[64];
+    bool is_reached[64] = {false};
+    int n_other = 0; /* keys on other lines than the query */
+    size_t n;
+
+    snprintf(query, sizeof query, "%zu", at);
+    csv = csv_of(args);
+    svg = svg_of(args);
+    n = find_words(&csv, &svg, words);
+    ck_assert_uint_eq(n, csv.n_col - 1);
+    ck_assert_int_eq(words[0].top < words[n - 1].top, has_lanes);
+    for (size_t i = 0; i < svg.n; i++) {
+        const double width = attn_svg_number(&svg.items[i], "stroke-width");
+
+        if (strcmp(svg.items[i].name, "path") != 0 || width == 2) /* the line below the query */
+            continue;
+        for (const char *d = attn_svg_value(&svg, &svg.items[i], "d"); *d == 'M';) {
+            double x, y, x2, y2;
+            int size;
+
+            if (sscanf(d, "M%lf %lfL%lf %lf%n", &x, &y, &x2, &y2, &size) != 4) {
+                if (sscanf(d, "M%lf %lfV%lf%n", &x, &y, &y2, &size) == 3) {
+                    x2 = x;
+                } else {
+                    ck_assert_int_eq(sscanf(d, "M%lf %lfH%lf%n", &x, &y, &x2, &size), 3);
+                    y2 = y;
+                }
+            }
+            d += size;
+            assert_spared(words, n, x, y, x2, y2);
+            for (size_t k = 0; k < n; k++)
+                if (x2 > words[k].left - 20 && x2 < words[k].right + 20 &&
+                    fabs(y2 - words[k].top + 2) < 0.1 &&
+                    fabs(width - fmax(0.5, 12 * words[k].weight)) < 0.006)
+                    is_reached[k] = true;
+        }
+    }
+    for (size_t k = 0; k < n; k++) {
+        if (words[k].weight < 0.02)
+            continue;
+        ck_assert_msg(is_reached[k], "key %zu of %g", k, words[k].weight);
+        n_other += words[k].top != words[at].top;
+    }
+    ck_assert_int_eq(n_other > 0, has_lanes);
+    attn_svg_release(&svg);
+    attn_csv_release(&csv);
+}
+
+START_TEST(arcs_go_to_their_keys_and_through_no_word)
+{
+    assert_arcs(4, false, "The keys to the cabinet");
+    assert_arcs(2, false, "The keys to the cabinet");
+    assert_arcs(14, true, LONG);
+    assert_arcs(16, true, LONG);
+    assert_arcs(33, true, LONG);
+}
+END_TEST
+
 /* --- Causes ---------------------------------------------------------------------------------- */
 
 enum { MOST_PLACES = 32, PART_COLUMN = 0, VALUE_COLUMN = 7, N_LAYER = 4 };
@@ -1020,11 +1130,12 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            heads_that_a_table_lacks_look_like_no_number, masked_cells_lie_where_the_mask_has_them,
            cells_have_the_side_that_is_asked_for, a_grid_shows_each_head_in_its_place,
            tokens_lie_on_the_colors_of_their_weights, lines_go_to_the_strongest_keys,
-           causes_are_lines_and_dots_under_a_lens, the_legend_of_causes_is_inside,
-           causes_have_names_of_bundles_and_gaps, life_has_ribbons_as_high_as_parts,
-           patches_are_the_row_as_an_image, points_have_their_tokens_and_axes,
-           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
-           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           arcs_go_to_their_keys_and_through_no_word, causes_are_lines_and_dots_under_a_lens,
+           the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
+           life_has_ribbons_as_high_as_parts, patches_are_the_row_as_an_image,
+           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
+           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
+           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)

@@ -26,6 +26,7 @@ static const struct drawn all[] = {
     {"matrix", "pattern", "1.0", "all"},      {"matrix", "k", "0.1", "1-2"},
     {"grid", "pattern", "all", "all"},        {"grid", "z", "0.0,1.1", "0-1"},
     {"lines", "pattern", "1.1", "all"},       {"tokens", "pattern", "0.0", "2"},
+    {"arcs", "pattern", "1.0", "2"},          {"arcs", "attn_scores", "0.1", "1"},
     {"patches:1x3", "pattern", "0.1", "all"}, {"points", "resid_post", "1.0", "all"},
     {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
     {"patches", "pattern", "all", "all"},     {"patches", "pattern", "1.0", "1-2"},
