@@ -4,8 +4,8 @@
 # All sites in every form, the kinds of attention and the experiments: the sums hold for every compiler,
 # C library, processor and number of threads. So run it with other builds; RUNNER is an emulator:
 # RUNNER="qemu-aarch64 -L /usr/aarch64-linux-gnu" same_bits.sh build/aarch64/attn-cli
-# Of a page it takes the data, without the viewer; the version is left out. --refresh writes the
-# sums, after a change of what is computed or written.
+# Of a page it takes the data, without the viewer; the version, and how long slow questions take, are left out. --refresh
+# writes the sums, after a change of what is computed or written.
 set -u
 cd "$(dirname "$0")/../.." || exit 1
 binary=$(realpath "$1") sums=$PWD/tests/golden/same_bits.sha256 models=$PWD/models
@@ -57,7 +57,7 @@ for file in *; do
     case $file in
     *.html) sed -n '/<script type="text\/plain"/,/<\/script>/p' "$file" ;;
     *) find "$file" -type f | LC_ALL=C sort | xargs -d '\n' tail -v -c +1 ;;
-    esac | LC_ALL=C sed "s/${version//./\\.}/VERSION/g; s|$models|MODELS|g; s|$folder|FOLDER|g" |
+    esac | LC_ALL=C sed "/: note: .* took .*, all take about /d; s/${version//./\\.}/VERSION/g; s|$models|MODELS|g; s|$folder|FOLDER|g" |
         sha256sum | sed "s|-\$|$file|"
 done | LC_ALL=C sort -k 2 >"$found"
 [ "${2-}" != --refresh ] || cp "$found" "$sums"
