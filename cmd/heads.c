@@ -104,6 +104,8 @@ static enum attn_status open_cards(struct question *question, struct attn_survey
         return refuse(err, "--heads 2.5", "--figure card is about one head, expected --heads");
     if (items->each.is_resumed && is_card)
         return refuse(err, NULL, "--figure card needs all texts, and --resume reads the rest");
+    if (items->each.is_resumed && is_page && question_is_noted(question))
+        note("the page has no atlas, because --resume reads only the rest of the items");
     if ((!is_card && !is_page) || items->each.is_resumed)
         return ATTN_OK;
     ATTN_TRY(attn_head_cards_create(&data->cards, err));

@@ -159,7 +159,7 @@ static void push_columns(struct attn_json_writer *json, const struct attn_table_
         attn_json_text(attn_json_key(json, "heading"),
                        join_unit(&heading, column->name, column->unit));
         attn_json_text(attn_json_key(json, "title"),
-                       join_unit(&title, words.quantity, column->unit));
+                       words.quantity ? join_unit(&title, words.quantity, column->unit) : NULL);
         if (is_number && column->range == ATTN_RANGE_SIGNED)
             attn_json_bool(attn_json_key(json, "is_signed"), true);
         if (column->type == ATTN_VALUE_INTEGER)

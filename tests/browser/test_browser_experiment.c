@@ -614,6 +614,16 @@ static const char *const corpus[] = {"The keys to the cabinet are on the table."
                                      "The old <b>man</b> was tired.",
                                      "Mary had a little lamb."};
 
+static void write_corpus(void)
+{
+    FILE *file = fopen("texts.txt", "w");
+
+    ck_assert_ptr_nonnull(file);
+    for (size_t i = 0; i < sizeof corpus / sizeof *corpus; i++)
+        fprintf(file, "%s\n", corpus[i]);
+    fclose(file);
+}
+
 /* The row of the text with the largest value of the head in LAYER. */
 static const cJSON *largest_of(const cJSON *rows, int layer)
 {
@@ -631,17 +641,12 @@ static const cJSON *largest_of(const cJSON *rows, int layer)
 /* Texts of a head in bins, the weights of a row as colours, by mouse and by keys. */
 START_TEST(examples_show_texts_and_rows)
 {
-    FILE *file = NULL;
     cJSON *json, *rows;
     const cJSON *first;
     char expected[128];
 
     enter();
-    file = fopen("texts.txt", "w");
-    ck_assert_ptr_nonnull(file);
-    for (size_t i = 0; i < sizeof corpus / sizeof *corpus; i++)
-        fprintf(file, "%s\n", corpus[i]);
-    fclose(file);
+    write_corpus();
     RUN("examples", "-m", "fable", "--items", "texts.txt", "--items-format", "lines", "--heads",
         "2.5,3.2", "--bins", "3", "--top", "2");
     json = read_json("j.json");
@@ -698,18 +703,13 @@ static int row_of_largest(const cJSON *rows, const char *name)
 /* Heads as points by two measures, which open cards by keys, by mouse and by name. */
 START_TEST(atlas_shows_measures_and_opens_cards)
 {
-    FILE *file = NULL;
     cJSON *json, *rows;
     char expected[64], *text;
     int row;
     double x, y;
 
     enter();
-    file = fopen("texts.txt", "w");
-    ck_assert_ptr_nonnull(file);
-    for (size_t i = 0; i < sizeof corpus / sizeof *corpus; i++)
-        fprintf(file, "%s\n", corpus[i]);
-    fclose(file);
+    write_corpus();
     RUN("heads", "-m", "fable", "--items", "texts.txt", "--items-format", "lines");
     json = read_json("j.json");
     rows = cJSON_GetObjectItem(json, "rows");

@@ -1,5 +1,6 @@
 /* test_study.c - experiments about many items: their tables against those of single runs. */
 #include "base/random.h"
+#include "base/sink_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/open.h"
@@ -863,6 +864,65 @@ START_TEST(a_failing_allocation_leaves_nothing_of_packs)
 }
 END_TEST
 
+/* Surveys ITEMS, and draws the card of the only head or, as a page, the atlas. */
+static enum attn_status ask_cards(struct attn_items *items, bool is_page, struct attn_error *err)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    const struct attn_question_asked asked = {"heads", host, &request, &survey};
+    struct attn_table_picture picture = {.n_label = 0};
+    struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_output output = {.format = attn_format_find(is_page ? "html" : "svg")};
+    struct attn_table *table = NULL;
+    enum attn_status status;
+
+    request.selection.heads = is_page ? NULL : "2.5";
+    options.figure = is_page ? ATTN_FIGURE_DEFAULT : ATTN_FIGURE_CARD;
+    survey.study = &study;
+    study.items = items;
+    status = attn_head_cards_create(&survey.cards, err);
+    if (status == ATTN_OK)
+        status = attn_sink_create_memory(&output.sink, err);
+    if (status == ATTN_OK)
+        status = attn_survey(host, &request, &survey, &table, err);
+    if (status == ATTN_OK)
+        status = attn_question_picture(&asked, table, &picture, err);
+    picture.cards = survey.cards;
+    if (status == ATTN_OK)
+        status = attn_table_picture_write(table, &picture, &options, &output, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(output.sink, err);
+    attn_table_free(table);
+    attn_sink_free(output.sink);
+    attn_head_cards_free(survey.cards);
+    return status;
+}
+
+START_TEST(a_failing_allocation_leaves_nothing_of_cards)
+{
+    static const char lines[] = "{\"text\": \"The keys to\"}\n{\"text\": \"The dog near\"}\n"
+                                "{\"text\": \"The\"}\n";
+
+    open_host();
+    for (int is_page = 0; is_page < 2; is_page++) {
+        enum attn_status status = ATTN_NO_MEMORY;
+
+        for (long n = 0; status != ATTN_OK; n += 1 + n / 32) {
+            struct attn_items *items = open_items(lines);
+            struct attn_error err = {0};
+
+            attn_alloc_fail_at(n);
+            status = ask_cards(items, is_page, &err);
+            attn_alloc_fail_off();
+            attn_items_free(items);
+            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
+        }
+    }
+    close_host();
+}
+END_TEST
+
 /* --- What callers do wrong -------------------------------------------------------------------- */
 
 START_TEST(mistakes_are_said)
@@ -900,4 +960,4 @@ ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_sing
            clusters_are_drawn_whole, groups_are_compared_with_the_first, notes_each_idle_edit_once,
            changed_runs_have_the_edits_of_the_run, counts_items_that_fail,
            a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
-           mistakes_are_said)
+           a_failing_allocation_leaves_nothing_of_cards, mistakes_are_said)
