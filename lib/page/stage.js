@@ -679,7 +679,7 @@ function makeFold() {
 
 function make() {
   const kinds = KINDS.map(([name, letter, hue]) => {
-    const swatch = el('i', {}, letter);
+    const swatch = el('i', { 'aria-hidden': 'true' }, letter);
     swatch.style.setProperty('--hue', hue);
     const node = term(name, swatch, ' ', el('span', {}, t(name)));
     node.classList.add('stage-kind');
