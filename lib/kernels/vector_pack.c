@@ -327,6 +327,15 @@ struct few_rows {
 
 enum { MOST_ACROSS = 4 };
 
+/* Adds X times VALUE [across] to SUM [across]. */
+static inline __attribute__((always_inline)) void add_scaled(float x, const vf *value,
+                                                             size_t across, vf *sum)
+{
+#pragma GCC unroll 8
+    for (size_t v = 0; v < across; v++)
+        sum[v] = v_fma(v_splat(x), value[v], sum[v]);
+}
+
 /* Adds x times the values to y, for ROWS rows by ACROSS registers of columns from column C on.
  * IS_FOLDED: codes have four bits. Inlined with these three as constants, so that the sums stay in
  * registers. */
@@ -367,13 +376,8 @@ add_products(const struct few_rows *few, size_t c, size_t rows, size_t across, b
                     value[v] = v_exact_fma(read_code(word[v], b, few->tiles->fours, is_folded),
                                            scale[v], offset[v]);
 #pragma GCC unroll 8
-                for (size_t i = 0; i < rows; i++) {
-                    const vf x = v_splat(few->x[i * few->ldx + k + j + b]);
-
-#pragma GCC unroll 8
-                    for (size_t v = 0; v < across; v++)
-                        sum[i][v] = v_fma(x, value[v], sum[i][v]);
-                }
+                for (size_t i = 0; i < rows; i++)
+                    add_scaled(few->x[i * few->ldx + k + j + b], value, across, sum[i]);
             }
         }
     }
