@@ -241,7 +241,7 @@ static void add_path(struct attn_figure_pen *pen, const struct arc *arc, double 
 
     for (size_t i = 0; i + 1 < n; i++) {
         const double *from = points[i], *to = points[i + 1];
-        const double x = to[0] - from[0], y = to[1] - from[1], size = hypot(x, y);
+        const double x = to[0] - from[0], y = to[1] - from[1], size = sqrt(x * x + y * y);
         const double before = i > 0 ? more : 0, after = i + 2 < n ? more : 0;
 
         if (size > 0)
