@@ -247,21 +247,30 @@ $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
 $(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)
 $(BUILD)/lib/tokenizer/unicode/unicode_tables.o: $(wildcard lib/tokenizer/unicode/tables/*.bin)
-$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(addprefix $(BUILD)/lib/page/,viewer.policy figure.policy more.policy live.policy)
+BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/page/*.js))
+POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
+$(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 $(BUILD)/%.o: %.S
 	@mkdir -p $(@D)
 	$(call say,AS)$(CC) $(CPPFLAGS_ALL) -fPIC -Wa,--noexecstack,-I$(BUILD) -MMD -MP -c $< -o $@
 
-$(BUILD)/lib/page/viewer.policy $(BUILD)/lib/page/figure.policy: $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+# Scripts stand in pages, and in attn.wasm, without their lines of comment.
+$(BARE_FILES): $(BUILD)/%.bare.js: %.js
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(if $(filter viewer,$*),lib/page/shared.js lib/page/viewer.js) lib/page/$*.css >$@
-$(BUILD)/lib/page/live.policy: tests/tools/page_policy.sh $(PAGE_FILES)
-	@mkdir -p $(@D)
-	$(call say,GEN)$< --live $(addprefix lib/page/,$(foreach part,viewer experiment picture neurons live stage,$(part).js $(part).css) shared.js story.js why.js) >$@
+	$(call say,GEN)sed -E '/^ *\/\/( |$$)/d' $< >$@
 
-$(BUILD)/lib/page/more.policy: tests/tools/page_policy.sh $(PAGE_FILES)
+# Policies are hashes of the scripts and styles of a page.
+bare = $(foreach part,$(1),$(BUILD)/lib/page/$(part).bare.js)
+styles = $(foreach part,$(1),lib/page/$(part).css)
+$(POLICIES): $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
 	@mkdir -p $(@D)
-	$(call say,GEN)$< $(addprefix lib/page/,$(foreach part,atlas examples experiment neurons picture viewer,$(part).js $(part).css) shared.js gradients.js) >$@
+	$(call say,GEN)$< $(POLICY_$*) >$@
+POLICY_viewer = $(call bare,shared viewer) $(call styles,viewer)
+POLICY_figure = $(call styles,figure)
+LIVE_PARTS := viewer experiment picture neurons live stage life
+POLICY_live = --live $(call bare,$(LIVE_PARTS) shared story why) $(call styles,$(LIVE_PARTS))
+MORE_PARTS := atlas examples experiment neurons picture viewer
+POLICY_more = $(call bare,$(MORE_PARTS) shared gradients) $(call styles,$(MORE_PARTS))
 
 $(BUILD)/libattn.a: $(LIB_OBJECTS)
 	@rm -f $@

@@ -14,9 +14,9 @@ const givenStory = $('live-steps') && JSON.parse($('live-steps').textContent);
 // --- What is asked for --------------------------------------------------------------------------
 
 // Options that are changed on the page, and options of the run that are kept.
-const CHANGED = ['ablate', 'knockout', 'steer', 'attention', 'mask'];
+const CHANGED = ['ablate', 'knockout', 'steer', 'rescale', 'attention', 'mask'];
 // kept, since the page cannot change them
-const INTERVENTIONS = ['patch', 'rescale'];
+const INTERVENTIONS = ['patch'];
 const PREDICTED = [['top', '12'], ['queries', 'all']];
 const NO_MODEL = 'This page holds no model: choose the files of one.';
 const MASK = /^\s*(\[MASK\]|<mask>)\s*$/;
@@ -38,14 +38,14 @@ function headsOf(item) {
 }
 
 // The changes of a run: `off` maps names of heads to 'zero', 'mean' or 'uniform'; knockouts; steerings
-// of a story; options of the attention.
+// of a story; factors of tensors; options of the attention.
 function noChanges() {
-  return { off: {}, knockouts: [], steerings: [], attention: '', mask: '' };
+  return { off: {}, knockouts: [], steerings: [], rescales: [], attention: '', mask: '' };
 }
 
 // Returns the changes that options make. VALUES_OF returns all values of an option, given its name.
 function changesOf(valuesOf) {
-  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), steerings: valuesOf('steer'),
+  const changes = { ...noChanges(), knockouts: valuesOf('knockout'), steerings: valuesOf('steer'), rescales: valuesOf('rescale'),
     attention: valuesOf('attention')[0] ?? '', mask: valuesOf('mask')[0] ?? '' };
   for (const item of valuesOf('ablate').flatMap(text => text.split(','))) {
     const [, how = 'zero', heads] = /^(?:(zero|mean|uniform):)?(.*)$/s.exec(item.trim());
@@ -66,15 +66,16 @@ const isPicture = asked.image !== null, hasLabels = asked.labels.length > 0;
 const keyOf = ({ text, pair, source, image, labels }) => JSON.stringify([text, pair, source, image, labels]);
 const isSame = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 
-const isChanged = ({ off, knockouts, steerings, attention, mask }) =>
-  Object.keys(off).length + knockouts.length + steerings.length > 0 || attention !== '' || mask !== '';
+const isChanged = ({ off, knockouts, steerings, rescales, attention, mask }) =>
+  Object.keys(off).length + knockouts.length + steerings.length + rescales.length > 0 || attention !== '' || mask !== '';
 
 // Returns the options for the changes.
-function optionsOf({ off, knockouts, steerings, attention, mask }) {
+function optionsOf({ off, knockouts, steerings, rescales, attention, mask }) {
   const heads = how => Object.keys(off).filter(name => off[name] === how).map(name => how === 'zero' ? name : how + ':' + name);
   const ablated = [...heads('zero'), ...heads('mean'), ...heads('uniform')].join();
   return [...ablated ? [['ablate', ablated]] : [],
     ...knockouts.map(knockout => ['knockout', knockout]), ...steerings.map(steering => ['steer', steering]),
+    ...rescales.map(factor => ['rescale', factor]),
     ...attention ? [['attention', attention]] : [], ...mask ? [['mask', mask]] : []];
 }
 
@@ -225,16 +226,19 @@ const lastNumber = knockout => Math.max(-1, ...knockout.split('@')[0].split(/[>,
   return Number(to ?? from ?? -1);
 }));
 
-// Typing may have moved tokens, so that positions in knockouts are wrong. Removes such knockouts
-// from CHANGES and from what is asked for; IDS are the ids of the new text. Returns a message about
+// Typing may have moved tokens, so that positions in knockouts and factors are wrong. Removes such
+// changes from CHANGES and from what is asked for; IDS are the ids of the new text. Returns a message about
 // it, or ''.
 function dropMoved(changes, ids) {
-  const isMoved = knockout => !isSame(...[typedOver, ids].map(list => list.slice(0, lastNumber(knockout) + 1)));
-  const moved = typedOver ? changes.knockouts.filter(isMoved) : [];
-  if (moved.length === 0) return '';
-  asked.knockouts = changes.knockouts = changes.knockouts.filter(knockout => !moved.includes(knockout));
-  writeControls();
-  return `, without knockout ${moved.join(', ')}: other tokens stand there now`;
+  const isMoved = last => !isSame(...[typedOver, ids].map(list => list.slice(0, last + 1)));
+  const notes = [['knockouts', 'knockout', lastNumber], ['rescales', 'factor', factor => Number(/@(\d+)=/.exec(factor)?.[1] ?? -1)]].map(([list, name, lastOf]) => {
+    const moved = typedOver ? changes[list].filter(text => isMoved(lastOf(text))) : [];
+    if (moved.length === 0) return '';
+    asked[list] = changes[list] = changes[list].filter(text => !moved.includes(text));
+    return `, without ${name} ${moved.join(', ')}: other tokens stand there now`;
+  });
+  if (notes.join('') !== '') writeControls();
+  return notes.join('');
 }
 
 // Runs and shows what is asked for. VIEW, if given, is a hash whose positions are those of the new
@@ -336,9 +340,9 @@ function toggleKnockout(queries, keys) {
   toggle(range(queries) + '>' + range(keys) + where);
 }
 
-function toggle(knockout) {
-  change({ knockouts: asked.knockouts.includes(knockout) ? asked.knockouts.filter(k => k !== knockout)
-    : [...asked.knockouts, knockout] });
+// Adds a change to a LIST of them, or takes it out again.
+function toggle(text, list = 'knockouts') {
+  change({ [list]: asked[list].includes(text) ? asked[list].filter(other => other !== text) : [...asked[list], text] });
 }
 
 function say(text, isProblem = false) {
@@ -465,7 +469,7 @@ const chip = (text, label, action) => {
 };
 
 function writeControls() {
-  const { off, knockouts, steerings, attention, mask } = asked;
+  const { off, knockouts, steerings, rescales, attention, mask } = asked;
   writePicture();
   for (const name of ['text', 'pair', 'source'])
     if (document.activeElement !== $('live-' + name)) $('live-' + name).value = asked[name] ?? '';
@@ -482,7 +486,8 @@ function writeControls() {
     ...knockouts.map(knockout => chip(t('knockout {}', knockout), t('let them look again: {}', knockout), () =>
       change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))),
     ...steerings.map(steering => chip(t('steer {}', steering), t('without {}', steering), () =>
-      change({ steerings: asked.steerings.filter(s => s !== steering) }))));
+      change({ steerings: asked.steerings.filter(s => s !== steering) }))),
+    ...rescales.map(factor => chip(t('factor {}', factor), t('without {}', factor), () => toggle(factor, 'rescales'))));
   $('live-restore').disabled = !isChanged(asked);
   fitTexts();
 }
@@ -737,6 +742,15 @@ async function showPairs(place, at, q, k) {
   attnExperiment.show(place, { ...page.experiment, figure: page.figure });
 }
 
+// Returns the rows that COMMAND prints for the texts and changes WHAT.
+async function tableOf(command, options, what) {
+  const { code, out, err } = await ask(argsOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...options, ['json', '-']], what));
+  if (code !== 0) throw new Error(messageOf(err));
+  return JSON.parse(out).rows;
+}
+
+const life = attnLife({ viewer, t, rowsOf: tableOf, shown: () => expected.changes, without: what => ({ ...what, ...noChanges() }), isSame, toggle, tellOf });
+
 const why = attnWhy({ viewer, t, askPairs, showMap: (...args) => showPairs(...args).catch(tellOf) });
 
 function whyCell() {
@@ -809,7 +823,7 @@ function copyCommand() {
 
 // Returns the parts of the hash in addition to those of the view.
 function hashParts() {
-  const here = stage?.isOpen() ? ['stage=1'] : [];
+  const here = stage?.isOpen() ? ['stage=1', ...life.hashParts()] : [];
   if (isSame(asked, first)) return here;
   const texts = isPicture ? hasLabels ? (asked.labels.length > 0 ? asked.labels : ['']).map(text => ['label', text]) : []
     : [['text', asked.text], ...asked.pair === null ? [] : [['pair', asked.pair]], ...asked.source === null ? [] : [['source', asked.source]]];
@@ -1018,6 +1032,8 @@ const textWith = token => viewer.given.predictions.is_in_place ? asked.text.repl
   : asked.source !== null && asked.text === '' ? token.trimStart() : asked.text + token;
 const write = token => change({ text: textWith(token) });
 
+const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
+
 // Shows an example, with a head that has something to show there.
 const begin = (text, head) => change({ text }, head && 'h=' + head);
 
@@ -1078,16 +1094,17 @@ function lend(node, slot) {
 
 function makeStage() {
   const row = $('live-text').parentNode;
-  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, takes, begin, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, takes, begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
+  life.make();
   $('live-stage').classList.toggle('told', story.isTold());
 }
 
 // --- A story ------------------------------------------------------------------------------------
 
-const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', ...CHANGED].includes(name);
+const ownView = ([name]) => !['text', 'pair', 'source', 'label', 'stage', 'life', ...CHANGED].includes(name);
 
 // Asks the question of a step in a story.
 async function askOf({ ask: command, target, foil }) {
@@ -1177,6 +1194,7 @@ function listen() {
     });
   addEventListener('hashchange', () => {
     const found = readHash();
+    readLife();
     if (stage && wantsStage() !== stage.isOpen()) stage.open(wantsStage());
     if (!isSame(found, asked)) change(found, location.hash);
   });
@@ -1215,6 +1233,7 @@ viewer.isReady.then(async () => {
   story.make(givenStory);
   if (!isPicture) makeStage();
   translateAll();
+  readLife();
   if (wantsStage()) stage.open(true);
   if (!isSame(asked, first)) follow(view); // there are now differences to show
   else if (givenStory) story.tell(0).catch(tellOf);

@@ -6,7 +6,7 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, takes, begin, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, takes, begin, life, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of heads, by where they look most. Order and hues are those of attn-cli's map of heads
@@ -650,6 +650,7 @@ function draw() {
   drawNext();
   drawIntro();
   drawArcs();
+  life.draw();
   $('stage-on').hidden = Boolean(viewer.given.predictions?.is_in_place);
   $('stage-on').textContent = t(asked.source === null ? 'Go on' : 'Translate');
 }

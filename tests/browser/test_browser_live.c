@@ -1125,6 +1125,268 @@ static void open_translator(const char *model, const char *hash)
     load(hash);
 }
 
+/* --- The life of a word ---------------------------------------------------------------------- */
+
+#define RIBBONS "[...document.querySelectorAll('#life-picture path')]"
+#define RIBBON(id) "document.getElementById('life-" id "')"
+#define LIFE_IS_DONE "attnLive.isDone() && document.querySelector('#life-picture path')"
+
+static void open_life(const char *hash)
+{
+    open_stage(hash);
+    attn_browser_wait(browser, LIFE_IS_DONE);
+}
+
+/* The values of ribbons, signed by kind and divided by their scale, add up to what `attribute` says
+ * of all parts; the heights are those of the values. */
+static void assert_adds_up(const char *const *args)
+{
+    char *out = print(args), expected[32], *last = strstr(out, "\nsum,");
+    double value;
+
+    ck_assert_msg(last && sscanf(last, "\nsum,,,%lf", &value) == 1, "%s", out);
+    snprintf(expected, sizeof expected, "%.3f", value);
+    assert_text(RIBBONS ".reduce((sum, r) => sum + Number(r.dataset.value), 0).toFixed(3)",
+                expected);
+    assert_text(RIBBONS ".filter(r => Math.abs(Number(r.dataset.size) - Math.abs(Number("
+                        "r.dataset.value)) * Number(r.ownerSVGElement.dataset.scale)) > 1e-6)"
+                        ".length",
+                "0");
+    assert_text(
+        "(([, , , y2, , y3]) => Math.abs(y3 - y2 - Number(" RIBBON(
+            "3--") ".dataset.size)) "
+                   "< 0.02)(" RIBBON("3--") ".getAttribute('d').match(/[\\d.]+/g).map(Number))",
+        "true");
+    free(out);
+}
+
+#define ADDS_UP(...)                                                                               \
+    assert_adds_up((const char *[]){"attribute", "-m", "fable", "-q", "--target", " are", "--csv", \
+                                    "-", __VA_ARGS__, NULL})
+
+/* The ribbon ID has the value that follows START in what ARGS print. */
+static void assert_ribbon(const char *id, const char *start, const char *const *args)
+{
+    char *out = print(args), expression[128], expected[32];
+    const char *at = strstr(out, start);
+
+    ck_assert_msg(at, "%s: %s", start, out);
+    snprintf(expected, sizeof expected, "%.6f", strtod(at + strlen(start), NULL));
+    snprintf(expression, sizeof expression,
+             "Number(document.getElementById('life-%s').dataset.value).toFixed(6)", id);
+    assert_text(expression, expected);
+    free(out);
+}
+
+#define RIBBON_IS(id, start, ...)                                                                  \
+    assert_ribbon(id, start,                                                                       \
+                  (const char *[]){"attribute", "-m", "fable", "-q", "--target", " are",           \
+                                   "--limit", "1000", "--csv", "-", __VA_ARGS__, NULL})
+
+START_TEST(ribbons_add_up_to_the_answer)
+{
+    char *lens;
+
+    enter();
+    open_life("stage=1&life=best");
+    assert_text(
+        ID("stage-sentence") ".offsetParent === null && " ID("stage-life") ".offsetParent !== null",
+        "true");
+    ADDS_UP(keys);
+    RIBBON_IS("2-5-1", "\n2,5,1, keys,", "--by", "token", keys);
+    RIBBON_IS("3-0-1", "\n3,0,1, keys,", "--by", "token", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", keys);
+    assert_text(RIBBON("2-5-1") ".getAttribute('aria-label') + ', ' + " RIBBON(
+                    "3--") ".getAttribute('aria-label')",
+                "head 2.5 from keys writes +0.45, MLP 3 writes +8.69");
+    lens = attn_browser_text(browser,
+                             "attnLive.ask(['lens', '-m', 'fable', '--queries=4', '--top=1', "
+                             "'--json=-', 'The keys to the cabinet'])"
+                             ".then(r => JSON.parse(r.out).rows.slice(1).map(r => r.token.trim() + "
+                             "' ' + (100 * r.prob).toFixed(0) + ' %').join())");
+    assert_text(
+        "[...document.querySelectorAll('#life-picture .pill')].map(p => p.textContent).join()",
+        lens);
+    free(lens);
+    assert_text(ID("life-sum") ".textContent",
+                "All ribbons add up to 13.67. Press one to remove it.");
+    load("stage=1&life=1048,1179&knockout=4%3E1%402.5&q=4"); /* of another answer, with a change */
+    attn_browser_wait(browser, LIFE_IS_DONE);
+    ADDS_UP("--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", "--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    leave();
+}
+END_TEST
+
+/* A press on a ribbon removes it, at once and then with all that follows; a second one brings it
+ * back, and so does "Restore all". The address keeps it. */
+START_TEST(a_ribbon_is_removed_and_comes_back)
+{
+    double x, y;
+
+    enter();
+    open_life("stage=1&life=best,1179");
+    attn_browser_wait(browser, RIBBON("2-5-1"));
+    free(attn_browser_text(
+        browser,
+        "globalThis.press = node => { const [x, y, x2, y2, , y3] = "
+        "node.getAttribute('d').match(/[\\d.]+/g).map(Number), b = "
+        "node.ownerSVGElement.getBoundingClientRect(); "
+        "return [b.left + x + 0.3 * (x2 - x), b.top + y + 0.3 * (y2 - y) + (y3 - y2) / 2]; }, ''"));
+    x = attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[0]");
+    y = attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[1]");
+    attn_browser_point(browser, x, y);
+    assert_text(ID("life-said") ".textContent.startsWith('head 2.5 from keys writes +')", "true");
+    free(attn_browser_text(browser, "addEventListener('click', () => { globalThis.atOnce = " RIBBON(
+                                        "2-5-1") ".classList.contains('gone'); }), ''"));
+    attn_browser_click(browser, x, y);
+    assert_text("atOnce", "true");
+    attn_browser_wait(
+        browser, RIBBON("2-5-1") ".getAttribute('aria-label') === 'head 2.5 from keys, removed'");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("location.hash.endsWith('&life=best,1179&text=The%20keys%20to%20the%20cabinet&"
+                "knockout=4%3E1%402.5')",
+                "true");
+    ADDS_UP("--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    RIBBON_IS("3--", "\nmlp,3,,", "--foil-id", "1179", "--knockout", "4>1@2.5", keys);
+    assert_text("getComputedStyle(" RIBBON("2-5-1") ").strokeDasharray !== 'none'", "true");
+    attn_browser_click(browser, attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[0]"),
+                       attn_browser_number(browser, "press(" RIBBON("2-5-1") ")[1]"));
+    attn_browser_wait(browser, "attnLive.isDone() && !location.hash.includes('knockout')");
+    attn_browser_wait(browser, RIBBON("2-5-1") ".getAttribute('aria-label').includes('writes')");
+    ADDS_UP("--foil-id", "1179", keys);
+    attn_browser_click_on(browser, "#life-3--"); /* an MLP, at this position alone */
+    attn_browser_wait(browser, RIBBON("3--") ".getAttribute('aria-label') === 'MLP 3, removed'");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    ADDS_UP("--foil-id", "1179", "--rescale", "mlp_out:3@4=0", keys);
+    assert_text(ID("live-changes") ".textContent", "factor mlp_out:3@4=0 \u00d7");
+    load("stage=1&life=best,1179&text=The%20keys%20to%20the%20cabinet&rescale=mlp_out%3A3%404%3D0");
+    attn_browser_wait(browser, "attnLive.isDone() && " RIBBON("3--"));
+    assert_text(RIBBON("3--") ".getAttribute('aria-label')", "MLP 3, removed");
+    attn_browser_click_on(browser, "#live-restore");
+    attn_browser_wait(browser, RIBBON("3--") ".getAttribute('aria-label').includes('writes')");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    ADDS_UP("--foil-id", "1179", keys);
+    leave();
+}
+END_TEST
+
+#define FOCUSED "document.activeElement.getAttribute('aria-label')"
+
+START_TEST(ribbons_are_pressed_by_keyboard)
+{
+    enter();
+    attn_browser_set_still(browser);
+    open_stage("stage=1");
+    free(attn_browser_text(browser, ID("life-open") ".focus()"));
+    attn_browser_key(browser, " ", 0);
+    attn_browser_wait(browser, LIFE_IS_DONE);
+    assert_text("document.querySelectorAll('#life-picture [tabindex=\"0\"]').length", "1");
+    assert_text(RIBBONS ".every(r => r.getAttribute('aria-label') && ['button', "
+                        "'img'].includes(r.getAttribute('role')))",
+                "true");
+    free(attn_browser_text(browser,
+                           "document.querySelector('#life-picture [tabindex=\"0\"]').focus()"));
+    assert_text(FOCUSED, "MLP 3 writes +8.69");
+    attn_browser_key(browser, "ArrowLeft", 0);
+    attn_browser_key(browser, "ArrowDown", 0);
+    attn_browser_key(browser, "ArrowUp", 0);
+    assert_text(FOCUSED ".startsWith('head 3.')", "true");
+    attn_browser_key(browser, "ArrowUp", 0);
+    assert_text(FOCUSED, "MLP 3 writes +8.69");
+    attn_browser_key(browser, " ", 0);
+    attn_browser_wait(browser, FOCUSED " === 'MLP 3, removed'");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    assert_text("document.getAnimations().length", "0"); /* the reader wants less motion */
+    assert_text(ID("life-said") ".textContent", "MLP 3, removed");
+    assert_text("location.hash.endsWith('rescale=mlp_out%3A3%404%3D0')", "true");
+    attn_browser_key(browser, "Enter", 0);
+    attn_browser_wait(browser, FOCUSED " === 'MLP 3 writes +8.69'");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    ADDS_UP(keys);
+    free(attn_browser_text(browser, "(" ID("life-word") ".value = 1, " ID(
+                                        "life-word") ".dispatchEvent(new Event('change')))"));
+    attn_browser_wait(browser,
+                      "document.querySelector('#life-picture .own')?.textContent === 'keys'");
+    assert_text("attnViewer.state.q", "1");
+    free(attn_browser_text(browser, ID("life-words") ".focus()"));
+    attn_browser_key(browser, " ", 0);
+    assert_text(ID("stage-life") ".offsetParent === null && " ID(
+                    "stage-sentence") ".offsetParent !== null && !location.hash.includes('life')",
+                "true");
+    leave();
+}
+END_TEST
+
+/* Texts of one word and of many, on a telephone in the dark; words without ribbons are left out,
+ * and the gap says how many. */
+START_TEST(a_life_has_any_length_and_fits_a_telephone)
+{
+    static const char many[] =
+        "When Tom and Mary went to the old store in the village by the river, they saw a small "
+        "red dog and a cat. Tom and the cat gave a drink of cold water to";
+
+    enter_on_telephone();
+    open_life("stage=1&life=best&text=The");
+    attn_browser_click_on(browser, "#life-3--");
+    attn_browser_wait(browser, RIBBON("3--") ".getAttribute('aria-label') === 'MLP 3, removed'");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    free(attn_browser_text(browser, RIBBONS
+                           ".find(r => r.getAttribute('aria-label').startsWith('head 2.1 from "
+                           "The')).dispatchEvent(new MouseEvent('click', { bubbles: true }))"));
+    attn_browser_wait(browser, RIBBONS
+                      ".some(r => r.getAttribute('aria-label') === 'head 2.1 from The, removed')");
+    attn_browser_wait(browser, "attnLive.isDone()"); /* its only key */
+    assert_text(
+        "location.hash.endsWith('&rescale=mlp_out%3A3%400%3D0&rescale=pattern%3A2.1%400%3D0')",
+        "true");
+    assert_text(ID("live-status") ".classList.contains('problem')", "false");
+    type(many);
+    attn_browser_wait(browser, LIFE_IS_DONE " && attnViewer.run.tokens.length === 37");
+    assert_text("document.documentElement.scrollWidth <= innerWidth && " ID(
+                    "life-picture") ".scrollWidth <= " ID("life-picture") ".clientWidth",
+                "true");
+    assert_text("[...document.querySelectorAll('#live-stage :is(button, select)')].filter(b => "
+                "b.offsetParent && b.getBoundingClientRect().height < 44).map(b => b.id).join()",
+                "");
+    assert_text("(places => places.length > 1 && [...document.querySelectorAll('#life-picture "
+                ".gap')].reduce((sum, gap) => sum + Number(gap.textContent.slice(1)), "
+                "places.length) <= 37)([...document.querySelectorAll('#life-picture text.word')])",
+                "true");
+    assert_text("document.querySelectorAll('#life-picture .gap').length > 0", "true");
+    assert_text(ID("life-sum") ".textContent.startsWith('All ribbons add up to ' + " RIBBONS
+                               ".reduce((sum, r) => sum + Number(r.dataset.value), 0).toFixed(2))",
+                "true");
+    assert_all_named();
+    leave();
+}
+END_TEST
+
+/* A model without MLPs has ribbons from the left alone; one without an answer says so. A translator
+ * has two stacks, and no tab. */
+START_TEST(other_models_have_a_life)
+{
+    enter();
+    borrow("tests/fixtures/attn-only-2l", "attn-only-2l");
+    run((const char *[]){"run", "-m", "attn-only-2l", "--html", "p.html", "--live",
+                         "the cat sat on the mat", NULL});
+    load("stage=1&life=best");
+    attn_browser_wait(browser, LIFE_IS_DONE);
+    assert_text(RIBBONS ".filter(r => r.getAttribute('role') === 'button').every(r => /^head "
+                        "[01]\\.[0-2] from /.test(r.getAttribute('aria-label')))",
+                "true");
+    assert_text(RIBBONS ".length > 10", "true");
+    run((const char *[]){"run", "-m", "life-is-short", "--html", "p.html", "--live",
+                         "Life is short", NULL});
+    load("stage=1&life=best");
+    attn_browser_wait(browser, ID("life-picture") ".textContent === \"'life-is-short' has no "
+                                                  "output layer, and a prediction needs one\"");
+    open_translator("interpreter", "stage=1&life=best");
+    assert_text(ID("life-tabs") ".hidden && " ID("stage-life") ".offsetParent === null", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(translations_have_the_bits_of_the_binary)
 {
     static const char *const sources[] = {"The cat", "the mat the the", ""};
@@ -2522,4 +2784,6 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            questions_keep_changes, temperature_and_arithmetic_and_command,
            arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
            fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
-           everything_has_a_name, shipped_page_answers, is_seen)
+           everything_has_a_name, ribbons_add_up_to_the_answer, a_ribbon_is_removed_and_comes_back,
+           ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
+           other_models_have_a_life, shipped_page_answers, is_seen)
