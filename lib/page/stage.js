@@ -220,7 +220,8 @@ function bow(from, to, room) {
 function rungBow(from, to, width, place) {
   const x = SIDE - 4, across = to.middle - from.middle, wide = Math.min(Math.abs(across) / 2, x - width / 2);
   const at = x => isRtl ? place - x : x, sweep = (across < 0) === isRtl ? 0 : 1;
-  if (from === to) return `M${at(x)} ${from.middle - 6}A12 6 0 1 ${isRtl ? 1 : 0} ${at(x)} ${from.middle + 6}`;
+  const loop = 5 + width / 2;
+  if (from === to) return `M${at(x)} ${from.middle - loop}A${2 * loop} ${loop} 0 1 ${isRtl ? 1 : 0} ${at(x)} ${from.middle + loop}`;
   return `M${at(x)} ${from.middle}A${wide} ${Math.abs(across) / 2} 0 0 ${sweep} ${at(x)} ${to.middle}`;
 }
 
