@@ -23,7 +23,7 @@ STYLE = """
 #stage-story, #stage-text, #live-status { display: none !important }
 #live-stage { height: calc(100vh - 1.4rem) !important }
 #stage-undo { min-height: 2.8rem }
-#stage-bars li:nth-child(n + 6) { display: none } /* the picture is low */
+#stage-bars li:nth-child(n + 5) { display: none } /* the picture is low */
 #pointer { position: fixed; z-index: 99; width: 20px; height: 20px; pointer-events: none }
 """
 BESIDE = """<body style="margin:0;display:flex;gap:18px;padding:6px;background:#fff">{}</body>"""
