@@ -1,6 +1,6 @@
 /*
  * text_flow.h - the text of a figure that shows one row: its tokens in lines, as they stand in the
- * text, token by token (figure_tokens.c).
+ * text, token by token.
  *
  *     ATTN_TRY(attn_flow_open(pen, line, &flow, err));
  *     right = attn_flow_measure(pen, &flow, left);
