@@ -2015,6 +2015,8 @@ START_TEST(many_heads_are_a_map)
     assert_text("document.documentElement.scrollWidth <= innerWidth && " ID(
                     "stage-pick") ".offsetHeight >= 44",
                 "true");
+    attn_browser_resize(browser, 390, 700); /* the list stays, as cells are small */
+    assert_text(ID("stage-pick") ".offsetHeight >= 44", "true");
     leave();
 }
 END_TEST
