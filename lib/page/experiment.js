@@ -186,8 +186,9 @@ class View {
     this.makeBar();
     this.makeFigure();
     this.makeTable();
-    container.replaceChildren(this.bar, el('div', { class: 'x-body' + (data.map.cell ? ' is-wide' : '') }, this.figure, this.rows), this.tip,
-      this.said, this.dialog);
+    const hasLines = this.parts.length > 0 && data.figure; // of a live page, which makes it as wide as it is
+    const body = el('div', { class: 'x-body' + (data.map.cell || hasLines ? ' is-wide' : '') }, this.figure, this.rows);
+    container.replaceChildren(...hasLines && innerWidth <= 700 ? [body, this.bar] : [this.bar, body], this.tip, this.said, this.dialog);
     if (this.container.id === 'experiment') // the experiment of the page, next to the viewer
       document.body.classList.toggle('beside', !this.isAlone && (this.parts.length > 0 ||
         this.isNarrow() && data.map.kind === 'grid' && !data.map.cell));

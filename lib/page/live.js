@@ -937,6 +937,14 @@ function suggestTargets() {
   if (value === '' || value === dataset.suggested) $('live-target').value = dataset.suggested = words[0] ?? '';
 }
 
+const LEAST_PITCH = 26, MOST_COLUMNS = 30; // px of a word in a figure of causes, and how many have them
+
+// Returns the option that makes a figure as wide as the page; wider if words would not fit.
+function widthOfCauses() {
+  const px = Math.max($('live-questions').clientWidth, LEAST_PITCH * Math.min(viewer.run.tokens.length, MOST_COLUMNS));
+  return ['style', `figure-width=${Math.floor(0.75 * px)}pt font-size=${px < 800 ? 9 : 10}`];
+}
+
 async function askQuestion() {
   const question = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === question);
   const [command, ...method] = question === 'causes' ? ['attribute', ['method', 'causes']] : [question];
@@ -946,12 +954,14 @@ async function askQuestion() {
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ...method, ['html', 'page.html']];
   say(t('computing') + ' \u2026');
-  const { code, err, ms, page } = await ask(argsOf(command, options, what), { wanted: 'page' });
+  const { code, err, ms, page } = await ask(argsOf(command, [...options, ...question === 'causes' ? [widthOfCauses()] : []], what), { wanted: 'page' });
   if (code !== 0) return say(messageOf(err), true);
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
-  return attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
+  attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
+  if (question === 'causes' && innerWidth <= 700) $('live-experiment').scrollIntoView({ block: 'start', behavior: 'instant' });
+  return undefined;
 }
 
 // Removes an answer that is about another text than the shown one.

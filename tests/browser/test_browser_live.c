@@ -2521,6 +2521,56 @@ START_TEST(lines_of_causes_are_knocked_out)
 }
 END_TEST
 
+/* Asks for the causes of the next word, and waits for their picture. */
+static void ask_causes(void)
+{
+    attn_browser_click_on(browser, "#live-questions summary");
+    attn_browser_wait(browser, ID("live-target") ".value !== ''");
+    free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
+    attn_browser_click_on(browser, "#live-ask");
+    attn_browser_wait(browser, "document.querySelectorAll('[id^=row-]').length > 29");
+}
+
+/* The picture has the width of the page, and the table is below. On a telephone it comes first, and
+ * is what is seen after the press. Gaps say how many words are left out. */
+START_TEST(causes_are_as_wide_as_the_page)
+{
+    static const char plot[] =
+        "(([plot, svg, rows]) => plot.width > %d && Math.abs(svg.width - plot.width) < 3 && "
+        "rows.top >= plot.bottom)(['.x-plot', '.x-plot svg', '.x-rows'].map(s => "
+        "document.querySelector('#live-experiment ' + s).getBoundingClientRect()))";
+    char expression[512];
+
+    enter();
+    open_page(
+        "v=matrix&text=When%20Tom%20and%20Mary%20went%20to%20the%20old%20store%20in%20the%20"
+        "village%20by%20the%20river%2C%20they%20saw%20a%20dog.%20Tom%20gave%20a%20drink%20to");
+    attn_browser_wait(browser, "attnLive.isDone()");
+    ask_causes();
+    snprintf(expression, sizeof expression, plot, 1200);
+    assert_text(expression, "true");
+    assert_text("[...document.querySelectorAll('.x-plot text')].some(t => "
+                "/^\u2026\\d+$/.test(t.textContent))",
+                "true");
+    assert_text("[...document.querySelectorAll('.x-plot text')].some(t => "
+                "/^L\\dH\\d/.test(t.textContent))",
+                "true");
+    assert_text(ID("live-asked") ".textContent.includes('--style')", "false");
+    attn_browser_resize(browser, 390, 800);
+    attn_browser_set_touch(browser);
+    load("v=matrix&text=The%20keys%20to%20the%20cabinet");
+    ask_causes();
+    snprintf(expression, sizeof expression, plot, 340);
+    assert_text(expression, "true");
+    assert_text("document.querySelector('#live-experiment > .x-body + .x-bar') !== null && "
+                "(box => box.top >= -1 && box.bottom < innerHeight)(document.querySelector("
+                "'.x-plot').getBoundingClientRect())",
+                "true");
+    assert_text("document.documentElement.scrollWidth <= innerWidth", "true");
+    leave();
+}
+END_TEST
+
 /* The first row of ablate, the model as it is asked about, has the value of the changed run. */
 START_TEST(questions_keep_changes)
 {
@@ -2783,9 +2833,10 @@ ATTN_SUITE("browser_live", fable_has_the_bits_of_the_binary,
            maps_are_those_of_the_picture, another_picture_is_shown, a_picture_is_dropped,
            labels_are_typed, a_story_has_pictures, pictures_fit_a_telephone_and_are_named,
            questions_are_answered_in_the_page, lines_of_causes_are_knocked_out,
-           questions_keep_changes, temperature_and_arithmetic_and_command,
-           arithmetic_is_looked_into, nothing_is_fetched, a_hundred_sentences_leave_nothing_behind,
-           fits_a_telephone_and_is_dark, buttons_name_the_head_that_they_switch,
-           everything_has_a_name, ribbons_add_up_to_the_answer, a_ribbon_is_removed_and_comes_back,
+           causes_are_as_wide_as_the_page, questions_keep_changes,
+           temperature_and_arithmetic_and_command, arithmetic_is_looked_into, nothing_is_fetched,
+           a_hundred_sentences_leave_nothing_behind, fits_a_telephone_and_is_dark,
+           buttons_name_the_head_that_they_switch, everything_has_a_name,
+           ribbons_add_up_to_the_answer, a_ribbon_is_removed_and_comes_back,
            ribbons_are_pressed_by_keyboard, a_life_has_any_length_and_fits_a_telephone,
            other_models_have_a_life, shipped_page_answers, is_seen)
