@@ -23,7 +23,7 @@ let ribbons = [], focused = '', painted = null;
 
 const short = text => text.length > MOST_LETTERS ? text.slice(0, MOST_LETTERS - 1) + '\u2026' : text;
 const signed = x => (x > 0 ? '+' : '') + written(viewer.run.numbers.measure, x);
-const percent = p => written(viewer.run.numbers.share, p);
+const percent = p => written(viewer.run.numbers[p < 0.01 ? 'chance' : 'share'], p);
 const nameOf = token => (token ?? '').trim() || JSON.stringify(token ?? '').slice(1, -1).replaceAll(' ', '\u00b7');
 const sum = list => list.reduce((all, x) => all + x, 0);
 
@@ -221,7 +221,7 @@ function paint(moves) {
     $('life-sum').textContent = '';
     return;
   }
-  const made = plan(found, readParts(found), place_.clientWidth, place_.clientHeight - 2), hadFocus = place_.contains(document.activeElement);
+  const made = plan(found, readParts(found), place_.clientWidth, parseFloat(getComputedStyle(place_).minHeight)), hadFocus = place_.contains(document.activeElement);
   ribbons = place(made);
   const buttons = ribbons.filter(one => !one.isRest);
   if (!buttons.some(one => idOf(one) === focused)) focused = buttons.length > 0 ? idOf(buttons.at(-1)) : '';
