@@ -206,11 +206,11 @@ function fillSelect(id, entries, value) {
   $(id).value = value ?? '';
 }
 
+// Writes the sum of the ribbons, and what the model says if that is not the answer.
 function drawSum(list) {
-  const total = sum(list.map(one => one.value)), last = found.lens.at(-1), says = found.answers.find(([id]) => id === found.target)?.[1];
+  const total = sum(list.map(one => one.value)), last = found.lens.at(-1);
   $('life-sum').replaceChildren(t('All ribbons add up to {}.', written(viewer.run.numbers.measure, total)),
     ...last.id === found.target ? [] : [' ', t('The model now says {}.', nameOf(last.token)), ' '], ' ', t('Press one to remove it.'));
-  $('life-picture').dataset.target = says ?? '';
 }
 
 // Draws the tables that were found, in the space that is there.
@@ -251,7 +251,7 @@ function say(one) {
 function press(one) {
   if (!one || one.isRest) return;
   focused = idOf(one);
-  nodes.get(focused).classList.add(one.isRemoved ? 'back' : 'gone'); // at once; the worker takes longer
+  nodes.get(focused).classList.toggle('gone', !one.isRemoved); // at once; the worker takes longer
   const [list, edit] = one.edit ?? editOf(one, found.p);
   toggle(edit, list);
 }
