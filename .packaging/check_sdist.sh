@@ -9,7 +9,8 @@ set -eu
 . "$(dirname "$0")/../tests/tools/debian.sh"
 debian_own_mounts "$@"
 
-sdist=$(realpath "$1") python=$(command -v "$2")
+# The interpreter itself: what stands in PATH may be a script, as pyenv's.
+sdist=$(realpath "$1") python=$("$2" -c 'import sys; print(sys.executable)')
 shift 2
 here=$(cd "$(dirname "$0")/.." && pwd)
 work=$(mktemp -d -p "$here/build")
