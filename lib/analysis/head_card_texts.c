@@ -15,9 +15,11 @@ const char *attn_card_part_name(int part)
     return parts[part][0];
 }
 
-const char *attn_card_part_words(int part)
+const char *attn_card_part_words(int part, bool is_cross)
 {
-    return parts[part][1];
+    return is_cross && part == ATTN_CARD_STRONGEST
+               ? "the texts with the largest weight on a token of the source"
+               : parts[part][1];
 }
 
 static int by_value(const void *a, const void *b)

@@ -250,12 +250,14 @@ static void keep_keys(struct attn_card_reading *reading, struct attn_row row,
     kept->n_key = (uint32_t)n;
 }
 
-/* Adds the weight of QUERY on KEY to the pattern and to the distances of HEAD. */
+/* Adds the weight of QUERY on KEY to the pattern of HEAD, and to its distances, which a head of
+ * cross-attention has not. */
 static void add_weight(struct doing *head, size_t query, size_t key, float weight)
 {
     if (query < SIDE && key < SIDE)
         head->cells[query * SIDE + key] = weight;
-    head->distances[range_of(query, key)] += (int64_t)llrint((double)weight * one);
+    if (!head->is_cross)
+        head->distances[range_of(query, key)] += (int64_t)llrint((double)weight * one);
 }
 
 /* Adds ROW of QUERY. Returns true if it has a larger value than the rows before; then sets value

@@ -167,9 +167,9 @@ double attn_card_distance(const struct attn_card_head *head, size_t i);
 /* Returns the name of distance I: "-2" for a key after the query, "0", "3-4", "65+". */
 const char *attn_card_distance_name(size_t i);
 
-/* Return the name of a part, and words about its texts. */
+/* Return the name of a part, and words about its texts; IS_CROSS: of a head of cross-attention. */
 const char *attn_card_part_name(int part);
-const char *attn_card_part_words(int part);
+const char *attn_card_part_words(int part, bool is_cross);
 
 /* Chooses which of N tokens are shown, so that the sum of their WIDTHS is at most ROOM: those
  * around A and B, which are always shown. B may be SIZE_MAX. */

@@ -410,7 +410,8 @@ static enum attn_status add_texts(struct attn_figure_pen *pen, struct card_layou
     layout->y += NAME;
     add_name(pen, x, layout->y - 4, attn_card_part_name(part));
     x += attn_figure_text_width(strlen(attn_card_part_name(part)) + 2, ATTN_FIGURE_SMALL);
-    add_string(pen, x, layout->y - 4, pen->faint, attn_card_part_words(part));
+    add_string(pen, x, layout->y - 4, pen->faint,
+               attn_card_part_words(part, layout->head->is_cross));
     for (size_t i = 0; i < layout->head->n[part]; i++)
         ATTN_TRY(add_text(pen, layout, layout->head->rows[part][i], err));
     return ATTN_OK;
@@ -448,7 +449,8 @@ enum attn_status attn_figure_draw_card(struct attn_figure_pen *pen, struct attn_
     layout.y = attn_figure_heading_height(pen) + 4;
     attn_figure_add_heading(pen);
     add_pattern(pen, &layout);
-    add_distances(pen, &layout, layout.left + SIDE + GAP, right - NUMBERS - GAP);
+    if (!layout.head->is_cross) /* no place of the source is near the text */
+        add_distances(pen, &layout, layout.left + SIDE + GAP, right - NUMBERS - GAP);
     add_numbers(pen, &layout, right - NUMBERS);
     layout.y += NAME + SIDE + 30;
     add_effect(pen, &layout);

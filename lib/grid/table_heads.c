@@ -200,7 +200,7 @@ enum attn_status attn_table_card_read(const struct attn_table *table,
         return attn_error_no_memory(err);
     attn_buffer_append_string(&cells->words.bytes, "head ");
     attn_card_append_name(&at, &cells->words.bytes);
-    if (cells->kinds && cells->kinds[0])
+    if (!head->is_cross && cells->kinds && cells->kinds[0])
         attn_buffer_append_format(&cells->words.bytes, ": looks most at %s",
                                   cells->kinds[0]->words);
     if (attn_buffer_string(&cells->words.bytes))

@@ -204,11 +204,11 @@ function cardOf(row) {
   closing.addEventListener('click', () => { close(row); (cards.querySelector('.a-close') ?? plot).focus(); });
   const change = at.has('change') ? valueOf(row, 'change') : null, error = at.has('change_se') ? valueOf(row, 'change_se') : null;
   const kind = kindWords(row), parts = head.texts.map((rows, i) => rows.length === 0 ? '' : el('section', {},
-    el('h4', {}, data.parts[i].name, ' ', el('span', { class: 'note' }, data.parts[i].words)),
+    el('h4', {}, data.parts[i].name, ' ', el('span', { class: 'note' }, head.is_cross ? data.parts[i].cross_words : data.parts[i].words)),
     el('ol', {}, ...rows.map(text => textOf(head, text)))));
   return el('article', { class: 'a-card', id, 'aria-labelledby': id + '-name' },
-    el('header', {}, el('h3', { id: id + '-name' }, 'Head ' + head.name), el('span', { class: 'note' }, kind ? 'looks most at ' + kind : ''), closing),
-    el('div', { class: 'a-top' }, patternOf(head), distancesOf(head)),
+    el('header', {}, el('h3', { id: id + '-name' }, 'Head ' + head.name), el('span', { class: 'note' }, kind && !head.is_cross ? 'looks most at ' + kind : ''), closing),
+    el('div', { class: 'a-top' }, patternOf(head), head.is_cross ? '' : distancesOf(head)),
     ...(change === null ? [] : [el('p', {}, el('b', {}, 'Without it '), `${wordsOf('change')}: ${change < 0 ? '' : '+'}${short(change)}`,
       error === null ? '' : ` (standard error ${short(error)})`)]),
     ...(head.written.length === 0 ? [] : [el('h4', {}, 'Tokens that it writes for its strongest keys'),

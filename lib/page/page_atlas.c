@@ -250,7 +250,8 @@ static void push_names(struct attn_json_writer *json, const struct attn_head_car
     for (int part = 0; part < ATTN_CARD_N_PART; part++) {
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "name"), attn_card_part_name(part));
-        attn_json_text(attn_json_key(json, "words"), attn_card_part_words(part));
+        attn_json_text(attn_json_key(json, "words"), attn_card_part_words(part, false));
+        attn_json_text(attn_json_key(json, "cross_words"), attn_card_part_words(part, true));
         attn_json_end(json);
     }
     attn_json_end(json);
