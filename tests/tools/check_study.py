@@ -147,7 +147,7 @@ def check_score(items, path):
 
     for by in ("text", "token", "word"):
         ends = [" and they said so.", " and he are so there."]
-        pairs = [dict(item, good=item["text"] + ends[0], bad=item["text"] + ends[i % 2])
+        pairs = [dict(item, good=item["text"] + ends[i % 2], bad=item["text"] + ends[1 - i % 2])
                  for i, item in enumerate(items)]
         for pair in pairs:
             del pair["text"], pair["target"], pair["foil"]
