@@ -17,7 +17,8 @@ from .values import array_of, called, floats
 def _archive_names() -> dict[tuple[str, str], tuple[str, str]]:
     """(stack, site) by the name in archives, in two parts without the number of the layer: ("blocks", "attn.hook_z"); sites
     of the model: ("", "hook_embed")."""
-    names, name = {}, create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE)
+    names: dict[tuple[str, str], tuple[str, str]] = {}
+    name = create_string_buffer(c.ATTN_SITE_ARCHIVE_NAME_SIZE)
     for number, stack in enumerate(STACKS):
         for site, of in SITES.items():
             lib.attn_location_archive_name(c.attn_location(stack=number, site=of), name)
