@@ -90,6 +90,7 @@ link_archive() {
 # Nothing in PATH but busybox, make, bash and a compiler for musl. Kernel headers are a package of Alpine's own.
 check_musl() {
     local name tools=$work/tools headers=$work/headers
+    local PATH=${PATH//\/usr\/lib\/ccache:/} # ccache finds no compiler where PATH has links alone
     command -v musl-gcc busybox >/dev/null || { say 'musl: skipped, musl-tools or busybox is missing' && return; }
     mkdir "$tools" "$headers"
     for name in $(busybox --list); do ln -s "$(command -v busybox)" "$tools/$name"; done
