@@ -237,8 +237,8 @@ INTERRUPTED = """
 import numpy, os, signal, sys, threading, time, attn
 signal.signal(signal.SIGINT, signal.default_int_handler)  # a job in the background ignores it
 m = attn.open("fable")
+def interrupt(): os.kill(os.getpid(), signal.SIGINT)
 {before}
-threading.Timer(0.3, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
 start = time.time()
 try:
     {statement}
@@ -251,7 +251,8 @@ print(m.run("Life is short").tokens)
 
 
 class Interrupts(TestCase):
-    def check(self, statement, before=""):
+    def check(self, statement, before="", when="threading.Timer(0.3, interrupt).start()"):
+        before += "\n" + when
         code = INTERRUPTED.format(statement=statement, before=before)
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=1200)
         self.assertEqual(done.stdout, "interrupted True\n['Life', ' is', ' short']\n", done.stderr)
@@ -267,6 +268,17 @@ class Interrupts(TestCase):
 
     def test_ctrl_c_ends_an_experiment(self):
         self.check("while True: m.ablate('Life is short', metric='kl', by='neuron:1')")
+
+    def test_ctrl_c_while_options_are_checked_is_not_lost(self):
+        self.check("asking.check(asking.ROWS['ablate'], Given(metric='kl'))", """from attn import asking
+class Given(dict):
+    is_sent = False
+    def get(self, *args):
+        if not Given.is_sent:
+            Given.is_sent = True
+            interrupt()
+        return super().get(*args)
+""", when="")
 
 
 class Memory(TestCase):

@@ -7,7 +7,7 @@ from typing import Any, Iterator
 
 from . import binding as c
 from .errors import InvalidError
-from .library import call, lib
+from .library import call, interruptible, lib
 from .params import default_of, fill, fill_id
 
 
@@ -69,7 +69,8 @@ def check(row: c.attn_question, given: dict[str, Any]) -> None:
         return is_wanted and _is_given(by_name.get(name), value)
 
     try:
-        call("attn_question_check", row, is_given, None)
+        # In the main thread a callback would lose KeyboardInterrupt.
+        interruptible(lambda: call("attn_question_check", row, is_given, None))
     except InvalidError as problem:
         raise TypeError(problem.message.replace("`", "")) from None
 
