@@ -76,7 +76,7 @@ class Arguments(TestCase):
             taken = list(inspect.signature(method).parameters)
             for argument in taken[1 if name == "patch" else 0:]:
                 if argument not in ("self", "text", "clean", "corrupted", "a", "b"):
-                    self.assertRegex(method.__doc__, rf"\n    {argument} +\S", (name, argument))
+                    self.assertRegex(method.__doc__, rf"\n *{argument} +\S", (name, argument))
         self.assertEqual(inspect.signature(attn.Model.ablate).parameters["by"].default, "head")
         m = model()
         self.assert_same(m.patch(KEYS, KEY, **ARE, site="z", direction="denoise")["effect"],
