@@ -77,7 +77,7 @@ struct survey_data {
     struct attn_head_cards *cards;       /* owned; for a card or an atlas, else NULL */
 };
 
-/* Returns true if the model predicts the next token, so that --metric ce measures what it loses. */
+/* Returns true if the model predicts the next token, which --metric ce needs. */
 static bool has_loss(const struct attn_config *config)
 {
     return config && !config->is_encoder && config->output != ATTN_OUTPUT_NONE &&
@@ -85,8 +85,8 @@ static bool has_loss(const struct attn_config *config)
            config->n_token > 0;
 }
 
-/* Creates the cards if the picture is a card, or a page over items. A card shows what is lost
- * without its head, too. */
+/* Creates the cards if the picture is a card, or a page over items. For a card it also asks for the
+ * effect of the head. */
 static enum attn_status open_cards(struct question *question, struct attn_survey_args *how,
                                    struct attn_error *err)
 {

@@ -250,8 +250,8 @@ static void keep_keys(struct attn_card_reading *reading, struct attn_row row,
     kept->n_key = (uint32_t)n;
 }
 
-/* Adds the weight of QUERY on KEY to the pattern of HEAD, and to its distances, which a head of
- * cross-attention has not. */
+/* Adds the weight of QUERY on KEY to the pattern of HEAD. In self-attention also adds it to the
+ * distances. */
 static void add_weight(struct doing *head, size_t query, size_t key, float weight)
 {
     if (query < SIDE && key < SIDE)

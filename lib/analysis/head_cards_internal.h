@@ -152,7 +152,7 @@ enum attn_status attn_head_cards_add(struct attn_head_cards *cards,
  * the rest of the sample. */
 void attn_head_cards_choose(struct attn_head_cards *cards);
 
-/* Returns the index of the head AT; SIZE_MAX if there is none. */
+/* Returns the index in CARDS of the head that AT names, or SIZE_MAX if CARDS lacks it. */
 size_t attn_head_cards_find(const struct attn_head_cards *cards, const struct attn_location *at);
 
 /* Appends the name of a head as in lists of heads: "2.5", "encoder:1.0". */

@@ -40,10 +40,11 @@ struct attn_stack_config {
     int32_t bad_ids[ATTN_CONFIG_N_BAD];
     size_t n_bad_id, n_bad_first_id;
 
-    /* Settings for generation that are not implemented. */
-    size_t n_beam;           /* number of beams; 0 or 1: no beam search */
-    size_t n_no_repeat;      /* sequences of this many tokens are never repeated; 0: they may be */
-    size_t n_least;          /* minimum number of tokens */
+    /* Settings that generation ignores, with a note. */
+    size_t n_beam;      /* number of beams; 0 or 1: no beam search */
+    size_t n_no_repeat; /* sequences of this many tokens are never repeated; 0: they may be */
+    size_t n_least;     /* minimum number of tokens */
+
     size_t zero_position;    /* made sines: the row with this number is 0; 0: no such row */
     bool has_bias_in_layers; /* relative biases: each layer has a table of its own */
     const void *later[2];    /* NULL: room for fields of later versions */
