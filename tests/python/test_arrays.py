@@ -103,6 +103,8 @@ class Attend(TestCase):
                 ("mask", (q, k, v), dict(mask="diagonal"), ValueError), ("mask", (q, k, v), dict(mask=np.ones(6)), ValueError),
                 ("", (q, k, v), dict(mask=np.ones((5, 6))), attn.InvalidError),
                 ("attention", (q, k, v), dict(attention=3), TypeError), ("unexpected", (q, k, v), dict(width=3), TypeError),
+                ("masked", (np.ma.masked_less(q, 0), k, v), {}, TypeError),
+                ("masked", (q, k, v), dict(mask=np.ma.masked_equal(np.eye(6), 0)), TypeError),
                 ("window", (q, k, v), dict(attention="window:0"), attn.InvalidError),
                 ("threads", (q, k, v), dict(threads=-1), ValueError)):
             self.assert_raises(kind, words, attn.attend, *arguments, **options)

@@ -238,6 +238,11 @@ class Changes(TestCase):
     def test_functions_that_cannot_be(self):
         m = model()
         given = {"edits": {"z": lambda event: event.data}}
+
+        def reshaped(event):
+            event.data.shape = event.data.shape[::-1]
+            return event.data
+
         for edits, error, words in (
                 ({"zz": abs}, ValueError, ("zz", "blocks.2.attn.hook_z")), ({"cross:z": abs}, ValueError, "stack"),
                 ({"blocks.9.attn.hook_z": abs}, attn.InvalidError, ("'z'", "layer 9")), ({"z": 3}, TypeError, "int"),
@@ -245,8 +250,12 @@ class Changes(TestCase):
                 ({3: abs}, TypeError, "key"), ({"z": lambda event: event.data[:1]}, ValueError, ("'z'", "[1, 16]")),
                 ({"z": lambda event: "x"}, TypeError, "'z'"), ({"z": lambda event: 1 / 0}, ZeroDivisionError, "division"),
                 ({"pattern": lambda event: 1 / 0}, ZeroDivisionError, "division"),
-                ({"z": lambda event: event.data * np.nan}, attn.InvalidError, ("'z'", "finite"))):
+                ({"z": lambda event: event.data * np.nan}, attn.InvalidError, ("'z'", "finite")),
+                ({"z": lambda event: setattr(event, "data", np.ones((4, 5)))}, AttributeError, ("[7, 16]", "[4, 5]", "returns")),
+                ({"z": reshaped}, ValueError, ("'z'", "[16, 7]", "[7, 16]")),
+                ({"z": lambda event: np.ma.masked_less(event.data, 0)}, TypeError, ("'z'", "masked", "filled"))):
             self.assert_raises(error, words, m.run, TEXT, edits=edits)
+        self.assert_same(m.run(TEXT, edits={"z": lambda event: np.ma.masked_less(event.data, -1e9)}).z[0], m.run(TEXT).z[0])
         self.assert_raises(attn.InvalidError, "'z'", m.run, TEXT, target=" are", grad=True, sites="z", **given)
         self.assert_raises(TypeError, ("edits", "Model.run"), m.run, items=[{"text": TEXT}], **given)
         for ask in (lambda: list(m.map([TEXT], **given)), lambda: m.ablate(TEXT, target=" are", **given),

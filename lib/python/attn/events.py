@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from ctypes import c_void_p, cast
 
+import numpy as np
+
 from . import binding as c
 from .library import lib
 from .request import SITES, STACKS
@@ -27,7 +29,7 @@ class Event:
     patch, steer, ...) change a run.
     """
 
-    __slots__ = ("site", "stack", "layer", "head", "row0", "data", "keys")
+    __slots__ = ("site", "stack", "layer", "head", "row0", "keys", "_data")
 
     def __init__(self, event: c.attn_trace_event):
         at = event.at
@@ -41,7 +43,16 @@ class Event:
             shape = (event.n_row, max(kept, default=0))
             address = cast(event.keys, c_void_p).value
             self.keys = [lend(address + 4 * row * event.ld, (n,), None, kind="<i4", read_only=True) for row, n in enumerate(kept)]
-        self.data = lend(cast(event.data, c_void_p).value, shape, None, (4 * event.ld, 4), read_only=True)
+        self._data = lend(cast(event.data, c_void_p).value, shape, None, (4 * event.ld, 4), read_only=True)
+
+    @property
+    def data(self) -> np.ndarray:
+        return self._data
+
+    @data.setter
+    def data(self, value):
+        raise AttributeError(f"data {list(self._data.shape)} of an event is set to an array {list(np.shape(value))}, and is "
+                             "read-only: a function in edits returns the new array")
 
     def __repr__(self):
         where = ".".join(str(part) for part in (self.layer, self.head) if part is not None)

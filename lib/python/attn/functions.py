@@ -11,7 +11,7 @@ from .host import Host
 from .library import lib
 from .request import SITES, STACKS, Edit
 from .result import lend
-from .values import array_of, called, floats
+from .values import called, floats
 
 
 def _archive_names() -> dict[tuple[str, str], tuple[str, str]]:
@@ -73,15 +73,14 @@ class FunctionEdit(Edit):
     def _call(self, _user, event, values, error):
         """Implements attn_edit_fn."""
         try:
-            given = Event(event.contents)
-            answer = self.function(given)
+            shape = event.contents.n_row, event.contents.n_col  # FUNCTION may change that of its array
+            answer = self.function(Event(event.contents))
             if answer is not None:
-                what = f"what edits[{self.name!r}] returned"
-                array = floats(array_of(answer, what), what, (2,), f"{list(given.data.shape)}, as the tensor")
-                if array.shape != given.data.shape:
-                    raise ValueError(f"{what} has the shape {list(array.shape)}, expected {list(given.data.shape)}, as the "
-                                     "tensor")
-                lend(cast(values, c_void_p).value, array.shape, None)[:] = array
+                what, expected = f"what edits[{self.name!r}] returned", f"{list(shape)}, as the tensor"
+                array = floats(answer, what, (2,), expected)
+                if array.shape != shape:
+                    raise ValueError(f"{what} has the shape {list(array.shape)}, expected {expected}")
+                lend(cast(values, c_void_p).value, shape, None)[:] = array
         except BaseException as problem:
             self.problem = problem
             return lib.attn_error_set(error, c.ATTN_CANCELED, b"a function that edits a tensor ended the run")

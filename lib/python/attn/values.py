@@ -86,6 +86,8 @@ def listed(values, what: str, expected: str) -> list:
 
 
 def array_of(value, what: str) -> np.ndarray:
+    if np.ma.is_masked(value):
+        raise TypeError(f"{what} has masked cells, expected a number in each: array.filled(0)")
     try:
         return np.asarray(value)
     except ValueError:
