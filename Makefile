@@ -620,7 +620,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening links facts reference-check format-check binding-check fixtures-check abi-check tidy
+	@$(MAKE) -k -O layers symbols headers hardening links facts homes-check reference-check format-check binding-check fixtures-check abi-check tidy
 	@echo 'lint: nothing found'
 
 layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
@@ -669,6 +669,11 @@ format-check:
 	@tests/tools/check_comments.sh $(SOURCES)
 	@! awk 'length > 100 { print FILENAME ":" FNR ": " length " columns, expected at most 100" }' \
 	    $(filter lib/% cmd/% .packaging/%,$(SOURCES)) | grep .
+
+# A test holds for every user. check_fresh.sh makes users.
+homes-check:
+	@! grep -rnE '(^|[^A-Za-z0-9_])/(root\>|home/)' tests --include='*.test' --include='*.sh' --include='*.[ch]' \
+	    --include='*.py' --exclude=check_fresh.sh || { echo 'expected no home of a user in tests' && false; }
 
 # A stamp for each source; it depends on the object, and so on every header that the object does.
 tidy: $(TIDY) ## run clang-tidy, with ANALYZER=no without its analyzer of paths
@@ -904,7 +909,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-hooks check-ctypes binding binding-check probes translations test-threaded check \
-    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links gallery reference reference-check site format format-check tidy man install uninstall deps \
+    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check site format format-check tidy man install uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -185,7 +185,7 @@ const struct topic topics[] = {
      .examples =
          "  attn-cli run --heads 2.5 --style 'theme=dark cell=20' --svg a.svg \"The keys\"\n"
          "  ATTN_CLI_STYLE='theme=dark' attn-cli run --heatmap \"The keys\"\n"
-         "  ATTN_CLI_CONFIG=~/.attn-cli attn-cli run --no-quiet \"The keys\"\n"},
+         "  echo --quiet >rc; ATTN_CLI_CONFIG=rc attn-cli run --no-quiet \"The keys\"\n"},
     {.name = "interventions",
      .summary = "switch heads off, knock out keys, patch, steer",
      .text = "An intervention changes a tensor while the model runs. Everything after it sees\n"
