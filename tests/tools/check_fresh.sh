@@ -12,7 +12,7 @@
 #   space   the same user, in a folder with a space in its path
 #   bare    the same user, where /dev/pts and /dev/shm are not mounted; only when it is named
 #
-# root runs all tests, the others those that see user, path and mounts: command line, README and installation.
+# root and space run all tests, the others those that see user and mounts: command line, README and installation.
 # It takes a clone of what is committed. A line tells of each command how it ended; below it stands
 # what was skipped and what failed. build/fresh/SUITE-SCENARIO.log has all that was printed.
 set -u
@@ -60,7 +60,7 @@ judge() { # STATUS
 
 play() { # SUITE SCENARIO WHO FOLDER
     local command status start summary where="$1, $2"
-    [ "$2" = root ] || local parts=" PARTS='cli readme install'"
+    [[ $2 = root || $2 = space ]] || local parts=" PARTS='cli readme install'"
     mkdir -p "$root${4%/*}"
     cp -r "$clone" "$root$4"
     chroot "$root" chown -R "$3:$3" "${4%/*}"
