@@ -3,6 +3,7 @@
 #include "experiment/spans.h"
 
 #include "base/escape.h"
+#include "base/glob.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/attribute_generated.h"
@@ -211,24 +212,12 @@ const struct attn_question attn_question_spans = {
 
 /* --- Spans ------------------------------------------------------------------------------------ */
 
-/* Whether the glob PATTERN [size] matches NAME. */
-static bool is_match(const char *pattern, size_t size, const char *name)
-{
-    if (size == 0)
-        return *name == '\0';
-    if (*pattern == '*')
-        return is_match(pattern + 1, size - 1, name) ||
-               (*name != '\0' && is_match(pattern, size, name + 1));
-    return *name != '\0' && (*pattern == '?' || *pattern == *name) &&
-           is_match(pattern + 1, size - 1, name + 1);
-}
-
 /* Whether NAME is one of the spans that are asked for. */
 static bool is_span(const char *list, const char *name)
 {
     for (size_t n; list; list = list[n] == ',' ? list + n + 1 : NULL) {
         n = strcspn(list, ",");
-        if (is_match(list, n, name))
+        if (attn_glob_matches(list, n, name))
             return true;
     }
     return false;
@@ -291,7 +280,7 @@ static enum attn_status choose_spans(struct spans *spans, struct attn_error *err
         size_t i = 0;
 
         size = strcspn(list, ",");
-        while (i < n && !is_match(list, size, spans->items[i].name))
+        while (i < n && !attn_glob_matches(list, size, spans->items[i].name))
             i++;
         if (i == n)
             return attn_refuse(err, ATTN_STAGE_OPTIONS,

@@ -4,9 +4,9 @@
 #include "base/edit_distance.h"
 #include "base/fixed_text.h"
 #include "base/given.h"
+#include "base/glob.h"
 #include "base/status_internal.h"
 
-#include <fnmatch.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -338,16 +338,16 @@ size_t attn_site_archive_name(enum attn_site site, int layer,
     return (size_t)n;
 }
 
-/* Returns the sites that ITEM of a list names; the empty set if it names none. */
-static struct attn_site_set match_item(const char *item)
+/* Returns the sites that ITEM [size] of a list names; the empty set if it names none. */
+static struct attn_site_set match_item(const char *item, size_t size)
 {
     struct attn_site_set found = {0};
 
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (fnmatch(item, sites[i].name, 0) == 0)
+        if (attn_glob_matches(item, size, sites[i].name))
             attn_sites_add(&found, i);
     for (size_t i = 0; i < sizeof aliases / sizeof *aliases; i++)
-        if (fnmatch(item, aliases[i].name, 0) == 0)
+        if (attn_glob_matches(item, size, aliases[i].name))
             attn_sites_add(&found, aliases[i].site);
     const struct attn_site_set computed = attn_sites_without(found, attn_sites_derived());
     return attn_sites_are_empty(computed) ? found : computed;
@@ -417,17 +417,10 @@ enum attn_status attn_sites_parse(const char *list, struct attn_site_set *result
 
     for (;;) {
         size_t size, n_stack;
-        char copy[64];
-        struct attn_site_set matched = {0};
-
         attn_model_stack_find(item, &n_stack);
         item += n_stack;
         size = strcspn(item, ",");
-        if (size < sizeof copy) {
-            memcpy(copy, item, size);
-            copy[size] = '\0';
-            matched = match_item(copy);
-        }
+        const struct attn_site_set matched = match_item(item, size);
         if (attn_sites_are_empty(matched))
             return report_unknown(item, size, err);
         attn_sites_extend(&found, matched);

@@ -1,6 +1,7 @@
-/* UTF-8, escaping, numbers from text and in order, names of element types and notes. */
+/* UTF-8, escaping, globs, numbers from text and in order, names of element types and notes. */
 #include "base/dtype_internal.h"
 #include "base/escape.h"
+#include "base/glob.h"
 #include "base/note.h"
 #include "base/number.h"
 #include "base/utf8.h"
@@ -399,6 +400,46 @@ static bool parse_int(const char *text, int64_t min, int64_t max, int64_t *value
     return attn_parse_int(text, strlen(text), min, max, value);
 }
 
+START_TEST(globs_match_whole_names)
+{
+    static const struct {
+        const char *glob, *name;
+        bool matches;
+    } cases[] = {
+        {"", "", true},
+        {"", "a", false},
+        {"*", "", true},
+        {"**", "abc", true},
+        {"?", "", false},
+        {"a", "ab", false},
+        {"a*", "a", true},
+        {"*ab", "aab", true},
+        {"*ab", "aba", false},
+        {"*a?c*", "abaxcb", true},
+        {"a*b*c", "abcb", false},
+        {"d?", "d12", false},
+        {"resid_*", "resid_pre", true},
+        {"[a]", "a", false},
+        {"*.*", "a.b", true},
+    };
+    char many[201] = "", name[20001];
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        ck_assert_msg(attn_glob_matches(cases[i].glob, strlen(cases[i].glob), cases[i].name) ==
+                          cases[i].matches,
+                      "'%s' and '%s'", cases[i].glob, cases[i].name);
+    ck_assert(attn_glob_matches("d*,x", 2, "d1"));
+    /* A matcher that tries each place of each * never ends. */
+    for (size_t i = 0; i < 100; i++)
+        memcpy(many + 2 * i, "*a", 3);
+    memset(name, 'a', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    ck_assert(attn_glob_matches(many, 200, name));
+    many[199] = 'b';
+    ck_assert(!attn_glob_matches(many, 200, name));
+}
+END_TEST
+
 START_TEST(integers_are_parsed_whole_and_in_range)
 {
     static const char *const bad[] = {"",
@@ -715,7 +756,7 @@ ATTN_SUITE("base text", every_character_survives_encoding, what_is_no_character_
            clusters_are_what_readers_see_as_one_character, joiners_stay_between_characters_alone,
            punctuation_is_what_unicode_calls_so, escapes_what_cannot_be_shown,
            a_string_of_json_is_the_text, escaped_text_is_printable_and_can_be_undone,
-           quotes_are_cut_between_escapes, escaping_without_memory_sticks,
+           quotes_are_cut_between_escapes, escaping_without_memory_sticks, globs_match_whole_names,
            integers_are_parsed_whole_and_in_range, fractions_follow_the_grammar_of_json,
            fractions_are_rounded_correctly, fractions_of_any_length_are_exact,
            printed_fractions_read_back_the_same, a_decimal_comma_plays_no_part,
