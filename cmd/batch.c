@@ -339,7 +339,7 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->attention.change = &args->attention.change;
     request->on_note = args->running.is_quiet ? NULL : note_message;
     batch->many.request = request;
-    batch->many.n_max_token = request->max_tokens;
+    batch->many.n_max_token = request->max_input;
     ATTN_TRY(check_outputs(batch, err));
     return attn_attention_args_open(&batch->args->attention, err);
 }

@@ -114,7 +114,7 @@ const struct command command_tokenize = {
                 "  attn-cli tokenize -m fable --format ids -f text.txt\n"
                 "  attn-cli tokenize --window 4 --stride 4 \"Life is short eat dessert first\"\n",
     OPTION_PARTS(parts),
-    .lacks = "with-prompt|max-tokens",
+    .lacks = "with-prompt|max-input",
     .args_size = sizeof(struct tokenize_args),
     .work = tokenize,
 };

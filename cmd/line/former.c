@@ -7,12 +7,13 @@
 
 #include <string.h>
 
-/* An option of version 0.3.0. */
+/* An option of version 0.3.0, or of other programs. */
 static const struct {
     const char *name;
-    const char *commands;    /* commands that had it, "align|score"; NULL: all */
+    const char *commands;    /* commands for which the row holds, "align|score"; NULL: all */
     const char *placeholder; /* a word of `form` that is replaced by the typed value; NULL: none */
     const char *form;        /* what to write instead */
+    bool is_foreign;         /* no version had it */
 } formers[] = {
     {"prompt", NULL, "TEXT", "--sentence TEXT"},
     {"texts", "score", "FILE", "--items FILE --by token"}, /* the mean of a token, as then */
@@ -26,6 +27,9 @@ static const struct {
     {"rows", "align", NULL, "--shifted for the row of the token before; both in two runs"},
     {"unit", "align", NULL, "--by token|word"},
     {"sites", "patch", "SITE", "--site SITE"},
+    {"max-tokens", "generate", NULL, "-n N for the tokens to write; --max-input N for the text",
+     true},
+    {"max-tokens", NULL, "N", "--max-input N"},
 };
 
 /* Appends FORM. PLACEHOLDER in it is replaced by VALUE, quoted if necessary. */
@@ -80,7 +84,8 @@ bool former_hint(const struct command *command, const char *name, size_t size, c
         if (strlen(formers[i].name) != size || memcmp(formers[i].name, name, size) != 0 ||
             (commands && word_find(commands, command->name) < 0))
             continue;
-        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: ");
+        if (!formers[i].is_foreign)
+            attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: ");
         append_form(formers[i].form, formers[i].placeholder, value, hint, &used);
         return true;
     }

@@ -81,9 +81,9 @@ struct attn_request {
     void *user;   /* user data of these functions */
     bool is_once; /* for attn_run_prepare: the run will be performed next, so the encoder reads the
                      source only then, and not twice */
-    size_t max_tokens;  /* maximum tokens of a text and of a source; 0: the limit of the model */
+    size_t max_input;   /* maximum tokens of a text and of a source; 0: the limit of the model */
     double max_seconds; /* maximum estimated seconds of a run; longer runs are refused unless
-                           `max_tokens` is set, and runs above a minute are noted; 0: no estimate */
+                           `max_input` is set, and runs above a minute are noted; 0: no estimate */
 };
 
 #define ATTN_REQUEST_DEFAULT                                                                       \

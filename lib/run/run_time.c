@@ -42,10 +42,10 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
     struct attn_work work;
     double seconds;
 
-    if (request->max_tokens > 0 && n_token > request->max_tokens)
-        return attn_refuse(
-            err, ATTN_STAGE_INPUT, "the %s has %zu tokens, `max_tokens` takes at most %zu",
-            n_token == run->text.n ? "text" : "source", n_token, request->max_tokens);
+    if (request->max_input > 0 && n_token > request->max_input)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the %s has %zu tokens, `max_input` takes at most %zu",
+                           n_token == run->text.n ? "text" : "source", n_token, request->max_input);
     if (request->max_seconds <= 0 || (double)n * find_seconds(run, NULL, &work) < MINUTE)
         return ATTN_OK;
     seconds = (double)n * find_seconds(run, run->attention.layers, &work);
@@ -57,9 +57,9 @@ enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struc
     snprintf(line, sizeof line, "%s of %s tokens, %s multiply-adds%s, may take about %s", runs,
              attn_quantity_count(n_token, count), work_text, n > 1 ? " each" : "",
              write_time(seconds, time));
-    if (request->max_tokens == 0 && seconds > request->max_seconds) {
-        attn_refuse(err, ATTN_STAGE_INPUT, "%s, which needs `max_tokens`", line);
-        return attn_error_hint(err, "`max_tokens %zu`", n_token);
+    if (request->max_input == 0 && seconds > request->max_seconds) {
+        attn_refuse(err, ATTN_STAGE_INPUT, "%s, which needs `max_input`", line);
+        return attn_error_hint(err, "`max_input %zu`", n_token);
     }
     attn_note(request->on_note, request->user, ATTN_NOTE_TIME, "%s", line);
     return ATTN_OK;

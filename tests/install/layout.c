@@ -539,7 +539,7 @@ static const struct {
     {"    on_progress", offsetof(struct attn_request, on_progress)},
     {"    user", offsetof(struct attn_request, user)},
     {"    is_once", offsetof(struct attn_request, is_once)},
-    {"    max_tokens", offsetof(struct attn_request, max_tokens)},
+    {"    max_input", offsetof(struct attn_request, max_input)},
     {"    max_seconds", offsetof(struct attn_request, max_seconds)},
     {"attn_result", sizeof(struct attn_result)},
     {"    n_token", offsetof(struct attn_result, n_token)},

@@ -55,7 +55,7 @@ ELSEWHERE = {
     "dropout_mask": "attend --keep",
     "the arithmetic of one row in words and figures": "explain",
     "labels in files and pictures": "attend --query-labels attend --key-labels",
-    "a question before runs of hours, which a program does not ask": "max-tokens",
+    "a question before runs of hours, which a program does not ask": "max-input",
 }
 
 

@@ -124,7 +124,7 @@ value_of() { # COMMAND NAME ARGUMENT
     *.special-tokens) value=off ;;
     *.source | *.corrupted-source) value='The cat' ;;
     *.source-ids | *.corrupted-source-ids) value=1,2 ;;
-    *.max-tokens) value=1 ;;
+    *.max-input) value=1 ;;
     *.baseline-keep) value=0 ;;
     *.steer) value=resid_pre:2@-1=$in/vector.npy ;;
     *.story) value=$in/texts.txt ;;

@@ -68,7 +68,7 @@ class _Callbacks:
 
 def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=None, npy=None, edges=None, npz=None,
               edges_per_query: int = 0, fields=None, measures=None, precision: int = -1,
-              shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_tokens: int = 0,
+              shard: tuple[int, int] | None = None, limit: int = 0, max_line: int = 0, max_input: int = 0,
               max_failed: int | None = None, text_key: str | None = None, id_key: str | None = None,
               labels: str | None = None, tower: str = "text", resume: bool = False, sync: bool = False,
               on_progress: Callable[[Progress], Any] | None = None, **options) -> Batch:
@@ -102,7 +102,7 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
     the same call with resume=True goes on. Results do not depend on threads, shards or restarts.
     """
     given = dict(options, items_format=items_format, edges_per_query=edges_per_query, fields=fields, measures=measures,
-                 precision=precision, shard=shard, limit=limit, max_line=max_line, max_tokens=max_tokens,
+                 precision=precision, shard=shard, limit=limit, max_line=max_line, max_input=max_input,
                  text_key=text_key, id_key=id_key, labels=labels)
     refuse_parts(options, ("image", "source", *PARTS), "a record")
     refuse_empty(options.get("sites"))
@@ -139,7 +139,7 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
     if called(on_progress, "on_progress") is not None:
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
-    many.request, many.n_max_token = POINTER(c.attn_request)(request.struct), whole(max_tokens, "max_tokens")
+    many.request, many.n_max_token = POINTER(c.attn_request)(request.struct), whole(max_input, "max_input")
     return _run(host, how, many, calls)
 
 

@@ -1778,7 +1778,7 @@ attn_request._fields_ = [
     ("on_progress", attn_progress_fn),
     ("user", c_void_p),
     ("is_once", c_bool),
-    ("max_tokens", c_size_t),
+    ("max_input", c_size_t),
     ("max_seconds", c_double),
 ]
 attn_result._fields_ = [
