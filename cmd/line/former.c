@@ -7,29 +7,35 @@
 
 #include <string.h>
 
+#define SINCE "since 0.4.0: "
+
 /* An option of version 0.3.0, or of other programs. */
 static const struct {
     const char *name;
     const char *commands;    /* commands for which the row holds, "align|score"; NULL: all */
     const char *placeholder; /* a word of `form` that is replaced by the typed value; NULL: none */
     const char *form;        /* what to write instead */
-    bool is_foreign;         /* no version had it */
 } formers[] = {
-    {"prompt", NULL, "TEXT", "--sentence TEXT"},
-    {"texts", "score", "FILE", "--items FILE --by token"}, /* the mean of a token, as then */
-    {"texts", "ablate|attribute|heads|lens", "FILE", "--items FILE"},
-    {"lines", "ablate|attribute|batch|heads|lens|score", NULL, "--items-format lines"},
-    {"ablate-mean", NULL, "HEADS", "--ablate mean:HEADS"},
-    {"ablate-pattern", NULL, NULL, "--ablate pattern:L.H, or uniform:HEADS for equal weights"},
-    {"parts", "ablate", NULL, "--by head|attn|mlp|layer|neuron:L"},
-    {"per", "score", NULL, "--by text|token|word"},
-    {"layer", "align", "SPEC", "--layers SPEC"},
-    {"rows", "align", NULL, "--shifted for the row of the token before; both in two runs"},
-    {"unit", "align", NULL, "--by token|word"},
-    {"sites", "patch", "SITE", "--site SITE"},
-    {"max-tokens", "generate", NULL, "-n N for the tokens to write; --max-input N for the text",
-     true},
-    {"max-tokens", NULL, "N", "--max-input N"},
+    {"prompt", NULL, "TEXT", SINCE "--sentence TEXT"},
+    {"texts", "score", "FILE", SINCE "--items FILE --by token"}, /* the mean of a token, as then */
+    {"texts", "ablate|attribute|heads|lens", "FILE", SINCE "--items FILE"},
+    {"lines", "ablate|attribute|batch|heads|lens|score", NULL, SINCE "--items-format lines"},
+    {"ablate-mean", NULL, "HEADS", SINCE "--ablate mean:HEADS"},
+    {"ablate-pattern", NULL, NULL,
+     SINCE "--ablate pattern:L.H, or uniform:HEADS for equal weights"},
+    {"parts", "ablate", NULL, SINCE "--by head|attn|mlp|layer|neuron:L"},
+    {"per", "score", NULL, SINCE "--by text|token|word"},
+    {"layer", "align", "SPEC", SINCE "--layers SPEC"},
+    {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},
+    {"unit", "align", NULL, SINCE "--by token|word"},
+    {"sites", "patch", "SITE", SINCE "--site SITE"},
+    {
+        "max-tokens",
+        "generate",
+        NULL,
+        "-n N for the tokens to write; --max-input N for the text",
+    },
+    {"max-tokens", NULL, "N", SINCE "--max-input N"},
 };
 
 /* Appends FORM. PLACEHOLDER in it is replaced by VALUE, quoted if necessary. */
@@ -58,7 +64,7 @@ static void form_setting(const struct option *option, const char *value,
     const char *quote = !is_flag && strchr(shown, ' ') ? "\"" : "";
     size_t used = 0;
 
-    attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: --%s ", option->of);
+    attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, SINCE "--%s ", option->of);
     if (is_flag)
         attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s", option->name);
     else
@@ -84,8 +90,6 @@ bool former_hint(const struct command *command, const char *name, size_t size, c
         if (strlen(formers[i].name) != size || memcmp(formers[i].name, name, size) != 0 ||
             (commands && word_find(commands, command->name) < 0))
             continue;
-        if (!formers[i].is_foreign)
-            attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "since 0.4.0: ");
         append_form(formers[i].form, formers[i].placeholder, value, hint, &used);
         return true;
     }
