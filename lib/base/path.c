@@ -251,6 +251,18 @@ const char *attn_mode_text(mode_t mode)
                             : "a device";
 }
 
+enum attn_status attn_path_check_plain(const char *path, struct attn_error *err)
+{
+    struct stat info;
+
+    if (lstat(path, &info) != 0 || S_ISREG(info.st_mode))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
+                   attn_quote_string(path).text, attn_mode_text(info.st_mode));
+    attn_error_hint(err, "choose another directory, or move it away");
+    return ATTN_IO;
+}
+
 static enum attn_status look_in(struct attn_target *target, const char *directory, const char *name,
                                 struct attn_error *err)
 {
@@ -264,12 +276,7 @@ static enum attn_status look_in(struct attn_target *target, const char *director
     if (!target->path)
         return ATTN_NO_MEMORY;
     ATTN_TRY(look(target, target->path, err));
-    if (!target->exists || S_ISREG(target->info.st_mode))
-        return ATTN_OK;
-    attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                   attn_quote_string(target->path).text, attn_mode_text(target->info.st_mode));
-    attn_error_hint(err, "choose another directory, or move it away");
-    return ATTN_IO;
+    return attn_path_check_plain(target->path, err);
 }
 
 enum attn_status attn_target_find_in(const char *directory, const char *name,

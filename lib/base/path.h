@@ -81,6 +81,10 @@ enum attn_status attn_target_find(const char *path, struct attn_target *target,
 enum attn_status attn_target_find_in(const char *directory, const char *name,
                                      struct attn_target *target, struct attn_error *err);
 
+/* Returns ATTN_IO if the file PATH, which no user named, exists and is not a regular file: a link,
+ * say. */
+enum attn_status attn_path_check_plain(const char *path, struct attn_error *err);
+
 /* Returns true if both are the same regular file, or will be once it is created. */
 bool attn_target_is_same(const struct attn_target *a, const struct attn_target *b);
 

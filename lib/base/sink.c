@@ -477,14 +477,11 @@ static enum attn_status open_part_file(struct attn_sink *part, mode_t mode, bool
 {
     const int flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC;
     struct attn_target found;
-    struct stat info;
 
     /* An existing file must be regular and not a link. */
     ATTN_TRY(attn_target_find(part->name, &found, err));
     attn_target_release(&found);
-    if (lstat(part->name, &info) == 0 && !S_ISREG(info.st_mode))
-        return attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a file",
-                              attn_quote_string(part->name).text, attn_mode_text(info.st_mode));
+    ATTN_TRY(attn_path_check_plain(part->name, err));
     part->descriptor = open(part->name, flags | O_CREAT | O_EXCL, mode);
     part->is_made = part->descriptor >= 0;
     if (!part->is_made && errno == EEXIST && !is_resumed) {

@@ -49,9 +49,10 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
     ledger->name = path;
     attn_buffer_append_format(&ledger->journal_path, "%s.journal", path);
     attn_buffer_append_format(&ledger->manifest_path, "%s.run.json", path);
-    return attn_buffer_string(&ledger->journal_path) && attn_buffer_string(&ledger->manifest_path)
-               ? ATTN_OK
-               : attn_error_no_memory(err);
+    if (!attn_buffer_string(&ledger->journal_path) || !attn_buffer_string(&ledger->manifest_path))
+        return attn_error_no_memory(err);
+    return attn_error_at(attn_path_check_plain(ledger->manifest_path.data, err), ATTN_STAGE_OUTPUT,
+                         err);
 }
 
 /* Skips files that cannot be read, which are reported later, and FIFOs, whose reading would block.

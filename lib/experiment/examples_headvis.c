@@ -6,6 +6,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
+#include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
@@ -46,38 +47,39 @@ static void begin_file(struct file *file)
 static enum attn_status end_file(struct file *file, const char *folder, const char *name,
                                  struct attn_error *err)
 {
-    struct attn_buffer path = {0};
     struct attn_sink *sink = NULL;
     enum attn_status status;
 
     attn_buffer_append_char(&file->out, '\n');
-    attn_buffer_append_format(&path, "%s/%s", folder, name);
     status = attn_buffer_check(&file->out, err);
-    if (status == ATTN_OK && !attn_buffer_string(&path))
-        status = attn_error_no_memory(err);
     if (status == ATTN_OK)
-        status = attn_sink_create_file(path.data, &sink, err);
+        status = attn_sink_create_file_in(folder, name, &sink, err);
     if (status == ATTN_OK) {
         attn_sink_write(sink, file->out.data, file->out.size);
         status = attn_sink_commit(sink, err);
     }
     attn_sink_free(sink);
-    attn_buffer_release(&path);
     attn_buffer_release(&file->out);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* Creates the folder NAME in FOLDER, or FOLDER itself if NAME is "", unless it is there. */
+/* Creates the folder NAME in FOLDER, or FOLDER itself if NAME is "", unless it is there. FOLDER may
+ * be a link. */
 static enum attn_status make_folder(const char *folder, const char *name, struct attn_error *err)
 {
     struct attn_buffer path = {0};
     enum attn_status status = ATTN_OK;
+    struct stat info;
 
     attn_buffer_append_format(&path, "%s%s%s", folder, *name ? "/" : "", name);
     if (!attn_buffer_string(&path))
         status = attn_error_no_memory(err);
-    else if (mkdir(path.data, 0777) != 0 && errno != EEXIST)
+    else if ((mkdir(path.data, 0777) != 0 && errno != EEXIST) ||
+             (*name ? lstat(path.data, &info) : stat(path.data, &info)) != 0)
         status = attn_error_errno(err, "create", path.data, errno);
+    else if (!S_ISDIR(info.st_mode))
+        status = attn_error_set(err, ATTN_IO, "cannot write '%s': it is %s, expected a directory",
+                                attn_quote_string(path.data).text, attn_mode_text(info.st_mode));
     attn_buffer_release(&path);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -7,6 +7,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/path.h"
 #include "base/status_internal.h"
 #include "batch/ledger_internal.h"
 #include "batch/record_rows.h"
@@ -90,6 +91,8 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
         attn_buffer_append_format(&each->state, "%s.state", each->ledger.name);
         if (!attn_buffer_string(&each->state))
             return attn_error_no_memory(err);
+        ATTN_TRY(
+            attn_error_at(attn_path_check_plain(each->state.data, err), ATTN_STAGE_OUTPUT, err));
     }
     ATTN_TRY(
         attn_ledger_describe(&each->ledger, options->asked, options->files, options->n_file, err));
