@@ -713,11 +713,12 @@ FISH_COMPLETION := share/fish/vendor_completions.d/attn-cli.fish
 place := $(DESTDIR)$(abspath $(PREFIX))
 lib_place := $(DESTDIR)$(abspath $(LIBDIR))
 prefix_word := $${prefix}
+STRIP ?= $(if $(filter %-gcc,$(CC)),$(CC:%-gcc=%-strip),strip)
 copy := install -D -m 644 # folders that it makes are 755
 
 # The commands below and attn.pc take the path as it is.
 SPECIAL := ' " ` \ $$ & | ; < > ( ) * ? [ ] { } ! \#
-ifneq ($(filter install uninstall,$(MAKECMDGOALS)),)
+ifneq ($(filter install install-debug uninstall,$(MAKECMDGOALS)),)
 ifneq ($(words x$(place)$(lib_place)x $(foreach mark,$(SPECIAL),$(findstring $(mark),$(place)$(lib_place)))),1)
 $(error DESTDIR is '$(DESTDIR)', PREFIX '$(PREFIX)' and LIBDIR '$(LIBDIR)', expected neither white space nor any of $(SPECIAL))
 endif
@@ -736,6 +737,8 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@install -D $(BUILD)/attn-cli $(place)/bin/attn-cli
 	@$(copy) $(BUILD)/libattn.a $(lib_place)/libattn.a
 	@$(copy) $(BUILD)/libattn.so $(lib_place)/libattn.so.$(VERSION)
+	@$(STRIP) $(place)/bin/attn-cli $(lib_place)/libattn.so.$(VERSION)
+	@$(STRIP) --strip-debug $(lib_place)/libattn.a
 	@ln -sf libattn.so.$(VERSION) $(lib_place)/$(SONAME)
 	@ln -sf $(SONAME) $(lib_place)/libattn.so
 	@set -e; for file in $(PUBLIC_HEADERS); do $(copy) lib/$$file $(place)/include/attn/$$file; done
@@ -754,9 +757,10 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@set -e; case "$$(tests/tools/wasm_age.sh)" in new) $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm ;; \
 	    old) echo '$(WASM_MODULE) is older than the sources, and left out: make wasm' >&2 ;; esac
 	@echo 'attn-cli $(VERSION) is in $(place)'
-	@$(if $(DESTDIR),,! /sbin/ldconfig -N -X -v 2>/dev/null | grep -q '^$(lib_place):' || \
-	    /sbin/ldconfig -p | grep -qF '$(lib_place)/$(SONAME)' || \
-	    echo 'for programs to find $(SONAME), run ldconfig as root')
+	@$(if $(DESTDIR),:,.packaging/exports.sh '$(abspath $(PREFIX))' '$(lib_place)' '$(SONAME)')
+
+install-debug: ## install the same with symbols for a debugger: ten times as large
+	@$(MAKE) install STRIP=:
 
 uninstall: ## remove what install has put there
 	rm -rf $(place)/include/attn $(place)/share/attn-cli $(lib_place)/attn
@@ -909,7 +913,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-hooks check-ctypes binding binding-check probes translations test-threaded check \
-    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check site format format-check tidy man install uninstall deps \
+    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check site format format-check tidy man install install-debug uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:

@@ -187,6 +187,29 @@ runs_programs_linked_with_the_archive() {
     run_examples
 }
 
+# In a shell of its own, after the lines that `make install` prints.
+runs_a_program_after_the_printed_lines() {
+    env -u PKG_CONFIG_PATH -u LD_LIBRARY_PATH make install PREFIX="$prefix" BUILD="$build" >"$scratch/log" 2>&1 &&
+        grep '^  export ' "$scratch/log" >"$scratch/exports" || { cat "$scratch/log" && return 1; }
+    env -i PATH="$PATH" HOME="$HOME" bash -euc '. "$1/exports"
+        "$2" -std=c11 lib/examples/first_number.c -o "$1/first_number" $('"$pkg_config"' --cflags --libs attn)
+        attn-cli --version && command -v attn-cli && "$1/first_number"' bash "$scratch" "${CC:-cc}" >"$scratch/seen" &&
+        [ "$(tail -n 2 "$scratch/seen")" = "$prefix/bin/attn-cli
+0.8114" ] && return
+    cat "$scratch/exports" "$scratch/seen"
+    return 1
+}
+
+strips_what_it_installs() {
+    has_symbols() { readelf -SW "$1" | grep -qF .debug_info; }
+    has_symbols "$build/attn-cli" || { echo "skipped ${FUNCNAME[0]}: CFLAGS has no -g" && return; }
+    ! has_symbols "$prefix/bin/attn-cli" && ! has_symbols "$prefix/lib/libattn.so" && ! has_symbols "$prefix/lib/libattn.a" || return
+    make_target install-debug PREFIX="$scratch/debug" || return
+    has_symbols "$scratch/debug/bin/attn-cli" && has_symbols "$scratch/debug/lib/libattn.so" &&
+        has_symbols "$scratch/debug/lib/libattn.a" && files_of "$prefix" >"$scratch/expected" &&
+        files_of "$scratch/debug" >"$scratch/seen" && same "$scratch/expected" "$scratch/seen"
+}
+
 names_no_DESTDIR_in_what_it_installs() {
     make_target install DESTDIR="$scratch/stage" PREFIX=/opt/attn || return
     files_of "$prefix" >"$scratch/expected"
@@ -231,6 +254,7 @@ tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_
     lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release refuses_a_release_that_is_not_ready
     finds_the_installed_models
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
+    runs_a_program_after_the_printed_lines strips_what_it_installs
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs
     refuses_a_path_that_the_shell_would_split uninstalls_every_file_and_folder)
 [ $# -eq 0 ] || tests=("$@")
