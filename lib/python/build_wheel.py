@@ -148,6 +148,17 @@ def urls():
     return "".join(f"Project-URL: {names[key]}, {url}\n" for key, url in found.items() if "example.org" not in url)
 
 
+def description():
+    """README.md as PyPI shows it, where a relative link is dead: it leads to the project's address, if there is one."""
+    source = re.search(r"^Project-URL: Source, (.*?)(\.git)?$", urls(), re.M)
+
+    def link(match):
+        path = os.path.normpath(f"lib/python/{match[2]}")
+        return f"[{match[1]}]({source[1]}/blob/HEAD/{path})" if source else match[1]
+
+    return re.sub(r"\[([^]]*)\]\((?!https?:|#)([^)]*)\)", link, (HERE / "README.md").read_text())
+
+
 def given_information():
     """The licences and METADATA that the source distribution says its wheel has."""
     text = GIVEN.read_bytes()
@@ -164,7 +175,7 @@ def information(programs, is_any):
     listed = "".join(f"License-File: {name.removeprefix('licenses/')}\n" for name in sorted(files))
     files["METADATA"] = METADATA.format(name=NAME, version=version()[0], expression=licences.expression(names), urls=urls(),
                                         files=listed.rstrip(), system=SYSTEMS[is_any],
-                                        readme=(HERE / "README.md").read_text()).encode()
+                                        readme=description()).encode()
     return files
 
 

@@ -26,6 +26,9 @@ case $wheel in
 *) fail "the tag of '$wheel' is not manylinux: it needs a library that other systems lack" ;;
 esac
 
+dead=$(unzip -p "$wheel" '*.dist-info/METADATA' | grep -oP '\]\((?!https?:|#)[^)]*\)') || :
+[ -z "$dead" ] || fail "PyPI's page has links that lead nowhere: $dead"
+
 "$python" -m venv "$scratch/venv"
 "$scratch/venv/bin/pip" install --quiet --disable-pip-version-check "$wheel" 2>"$scratch/log" || fail "$(cat "$scratch/log")"
 installed=$("$scratch/venv/bin/pip" list --format=freeze --exclude pip --exclude setuptools | LC_ALL=C sort | sed 's/==.*//' | paste -sd ' ')
