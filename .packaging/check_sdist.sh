@@ -42,6 +42,7 @@ check_empty() {
     line=$(cat "$work/log")
     [[ $line = *bash*make*compiler* ]] || fail "without a compiler it says: $line"
     [ -z "$(find . -path './tests/*' ! -path './tests/tools*')" ] || fail 'it has tests'
+    [ -z "$(find libraries -mindepth 2 -type d ! -name src)" ] || fail 'its libraries have more than what is compiled'
     say "$(($(stat -c %s "$sdist") / 1024)) KB; without a compiler: $line"
 }
 

@@ -20,11 +20,13 @@ cp -r "$here/debian" debian
 sed "s/@DATE@/$(date -R -u -d "@$(stat -c %Y lib/base/version.h)")/" debian/changelog.in >debian/changelog
 rm debian/changelog.in
 # Debian wants the texts of licences in one file, indented, with a dot for an empty line.
-for notice in .packaging/notices/*; do
-    sed -e 's/^$/./' -e 's/^/ /' "$notice" >notice
-    sed -i -e "/^@$(basename "$notice")@$/{r notice" -e 'd}' debian/copyright
+for notice in .packaging/notices/* libraries/*/LICEN[CS]E*; do
+    name=${notice#libraries/} name=${name%/LICEN*}
+    sed -e 's/^[[:space:]]*$/./' -e 's/^/ /' "$notice" >notice
+    sed -i -e "/^@${name##*/}@$/{r notice" -e 'd}' debian/copyright
 done
 rm notice
+! grep '^@' debian/copyright || exit 1 # a licence without its text
 .packaging/facts.sh fill debian/changelog debian/control
 # dpkg-gensymbols refuses a library that lacks one of them.
 {

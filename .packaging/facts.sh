@@ -5,7 +5,7 @@
 #   facts.sh fill FILE...    replaces @VERSION@, @DEBIAN_VERSION@, @HOMEPAGE@, @REPOSITORY@ and @EMAIL@ in files
 #   facts.sh require         fails for a release, of which no package may be made, while an address is of example.org
 #   facts.sh dist-info FOLDER INSTALLER    writes FOLDER/attn_cli-VERSION.dist-info for the Python module of a distribution
-#   facts.sh agree           fails if CITATION.cff and CHANGELOG.md are of another version
+#   facts.sh agree           fails if CITATION.cff and CHANGELOG.md are of another version, or a recipe lacks a licence
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -39,6 +39,16 @@ check_agreement() {
         fail "CITATION.cff: date-released is '$(cited date-released)', expected '$date'"
 }
 
+# A package has the licences of what the sources contain of others (PORTS), built from a recipe, too.
+check_licences() {
+    local licence file
+    for licence in $(sed -nE '/^PORTS/,/^}/s/^ *"[^"]*": \("([^"]*)".*/\1/p' .packaging/licences.py | sort -u); do
+        for file in .packaging/recipes/* .packaging/facts.sh; do
+            grep -qE "license.*$licence" -i "$file" || fail "$file: its licences lack $licence, which .packaging/licences.py has"
+        done
+    done
+}
+
 write_dist_info() { # FOLDER INSTALLER
     local info=$1/attn_cli-$version.dist-info
     mkdir -p "$info"
@@ -57,7 +67,7 @@ fill)
     ;;
 require) [[ $version = *.dev* ]] || require_addresses ;;
 require-always) require_addresses ;; # before a release is made
-agree) check_agreement ;;
+agree) check_agreement && check_licences ;;
 dist-info) write_dist_info "$2" "$3" ;;
 *) fail 'usage: facts.sh fill FILE..., require, agree, dist-info FOLDER INSTALLER' ;;
 esac

@@ -5,7 +5,7 @@
 #                                     newer than the pins. SOURCES: a folder where source.sh has been
 #
 # CC and AR are used; LIBRARY_FLAGS go to the compiler. LIBRARIES: which ones, default "cjson pcre2 zlib". PCRE2 has its
-# compiler of patterns except on WebAssembly. Equal sources give equal bytes.
+# compiler of patterns except on WebAssembly and without its sources, which source.sh --needed leaves out. Equal sources give equal bytes.
 set -eu
 
 here=$(cd "$(dirname "$0")" && pwd)
@@ -58,7 +58,7 @@ make_zlib() {
 
 make_pcre2() {
     local jit=-DSUPPORT_JIT
-    [[ ${cc[*]} != *wasm* ]] || jit=-USUPPORT_JIT
+    [[ ${cc[*]} != *wasm* && -d deps/sljit ]] || jit=-USUPPORT_JIT
     cd src
     cp pcre2.h.generic "$folder/include/pcre2.h"
     cp pcre2.h.generic pcre2.h

@@ -62,7 +62,8 @@ needed=
 folder=$1
 shift
 for package; do unpack "$folder" "$package"; done
-if [ -n "$needed" ]; then
+if [ -n "$needed" ]; then # not tests, examples, programs or PCRE2's compiler for machine code, which are under other licences
+    find "$folder" -mindepth 2 -maxdepth 2 -type d ! -name src -exec rm -r {} +
     find "$folder" -type f ! -name '*.[ch]' ! -name '*.generic' ! -name '*.dist' ! -name 'LICEN?E*' -delete
     find "$folder" -type d -empty -delete
 fi

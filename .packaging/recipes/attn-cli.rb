@@ -4,7 +4,7 @@ class AttnCli < Formula
   homepage "@HOMEPAGE@"
   url "@HOMEPAGE@/attn-cli-@VERSION@.tar.gz"
   sha256 "@SHA256@"
-  license "MIT"
+  license all_of: ["MIT", "BSD-3-Clause", "MIT-CMU", "Unicode-3.0"]
 
   depends_on "pkgconf" => :build
   depends_on "cjson"

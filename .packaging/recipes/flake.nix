@@ -18,7 +18,7 @@
           makeFlags = [ "XSMM=no" "PREFIX=${placeholder "out"}" ];
           meta = {
             homepage = "@HOMEPAGE@";
-            license = pkgs.lib.licenses.mit;
+            license = map pkgs.lib.getLicenseFromSpdxId [ "MIT" "BSD-3-Clause" "MIT-CMU" "Unicode-3.0" ];
             mainProgram = "attn-cli";
             platforms = systems;
           };
