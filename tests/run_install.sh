@@ -121,6 +121,21 @@ CHANGES
         [ "$(cat "$scratch/seen")" = tests/install/abi-9-9.1.1.xml.gz ]
 }
 
+# To a user without root or sudo, where the compiler, unzip and check are missing.
+asks_once_for_all_packages() {
+    local tool bin=$scratch/few
+    mkdir "$bin" || return
+    for tool in bash env sort paste sed mktemp rm cat grep; do ln -s "$(command -v $tool)" "$bin" || return; done
+    printf '#!/usr/bin/env bash\necho 1000\n' >"$bin/id"
+    printf '#!/usr/bin/env bash\nfalse\n' >"$bin/apt-get"
+    cp "$bin/apt-get" "$bin/pkg-config"
+    chmod +x "$bin"/*
+    ! env -u CC XSMM=no PATH="$bin" tests/tools/dependencies.sh install build 2>"$scratch/seen" &&
+        grep -qx 'attn-cli: as root: apt-get install --no-install-recommends gcc .* check unzip' "$scratch/seen" && return
+    cat "$scratch/seen"
+    return 1
+}
+
 # In a repository with the files that are looked at; each line makes a change: file, sed, what must be said of it.
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
@@ -252,6 +267,7 @@ uninstalls_every_file_and_folder() {
 
 tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_in_another_language
     lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release refuses_a_release_that_is_not_ready
+    asks_once_for_all_packages
     finds_the_installed_models
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     runs_a_program_after_the_printed_lines strips_what_it_installs

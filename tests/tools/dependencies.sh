@@ -14,6 +14,7 @@
 set -eu
 
 cc=${CC:-cc}
+apt_install=(apt-get install --no-install-recommends)
 pkg_config=${PKG_CONFIG:-pkg-config}
 
 # Both pkg-config files of libxsmm 1.17 give lines that do not link; by hand, in this order.
@@ -199,6 +200,13 @@ missing_of() {
     for group; do missing "$group"; done | paste -sd ' '
 }
 
+# What a user has to ask for: once, so that what is built can be tested, too.
+asked_of() {
+    [[ " $* " != *' build '* ]] || set -- "$@" test
+    # shellcheck disable=SC2046 # words of their own
+    missing_of $(printf '%s\n' "$@" | sort -u)
+}
+
 # How to go on without the packages, where that is possible.
 way_around() {
     [[ " $* " != *' libxsmm-dev '* ]] || echo 'libxsmm is optional: make XSMM=no ... builds without it, slower'
@@ -214,7 +222,7 @@ find_libraries() {
     packages=$(missing_of "$group")
     around=$(way_around "$packages")
     [ -z "$packages" ] ||
-        fail "missing Debian packages: $packages" "'make deps' installs them, or: apt-get install $packages" \
+        fail "missing Debian packages: $(asked_of "$group")" "'make deps' installs them, or: ${apt_install[*]} $(asked_of "$group")" \
             ${around:+"$around"}
     if [ "$group" = build ]; then
         find_for_build "$prefix"
@@ -252,9 +260,9 @@ install() {
     packages=$(missing_of "$@")
     [ -n "$packages" ] || return 0
     around=$(way_around "$packages")
-    has_program apt-get || fail "missing, by the names of Debian's packages: $packages" ${around:+"$around"}
+    has_program apt-get || fail "missing, by the names of Debian's packages: $(asked_of "$@")" ${around:+"$around"}
     if [ "$(id -u)" -ne 0 ]; then
-        has_program sudo || fail "missing Debian packages: $packages" "as root: apt-get install $packages"
+        has_program sudo || fail "missing Debian packages: $(asked_of "$@")" "as root: ${apt_install[*]} $(asked_of "$@")"
         as_root=(sudo)
     fi
     echo "installing $packages"
@@ -265,7 +273,7 @@ install() {
         fail "this system has no package for some of: $packages" ${around:+"$around"}
     # shellcheck disable=SC2086
     "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive \
-        apt-get -o DPkg::Lock::Timeout=600 install -qq -y --no-install-recommends $packages >/dev/null
+        "${apt_install[@]}" -o DPkg::Lock::Timeout=600 -qq -y $packages >/dev/null
     packages=$(missing_of "$@")
     [ -z "$packages" ] || fail "installed but not usable: $packages"
 }
