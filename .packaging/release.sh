@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # release.sh - makes a release of what is committed: `make release`.
 #
-# It refuses what is not ready; moves CHANGELOG's entries under the version and the date; commits and tags that; makes all
-# packages of a clone of the tag; checks and signs them; and begins the next version. Nothing is pushed. Run it again after
-# a failure: on the commit of a tag it begins with the packages, and so it does in a clone that has checked out a tag.
+# It refuses what is not ready; runs the tests; moves CHANGELOG's entries under the version and the date; commits that; makes
+# all packages of a clone of the commit; checks and signs them; tags the commit; and begins the next version. Nothing is pushed.
+# Run it again after a failure: on the commit of a release it begins with the packages, and so it does in a clone that has
+# checked out a tag.
 #
 # MINISIGN_KEY   the secret key that signs; SIGN=no goes without
 # NEXT           the version that follows, default the next MINOR
@@ -34,26 +35,48 @@ refuse_what_is_not_ready() {
     .packaging/facts.sh agree
     [ -n "$(entries)" ] || fail 'CHANGELOG.md: the first section has no entry'
     [ -n "${MINISIGN_KEY-}" ] || [ "${SIGN-}" = no ] || fail 'MINISIGN_KEY names no key: SHA256SUMS cannot be signed (SIGN=no goes without)'
-    [ -z "${MINISIGN_KEY-}" ] || command -v minisign >/dev/null || fail 'minisign is not installed'
     [ -z "${MINISIGN_KEY-}" ] || [ -s "$MINISIGN_KEY" ] || fail "MINISIGN_KEY: '$MINISIGN_KEY' cannot be read"
-    python3 -c 'import spdx_tools' 2>/dev/null || fail "PyPI's spdx-tools is not installed, which validates the bill of materials"
-    command -v abidiff >/dev/null || fail 'abidiff is not installed (Debian package abigail-tools)'
+    local missing
+    missing=$(missing_tools | paste -sd ' ')
+    [ -z "$missing" ] || fail "missing, by the names of packages: $missing"
+    [[ $version != *.dev* ]] || git symbolic-ref -q HEAD >/dev/null || fail 'HEAD is detached: a release is a commit of a branch'
 }
 
-# The commit of a release, and its tag.
-tag_release() {
+missing_tools() {
+    [ -z "${MINISIGN_KEY-}" ] || command -v minisign >/dev/null || echo minisign
+    python3 -c 'import spdx_tools' 2>/dev/null || echo spdx-tools,
+    command -v abidiff >/dev/null || echo abigail-tools
+    tests/tools/dependencies.sh missing build test wasm packages
+}
+
+# The commit of a release. The tag comes when its packages are made.
+commit_release() {
     local next=${version%.dev*} today
     today=$(date -u +%F)
     ! git rev-parse -q --verify "refs/tags/v$next" >/dev/null || fail "v$next is there already"
+    make test || fail 'the tests fail: nothing was changed'
     tests/tools/check_abi.sh --keep
     set_version "$next" "$today"
     sed -i "0,/^## /s/^## .*/## $next, $today/" CHANGELOG.md
     .packaging/facts.sh agree
     git add -A tests/install/abi-* lib/base/version.h CITATION.cff CHANGELOG.md
     git commit -q -m "build: release $next"
-    git tag -a "v$next" -m "attn-cli $next"
     version=$next
-    say "v$next is the commit $(git rev-parse --short=12 HEAD)"
+}
+
+# Whether HEAD is the commit of the release, tagged or, after a failure, not yet.
+is_release() {
+    if git rev-parse -q --verify "refs/tags/v$version" >/dev/null; then
+        [ "$(git rev-parse "v$version^{commit}")" = "$(git rev-parse HEAD)" ]
+    else
+        [ "$(git log -1 --format=%s)" = "build: release $version" ]
+    fi
+}
+
+tag_release() {
+    ! git rev-parse -q --verify "refs/tags/v$version" >/dev/null || return 0
+    git tag -a "v$version" -m "attn-cli $version"
+    say "v$version is the commit $(git rev-parse --short=12 HEAD)"
 }
 
 # Each package says the version; programs say the commit, too.
@@ -77,7 +100,7 @@ check_packages() { # FOLDER
             ;;
         *) tar -C "$work" -xzf "$file" && said=$("$work"/*/attn-cli --version) ;;
         esac
-        [[ $said == "attn-cli $version ("*"commit $(git rev-parse --short=12 "v$version^{commit}"))"* ]] || fail "'$file' says $said"
+        [[ $said == "attn-cli $version ("*"commit $(git rev-parse --short=12 HEAD))"* ]] || fail "'$file' says $said"
     done
     rm -rf "$work"
     (cd "$1" && sha256sum -c --quiet SHA256SUMS)
@@ -92,11 +115,12 @@ check_signature() { # FOLDER
     minisign -V -q -p build/minisign.pub -m "$1/SHA256SUMS" || fail 'the signature is wrong'
 }
 
-# Of a clone of the tag, so that nothing that lies around gets in.
+# Of a clone of the commit, so that nothing that lies around gets in.
 make_packages() {
     local tree=build/tree-$version kept
     rm -rf "$tree"
-    git clone -q --branch "v$version" "file://$PWD" "$tree" 2>/dev/null
+    git clone -q --no-checkout "file://$PWD" "$tree"
+    git -C "$tree" checkout -q "$(git rev-parse HEAD)"
     mkdir "$tree/build"
     for kept in sources zig; do # digests are checked
         [ ! -d build/$kept ] || cp -Rl build/$kept "$tree/build/"
@@ -120,10 +144,11 @@ begin_next() {
 version=$(defined ATTN_VERSION)
 refuse_what_is_not_ready
 if [[ $version = *.dev* ]]; then
-    tag_release
-elif [ "$(git rev-parse -q --verify "v$version^{commit}")" != "$(git rev-parse HEAD)" ]; then
+    commit_release
+elif ! is_release; then
     fail "ATTN_VERSION is $version, and HEAD is not the commit of v$version"
 fi
 make_packages
+tag_release
 ! git symbolic-ref -q HEAD >/dev/null || begin_next
 say "build/attn-cli-$version is ready. Then: git push --follow-tags, and upload what is in it"

@@ -140,7 +140,7 @@ asks_once_for_all_packages() {
 refuses_a_release_that_is_not_ready() {
     local tree=$scratch/release file edit expected git=(git -C "$scratch/release" -c user.name=x -c user.email=x@localhost)
     command -v git >/dev/null || { echo "skipped ${FUNCNAME[0]}: git is missing" && return; }
-    mkdir "$tree" && cp --parents -R .packaging lib/base/version.h CITATION.cff "$tree" &&
+    mkdir "$tree" && cp --parents -R .packaging lib/base/version.h CITATION.cff .gitignore "$tree" &&
         "${git[@]}" init -q && sed -i 's/example\.org/attn.dev/' "$tree/CITATION.cff" || return
     sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0.dev0"/' "$tree/lib/base/version.h"
     sed -i -E 's/^version: .*/version: 9.0.0.dev0/; /^date-released/d' "$tree/CITATION.cff"
@@ -161,6 +161,24 @@ CHANGELOG.md|s/9.0.0, .*/9.0.0, 2026-01-01/|expected '## 9.0.0, not released yet
 CITATION.cff|s/^version: .*/version: 8.0.0/|version is '8.0.0', expected '9.0.0.dev0'
 CHANGELOG.md|s/x/x/|MINISIGN_KEY names no key
 CHANGES
+    # Missing tools are named at once; tests that fail change nothing; a package that fails leaves no tag, and is made first then.
+    # `make` of the test fails for the targets of FAILING.
+    release() { ! env -u MINISIGN_KEY SIGN=no PATH="$scratch/tools:$PATH" "$tree/.packaging/release.sh" >"$scratch/seen" 2>&1; }
+    mkdir -p "$scratch/tools" "$tree/tests/tools" "$tree/tests/install" && touch "$tree/tests/install/abi-1"
+    printf '#!/bin/sh\nfalse\n' >"$scratch/tools/python3"
+    printf '#!/bin/sh\n[ "$1" != missing ] || echo lintian\n' | tee "$scratch/tools/abidiff" "$tree/tests/tools/check_abi.sh" >"$tree/tests/tools/dependencies.sh"
+    printf '#!/bin/sh\n[ "$1" != -C ] || shift 2\necho make $1\n[ $1 != "$FAILING" ]\n' >"$scratch/tools/make"
+    chmod +x "$scratch"/tools/* "$tree"/tests/tools/*
+    "${git[@]}" config user.name x && "${git[@]}" config user.email x@localhost && "${git[@]}" add -A && "${git[@]}" commit -q -m x || return
+        release && grep -qF 'packages: spdx-tools, lintian' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
+    printf '#!/bin/sh\n' | tee "$scratch/tools/python3" >"$tree/tests/tools/dependencies.sh"
+    "${git[@]}" commit -qam x && FAILING=test release && grep -qF 'the tests fail' "$scratch/seen" &&
+        [ -z "$("${git[@]}" status --porcelain)$("${git[@]}" tag)" ] || { cat "$scratch/seen" && return 1; }
+    FAILING=packages release && grep -q '^make test$' "$scratch/seen" && [ -z "$("${git[@]}" tag)" ] &&
+        [ "$("${git[@]}" log -1 --format=%s)" = 'build: release 9.0.0' ] || { cat "$scratch/seen" && return 1; }
+    FAILING=packages release && ! grep -q '^make test$' "$scratch/seen" && grep -q '^make packages$' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
+    "${git[@]}" reset -q --hard HEAD~ && "${git[@]}" checkout -q --detach && FAILING=packages release &&
+        grep -qF 'HEAD is detached' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
     # A package of a release, by itself.
     sed -i -E 's/(define ATTN_VERSION ).*/\1"9.0.0"/' "$tree/lib/base/version.h"
     "$tree/.packaging/facts.sh" require && sed -i 's/attn\.dev/example.org/' "$tree/CITATION.cff" &&
