@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # release.sh - makes a release of what is committed: `make release`.
 #
-# It refuses what is not ready; runs the tests; moves CHANGELOG's entries under the version and the date; commits that; makes
-# all packages of a clone of the commit; checks and signs them; tags the commit; and begins the next version. Nothing is pushed.
+# It refuses what is not ready; runs the tests; moves CHANGELOG's entries under the version and the date; renews the live page
+# of README; commits that; makes all packages of a clone of the commit; checks and signs them; tags the commit; and begins the next version. Nothing is pushed.
 # Run it again after a failure: on the commit of a release it begins with the packages, and so it does in a clone that has
 # checked out a tag.
 #
@@ -59,7 +59,10 @@ commit_release() {
     set_version "$next" "$today"
     sed -i "0,/^## /s/^## .*/## $next, $today/" CHANGELOG.md
     .packaging/facts.sh agree
-    git add -A tests/install/abi-* lib/base/version.h CITATION.cff CHANGELOG.md
+    make wasm
+    make all
+    build/release/attn-cli run -q --live --html data/pictures/live.html --story data/stories/five-heads.json "The keys to the cabinet"
+    git add -A tests/install/abi-* lib/base/version.h CITATION.cff CHANGELOG.md data/pictures/live.html
     git commit -q -m "build: release $next"
     version=$next
 }

@@ -167,15 +167,16 @@ CHANGES
     mkdir -p "$scratch/tools" "$tree/tests/tools" "$tree/tests/install" && touch "$tree/tests/install/abi-1"
     printf '#!/bin/sh\nfalse\n' >"$scratch/tools/python3"
     printf '#!/bin/sh\n[ "$1" != missing ] || echo lintian\n' | tee "$scratch/tools/abidiff" "$tree/tests/tools/check_abi.sh" >"$tree/tests/tools/dependencies.sh"
-    printf '#!/bin/sh\n[ "$1" != -C ] || shift 2\necho make $1\n[ $1 != "$FAILING" ]\n' >"$scratch/tools/make"
+    printf '#!/bin/sh\n[ "$1" != -C ] || shift 2\necho make $1\nmkdir -p build/release data/pictures\nln -sf /bin/true build/release/attn-cli\necho page >data/pictures/live.html\n[ $1 != "$FAILING" ]\n' >"$scratch/tools/make"
     chmod +x "$scratch"/tools/* "$tree"/tests/tools/*
     "${git[@]}" config user.name x && "${git[@]}" config user.email x@localhost && "${git[@]}" add -A && "${git[@]}" commit -q -m x || return
         release && grep -qF 'packages: spdx-tools, lintian' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
     printf '#!/bin/sh\n' | tee "$scratch/tools/python3" >"$tree/tests/tools/dependencies.sh"
     "${git[@]}" commit -qam x && FAILING=test release && grep -qF 'the tests fail' "$scratch/seen" &&
-        [ -z "$("${git[@]}" status --porcelain)$("${git[@]}" tag)" ] || { cat "$scratch/seen" && return 1; }
+        [ -z "$("${git[@]}" status --porcelain lib)$("${git[@]}" tag)" ] && rm -r "$tree/data" || { cat "$scratch/seen" && return 1; }
     FAILING=packages release && grep -q '^make test$' "$scratch/seen" && [ -z "$("${git[@]}" tag)" ] &&
         [ "$("${git[@]}" log -1 --format=%s)" = 'build: release 9.0.0' ] || { cat "$scratch/seen" && return 1; }
+    [ "$("${git[@]}" show HEAD:data/pictures/live.html)" = page ] || return
     FAILING=packages release && ! grep -q '^make test$' "$scratch/seen" && grep -q '^make packages$' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
     "${git[@]}" reset -q --hard HEAD~ && "${git[@]}" checkout -q --detach && FAILING=packages release &&
         grep -qF 'HEAD is detached' "$scratch/seen" || { cat "$scratch/seen" && return 1; }
