@@ -116,6 +116,20 @@ static enum attn_status refuse_file(const char *verb, const char *name, struct a
     return problem(err, ATTN_STAGE_INPUT, NULL, "cannot %s '%s': %s", verb, name, strerror(errno));
 }
 
+/* Skips a byte order mark in front of TEXT, with a note. */
+static enum attn_status skip_mark(const char *name, struct text *text, struct attn_error *err)
+{
+    size_t n;
+
+    ATTN_TRY(at_stage(ATTN_STAGE_INPUT, attn_text_find_mark(text->data, text->size, name, &n, err),
+                      err));
+    if (n > 0)
+        note("a byte order mark in front of '%s' was skipped", attn_quote_string(name).text);
+    text->data += n;
+    text->size -= n;
+    return ATTN_OK;
+}
+
 /* A signal that does not end the command does not end the reading either. */
 static enum attn_status read_all(int descriptor, const char *name, struct text *text,
                                  struct attn_error *err)
@@ -136,7 +150,7 @@ static enum attn_status read_all(int descriptor, const char *name, struct text *
         n_read = read(descriptor, text->owned + text->size, capacity - text->size);
         text->size += n_read > 0 ? (size_t)n_read : 0;
     } while (n_read > 0 || (n_read < 0 && errno == EINTR));
-    return n_read < 0 ? refuse_file("read", name, err) : ATTN_OK;
+    return n_read < 0 ? refuse_file("read", name, err) : skip_mark(name, text, err);
 }
 
 static enum attn_status read_file(const char *path, struct text *text, struct attn_error *err)

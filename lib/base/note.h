@@ -50,7 +50,8 @@
     X(OTHER_WEIGHTS, 41, "other_weights") /* a file was made of another model's weights */         \
     X(SHORT_TEXTS, 42, "short_texts")     /* texts that are too short for a question */            \
     X(SOUND, 43, "sound")                 /* channels or parts of a sound that are not heard */    \
-    X(CHAT, 44, "chat")                   /* a plain text for a model that expects a chat */
+    X(CHAT, 44, "chat")                   /* a plain text for a model that expects a chat */       \
+    X(MARK, 45, "mark")                   /* a byte order mark in front of a file was skipped */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

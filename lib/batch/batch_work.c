@@ -25,7 +25,7 @@ struct batch_slot {
     uint64_t begin, end;      /* where its line begins and ends in the input */
     uint32_t crc;             /* CRC of the line */
     uint64_t n_line_before;   /* number of lines before the shard, if they were counted */
-    bool is_text;             /* the line does not begin like a JSON object */
+    char first;               /* first character of a line that is no object of JSON; or NUL */
     struct attn_sha256 input; /* digest of all lines up to this one */
 };
 
@@ -77,13 +77,14 @@ static void check_next(const struct attn_batch *batch, struct attn_record *recor
         record->failure = ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-static bool begins_object(const struct attn_buffer *line)
+/* Returns the first character of LINE, or NUL if it is blank or begins like an object of JSON. */
+static char find_text(const struct attn_buffer *line)
 {
     size_t at = 0;
 
     while (at < line->size && (line->data[at] == ' ' || line->data[at] == '\t'))
         at++;
-    return at == line->size || line->data[at] == '{' || line->data[at] == '\r';
+    return at == line->size || strchr("{\r", line->data[at]) ? '\0' : line->data[at];
 }
 
 /* Reads an object of JSON into RECORD. */
@@ -99,7 +100,7 @@ static enum attn_status read_object(struct attn_batch *batch, struct batch_slot 
     slot->keys.others = batch->places;
     if (slot->keys.n > 0)
         record->places = &slot->keys;
-    slot->is_text = record->failure == ATTN_RECORD_FAILURE_BAD_JSON && !begins_object(text);
+    slot->first = record->failure == ATTN_RECORD_FAILURE_BAD_JSON ? find_text(text) : '\0';
     check_next(batch, record);
     return ATTN_OK;
 }
@@ -194,6 +195,7 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
  * file it suggests other commands, as its lines are not texts. */
 static void note_text(struct attn_batch *batch, const struct attn_record *record)
 {
+    const struct batch_slot *slot = record->mine;
     const char *name = attn_batch_lines_name(batch->lines);
 
     batch->has_noted_text = true;
@@ -201,7 +203,8 @@ static void note_text(struct attn_batch *batch, const struct attn_record *record
               "record %zu is not a JSON object; %s", record->number,
               attn_items_separator_of(name)
                   ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
-                  : "`form lines` reads each line as a text");
+              : slot->first == '[' ? "jq -c '.[]' writes the objects of an array as lines"
+                                   : "`form lines` reads each line as a text");
 }
 
 static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
@@ -220,7 +223,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
         batch->has_used_next = true;
     outcome.item_labels = slot->labels.labels;
     outcome.n_item_label = slot->labels.n;
-    if (slot->is_text && !batch->has_noted_text)
+    if (slot->first && !batch->has_noted_text)
         note_text(batch, result->record);
     ATTN_TRY(attn_records_write(batch->ledger.records, &outcome, err));
     done->n_record++;
@@ -395,5 +398,6 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
     note_unseen(batch,
                 many->request && many->request->predict.n_next > 0 && batch->most_next == SIZE_MAX);
+    attn_batch_lines_note_mark(batch->lines, batch->options.on_note, batch->options.user);
     return ATTN_OK;
 }

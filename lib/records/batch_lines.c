@@ -45,6 +45,8 @@ struct attn_batch_lines {
     size_t at, filled;      /* buffer[at, filled) was read but not consumed */
     bool is_before;         /* FASTA: in the lines before the first record */
     bool is_at_end;         /* no input follows after the buffer */
+    size_t n_mark;          /* bytes of the byte order mark at the beginning, which is skipped */
+    char csv_end;           /* ends a line of CSV: \n, or \r if the input begins without \n */
     enum field_state state; /* for CSV and FASTA: the state at the end of the scanned bytes */
     char *buffer;           /* [BUFFER_SIZE] owns */
 };
@@ -115,21 +117,43 @@ static enum attn_status read_more(struct attn_batch_lines *lines, struct attn_er
     return ATTN_OK;
 }
 
-/* U+FEFF in UTF-8, a byte order mark with which a file may begin. A field or a record may follow it
- * directly. */
-static const char file_mark[] = "\xef\xbb\xbf";
-
-/* Detects FASTA by the beginning of the input, if may_be_fasta. */
-static void find_form(struct attn_batch_lines *lines)
+enum attn_status attn_text_find_mark(const char *text, size_t size, const char *name,
+                                     size_t *n_mark, struct attn_error *err)
 {
-    const size_t n = sizeof file_mark - 1;
-    const bool has_mark = lines->filled > n && memcmp(lines->buffer, file_mark, n) == 0;
-    const char first = lines->buffer[has_mark ? n : 0];
+    static const char mark[] = "\xef\xbb\xbf", wide[2][2] = {{'\xff', '\xfe'}, {'\xfe', '\xff'}};
 
+    *n_mark =
+        size >= sizeof mark - 1 && memcmp(text, mark, sizeof mark - 1) == 0 ? sizeof mark - 1 : 0;
+    if (size < sizeof wide[0] ||
+        (memcmp(text, wide[0], sizeof wide[0]) != 0 && memcmp(text, wide[1], sizeof wide[1]) != 0))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "'%s' is UTF-16: it begins with '%s', expected UTF-8",
+                   attn_quote_string(name).text, attn_quote(text, sizeof wide[0]).text);
+    attn_error_hint(err, "'iconv -f utf-16 -t utf-8' converts it");
+    return ATTN_FORMAT;
+}
+
+/* Reads the first lines, of at most BUFFER_SIZE bytes, without consuming them: finds a byte order
+ * mark, FASTA if may_be_fasta, and the character that ends lines of CSV. */
+static enum attn_status find_form(struct attn_batch_lines *lines, struct attn_error *err)
+{
+    char first;
+
+    while (lines->filled < BUFFER_SIZE && !lines->is_at_end &&
+           !memchr(lines->buffer, '\n', lines->filled))
+        ATTN_TRY(read_more(lines, err));
+    ATTN_TRY(attn_text_find_mark(lines->buffer, lines->filled, attn_batch_lines_name(lines),
+                                 &lines->n_mark, err));
+    first = lines->filled > lines->n_mark ? lines->buffer[lines->n_mark] : '\0';
+    lines->csv_end =
+        memchr(lines->buffer, '\n', lines->filled) || !memchr(lines->buffer, '\r', lines->filled)
+            ? '\n'
+            : '\r';
     if (!lines->options.may_be_fasta || (first != '>' && first != ';'))
-        return;
+        return ATTN_OK;
     lines->options.is_fasta = true;
     lines->state = FIELD_RECORD;
+    return ATTN_OK;
 }
 
 /* Reads more input if the whole buffer was consumed. The buffer stays empty at the end of the
@@ -139,38 +163,32 @@ static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *
     if (lines->at < lines->filled)
         return ATTN_OK;
     lines->at = lines->filled = 0;
-    if (!lines->is_at_end)
-        ATTN_TRY(read_more(lines, err));
-    if (lines->offset == 0 && lines->filled > 0)
-        find_form(lines);
-    return ATTN_OK;
+    if (lines->offset == 0)
+        return find_form(lines, err);
+    return lines->is_at_end ? ATTN_OK : read_more(lines, err);
 }
 
 /* Returns the state after C. *IS_END: C ends a line of CSV. */
-static enum field_state next_state(enum field_state state, char c, char separator, bool *is_end)
+static enum field_state next_state(const struct attn_batch_lines *lines, char c, bool *is_end)
 {
     *is_end = false;
-    if (state == FIELD_QUOTED)
+    if (lines->state == FIELD_QUOTED)
         return c == '"' ? FIELD_QUOTE : FIELD_QUOTED;
-    *is_end = c == '\n';
-    if (c == separator || c == '\n')
+    *is_end = c == lines->csv_end;
+    if (c == lines->options.separator || *is_end)
         return FIELD_BEGIN;
-    return c == '"' && state != FIELD_PLAIN ? FIELD_QUOTED : FIELD_PLAIN;
+    return c == '"' && lines->state != FIELD_PLAIN ? FIELD_QUOTED : FIELD_PLAIN;
 }
 
-/* Like find_end, for a line of CSV. *N_END grows by the number of \n. */
+/* Like find_end, for a line of CSV. */
 static size_t find_end_of_csv(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     size_t i = lines->at;
 
     *is_found = false;
     for (; i < lines->filled && !*is_found; i++) {
-        const uint64_t offset = lines->offset + (i - lines->at);
-        const char c = lines->buffer[i];
-
-        *n_end += c == '\n';
-        if (offset >= sizeof file_mark - 1 || c != file_mark[offset])
-            lines->state = next_state(lines->state, c, lines->options.separator, is_found);
+        *n_end += lines->buffer[i] == lines->csv_end;
+        lines->state = next_state(lines, lines->buffer[i], is_found);
     }
     return *is_found ? i - 1 : i;
 }
@@ -180,7 +198,6 @@ static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found,
 {
     *is_found = false;
     for (size_t i = lines->at; i < lines->filled; i++) {
-        const uint64_t offset = lines->offset + (i - lines->at);
         const char c = lines->buffer[i];
 
         if (c == '>' && lines->state == FIELD_BEGIN) {
@@ -188,8 +205,6 @@ static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found,
             *is_found = true;
             return i;
         }
-        if (offset < sizeof file_mark - 1 && c == file_mark[offset])
-            continue;
         if (lines->state == FIELD_RECORD)
             lines->is_before = c != '>';
         lines->state = c == '\n' ? FIELD_BEGIN : FIELD_PLAIN;
@@ -199,7 +214,7 @@ static size_t find_end_of_record(struct attn_batch_lines *lines, bool *is_found,
 }
 
 /* Returns the offset in the buffer after the next end of line, or the end of the buffer if
- * *IS_FOUND is false. Each byte is scanned once. *N_END grows by the number of \n. */
+ * *IS_FOUND is false. Each byte is scanned once. *N_END grows by the number of ends of lines. */
 static size_t find_end(struct attn_batch_lines *lines, bool *is_found, uint64_t *n_end)
 {
     const char *end;
@@ -294,6 +309,9 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
     if (line->text.capacity > KEPT_CAPACITY)
         attn_buffer_release(&line->text);
     attn_buffer_reset(&line->text);
+    ATTN_TRY(fill(lines, err));
+    if (lines->offset == 0)
+        take(lines, lines->n_mark);
     *line = (struct attn_batch_line){.text = line->text,
                                      .begin = lines->offset,
                                      .end = lines->offset,
@@ -427,6 +445,8 @@ static enum attn_status count(struct attn_batch_lines *lines, uint64_t end, uint
         size_t size;
 
         ATTN_TRY(fill(lines, err));
+        if (lines->offset == 0)
+            skip(lines, lines->n_mark);
         if (attn_must_stop(&lines->options.stop)) /* an incomplete count would be wrong */
             return attn_report_stopped(err);
         if (lines->filled == 0)
@@ -456,20 +476,26 @@ enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const cha
                                        size_t *size, struct attn_error *err)
 {
     const uint64_t offset = lines->offset;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     if (lines->is_file)
         seek(lines, 0);
-    while (status == ATTN_OK && lines->filled < BUFFER_SIZE && !lines->is_at_end &&
-           !memchr(lines->buffer, '\n', lines->filled) && !attn_must_stop(&lines->options.stop))
-        status = read_more(lines, err);
-    *text = lines->buffer;
-    *size = lines->filled;
+    status = fill(lines, err);
+    *text = lines->buffer + lines->n_mark;
+    *size = lines->filled - lines->n_mark;
     while (!lines->is_at_end && *size > 0 && (*text)[*size - 1] != '\n')
         --*size;
     if (lines->is_file)
         seek(lines, offset);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+void attn_batch_lines_note_mark(const struct attn_batch_lines *lines, attn_note_fn on_note,
+                                void *user)
+{
+    if (lines->n_mark > 0)
+        attn_note(on_note, user, ATTN_NOTE_MARK, "a byte order mark in front of '%s' was skipped",
+                  attn_quote_string(attn_batch_lines_name(lines)).text);
 }
 
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size)

@@ -7,10 +7,12 @@
  *         ... line.text.data [line.text.size] ...
  *     attn_batch_lines_free(lines);
  *
- * A line ends with \n, which is not part of its text; the last \n may be missing. The text of a
- * line that is too long is skipped in constant memory. Shard I of N has the lines that begin in the
- * bytes [size*I/N, size*(I+1)/N) of a file: each line is in one shard, and a shard only reads its
- * part. CSV cannot be divided into shards, because quoted fields may contain \n.
+ * A line ends with \n, which is not part of its text; the last \n may be missing. Lines of CSV end
+ * with \r if the input begins without \n. A byte order mark in front of the first line is skipped.
+ * The text of a line that is too long is skipped in constant memory. Shard I of N has the lines
+ * that begin in the bytes [size*I/N, size*(I+1)/N) of a file: each line is in one shard, and a
+ * shard only reads its part. CSV cannot be divided into shards, because quoted fields may contain
+ * \n.
  *
  * A record of FASTA, from a > that begins a line up to the next one, is returned as a line. Its
  * text is {"id": first word, "description": rest of the line, "text": the letters} then: white
@@ -23,10 +25,16 @@
 #define ATTN_RECORDS_BATCH_LINES_H
 
 #include "base/buffer.h"
+#include "base/note.h"
 #include "records/digest.h"
 
 /* Returns true if PATH, which may be NULL, has an ending of FASTA files: .fasta, .fa or .faa. */
 bool attn_path_is_fasta(const char *path);
+
+/* Finds a byte order mark in front of TEXT, the beginning of the file NAME. *N_MARK is its size, 0
+ * without one. ATTN_FORMAT if it is a mark of UTF-16. */
+enum attn_status attn_text_find_mark(const char *text, size_t size, const char *name,
+                                     size_t *n_mark, struct attn_error *err);
 
 struct attn_batch_lines;
 
@@ -50,7 +58,7 @@ struct attn_batch_line {
     struct attn_buffer text; /* without the final \n; empty if the line is too long */
     bool is_too_long;
     uint64_t size;       /* bytes without the final \n */
-    uint64_t n_end;      /* number of \n in the line, including the final one */
+    uint64_t n_end;      /* number of ends of lines in it, including the final one */
     uint64_t begin, end; /* offsets of this line and of the next one */
     uint32_t crc;        /* CRC-32 of its bytes including \n */
 };
@@ -93,6 +101,10 @@ enum attn_status attn_batch_lines_peek(struct attn_batch_lines *lines, const cha
 
 /* Returns the path, or "standard input". */
 const char *attn_batch_lines_name(const struct attn_batch_lines *lines);
+
+/* Sends a note if a byte order mark was skipped. */
+void attn_batch_lines_note_mark(const struct attn_batch_lines *lines, attn_note_fn on_note,
+                                void *user);
 
 /* Returns true if the input is a seekable file, or memory; sets *SIZE. */
 bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *size);

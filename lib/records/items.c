@@ -29,17 +29,10 @@ struct attn_items {
     size_t at_ahead, n_ahead, ahead_capacity;
 };
 
-/* Returns the text of the current line without a byte order mark. */
 static const char *text_of_line(const struct attn_items *items, size_t *size)
 {
-    static const char mark[] = "\xef\xbb\xbf";
-    const struct attn_buffer *text = &items->line.text;
-    const size_t n = sizeof mark - 1;
-    const bool has_mark =
-        items->line.begin == 0 && text->size >= n && memcmp(text->data, mark, n) == 0;
-
-    *size = text->size - (has_mark ? n : 0);
-    return text->size > 0 ? text->data + (has_mark ? n : 0) : "";
+    *size = items->line.text.size;
+    return *size > 0 ? items->line.text.data : "";
 }
 
 /* Returns true if each line is an item that consists of a text only. */
@@ -80,6 +73,12 @@ static enum attn_status check_first(const struct attn_items *items, const char *
 
     while (at < size && (text[at] == ' ' || text[at] == '\t'))
         at++;
+    if (items->n_read <= 1 && !items->csv.separator && at < size && text[at] == '[') {
+        attn_error_set(err, ATTN_FORMAT, "'%s' is an array of JSON, expected an object per line",
+                       attn_quote_string(attn_items_name(items)).text);
+        attn_error_hint(err, "jq -c '.[]' %s writes its objects as lines", *name ? name : "FILE");
+        return ATTN_FORMAT;
+    }
     if (items->options.form != ATTN_ITEMS_BY_NAME || items->n_read > 1 || items->csv.separator ||
         (at < size && text[at] == '{') || (n >= 6 && strcmp(name + n - 6, ".jsonl") == 0))
         return ATTN_OK;
@@ -319,6 +318,11 @@ const char *attn_items_name(const struct attn_items *items)
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size)
 {
     return attn_batch_lines_is_file(items->lines, size);
+}
+
+void attn_items_note_mark(const struct attn_items *items, attn_note_fn on_note, void *user)
+{
+    attn_batch_lines_note_mark(items->lines, on_note, user);
 }
 
 bool attn_items_are_of_path(const struct attn_items *items, const char *path)

@@ -2,6 +2,7 @@
 #ifndef ATTN_RECORDS_ITEMS_INTERNAL_H
 #define ATTN_RECORDS_ITEMS_INTERNAL_H
 
+#include "base/note.h"
 #include "records/digest.h"
 #include "records/items.h"
 
@@ -22,6 +23,9 @@ enum attn_status attn_items_open_again(const struct attn_items *items, struct at
  * returns it. NULL if there are fewer items. */
 enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,
                                  struct attn_error *err);
+
+/* Sends a note if a byte order mark in front of the input was skipped. */
+void attn_items_note_mark(const struct attn_items *items, attn_note_fn on_note, void *user);
 
 /* Returns true if PATH is the input file. */
 bool attn_items_are_of_path(const struct attn_items *items, const char *path);

@@ -758,6 +758,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     if (*table && !study->has_metrics)
         ATTN_TRY(attn_rows_set_metric(*table, sum->metric, err));
     note_idle(study);
+    attn_items_note_mark(study->args->items, forward_note, study);
     attn_fold_count(study->fold, sum, &n_single);
     if (sum->n_failed < sum->n_item &&
         check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
