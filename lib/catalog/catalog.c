@@ -657,6 +657,7 @@ static const char *find_about(const char *name)
         {"slp3-two-heads", "a textbook's example, two heads"},
         {"split-heads", "four heads, causal, with W_O"},
         {"tiny-gpt2", "GPT-2 with random weights"},
+        {"two-passages", "made by hand, fetches an answer"},
         {"your-journey", "six vectors without projections"},
     };
 
