@@ -11,6 +11,7 @@
 #include "experiment/questions_internal.h"
 #include "experiment/sinks_internal.h"
 #include "input/position.h"
+#include "predict/answer_internal.h"
 #include "records/items_internal.h"
 #include "study/trial.h"
 #include "trace/trace_internal.h"
@@ -37,6 +38,7 @@ enum {
     BEST,
     CHANGE,
     CUT,
+    LARGEST,
     ROW_TYPE,
     N_COLUMN
 };
@@ -68,6 +70,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [BEST] = ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
     [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED),
+    [LARGEST] = ATTN_COLUMN_RATE("largest", 4, "share of items whose largest change it has", 0),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -91,7 +94,7 @@ struct span {
 /* What is measured of a span, in a head or in all of them. */
 struct measured {
     struct sums sums;
-    double score, rank, change, cut; /* NaN: none */
+    double score, rank, best, change, largest, cut; /* NaN: none */
 };
 
 struct spans {
@@ -148,8 +151,9 @@ static const struct attn_param param_rows[] = {
                .most = INT32_MAX),
     ATTN_PARAM(
         FLAG, "effect", NULL, struct attn_spans_args, has_effect,
-        "add a column: how the answer changes when the queries cannot see the span (change), "
-        "and by span, when no token outside of it can (cut)"),
+        "add columns: how the answer changes when the queries do not see the span (change), by "
+        "span also when no token outside of it does (cut), both in the heads of `heads`; and how "
+        "often its change is the largest (largest)"),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Spans", param_rows);
@@ -197,9 +201,10 @@ const struct attn_question attn_question_spans = {
         "\n"
         "A share says where heads look. It does not say that what is there is used: long\n"
         "spans have large shares, and the first token has weight that is only parked.\n"
-        "`effect` says what changes when the queries cannot see a span (change) or no\n"
-        "other token can (cut). Over `items` the numbers are means, and rows `gold` are\n"
-        "those of the span that the key gold of an item names.\n",
+        "`effect` says what changes when the queries do not see a span (change) or no\n"
+        "other token does (cut). Over `items` the numbers are means, and rows `gold` are\n"
+        "those of the span that the key gold of an item names. They alone have best and\n"
+        "largest then: how often that span has the highest score, and the largest change.\n",
     .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` to=2-3 \\\n"
                 "    `by` span `effect` `target` ' are' \"The keys to the cabinet\"\n"
                 "  attn-cli spans -m fable `positions` all=0-2 `continuation` ' are' \\\n"
@@ -775,14 +780,39 @@ static double filtered_sum(const struct span *span, const double *weights)
     return sum;
 }
 
-/* Ranks the spans of MEASURED [n_span] by their scores. */
+/* Ranks the spans of MEASURED [n_span] by their scores. Equal scores share a mean rank, and k that
+ * are equally high have 1/k of the first place each. */
 static void rank(const struct spans *spans, struct measured *measured)
 {
     for (size_t i = 0; i < spans->n_span; i++) {
-        measured[i].rank = isnan(measured[i].score) ? (double)NAN : 1;
-        for (size_t k = 0; k < spans->n_span; k++)
-            measured[i].rank += measured[k].score > measured[i].score ||
-                                (k < i && measured[k].score == measured[i].score);
+        size_t n_above = 0, n_equal = 0;
+
+        for (size_t k = 0; k < spans->n_span; k++) {
+            n_above += measured[k].score > measured[i].score;
+            n_equal += measured[k].score == measured[i].score;
+        }
+        const bool has_score = n_equal > 0; /* NaN is not equal to itself */
+
+        measured[i].rank = has_score ? (double)n_above + ((double)n_equal + 1) / 2 : (double)NAN;
+        measured[i].best = !has_score ? (double)NAN : n_above > 0 ? 0 : 1 / (double)n_equal;
+    }
+}
+
+/* Finds which of MEASURED [n_span] has the largest change; k that differ by rounding alone have 1/k
+ * each. */
+static void find_largest(const struct spans *spans, struct measured *measured)
+{
+    for (size_t i = 0; i < spans->n_span; i++) {
+        size_t n_equal = 0;
+
+        measured[i].largest = 1;
+        for (size_t k = 0; k < spans->n_span; k++) {
+            const double verdict = attn_verdict(fabs(measured[i].change), fabs(measured[k].change));
+
+            n_equal += isnan(verdict);
+            measured[i].largest = verdict == 0 ? 0 : measured[i].largest;
+        }
+        measured[i].largest /= (double)n_equal; /* at least itself */
     }
 }
 
@@ -905,30 +935,27 @@ static enum attn_status end_trial(struct effects *effects, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Appends the trials of a span: one for each head; or one for all heads, and one in which no other
- * token sees it. */
+/* Appends the trials of a span: one for each head in which the queries do not see it; or one for
+ * all heads, and one in which no other token sees it in them. */
 static enum attn_status add_span(struct effects *effects, const struct span *span,
                                  struct attn_error *err)
 {
     const struct spans *spans = effects->spans;
-    struct attn_location everywhere = {.layer = ATTN_ALL_LAYERS, .head = ATTN_ALL_HEADS};
+    const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
 
     memset(effects->rows, 0, spans->n);
     for (size_t i = 0; i < spans->n_query; i++)
         effects->rows[spans->queries[i]] = 1;
-    for (size_t i = 0; i < spans->n_head; i++) {
-        ATTN_TRY(mask_span(effects, spans->heads[i], span, err));
-        if (spans->args->by == ATTN_SPANS_BY_HEAD || i + 1 == spans->n_head)
-            ATTN_TRY(end_trial(effects, err));
+    for (int trial = 0; trial < (is_by_head ? 1 : 2); trial++) {
+        for (size_t i = 0; trial > 0 && i < spans->n; i++)
+            effects->rows[i] = !span->flags[i];
+        for (size_t i = 0; i < spans->n_head; i++) {
+            ATTN_TRY(mask_span(effects, spans->heads[i], span, err));
+            if (is_by_head || i + 1 == spans->n_head)
+                ATTN_TRY(end_trial(effects, err));
+        }
     }
-    if (spans->args->by == ATTN_SPANS_BY_HEAD)
-        return ATTN_OK;
-    for (size_t i = 0; i < spans->n; i++)
-        effects->rows[i] = !span->flags[i];
-    for (everywhere.layer = 0; everywhere.layer < (int)spans->frame.config->n_layer;
-         everywhere.layer++)
-        ATTN_TRY(mask_span(effects, everywhere, span, err));
-    return end_trial(effects, err);
+    return ATTN_OK;
 }
 
 /* Runs the trials, and takes what each changes. */
@@ -962,6 +989,8 @@ static enum attn_status run_trials(struct effects *effects, struct attn_error *e
         else
             spans->measured[span].cut = change;
     }
+    for (size_t i = 0; i < (is_by_head ? spans->n_head : 1); i++)
+        find_largest(spans, spans->measured + i * n_row);
     return ATTN_OK;
 }
 
@@ -972,8 +1001,10 @@ static void note_effects(const struct spans *spans, size_t n_trial)
 
     if (spans->frame.is_one_of_many)
         return;
-    attn_note(request->on_note, request->user, ATTN_NOTE_RUNS, "`effect` runs the model %zu times",
-              n_trial + 1);
+    attn_note(request->on_note, request->user, ATTN_NOTE_RUNS,
+              "`effect` runs the model %zu times, and hides spans in %zu of %zu heads", n_trial + 1,
+              spans->args->by == ATTN_SPANS_BY_HEAD ? 1 : spans->n_head,
+              (size_t)(spans->frame.config->n_layer * spans->frame.config->n_head));
     for (size_t i = 0; i < spans->n_span; i++) {
         const struct span *span = &spans->items[i];
         size_t sink = spans->n;
@@ -1022,6 +1053,7 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
                                struct attn_error *err)
 {
     const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
+    const bool is_best = !spans->args->has_gold || row[SPAN].type != ATTN_VALUE_MISSING;
     size_t n_rest = 0;
 
     for (size_t t = 0; t < spans->n; t++)
@@ -1034,10 +1066,10 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
     if (measured && span) {
         row[SCORE] = real_or_missing(measured->score);
         row[RANK] = real_or_missing(measured->rank);
-        row[BEST] =
-            isnan(measured->rank) ? attn_cell_missing() : attn_cell_real(measured->rank == 1);
+        row[BEST] = is_best ? real_or_missing(measured->best) : attn_cell_missing();
         row[CHANGE] = attn_cell_real(measured->change);
         row[CUT] = attn_cell_real(measured->cut);
+        row[LARGEST] = is_best ? attn_cell_real(measured->largest) : attn_cell_missing();
     }
     return attn_frame_append(&spans->frame, row, err);
 }
@@ -1146,6 +1178,7 @@ static bool shows(const void *state, size_t column)
     case BEST:
         return args->by != ATTN_SPANS_BY_STEP;
     case CHANGE:
+    case LARGEST:
         return args->has_effect;
     case CUT:
         return args->has_effect && args->by == ATTN_SPANS_BY_SPAN;

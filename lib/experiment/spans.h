@@ -26,7 +26,7 @@ struct attn_spans_args {
     struct attn_input neutral;      /* a text or ids in place of the queries; or empty */
     const char *continuation;       /* an answer behind the text; or NULL */
     size_t n_generated;             /* maximum tokens of an answer that the model writes; 0: none */
-    bool has_effect;                /* adds the columns `change` and, by span, `cut` */
+    bool has_effect;                /* adds `change`, `largest` and, by span, `cut` */
     struct attn_answer_args answer; /* whose change is measured */
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
@@ -39,8 +39,9 @@ struct attn_spans_args {
  * Rows are the queries of REQUEST (default: the last position), or those that write the answer;
  * heads are those of its selection. The table has the columns
  *
- *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change
- *     span, tokens, .. best, change, cut                                          by span
+ *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change,
+ *         largest
+ *     span, tokens, .. best, change, cut, largest                                 by span
  *     layer, head, position, token, next, span, tokens, share, .. copied          by step
  *
  * and a row `rest` for the tokens that are in no span. ARGS may be NULL. The caller owns *table.
