@@ -17,7 +17,7 @@
 static const struct option text_rows[] = {
     OPTION_PLAIN("TEXT", struct question_args, prompt.plain, NULL),
     OPTION_LIST("sentence", "TEXT", struct question_args, prompt.plain,
-                "a text by name, once or twice"),
+                "a text by name; may be repeated for the second text"),
 };
 
 static const struct option_group text_options = OPTION_GROUP("Input", text_rows);

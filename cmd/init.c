@@ -44,7 +44,7 @@ static const struct option rows[] = {
     OPTION_HEADING("Weights"),
     OPTION_LIST("draw", "GROUP=DIST[@SEED]", struct init_args, draws,
                 "draw a group of weights; groups are drawn in the given order, then all others "
-                "as gpt2"),
+                "as gpt2. May be repeated"),
     OPTION_NUMBER("seed", "S", struct init_args, seed, 0, INT64_MAX,
                   "seed of the generator; default: 0"),
     OPTION_NUMBER("embedding-rows", "N", struct init_args, embedding_rows, 1, INT32_MAX,

@@ -54,6 +54,7 @@ static enum option_kind kind_of_param(const struct attn_param *param)
     case ATTN_PARAM_TEXTS:
     case ATTN_PARAM_NAMED:
     case ATTN_PARAM_PLACES:
+    case ATTN_PARAM_ID_LISTS:
         return OPTION_KIND_LIST;
     default:
         return OPTION_KIND_TEXT;

@@ -14,16 +14,24 @@
 
 enum { MOST_POINTS = 100000 };
 
-/* Offsets of the two texts with which a member of NAMED or PLACES begins. The name is owned, or
- * NULL. */
+/* A member of ID_LISTS. */
+struct id_list {
+    int32_t *ids; /* [n] owned */
+    size_t n;
+    const char *text;
+};
+
+/* Index of the text of a member of NAMED, PLACES or ID_LISTS, and of the pointer that it owns or
+ * that is NULL: the name or the ids. */
 struct named {
     size_t value, name, size;
 };
 
 static struct named named_of(const struct attn_param *param)
 {
-    return param->type == ATTN_PARAM_PLACES ? (struct named){1, 0, 2 * sizeof(char *)}
-                                            : (struct named){0, 1, (size_t)param->least};
+    return param->type == ATTN_PARAM_ID_LISTS ? (struct named){2, 0, sizeof(struct id_list)}
+           : param->type == ATTN_PARAM_PLACES ? (struct named){1, 0, 2 * sizeof(char *)}
+                                              : (struct named){0, 1, (size_t)param->least};
 }
 
 int attn_param_find_word(const char *list, const char *word, size_t size)
@@ -322,6 +330,21 @@ static enum attn_status read_named(const struct attn_param *param, char *home, c
     return status;
 }
 
+static enum attn_status read_id_list(const struct attn_param *param, char *home, const char *text,
+                                     struct attn_error *err)
+{
+    static const struct attn_param row = {.offset = offsetof(struct id_list, ids),
+                                          .second = offsetof(struct id_list, n)};
+    struct id_list list = {.text = text};
+    enum attn_status status;
+
+    ATTN_TRY(read_ids(&row, (char *)&list, text, err));
+    status = append(param, home, &list, sizeof list, sizeof list, err);
+    if (status != ATTN_OK)
+        attn_free(list.ids);
+    return status;
+}
+
 static enum attn_status set_value(const struct attn_param *param, void *home, const char *label,
                                   const char *text, struct attn_error *err)
 {
@@ -362,6 +385,8 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
         return read_named(param, home, label, text, err);
     case ATTN_PARAM_IDS:
         return read_ids(param, home, text, err);
+    case ATTN_PARAM_ID_LISTS:
+        return read_id_list(param, home, text, err);
     case ATTN_PARAM_TEXT:
     case ATTN_PARAM_LIST:
         if (!is_kept)
@@ -397,7 +422,8 @@ enum attn_status attn_param_set(const struct attn_param *param, void *home, cons
 
 static bool is_named(const struct attn_param *param)
 {
-    return param->type == ATTN_PARAM_NAMED || param->type == ATTN_PARAM_PLACES;
+    return param->type == ATTN_PARAM_NAMED || param->type == ATTN_PARAM_PLACES ||
+           param->type == ATTN_PARAM_ID_LISTS;
 }
 
 bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
@@ -412,7 +438,7 @@ bool attn_param_write(const struct attn_param *param, const void *home, size_t i
     if (i >= *n)
         return false;
     item = (const void *)(*items + i * at.size);
-    if (is_named(param) && item[at.name])
+    if (param->type != ATTN_PARAM_ID_LISTS && is_named(param) && item[at.name])
         attn_buffer_append_format(out, "%s=", item[at.name]);
     attn_buffer_append_string(out, item[at.value]);
     return true;
@@ -468,6 +494,7 @@ static size_t size_of(const struct attn_param *param)
     case ATTN_PARAM_ARRAY:
     case ATTN_PARAM_SIZED:
     case ATTN_PARAM_IDS:
+    case ATTN_PARAM_ID_LISTS:
     case ATTN_PARAM_MASK:
         return sizeof(void *);
     case ATTN_PARAM_OWN:

@@ -63,7 +63,10 @@ enum attn_param_type {
     /* const struct attn_mask_array *, the cells; or second: const char *, a word or a path */
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
-    ATTN_PARAM_SETTINGS = 22
+    ATTN_PARAM_SETTINGS = 22,
+    /* pointer to structs {const int32_t *ids; size_t n; const char *text}; second: size_t, their
+     * number. Each use appends the ids of one text */
+    ATTN_PARAM_ID_LISTS = 23
 };
 
 /* The struct that contains the fields. */

@@ -136,49 +136,12 @@ static const struct attn_param images[] = {
 };
 const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
 
-/* Parses the ids in TEXT and appends them to a struct attn_request_labels. */
-static enum attn_status read_label_ids(const struct attn_param *param, void *home,
-                                       const char *label, const char *text, struct attn_error *err)
-{
-    static const struct attn_param row =
-        ATTN_PARAM(IDS, "label_ids", "LIST", struct attn_label_ids, ids, NULL,
-                   .second = offsetof(struct attn_label_ids, n));
-    struct attn_request_labels *labels = home;
-    struct attn_label_ids *items, added = {.name = text};
-
-    (void)param;
-    ATTN_TRY(attn_param_set(&row, &added, label, text, err));
-    if (ATTN_ALLOC(items, labels->n_ids + 1, err) != ATTN_OK) {
-        attn_param_release(&row, &added);
-        return ATTN_NO_MEMORY;
-    }
-    for (size_t i = 0; i < labels->n_ids; i++)
-        items[i] = labels->ids[i];
-    items[labels->n_ids] = added;
-    attn_free((void *)(uintptr_t)labels->ids);
-    labels->ids = items;
-    labels->n_ids++;
-    return ATTN_OK;
-}
-
-static void release_label_ids(const struct attn_param *param, void *home)
-{
-    struct attn_request_labels *labels = home;
-
-    (void)param;
-    for (size_t i = 0; i < labels->n_ids; i++)
-        attn_free((void *)(uintptr_t)labels->ids[i].ids);
-    attn_free((void *)(uintptr_t)labels->ids);
-    labels->ids = NULL;
-    labels->n_ids = 0;
-}
-
 static const struct attn_param labels[] = {
-    ATTN_PARAM(OWN, "label_ids", "LIST", struct attn_request_labels, ids,
-               "the same label as token ids", .second = offsetof(struct attn_request_labels, n_ids),
-               .read = read_label_ids, .release = release_label_ids),
+    ATTN_PARAM(ID_LISTS, "label_ids", "LIST", struct attn_request_labels, ids,
+               "the same label as token ids. May be repeated",
+               .second = offsetof(struct attn_request_labels, n_ids)),
     ATTN_PARAM(TEXTS, "label_image", "FILE", struct attn_request_labels, images,
-               "a picture that the text is compared with (CLIP)",
+               "a picture that the text is compared with (CLIP). May be repeated",
                .second = offsetof(struct attn_request_labels, n_image)),
 };
 const struct attn_param_list attn_label_params = ATTN_PARAM_LIST("Input", labels);

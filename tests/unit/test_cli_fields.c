@@ -180,5 +180,70 @@ START_TEST(the_surface_is_small)
 }
 END_TEST
 
-ATTN_SUITE("cli fields", names_of_options_are_unique_within_a_command, the_surface_is_small,
-           every_field_that_the_library_names_is_an_option, fields_read_as_options)
+/* Whether CALL has two values for the list OPTION, and SECOND is the second one. */
+static bool has_both(const struct call *call, const struct option *option, const char *second)
+{
+    const void *place = (const char *)call->args + option->offset;
+    const struct text_list *list = place;
+    struct attn_buffer text = {0};
+    bool is_same;
+
+    if (!option->param)
+        return list->n == 2 && strcmp(list->items[1], second) == 0;
+    is_same = attn_param_write(option->param, place, 1, &text) &&
+              strcmp(attn_buffer_string(&text), second) == 0;
+    attn_buffer_release(&text);
+    return is_same;
+}
+
+/* Parses OPTION of COMMAND twice. */
+static void ask_twice(const struct command *command, const struct option *option)
+{
+    const bool is_of_ids = option->param && option->param->type == ATTN_PARAM_ID_LISTS;
+    char name[64], first[] = "a=1", id[] = "1", second[16];
+    char *argv[] = {name, is_of_ids ? id : first, name, second};
+    struct call call = {.command = command, .argc = 4, .argv = argv};
+    const struct attn_question *question = command->question;
+    struct attn_error err = {0};
+
+    snprintf(name, sizeof name, "--%s", option->name);
+    snprintf(second, sizeof second, "%s", is_of_ids ? "2,3" : "b=2");
+    call.args = calloc(1, command->args_size + (question ? question->args_size : 0));
+    call.given = calloc(options_count(command), sizeof *call.given);
+    call.sources = calloc(options_count(command), sizeof *call.sources);
+    ck_assert_msg(options_parse(&call, &err) == ATTN_OK, "%s %s: %s", command->name, name,
+                  err.message);
+    ck_assert_msg(has_both(&call, option, second), "%s %s loses a value", command->name, name);
+    options_release(&call);
+    free(call.args);
+    free(call.given);
+    free(call.sources);
+}
+
+START_TEST(each_list_takes_two_values)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; command_at(i); i++)
+        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
+            const struct option *option = &walk.option;
+            const bool is_list = option->kind == OPTION_KIND_LIST;
+
+            if (!option->name)
+                continue;
+            ck_assert_msg(is_list == (strstr(option->help, "be repeated") != NULL ||
+                                      strstr(option->help, "be given several times") != NULL),
+                          "--%s of %s: 'May be repeated' is for lists", option->name,
+                          command_at(i)->name);
+            if (!is_list)
+                continue;
+            ask_twice(command_at(i), option);
+            n++;
+        }
+    ck_assert_uint_gt(n, 50);
+}
+END_TEST
+
+ATTN_SUITE("cli fields", each_list_takes_two_values, names_of_options_are_unique_within_a_command,
+           the_surface_is_small, every_field_that_the_library_names_is_an_option,
+           fields_read_as_options)
