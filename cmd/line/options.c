@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 /* Where the value of OPTION goes. */
 static void *place_of(const struct call *call, const struct option *option)
@@ -481,6 +482,43 @@ static enum attn_status take_plain(struct call *call, const char *argument, stru
     return refuse(err, hint, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 
+/* Notes that TEXT, a value of OPTION, is the name of a file, and which options read the file. */
+static void note_name(const struct call *call, const struct option *option, const char *text)
+{
+    const bool is_main = !option->name || strcmp(option->name, "sentence") == 0;
+    const bool has_items = is_main && option_is_of(call->command, "items");
+    char file[OPTION_LABEL_SIZE] = "file", way[HINT_SIZE] = "";
+    struct stat found;
+
+    if (!text || stat(text, &found) != 0 || !S_ISREG(found.st_mode) || text_ends_in(text, ".npz"))
+        return;
+    if (!is_main)
+        snprintf(file, sizeof file, "%s-file", option->name);
+    if (option_is_of(call->command, file))
+        snprintf(way, sizeof way, "; --%s reads it", file);
+    note("the text '%s' is the name of a file%s%s", attn_quote_string(text).text, way,
+         has_items ? "; --items reads a file of items" : "");
+}
+
+/* Notes the texts that are names of files. */
+static void note_names(const struct call *call)
+{
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
+        const struct option *option = &walk.option;
+        const struct attn_param *param = option->param;
+        const struct text_list *list = place_of(call, option);
+
+        if (!option->name && strcmp(option->argument, "TEXT") == 0)
+            for (size_t i = 0; i < list->n; i++)
+                note_name(call, option, list->items[i]);
+        else if (param ? (param->type == ATTN_PARAM_INPUT || param->type == ATTN_PARAM_SIZED) &&
+                             !param->read
+                       : option->kind == OPTION_KIND_TEXT &&
+                             word_find("sentence|pair|vocab-from", option->name) >= 0)
+            note_name(call, option, call->given[walk.n - 1]);
+    }
+}
+
 enum attn_status options_parse(struct call *call, struct attn_error *err)
 {
     bool is_ended = false;
@@ -500,7 +538,10 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
     if (call->help != CALL_HELP_NONE)
         return ATTN_OK;
     ATTN_TRY(defaults_take(call, err));
-    return set_late(call, err);
+    ATTN_TRY(set_late(call, err));
+    if (!option_text(call, "quiet"))
+        note_names(call);
+    return ATTN_OK;
 }
 
 void options_release(struct call *call)
