@@ -203,6 +203,7 @@ static enum attn_status take_columns(struct attn_record_rows *rows, const struct
         size_t place = 0;
 
         while (place < rows->n_all && (rows->all[place].type != column->type ||
+                                       rows->all[place].notation != column->notation ||
                                        strcmp(rows->all[place].name, column->name) != 0))
             place++;
         if (place == rows->n_all)

@@ -23,8 +23,8 @@ enum attn_record_rows_form {
 
 /* Set the fields up to `form`, and zero the rest. */
 struct attn_record_rows {
-    /* [n_all] borrowed, with unique names per type; all tables of items have the same subset of
-     * these */
+    /* [n_all] borrowed, with unique names per type and notation; all tables of items have the same
+     * subset of these */
     const struct attn_column *all;
     size_t n_all;
     const bool *hidden; /* [n_all] columns to leave out if every item fails */
