@@ -330,8 +330,8 @@ enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char
     while (*is_good && *text != ';') {
         const size_t n = strcspn(text, ",;");
 
-        *is_good =
-            rows->n < rows->n_all && attn_parse_uint(text, n, &number) && number < rows->n_all;
+        *is_good = attn_parse_uint(text, n, &number) && number < rows->n_all &&
+                   (rows->n == 0 || number > rows->places[rows->n - 1]);
         if (*is_good)
             add_column(rows, (size_t)number);
         text += n + (text[n] == ',');

@@ -984,6 +984,14 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
     return ATTN_OK;
 }
 
+/* Whether an item has controls for all rows, or for each row (attn_fold_fits_fn). */
+static bool fits(const void *given, size_t n_row, size_t n_more)
+{
+    const size_t n = ((const struct attn_ablate_args *)given)->n_control;
+
+    return n_row > 0 && (n_more == n || n_more == (n_row - 1) * n);
+}
+
 /* --- The table -------------------------------------------------------------------------------- */
 
 enum { OF_HEADS, OF_NEURONS, OF_LAYERS, OF_SETS };
@@ -1193,6 +1201,7 @@ static const struct attn_experiment experiment = {
     .study = offsetof(struct attn_ablate_args, study),
     .take_item = take_item,
     .derive = derive,
+    .fits = fits,
     .check = check_args,
     .choose = choose,
     .prepare = prepare,

@@ -855,6 +855,13 @@ static enum attn_status derive(const void *args, const struct attn_fold_means *m
     return ATTN_OK;
 }
 
+/* Whether each row has its numbers (attn_fold_fits_fn). */
+static bool fits(const void *args, size_t n_row, size_t n_more)
+{
+    (void)args;
+    return n_more == n_row * N_MORE;
+}
+
 /* Appends ROW; its derived columns are computed from MORE. */
 static enum attn_status append_score(struct align *align, struct attn_cell *row,
                                      const double more[N_MORE], struct attn_error *err)
@@ -1086,6 +1093,7 @@ static const struct attn_experiment experiment = {
     .state_size = sizeof(struct align),
     .study = offsetof(struct attn_align_args, study),
     .derive = derive,
+    .fits = fits,
     .take_item = take_item,
     .check = check_args,
     .choose = choose,

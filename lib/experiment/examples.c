@@ -529,14 +529,26 @@ static const struct attn_examples_args *args_of(const struct corpus *corpus)
     return corpus->inquiry->args;
 }
 
+/* Whether a model with CONFIG has the head AT, which may come from a forged file. */
+static bool is_in(const struct attn_config *config, const struct attn_location *at)
+{
+    const int n_layer = (int)config->n_layer;
+
+    return at->layer >= 0 && at->layer < n_layer && attn_location_block(at) < n_layer &&
+           at->head >= 0 && at->head < (int)config->n_head;
+}
+
 /* Creates the heads, which are the rows of TABLE, the answer about the first item. */
 static enum attn_status begin_heads(struct corpus *corpus, const struct attn_table *table,
                                     struct attn_error *err)
 {
     struct attn_example_set *set = &corpus->set;
     const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
+    const struct attn_config *config = attn_model_config(attn_host_model(corpus->inquiry->host));
     char size[ATTN_QUANTITY_SIZE];
 
+    if (layer == SIZE_MAX || head == SIZE_MAX)
+        return ATTN_FORMAT;
     if (attn_table_n_row(table) == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` are of an encoder, whose heads are left out");
@@ -545,9 +557,13 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
     ATTN_TRY(ATTN_ALLOC(set->heads, attn_table_n_row(table), err));
     set->n_head = attn_table_n_row(table);
     for (size_t i = 0; i < set->n_head; i++) {
-        attn_location_read(table, i, layer, &set->heads[i].at);
-        set->heads[i].at.head = (int)attn_table_cell(table, i, head).integer;
-        set->heads[i].at.site = ATTN_SITE_PATTERN;
+        struct attn_location *at = &set->heads[i].at;
+
+        attn_location_read(table, i, layer, at);
+        at->head = (int)attn_table_cell(table, i, head).integer;
+        at->site = ATTN_SITE_PATTERN;
+        if (!is_in(config, at))
+            return ATTN_FORMAT;
     }
     attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
     attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_MEMORY,
@@ -563,8 +579,14 @@ static enum attn_status add(void *user, const struct attn_fold_entry *entry, str
     struct attn_example_set *set = &corpus->set;
     const size_t value = attn_table_find(entry->table, "value");
 
+    if (value == SIZE_MAX)
+        return ATTN_FORMAT;
     if (!set->heads)
         ATTN_TRY(begin_heads(corpus, entry->table, err));
+    if (attn_table_n_row(entry->table) != set->n_head ||
+        (entry->n_more > 0 && entry->n_more != set->n_head * ATTN_EXAMPLE_N_MEASURE))
+        return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
+                              attn_table_n_row(entry->table), set->n_head);
     for (size_t i = 0; i < set->n_head; i++) {
         const struct attn_cell cell = attn_table_cell(entry->table, i, value);
         struct attn_example_head *head = &set->heads[i];

@@ -311,14 +311,18 @@ struct fitting {
 static enum attn_status add(void *user, const struct attn_fold_entry *entry, struct attn_error *err)
 {
     struct fitting *fitting = user;
+    const struct attn_config *config = attn_model_config(attn_host_model(fitting->inquiry->host));
+    const size_t n = (config->n_layer - 1) * config->d_model * config->d_model;
 
+    if (entry->n_more > 0 && entry->n_more != n)
+        return ATTN_FORMAT;
     if (entry->n_more == 0) {
         fitting->n_short++;
         return ATTN_OK;
     }
     if (!fitting->sums)
-        ATTN_TRY(ATTN_ALLOC(fitting->sums, entry->n_more, err));
-    fitting->n = entry->n_more;
+        ATTN_TRY(ATTN_ALLOC(fitting->sums, n, err));
+    fitting->n = n;
     fitting->n_text++;
     for (size_t i = 0; i < fitting->n; i++)
         fitting->sums[i] += entry->more[i];

@@ -743,6 +743,15 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
     return ATTN_OK;
 }
 
+/* Whether the first rows are those of both runs, and an estimate has a number for each other row
+ * and one for their difference (attn_fold_fits_fn). */
+static bool fits(const void *given, size_t n_row, size_t n_more)
+{
+    const bool is_estimated = ((const struct attn_patch_args *)given)->method != ATTN_PATCH_EXACT;
+
+    return n_row >= FIRST_PART && n_more == (is_estimated ? n_row - FIRST_PART + 1 : 0);
+}
+
 /* --- The table -------------------------------------------------------------------------------- */
 
 /* One column per position, place, head or neuron. Parts with a head and a position have a row for
@@ -971,6 +980,7 @@ static const struct attn_experiment experiment = {
     .question = &attn_question_patch,
     .pairs = pairs,
     .derive = derive,
+    .fits = fits,
     .hint = "texts of different lengths need `places`, or a site with a row per head",
     .check = check_args,
     .choose = choose,

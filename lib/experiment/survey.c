@@ -961,6 +961,13 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     return ATTN_OK;
 }
 
+/* Whether each row has the numbers of all detectors (attn_fold_fits_fn). */
+static bool fits(const void *args, size_t n_row, size_t n_more)
+{
+    (void)args;
+    return n_more == n_row * N_DETECTOR * N_MORE;
+}
+
 /* Sets FROM and TO to those of ITEM, by default those of the arguments; both are NULL if there are
  * no pairs of words. */
 static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
@@ -1272,6 +1279,7 @@ static const struct attn_experiment experiment = {
     .makes_runs = true,
     .study = offsetof(struct attn_survey_args, study),
     .derive = find_types,
+    .fits = fits,
     .prepare = prepare,
     .shows = shows,
     .draw = draw,

@@ -228,6 +228,7 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
 {
     struct attn_each *each = handing->each;
     struct attn_kept_item kept = {.table = NULL};
+    struct attn_error why = {0};
     struct attn_item *item;
     enum attn_status status = ATTN_OK;
     uint64_t end;
@@ -238,11 +239,13 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
                                         "has fewer items", err);
     attn_item_digest(item, hex, &end);
     if (handing->kept)
-        status = attn_kept_rows_next(handing->kept, &kept, err);
+        status = attn_kept_rows_next(handing->kept, &kept, &why);
     if (status == ATTN_OK)
-        status = handing->take(handing->user, item, &kept, err);
+        status = handing->take(handing->user, item, &kept, &why);
     attn_item_free(item);
-    return status;
+    return status == ATTN_FORMAT ? attn_kept_rows_refuse(handing->kept, err)
+           : status != ATTN_OK   ? attn_error_copy(err, &why)
+                                 : ATTN_OK;
 }
 
 /* Replays N items of earlier runs, and checks that the input up to the last one has the digest HEX.

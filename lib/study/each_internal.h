@@ -23,7 +23,8 @@ struct attn_each;
 
 /* What a study writes for each item. Borrowed. */
 struct attn_each_rows {
-    /* [n_column] with unique names per type; all tables of items have the same subset of these */
+    /* [n_column] with unique names per type and notation; all tables of items have the same subset
+     * of these */
     const struct attn_column *columns;
     size_t n_column;
     const bool *hidden;   /* [n_column] columns to leave out if every item fails */
@@ -39,7 +40,8 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
 
-/* Receives an item of an earlier run, with its rows if `are_kept`. All arguments are borrowed. */
+/* Receives an item of an earlier run, with its rows if `are_kept`. All arguments are borrowed.
+ * ATTN_FORMAT if the rows cannot be those of the item. */
 typedef enum attn_status (*attn_each_fn)(void *user, const struct attn_item *item,
                                          const struct attn_kept_item *kept, struct attn_error *err);
 

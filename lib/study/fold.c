@@ -183,14 +183,42 @@ enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn
     if (!entry->table || !fold->first)
         return ATTN_OK;
     status = check_rows(fold, entry->table, err);
-    if (status == ATTN_OK && entry->n_more != fold->n_more) /* possible for an item from a file */
-        status = attn_error_set(err, ATTN_INVALID,
-                                "it has %zu numbers beside its rows, the first "
-                                "item %zu",
-                                entry->n_more, fold->n_more);
     if (status != ATTN_OK && fold->form.hint)
         attn_error_hint(err, "%s", fold->form.hint);
     return status;
+}
+
+/* Whether an experiment can have CELL in COLUMN. Counts are summed as doubles. */
+static bool is_possible(const struct attn_column *column, const struct attn_cell *cell)
+{
+    static const int64_t most = INT64_C(1) << 53;
+
+    if (cell->type == ATTN_VALUE_BOOLEAN)
+        return cell->integer == 0 || cell->integer == 1;
+    return (column->traits & ATTN_TRAIT_COUNT) == 0 || (cell->integer >= 0 && cell->integer < most);
+}
+
+enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
+                                      const struct attn_fold_entry *entry, struct attn_error *err)
+{
+    const struct attn_table *table = entry->table;
+    const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
+
+    if (entry->item->record.failure != ATTN_RECORD_FAILURE_NONE ||
+        (fold->form.fits ? !fold->form.fits(fold->form.args, n_row, entry->n_more)
+                         : entry->n_more > 0))
+        return ATTN_FORMAT;
+    for (size_t i = 0; i < n_row * n_column; i++) {
+        const struct attn_cell cell = attn_table_cell(table, i / n_column, i % n_column);
+
+        if (!is_possible(attn_table_column(table, i % n_column), &cell))
+            return ATTN_FORMAT;
+    }
+    ATTN_TRY(attn_error_at(attn_fold_labels_check(fold, entry->item, err), ATTN_STAGE_INPUT, err));
+    return fold->first &&
+                   (check_rows(fold, table, NULL) != ATTN_OK || entry->n_more != fold->n_more)
+               ? ATTN_FORMAT
+               : ATTN_OK;
 }
 
 int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)

@@ -44,6 +44,9 @@ typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);
 
+/* Whether an item can have N_ROW rows and N_MORE numbers beside them. */
+typedef bool (*attn_fold_fits_fn)(const void *args, size_t n_row, size_t n_more);
+
 /* How the columns of an experiment are folded; the rules follow from their traits
  * (base/column.h). */
 struct attn_fold_form {
@@ -52,7 +55,8 @@ struct attn_fold_form {
     const struct attn_column *columns;
     size_t n_column;
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
-    const void *args;           /* passed to `derive` */
+    attn_fold_fits_fn fits;     /* or NULL: any number of rows, and no numbers beside them */
+    const void *args;           /* passed to `derive` and `fits` */
     /* rows are matched by the columns that name them, and items have different ones; they have no
      * column n */
     bool is_keyed;
@@ -84,6 +88,11 @@ enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *
  * match. Only this item fails then. */
 enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
                                  struct attn_error *err);
+
+/* Checks ENTRY, which was read back from a file that may be forged: also whether the question can
+ * give such rows and numbers. ATTN_FORMAT, without a message, if it cannot. */
+enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
+                                      const struct attn_fold_entry *entry, struct attn_error *err);
 
 /* Adds ENTRY. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,

@@ -315,6 +315,7 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
                  .columns = experiment->columns,
                  .n_column = experiment->n_column,
                  .derive = experiment->derive,
+                 .fits = experiment->fits,
                  .args = asking->inquiry->args,
                  .is_keyed = experiment->is_keyed,
                  .hint = experiment->hint},

@@ -63,6 +63,7 @@ struct attn_experiment {
     /* returns a set of ATTN_ITEM_BIT: which texts its items may have; NULL: SINGLE */
     unsigned (*pairs)(const void *args);
     attn_fold_derive_fn derive; /* `derive` of struct attn_fold_form */
+    attn_fold_fits_fn fits;     /* `fits` of struct attn_fold_form */
     const char *hint;           /* `hint` of struct attn_fold_form */
     bool is_listed;             /* items have rows, but no table of means */
     bool is_ragged;             /* items have different numbers of rows */

@@ -134,10 +134,11 @@ static bool take(struct rest *rest, void *to, size_t size)
     return true;
 }
 
-static enum attn_status report(const struct attn_kept_rows *kept, struct attn_error *err)
+enum attn_status attn_kept_rows_refuse(const struct attn_kept_rows *kept, struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_FORMAT, "'%s' does not hold the rows of items",
-                          attn_quote_string(kept->path).text);
+    attn_error_set(err, ATTN_FORMAT, "'%s' does not hold the rows of items",
+                   attn_quote_string(kept->path).text);
+    return attn_error_at(ATTN_FORMAT, ATTN_STAGE_OUTPUT, err);
 }
 
 /* Reads the next SIZE bytes of the file into TO. */
@@ -145,13 +146,13 @@ static enum attn_status read_bytes(struct attn_kept_rows *kept, void *to, size_t
                                    struct attn_error *err)
 {
     if (size > kept->left)
-        return report(kept, err);
+        return attn_kept_rows_refuse(kept, err);
     kept->left -= size;
     for (size_t at = 0; at < size;) {
         const ssize_t n = read(kept->descriptor, (char *)to + at, size - at);
 
         if (n == 0)
-            return report(kept, err);
+            return attn_kept_rows_refuse(kept, err);
         if (n < 0 && errno != EINTR)
             return attn_error_errno(err, "read", kept->path, errno);
         at += n > 0 ? (size_t)n : 0;
@@ -177,7 +178,7 @@ static enum attn_status open_kept(struct attn_kept_rows *kept, const char *path,
         ATTN_TRY(attn_table_create("items", kept->columns, kept->n_column, &kept->table, err));
     kept->left = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     ATTN_TRY(read_bytes(kept, found, sizeof found, err));
-    return memcmp(found, header, sizeof header) == 0 ? ATTN_OK : report(kept, err);
+    return memcmp(found, header, sizeof header) == 0 ? ATTN_OK : attn_kept_rows_refuse(kept, err);
 }
 
 enum attn_status attn_kept_rows_open(const char *path, const struct attn_record_rows *rows,
@@ -289,12 +290,12 @@ static enum attn_status take_rows(struct attn_kept_rows *kept, struct rest *rest
                                   struct attn_error *err)
 {
     if (!kept->table || n_row > rest->size)
-        return report(kept, err);
+        return attn_kept_rows_refuse(kept, err);
     attn_table_reset(kept->table);
     for (uint64_t row = 0; row < n_row; row++) {
         for (size_t c = 0; c < kept->n_column; c++) {
             if (!take_cell(kept, rest, c))
-                return report(kept, err);
+                return attn_kept_rows_refuse(kept, err);
             ATTN_TRY(attn_buffer_check(&kept->lists[c], err));
         }
         ATTN_TRY(attn_table_append(kept->table, kept->cells, kept->n_column, err));
@@ -311,7 +312,7 @@ static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_
 
     ATTN_TRY(read_bytes(kept, facts, sizeof facts, err));
     if (facts[0] > kept->left || facts[0] >= SIZE_MAX)
-        return report(kept, err);
+        return attn_kept_rows_refuse(kept, err);
     size = (size_t)facts[0];
     attn_buffer_reset(&kept->bytes);
     rest = (struct rest){attn_buffer_reserve(&kept->bytes, size + 1), size};
@@ -322,7 +323,7 @@ static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_
     if (facts[1] != has_failed)
         ATTN_TRY(take_rows(kept, &rest, facts[1], err));
     if (facts[2] > rest.size)
-        return report(kept, err);
+        return attn_kept_rows_refuse(kept, err);
     n_beside = (size_t)facts[2];
     ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, n_beside, sizeof *kept->beside, err));
     for (size_t i = 0; i < n_beside; i++) {
@@ -330,12 +331,12 @@ static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_
         unsigned type = 0;
 
         if (!take_number(&rest, &type, &number) || type != ATTN_VALUE_REAL)
-            return report(kept, err);
+            return attn_kept_rows_refuse(kept, err);
         memcpy(&kept->beside[i], &number, sizeof number);
     }
     item->n_beside = n_beside;
     item->beside = kept->beside;
-    return rest.size == 0 ? ATTN_OK : report(kept, err);
+    return rest.size == 0 ? ATTN_OK : attn_kept_rows_refuse(kept, err);
 }
 
 enum attn_status attn_kept_rows_next(struct attn_kept_rows *kept, struct attn_kept_item *item,

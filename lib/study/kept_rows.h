@@ -42,4 +42,7 @@ void attn_kept_rows_free(struct attn_kept_rows *kept); /* NULL is allowed */
 enum attn_status attn_kept_rows_next(struct attn_kept_rows *kept, struct attn_kept_item *item,
                                      struct attn_error *err);
 
+/* Sets the error that the file does not hold the rows of items, for a caller that finds more. */
+enum attn_status attn_kept_rows_refuse(const struct attn_kept_rows *kept, struct attn_error *err);
+
 #endif

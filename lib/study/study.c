@@ -516,8 +516,10 @@ static enum attn_status add_kept_item(void *user, const struct attn_item *item,
     note_repeated_id(study, item);
     take_defaults(&study->defaults, item, &study->untaken);
     study->sum.n_item++;
-    if (!kept->table || kept->n_beside < N_BESIDE)
+    if (!kept->table)
         return ATTN_OK;
+    if (kept->n_beside < N_BESIDE)
+        return ATTN_FORMAT;
     answer.metric = name_of_place(beside[METRIC]);
     answer.row = name_of_place(beside[ROW]);
     answer.value = beside[VALUE];
@@ -526,7 +528,7 @@ static enum attn_status add_kept_item(void *user, const struct attn_item *item,
     entry.more = beside + N_BESIDE;
     entry.n_more = kept->n_beside - N_BESIDE;
     if (!study->is_listed)
-        ATTN_TRY(attn_error_at(attn_fold_check(study->fold, &entry, err), ATTN_STAGE_INPUT, err));
+        ATTN_TRY(attn_fold_check_kept(study->fold, &entry, err));
     return add_answer(study, &entry, &answer, err);
 }
 

@@ -61,7 +61,8 @@ void attn_study_add_default(struct attn_study_defaults *defaults, const char *ke
 /* Collects the answers about items in another way than by means. */
 struct attn_study_gather {
     /* Adds an answer. Called in the order of the items, one call at a time, on any thread; a
-     * resumed run begins with those of earlier runs. */
+     * resumed run begins with those of earlier runs, from a file that may be forged. ATTN_FORMAT
+     * if the question cannot give such an answer. */
     enum attn_status (*add)(void *user, const struct attn_fold_entry *entry,
                             struct attn_error *err);
     /* Creates the table, which the caller owns, after the last item. It may read the items again
