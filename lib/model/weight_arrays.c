@@ -383,6 +383,13 @@ static enum attn_status read(const struct found *found, float *values, struct at
     return ATTN_OK;
 }
 
+/* Whether the weight NAME of MODEL is that of a norm which multiplies by 1 + w. */
+static bool adds_one(const struct attn_model *model, const char *name)
+{
+    return attn_norm_adds_one(attn_model_config(model)->norm) && strlen(name) > 2 &&
+           strcmp(name + strlen(name) - 2, ".w") == 0;
+}
+
 enum attn_status attn_model_weight_read(const struct attn_model *model, const char *name,
                                         float *values, struct attn_error *err)
 {
@@ -398,5 +405,9 @@ enum attn_status attn_model_weight_read(const struct attn_model *model, const ch
     if (reading.found.block && reading.found.block->lazy &&
         reading.found.block->lazy->mxfp4[0].blocks)
         attn_weights_make_expert(reading.found.block, reading.found.expert, NULL);
-    return read(&reading.found, values, err);
+    ATTN_TRY(read(&reading.found, values, err));
+    /* only the weights of norms have names that end in .w */
+    for (size_t i = 0; i < reading.found.array.shape[0] && adds_one(model, name); i++)
+        values[i] += 1;
+    return ATTN_OK;
 }

@@ -138,5 +138,25 @@ class Stacks(ModelCase):
             Weights.check_sums(self, self.model, r, stack)
 
 
+class NormsOfOnePlus(ModelCase):
+    """Norms that multiply by 1 + w: TransformerLens stores 1 + w."""
+    ARCHIVE, NAME, IS_CENTERED = "family.tar", "family-gemma3-text", False
+
+    def test_they_are_one_plus_those_of_the_file(self):
+        m, w = self.model, self.model.weights
+        for name, value in tensors(pathlib.Path(self.path, "model.safetensors")).items():
+            if name.endswith("norm.weight"):
+                self.assertEqual([np.array_equal(w[ours], 1 + value) for ours in w if ours.endswith(".w")].count(True), 1, name)
+        r = m.run([1, 2, 3], sites="resid_post,ln_final")
+        x = r.resid_post[m.n_layer - 1].astype(np.float64)
+        x = x - self.IS_CENTERED * x.mean(-1, keepdims=True)
+        x = x / np.sqrt((x * x).mean(-1, keepdims=True) + m.config["norm_eps"]) * w["ln_final.w"] + w.get("ln_final.b", 0)
+        np.testing.assert_allclose(x, r.cache["ln_final.hook_normalized"], atol=1e-5)
+
+
+class LayerNormsOfOnePlus(NormsOfOnePlus):
+    ARCHIVE, NAME, IS_CENTERED = "row.tar", "row-nemotron", True
+
+
 if __name__ == "__main__":
     unittest.main()

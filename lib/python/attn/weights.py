@@ -19,8 +19,9 @@ class Weights(Mapping):
     """The weights of a model by TransformerLens's names: read-only float32 arrays, each made when it is asked for.
 
     Matrices have the input first: "blocks.0.attn.W_Q" [H, D, E], W_K and W_V [G, D, E] of key/value heads, W_O [H, E, D];
-    "blocks.0.mlp.W_in" [D, F], "embed.W_E" [V, D], "unembed.W_U" [D, V]. Nothing is folded or centered. list(m.weights) has
-    the names of those that the model has; m.weights.shape(name) is read without the weight.
+    "blocks.0.mlp.W_in" [D, F], "embed.W_E" [V, D], "unembed.W_U" [D, V]. Nothing is folded or centered; of norms that multiply by
+    1 + w (Gemma) they are 1 + w. list(m.weights) has the names of those that the model has; m.weights.shape(name) is read
+    without the weight.
     """
 
     def __init__(self, model: Model):
