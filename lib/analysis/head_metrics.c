@@ -191,24 +191,11 @@ static bool sees_some(const struct attn_metric_row *row, size_t first, size_t en
     return false;
 }
 
-/* Returns 1 plus the largest key that ROW sees. */
-static size_t end_of_keys(const struct attn_metric_row *row)
-{
-    const struct attn_row *cells = &row->cells;
-
-    return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
-}
-
-/* Adds the largest weight on a row of the source except its first and its last: heads look at the
- * last, </s>, when nothing else matches. */
+/* Adds the largest weight on a row of the source except its first and its last. */
 static bool far_in_source(const struct attn_metric_row *row, double *terms)
 {
-    const int32_t *mask = mask_of(row);
-    size_t end = end_of_keys(row);
+    const size_t end = attn_metric_source_last(row);
 
-    while (mask && end > 0 && mask[end - 1] == 0)
-        end--;
-    end -= end > 0;
     return attn_metric_mean_of(attn_metric_largest(&row->cells, 1, end), sees_some(row, 1, end),
                                terms);
 }
@@ -260,7 +247,7 @@ static bool add_marks(const struct attn_metric_row *row, double *terms)
 {
     const struct attn_metric_places *places = row->places;
     const struct attn_row *cells = &row->cells;
-    size_t end = end_of_keys(row);
+    size_t end = attn_metric_keys_end(row);
     double sum = 0;
     size_t n = 0;
 
@@ -297,7 +284,7 @@ MEAN_AND_ROWS(separator, ATTN_METRIC_SEPARATORS);
 /* next: the weight on the token after the query, for queries that see it. */
 static bool next_row(const struct attn_metric_row *row, double *terms)
 {
-    const bool has_target = !row->is_cross && end_of_keys(row) > row->query + 1;
+    const bool has_target = !row->is_cross && attn_metric_keys_end(row) > row->query + 1;
 
     return attn_metric_mean_of(has_target ? attn_metric_weight(&row->cells, row->query + 1) : 0,
                                has_target, terms);
@@ -315,7 +302,7 @@ enum { N_LOOK, SUM_I, SUM_J, SUM_II, SUM_JJ, SUM_IJ, N_NEAR, NEARNESS, N_LOOK_TE
 static bool alignment_row(const struct attn_metric_row *row, double *terms)
 {
     const double i = (double)row->query, n_row = (double)row->settings->n_token;
-    const size_t n_key = end_of_keys(row);
+    const size_t n_key = attn_metric_keys_end(row);
     struct attn_row cells = row->cells;
     double best = -1, weight = 0, distance = 0, j = 0;
     struct attn_cells run;

@@ -366,6 +366,23 @@ double attn_metric_largest(const struct attn_row *cells, size_t first, size_t en
     return low < high ? largest_of(cells->values + low, high - low) : 0;
 }
 
+size_t attn_metric_keys_end(const struct attn_metric_row *row)
+{
+    const struct attn_row *cells = &row->cells;
+
+    return !cells->keys || cells->n == 0 ? cells->n : (size_t)cells->keys[cells->n - 1] + 1;
+}
+
+size_t attn_metric_source_last(const struct attn_metric_row *row)
+{
+    const int32_t *mask = row->settings ? row->settings->source_mask : NULL;
+    size_t end = attn_metric_keys_end(row);
+
+    while (mask && end > 0 && mask[end - 1] == 0)
+        end--;
+    return end - (end > 0);
+}
+
 enum { N_ROW, SUM };
 
 bool attn_metric_mean_of(double value, bool is_counted, double *terms)

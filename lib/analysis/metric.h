@@ -174,6 +174,13 @@ double attn_metric_weight(const struct attn_row *cells, size_t key);
 /* Returns the largest weight on the keys FIRST .. END - 1; 0 if all are masked. */
 double attn_metric_largest(const struct attn_row *cells, size_t first, size_t end);
 
+/* Returns 1 plus the largest key that ROW sees. */
+size_t attn_metric_keys_end(const struct attn_metric_row *row);
+
+/* Returns the last key of the source that ROW sees and that is not masked: heads look at it, </s>,
+ * when nothing else matches. */
+size_t attn_metric_source_last(const struct attn_metric_row *row);
+
 /* A mean over rows has two terms: the number of rows, and their sum. attn_metric_mean_of adds VALUE
  * if the row counts, and returns whether it counts. attn_metric_mean_after does so with the weight
  * on all keys that come DISTANCE after an earlier position of the query's token, if there are any.

@@ -80,7 +80,8 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(
         TEXT, "measures", "NAME", struct attn_examples_args, measure,
         "what is measured of each row: weight (default), the largest weight on a key that is "
-        "neither the first nor the query itself; or a measure of `attn-cli heads`: entropy, "
+        "neither the first nor the query itself, nor the last of a source; or a measure of "
+        "`attn-cli heads`: entropy, "
         "max, distance, self, previous, first, duplicate, induction, far"),
     ATTN_PARAM(CHOICE, "over", NULL, struct attn_examples_args, over,
                "the value of a text: max (default), that of its largest row; mean, the mean over "
@@ -197,11 +198,11 @@ static size_t n_top_of(const struct attn_examples_args *args)
 /* --- The weight ------------------------------------------------------------------------------- */
 
 /* Returns the largest weight of ROW and its KEY, the first of equal ones; NaN if there is none. If
- * IS_LIMITED, leaves out the first key and the query itself. */
-static double find_key(const struct attn_row *row, size_t query, bool is_cross, bool is_limited,
-                       size_t *key)
+ * IS_LIMITED, leaves out the first key, and the query itself or, in a source, the last key. */
+static double find_key(const struct attn_metric_row *row, bool is_limited, size_t *key)
 {
-    struct attn_row cells = *row;
+    const size_t parked = row->is_cross ? attn_metric_source_last(row) : row->query;
+    struct attn_row cells = row->cells;
     struct attn_cells run;
     double most = (double)NAN;
 
@@ -210,8 +211,7 @@ static double find_key(const struct attn_row *row, size_t query, bool is_cross, 
         for (size_t i = 0; i < run.n; i++) {
             const size_t at = run.first + i;
 
-            if ((is_limited && (at == 0 || (!is_cross && at == query))) ||
-                (double)run.values[i] <= most)
+            if ((is_limited && (at == 0 || at == parked)) || (double)run.values[i] <= most)
                 continue;
             most = (double)run.values[i];
             *key = at;
@@ -220,13 +220,12 @@ static double find_key(const struct attn_row *row, size_t query, bool is_cross, 
 }
 
 /* weight: the largest weight on a key that is neither the first nor the query itself, of all rows
- * but the first. HeadVis measures the same. In rows over a source all queries count. */
+ * but the first. HeadVis measures the same. In rows over a source all queries count, and the key is
+ * not the last, as in `far`. */
 static bool weight_row(const struct attn_metric_row *row, double *terms)
 {
     size_t key = 0;
-    const double most = row->is_cross || row->query > 0
-                            ? find_key(&row->cells, row->query, row->is_cross, true, &key)
-                            : (double)NAN;
+    const double most = row->is_cross || row->query > 0 ? find_key(row, true, &key) : (double)NAN;
 
     return attn_metric_mean_of(most, !isnan(most), terms);
 }
@@ -337,8 +336,10 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 {
     struct reading *reading = user;
     struct found *found = &reading->found[index_of(reading, &event->at)];
-    const bool is_cross =
-        attn_location_is_cross(attn_selection_dims(reading->run->selection), &event->at);
+    const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
+    struct attn_metric_row place = {.settings = &settings,
+                                    .is_cross = attn_location_is_cross(
+                                        attn_selection_dims(reading->run->selection), &event->at)};
     double terms[ATTN_METRIC_MOST], values[ATTN_METRIC_MOST];
 
     if (reading->is_mean)
@@ -356,7 +357,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
             continue;
         found->best = values[reading->which];
         found->query = event->row0 + r;
-        found->weight = find_key(&row, found->query, is_cross, reading->is_limited, &found->key);
+        place.query = found->query;
+        place.cells = row;
+        found->weight = find_key(&place, reading->is_limited, &found->key);
     }
     return ATTN_OK;
 }

@@ -221,8 +221,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 
     heads       the heads: 2.5,3.* or L5H1; default: all
     measures    what is measured of each row: weight (default), the largest weight on a key that is neither the first
-                nor the query itself; or a measure of `attn-cli heads`: entropy, max, distance, self, previous, first,
-                duplicate, induction, far
+                nor the query itself, nor the last of a source; or a measure of `attn-cli heads`: entropy, max,
+                distance, self, previous, first, duplicate, induction, far
     over        the value of a text: max (default), that of its largest row; mean, the mean over its rows, as in
                 `attn-cli heads` (max, mean)
     bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
@@ -474,9 +474,10 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     share, or with `neutral` the weight that the queries add, by which spans are ranked. rest is what is in no span.
 
     A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
-    first token has weight that is only parked. `effect` says what changes when the queries cannot see a span (change)
-    or no other token can (cut). Over `items` the numbers are means, and rows `gold` are those of the span that the key
-    gold of an item names.
+    first token has weight that is only parked. `effect` says what changes when the queries do not see a span (change)
+    or no other token does (cut). Over `items` the numbers are means, and rows `gold` are those of the span that the key
+    gold of an item names. They alone have best and largest then: how often that span has the highest score, and the
+    largest change.
 
     by          rows: head (default), a row for each head and span; span, means over the heads, and the sum of their
                 scores; step, a row for each query (head, span, step)
@@ -487,8 +488,9 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
                 have its own
     continuation put this answer behind the text: the queries are the tokens that write it
     generated   the same with the N most probable tokens that follow the text
-    effect      add a column: how the answer changes when the queries cannot see the span (change), and by span, when no
-                token outside of it can (cut)
+    effect      add columns: how the answer changes when the queries do not see the span (change), by span also when no
+                token outside of it does (cut), both in the heads of `heads`; and how often its change is the largest
+                (largest)
     target      the next token that the question is about, usually with its space: ' are'
     foil        the token that the target is compared with: ' is'
     at          the position that the target follows, a number or a word of the text; default: -1, the last. For an
