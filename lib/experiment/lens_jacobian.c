@@ -3,11 +3,12 @@
  *
  *     jacobian  float32 [L - 1, D, D]
  *     n_texts, skip, first  int64
- *     model     text, the SHA-256 of the files of the weights
+ *     model     text, a SHA-256 of the names, types, shapes and edges of all tensors
  *     corpus    text, the name of the file of texts
  */
 #include "experiment/lens_internal.h"
 
+#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/sink_internal.h"
@@ -41,31 +42,40 @@ enum attn_status attn_jacobian_check(const struct attn_model *model, struct attn
 
 /* --- The weights ------------------------------------------------------------------------------ */
 
-/* Returns the bytes of file SHARD; NULL if it has no tensors. */
-static const unsigned char *bytes_of(const struct attn_tensor_files *files, int shard)
+/* Hashes each tensor of FILES: name, type, shape, and the bytes at its begin and end. Other weights
+ * differ there, too, and a model is not read as a whole for a note. */
+static void hash_tensors(struct attn_sha256 *hash, const struct attn_tensor_files *files)
 {
+    enum { N_EDGE = 4096 };
+
     for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+        const struct attn_tensor *tensor = &entry.tensor;
+        const size_t n = attn_tensor_n_byte(tensor), n_edge = n < N_EDGE ? n : N_EDGE;
+        char shape[ATTN_SHAPE_TEXT_SIZE];
 
-        if (entry.shard == shard)
-            return (const unsigned char *)entry.tensor.data - entry.offset;
+        attn_shape_text(tensor->rank, tensor->shape, shape);
+        attn_sha256_update(hash, entry.name, entry.name_size + 1);
+        attn_sha256_update(hash, attn_dtype_name(tensor->dtype),
+                           strlen(attn_dtype_name(tensor->dtype)));
+        attn_sha256_update(hash, shape, strlen(shape));
+        attn_sha256_update(hash, tensor->data, n_edge);
+        attn_sha256_update(hash, (const char *)tensor->data + n - n_edge, n_edge);
     }
-    return NULL;
 }
 
-/* Computes the digest of the files of MODEL's weights, one after the other. That of a single file
- * is the one that sha256sum prints. */
+/* Computes a digest of MODEL's weights, and of the adapter that changed them. */
 static void digest_weights(const struct attn_model *model, char hex[ATTN_DIGEST_HEX_SIZE])
 {
+    const struct attn_adapter *adapter = attn_model_adapter(model);
     struct attn_sha256 hash;
 
     attn_sha256_init(&hash);
-    for (int shard = 0; shard < attn_tensor_files_n_shard(model->st); shard++) {
-        const unsigned char *bytes = bytes_of(model->st, shard);
-
-        if (bytes)
-            attn_sha256_update(&hash, bytes, attn_tensor_files_size(model->st, shard));
-    }
+    hash_tensors(&hash, model->st);
+    if (adapter)
+        hash_tensors(&hash, adapter->files);
+    for (size_t i = 0; adapter && i < adapter->n; i++)
+        attn_sha256_update(&hash, &adapter->changes[i].scale, sizeof adapter->changes[i].scale);
     attn_digest_hex(&hash, hex);
 }
 
