@@ -627,12 +627,24 @@ static enum attn_status read_rows(struct lens *lens, struct reading reading, con
 {
     const struct attn_jacobian *jacobian = lens->frame.plan;
     const size_t d = lens->frame.config->d_model;
+    struct attn_error failure = {0};
+    enum attn_status status;
 
     if (!jacobian || reading.layer + 1 == (int)lens->frame.config->n_layer)
         return read_queries(lens, reading, rows, err);
     for (size_t i = 0; i < lens->n_query; i++)
         attn_jacobian_apply(jacobian, (size_t)reading.layer, rows + i * d, lens->stream + i * d);
-    return read_queries(lens, reading, lens->stream, err);
+    status = read_queries(lens, reading, lens->stream, &failure);
+    if (status == ATTN_OK)
+        return ATTN_OK;
+    attn_session_reset(lens->frame.session);
+    if (status != ATTN_FORMAT || feed(lens, rows, 0, NULL) != ATTN_OK) /* not due to the lens */
+        return attn_error_copy(err, &failure);
+    attn_error_set(err, status,
+                   "the jacobian of '%s' makes values of layer %d that are not finite, expected "
+                   "float32 numbers",
+                   attn_quote_string(lens->args->jacobian).text, reading.layer);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
 /* Reads the stream at the layers that are shown, and of an item the model's own answer too. */

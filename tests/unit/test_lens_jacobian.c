@@ -11,6 +11,7 @@
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -90,8 +91,8 @@ START_TEST(a_fit_is_the_mean_derivative)
 }
 END_TEST
 
-/* Writes a lens of identities for the model of HOST to PATH. */
-static void write_identity(const struct attn_host *host, const char *path)
+/* Writes a lens for the model of HOST to PATH: VALUE times the identity. */
+static void write_identity(const struct attn_host *host, const char *path, float value)
 {
     const struct attn_config *config = attn_model_config(attn_host_model(host));
     const struct attn_jacobian_facts facts = {.n_text = 1, .corpus = "none"};
@@ -101,7 +102,7 @@ static void write_identity(const struct attn_host *host, const char *path)
     struct attn_sink *sink;
 
     for (size_t i = 0; i < n * d; i++)
-        jacobian.owned[(i / d * d + i % d) * d + i % d] = 1;
+        jacobian.owned[(i / d * d + i % d) * d + i % d] = value;
     jacobian.data = jacobian.owned;
     ck_assert(attn_sink_create_file(path, &sink, &err) == ATTN_OK);
     ck_assert(attn_jacobian_write(&jacobian, &facts, attn_host_model(host), sink, &err) == ATTN_OK);
@@ -159,7 +160,7 @@ START_TEST(the_identity_is_the_logit_lens)
         close(descriptor);
         snprintf(path, sizeof path, WHY "models/%s", names[i]);
         host = attn_open_host(path, NULL);
-        write_identity(host, file);
+        write_identity(host, file, 1);
         request.selection.queries = "4,-1";
         request.selection.sites = "resid_post";
         args.answer.target_id = &ids[3];
@@ -175,6 +176,37 @@ START_TEST(the_identity_is_the_logit_lens)
         remove(file);
         attn_host_free(host);
     }
+}
+END_TEST
+
+/* NaN, and numbers from which too large ones are computed: the file is at fault, not the model. */
+START_TEST(numbers_that_are_not_finite)
+{
+    static const float values[] = {NAN, INFINITY, FLT_MAX};
+    struct attn_host *host = attn_open_host(WHY "models/gpt2_sink", NULL);
+    struct attn_request request = request_of();
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    char file[] = "/tmp/attn-jacobian-XXXXXX.npz", expected[160];
+    const int descriptor = mkstemps(file, 4);
+
+    ck_assert_int_ge(descriptor, 0);
+    close(descriptor);
+    args.jacobian = file;
+    snprintf(expected, sizeof expected,
+             "the jacobian of '%s' makes values of layer 0 that are not finite, expected float32 "
+             "numbers",
+             file);
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        struct attn_table *table = NULL;
+        struct attn_error err = {0};
+
+        write_identity(host, file, values[i]);
+        ck_assert(attn_lens(host, &request, &args, &table, &err) == ATTN_FORMAT);
+        ck_assert_str_eq(err.message, expected);
+        ck_assert(err.stage == ATTN_STAGE_INPUT);
+    }
+    remove(file);
+    attn_host_free(host);
 }
 END_TEST
 
@@ -212,4 +244,4 @@ START_TEST(every_allocation_may_fail)
 END_TEST
 
 ATTN_SUITE("lens_jacobian", a_fit_is_the_mean_derivative, the_identity_is_the_logit_lens,
-           every_allocation_may_fail)
+           numbers_that_are_not_finite, every_allocation_may_fail)
