@@ -9,6 +9,7 @@
 #include "input/record_internal.h"
 #include "run/many_item.h"
 #include "run/window.h"
+#include "tokenizer/tokenizer_internal.h"
 
 enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };
 
@@ -21,8 +22,7 @@ struct many {
     struct attn_edit_part *parts;  /* [n_part] owns; the parts of the request's edits, each with the
                                       number of records in which it changed nothing; or NULL */
     size_t n_part;
-    /* The note about spaces, or about residues, was given for an earlier record. */
-    bool has_noted_spaces, has_noted_residues;
+    uint64_t noted; /* bit set of the codes of notes that were given for an earlier record */
 };
 
 /* A batch of records, with the worker's session. */
@@ -72,8 +72,19 @@ static void release_item(void *user, void *slot)
     attn_many_item_release(item);
 }
 
+/* Passes on the first note of each code (attn_note_fn; USER is the struct many). */
+static void note_first(void *user, enum attn_note code, const char *message)
+{
+    struct many *many = user;
+    const struct attn_request *request = many->task->options.request;
+
+    if (request && (many->noted >> code & 1) == 0)
+        attn_note(request->on_note, request->user, code, "%s", message);
+    many->noted |= UINT64_C(1) << code;
+}
+
 /* Counts the edits that change nothing in ITEM. Notes the first item with missing or superfluous
- * spaces, and the first with letters that are not residues. */
+ * spaces, the first with letters that are not residues, and the first with a second BOS. */
 static void note_oddities(struct many *many, const struct attn_many_item *item)
 {
     char message[ATTN_SPACES_MESSAGE_SIZE];
@@ -81,18 +92,13 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     if (!item->run)
         return;
     many->n_run++;
-    if (!many->has_noted_spaces && many->task->options.request &&
-        attn_spaces_describe(&item->run->asked.spaces, message)) {
-        many->has_noted_spaces = true;
-        attn_note(many->task->options.request->on_note, many->task->options.request->user,
-                  ATTN_NOTE_SPACES, "%s", message);
-    }
-    if (!many->has_noted_residues && many->task->options.request &&
-        attn_run_describe_residues(item->run, message)) {
-        many->has_noted_residues = true;
-        attn_note(many->task->options.request->on_note, many->task->options.request->user,
-                  ATTN_NOTE_RESIDUES, "record %zu: %s", (size_t)item->record.number, message);
-    }
+    if (attn_spaces_describe(&item->run->asked.spaces, message))
+        note_first(many, ATTN_NOTE_SPACES, message);
+    if (attn_run_describe_residues(item->run, message))
+        attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s",
+                  (size_t)item->record.number, message);
+    attn_encoding_note_twice(&item->run->text.encoding, item->run->tokenizer,
+                             (struct attn_notes){note_first, many});
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;
         many->parts[i].n_hidden += item->run->edits.parts[i].n_hidden;

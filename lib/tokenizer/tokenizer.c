@@ -445,6 +445,34 @@ enum attn_status attn_tokenizer_encode(const struct attn_tokenizer *tokenizer, c
     return status;
 }
 
+void attn_encoding_note_twice(const struct attn_encoding *encoding,
+                              const struct attn_tokenizer *tokenizer, struct attn_notes notes)
+{
+    const size_t text_end = encoding->n - encoding->n_back;
+    /* a token of the text, and the tokens beside it that were added */
+    const struct {
+        size_t at, begin, end;
+        const char *name;
+    } sides[] = {{encoding->n_front, 0, encoding->n_front, "in front"},
+                 {text_end - 1, text_end, encoding->n, "at the end"}};
+
+    if (encoding->n_front >= text_end)
+        return;
+    for (size_t s = 0; s < sizeof sides / sizeof *sides; s++) {
+        const int32_t id = encoding->ids[sides[s].at];
+        size_t i = sides[s].begin, size;
+        const char *key = attn_tokenizer_key(tokenizer, id, &size);
+
+        while (i < sides[s].end && encoding->ids[i] != id)
+            i++;
+        if (i < sides[s].end && key && encoding->texts[sides[s].at] != ATTN_TEXT_NONE)
+            attn_note(notes.on_note, notes.user, ATTN_NOTE_TWICE,
+                      "two %s %s: the text has one and the tokenizer adds one; `special_tokens "
+                      "off` leaves its own out",
+                      attn_quote(key, size).text, sides[s].name);
+    }
+}
+
 /* --- Tokens and decoding ---------------------------------------------------------------------- */
 
 const char *attn_tokenizer_token(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size)
