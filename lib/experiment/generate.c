@@ -143,24 +143,16 @@ static enum attn_status check_stacks(const struct attn_frame *frame, struct attn
     return ATTN_OK;
 }
 
-/* Lets the decoder start with its begin token if a source is given without a text. */
+/* A source may be given without a text: the decoder then begins with its start token. */
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct generator *generator = state;
-    struct attn_frame *frame = &generator->frame;
-    struct attn_input *input = &frame->request.input;
-    const struct attn_tokenizer *tokenizer = NULL;
+    struct attn_request *request = &generator->frame.request;
 
     (void)err;
-    attn_frame_choose_nothing(&frame->request);
-    if (!attn_input_is_given(input) && attn_input_is_given(&frame->request.source))
-        input->text = "";
-    if (!frame->config->stack.has_encoder || !input->text || input->n_text > 0 ||
-        attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
-        return ATTN_OK;
-    input->text = NULL; /* then the ids are the token that begins each text */
-    input->ids = &frame->config->stack.start_id;
-    input->n_id = 1;
+    attn_frame_choose_nothing(request);
+    if (!attn_input_is_given(&request->input) && attn_input_is_given(&request->source))
+        request->input.text = "";
     return ATTN_OK;
 }
 

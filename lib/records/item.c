@@ -75,7 +75,8 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
         }
         found = is_here ? p : found;
     }
-    if (found == ATTN_N_ITEM_PAIR && pairs & ATTN_ITEM_SOURCE_ALONE &&
+    if (found == ATTN_N_ITEM_PAIR && pairs & ATTN_ITEM_BIT(SINGLE) &&
+        (pairs & ATTN_ITEM_SOURCE_ALONE || made->has_empty_text) &&
         attn_input_is_given(&item->record.source)) {
         made->inputs[ATTN_ITEM_SINGLE][0].text = "";
         found = ATTN_ITEM_SINGLE;

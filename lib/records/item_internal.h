@@ -18,6 +18,7 @@ struct attn_item_made {
     struct attn_item_label *labels; /* [item.n_label] owns */
     struct attn_places keys;        /* the labels as places, whose texts `key:NAME` finds */
     size_t place_capacity, label_capacity;
+    bool has_empty_text;     /* its cell `text` is empty */
     struct attn_sha256 read; /* digest of the input up to the end of the item */
     uint64_t end;            /* offset of the end of the item in the input */
 };

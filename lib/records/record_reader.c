@@ -211,8 +211,10 @@ enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv,
         struct attn_record_key key = column->key;
         struct attn_record_value value;
 
-        if (column->size == 0)
+        if (column->size == 0) {
+            made->has_empty_text |= strcmp(column->name, "text") == 0;
             continue;
+        }
         value = attn_record_field(&key, column->text, column->size);
         if (!key.name)
             key.name =

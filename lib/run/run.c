@@ -81,11 +81,15 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
 }
 
 /* Gets the tokenizer. It may be missing if the input is numbers, because the vocabulary then only
- * supplies labels. */
+ * supplies labels, and if it is an empty text of a decoder with a source: its start token alone. */
 static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_request *request = &run->request;
-    const bool is_needed = attn_input_is_text(&request->input) ||
+    struct attn_request *request = &run->request;
+    const struct attn_stack_config *stack = &attn_model_config(run->model)->stack;
+    const bool is_start = stack->has_encoder && attn_input_is_text(&request->input) &&
+                          request->input.n_text == 0 &&
+                          request->reading.special_tokens != ATTN_SPECIAL_TOKENS_OFF;
+    const bool is_needed = (attn_input_is_text(&request->input) && !is_start) ||
                            attn_input_is_text(&request->source) ||
                            (request->predict.n_next > 0 &&
                             attn_model_config(run->model)->task == ATTN_TASK_VOCABULARY);
@@ -101,6 +105,11 @@ static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *
         attn_error_hint(
             err, "`source_ids 5,17,3`, or 'source_ids' of an item, gives token ids instead of a "
                  "text");
+    if (status != ATTN_OK && is_start) {
+        request->input.text = NULL;
+        request->input.ids = &stack->start_id;
+        request->input.n_id = 1;
+    }
     return is_needed ? status : ATTN_OK;
 }
 
