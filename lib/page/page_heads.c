@@ -192,10 +192,13 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
         float most = -1, most_later = -1;
 
         for (size_t c = i * head->k; c < end; c++) {
+            float weight;
+
             if (!isfinite(weights[c]))
                 continue;
-            most = fmaxf(most, fmaxf(weights[c], 0));
-            most_later = c > 0 ? fmaxf(most_later, fmaxf(weights[c], 0)) : most_later;
+            weight = weights[c] > 0 ? weights[c] : 0; /* fmaxf is a call */
+            most = weight > most ? weight : most;
+            most_later = c > 0 && weight > most_later ? weight : most_later;
         }
         if (most >= 0 && (n_key > 1 || is_last))
             pool_cell(&pools[i], most, &plane[i]);
