@@ -159,7 +159,7 @@ struct attn_gemm_kernel attn_gemm_kernel_find(const struct attn_gemm_engine *eng
     assert(!kernel.is_batch || !s->is_bf16 || (s->step_a == s->k * s->lda && s->step_b == s->k));
     if (s->is_bf16 && engine->tiles)
         kernel.tiles = engine->tiles;
-    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit)
+    else if ((s->is_bf16 ? engine->is_jit_bf16 : engine->is_jit) && pays_jit && s->slice == 0)
         kernel.jit = attn_xsmm_find(&by_jit);
     return kernel;
 }

@@ -113,6 +113,9 @@ enum {
 struct attn_gemm_shape {
     size_t m, n, k;       /* 17..64 columns, 1..64 rows, and the depth of one block, at least 1 */
     size_t lda, ldb, ldc; /* floats from one row to the next of a [k, m], b [n, k], c [n, m] */
+    /* Floats from 16 columns of a to the next 16, if a lies in slices (panels.h); 0: columns lie
+     * side by side. */
+    size_t slice;
     /* Numbers from one k-block to the next, if count > 1; in bfloat16 blocks lie one after the
      * other. */
     size_t step_a, step_b;
@@ -181,8 +184,8 @@ struct attn_kernels {
     void (*gemm)(const struct attn_gemm_shape *shape, const float *a, const float *b, float *c,
                  size_t count);
 
-    /* The product of one block. On AVX-512 it also prefetches NEXT, a panel with the layout of A, a
-     * few lines in each step of k. NEXT need not be readable. */
+    /* The product of one block. With AVX2 or AVX-512 it also prefetches NEXT, a panel with the
+     * layout of A, a few lines in each step of k. NEXT need not be readable. */
     void (*gemm_ahead)(const struct attn_gemm_shape *shape, const float *a, const float *b,
                        float *c, const float *next);
 
@@ -197,7 +200,8 @@ struct attn_kernels {
     void (*pair_bf16)(const float *x0, const float *x1, size_t n, uint16_t *y);
 
     /* Converts columns first .. first+m-1 of MATRIX to a panel [n_row, width] of floats. Columns m
-     * .. width-1 become +0. */
+     * .. width-1 become +0. If m is greater than WIDTH, it is a multiple, and the panel is that
+     * many slices [n_row, width], one after the other. */
     void (*pack_panel)(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
                        float *panel);
 

@@ -25,6 +25,7 @@
 enum {
     ROUNDED = 48,           /* number of rows that one task rounds to bfloat16 */
     PACK_FROM = 48,         /* number of rows from which packing costs less than strided reads */
+    PACK_FROM_AVX2 = 5,     /* with AVX2, whose loop reads a panel once for each 16 columns */
     AHEAD_FROM = 4,         /* number of rows from which there is time to prefetch the next piece */
     AHEAD_IN_PLACE_TO = 12, /* for a strided weight, number of rows up to which prefetching pays */
     DEPTH_BYTES = 4096, /* largest size of a column of a piece: then a piece takes a quarter of a 1
@@ -82,12 +83,13 @@ static void pack_panel(void *context, size_t task, int worker)
                     (char *)linear->packed + first * column_bytes(linear, linear->packed_for));
 }
 
-void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
+void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool)
 {
     struct packing packing = {
         .linear = linear, .kernels = kernels, .panels = attn_panels_split(linear->weight.n_col)};
 
+    linear->is_sliced = attn_panel_slice(kernels, linear->packed_for, ATTN_PANEL, 1) > 0;
     attn_pool_run(pool, packing.panels.n_panel, pack_panel, &packing);
 }
 
@@ -130,6 +132,11 @@ struct split_maps {
     size_t n, n_thread;
 };
 
+static size_t slice_of(const struct split_map *map, size_t width, size_t n_row)
+{
+    return attn_panel_slice(map->args->engine->kernels, map->args->compute, width, n_row);
+}
+
 /* One panel [n_in, width] with stride lda, of which n_col columns exist and the others are padding.
  */
 struct strip {
@@ -139,8 +146,8 @@ struct strip {
     float *packed;     /* the buffer for packed pieces */
     float *padded;     /* [tile, width] results of a panel with padding columns */
     size_t column;     /* its first column, counted from first_col */
-    size_t lda, width, n_col;
-    bool is_ahead; /* prefetching the next piece pays */
+    size_t lda, slice, width, n_col; /* lda and slice as in struct attn_gemm_shape */
+    bool is_ahead;                   /* prefetching the next piece pays */
 };
 
 /* Returns a panel of the transposed weight inside the weight, and its stride in *LDA; NULL if it
@@ -163,26 +170,33 @@ static const char *find_transposed(const struct split_map *map, size_t panel, si
 
 /* Returns a panel inside the packed weight or the weight itself, and its stride in *LDA; NULL if it
  * must be packed. */
-static const char *find_panel(const struct split_map *map, size_t panel, size_t *lda)
+static const char *find_panel(const struct split_map *map, size_t panel, size_t *lda, size_t *slice)
 {
     const struct attn_matrix *w = &map->linear->weight;
     const size_t first = map->args->first_col + attn_panel_first(&map->panels, panel);
     const size_t n_col = attn_panel_n_col(&map->panels, panel);
     const size_t width = attn_panel_width(&map->panels, panel);
+    const enum attn_isa isa = map->args->engine->kernels->isa;
     const struct attn_linear *linear = map->linear;
     const char *data = w->data;
 
+    *slice = 0;
     if (map->args->is_transposed)
         return find_transposed(map, panel, lda);
     *lda = width;
-    if (linear->packed && linear->packed_for == map->args->compute) {
+    if (linear->packed && linear->packed_for == map->args->compute &&
+        (!linear->is_sliced || isa == ATTN_ISA_AVX2)) {
         const struct attn_panels all = attn_panels_split(w->n_col);
         const size_t p = attn_panel_find(&all, first);
 
-        if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col)
+        if (attn_panel_first(&all, p) == first && attn_panel_n_col(&all, p) == n_col) {
+            *slice = linear->is_sliced ? slice_of(map, width, map->depth) : 0;
+            *lda = *slice > 0 ? ATTN_SLICE : width;
             return (const char *)linear->packed + first * column_bytes(linear, linear->packed_for);
+        }
     }
-    if (map->args->compute != ATTN_COMPUTE_F32 || map->args->n_row >= PACK_FROM ||
+    if (map->args->compute != ATTN_COMPUTE_F32 ||
+        map->args->n_row >= (isa == ATTN_ISA_AVX2 ? PACK_FROM_AVX2 : PACK_FROM) ||
         w->dtype != ATTN_DTYPE_F32 || w->col_stride != 1 || w->is_interleaved || width != n_col ||
         first % w->group + n_col > w->group || (uintptr_t)w->data % _Alignof(float) != 0 ||
         w->row_stride < width)
@@ -202,7 +216,7 @@ static bool packs_pieces(const struct split_map *map)
 struct pass {
     const char *a; /* the start of the piece in the strip */
     const char *x; /* the start of the piece in row 0 of x */
-    size_t first, k, ldx;
+    size_t first, k, ldx, slice;
     bool is_continued;
 };
 
@@ -218,6 +232,7 @@ static struct pass find_pass(const struct split_map *map, const struct strip *st
 
     return (struct pass){.a = strip->a ? strip->a + first * strip->lda * map->size : NULL,
                          .first = first,
+                         .slice = strip->slice,
                          .x = x + first * map->size,
                          .k = last - first,
                          .ldx = is_f32 ? args->ldx : map->depth,
@@ -239,7 +254,8 @@ static void multiply(const struct split_map *map, const struct strip *strip,
     const struct attn_gemm_shape shape = {.m = strip->width,
                                           .n = tile->n_row,
                                           .k = pass->k,
-                                          .lda = strip->lda,
+                                          .lda = pass->slice > 0 ? ATTN_SLICE : strip->lda,
+                                          .slice = pass->slice,
                                           .ldb = pass->ldx,
                                           .ldc = is_padded ? strip->width : args->ldy,
                                           .is_continued = pass->is_continued,
@@ -314,6 +330,7 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
         piece.next = strip->next + ATTN_PANEL * attn_dtype_n_byte(piece.dtype, pass->first);
     attn_panel_pack(&piece, map->args->engine->kernels, map->args->compute,
                     map->args->first_col + strip->column, strip->n_col, strip->packed);
+    pass->slice = slice_of(map, strip->width, pass->k);
 }
 
 /* Multiplies a few rows, one tile, by a strip of full width whose type has blocks, without packing.
@@ -396,7 +413,7 @@ static size_t panel_of_task(const struct split_maps *maps, const struct split_ma
  * if they have the layout of STRIP; else NULL. */
 static const char *find_next(const struct split_maps *maps, size_t task, const struct strip *strip)
 {
-    size_t next = task + maps->n_thread, lda, panel, column;
+    size_t next = task + maps->n_thread, lda, slice, panel, column;
     const struct split_map *here = find_map(maps, &task), *map = find_map(maps, &next);
     const struct attn_matrix *w;
     const char *a;
@@ -410,7 +427,7 @@ static const char *find_next(const struct split_maps *maps, size_t task, const s
         return (const char *)w->data +
                attn_dtype_n_byte(w->dtype, attn_matrix_column_at(w, column));
     }
-    a = find_panel(map, panel, &lda);
+    a = find_panel(map, panel, &lda, &slice);
     return a && lda == strip->lda ? a : NULL;
 }
 
@@ -453,12 +470,14 @@ static void run_task(void *context, size_t task, int worker)
     size_t begin, end, step;
 
     assert(padded);
-    strip.a = find_panel(map, panel, &strip.lda);
+    strip.a = find_panel(map, panel, &strip.lda, &strip.slice);
     if (!strip.a && !packs_pieces(map)) {
         attn_panel_pack(w, args->engine->kernels, args->compute, first, strip.n_col, packed);
         strip.a = (const char *)packed;
+        strip.slice = slice_of(map, strip.width, map->depth);
+        strip.lda = strip.slice > 0 ? ATTN_SLICE : strip.width;
     } else if (strip.a && args->n_row >= AHEAD_FROM &&
-               (strip.lda == strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
+               (strip.lda <= strip.width || args->n_row <= AHEAD_IN_PLACE_TO)) {
         strip.is_ahead = true;
         strip.next = find_next(maps, task, &strip);
     } else if (!strip.a && !args->is_transposed) {

@@ -21,6 +21,7 @@ struct attn_linear {
     void *packed; /* borrowed; the weight in the form that attn_linear_pack writes; NULL: the weight
                      is used as it is */
     enum attn_compute packed_for;
+    bool is_sliced; /* full panels of `packed` have slices (panels.h), which AVX2 alone reads */
 };
 
 /* The number of floats of scratch that attn_linear_run needs for each worker, for any number of
@@ -31,7 +32,7 @@ size_t attn_linear_scratch_transposed(const struct attn_linear *linear);
 /* attn_linear_packed_size returns the bytes of the weight as panels for COMPUTE. attn_linear_pack
  * writes these panels to linear->packed, which is 64-byte aligned. For maps that run many times. */
 size_t attn_linear_packed_size(const struct attn_linear *linear, enum attn_compute compute);
-void attn_linear_pack(const struct attn_linear *linear, const struct attn_kernels *kernels,
+void attn_linear_pack(struct attn_linear *linear, const struct attn_kernels *kernels,
                       struct attn_pool *pool);
 
 /* The number of 16-bit numbers for a row of x that is rounded; 0 for float32. */

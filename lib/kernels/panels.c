@@ -56,6 +56,14 @@ size_t attn_panel_depth(size_t n_row, enum attn_compute compute)
     return compute == ATTN_COMPUTE_F32 ? n_row : n_row + n_row % 2;
 }
 
+size_t attn_panel_slice(const struct attn_kernels *kernels, enum attn_compute compute, size_t width,
+                        size_t n_row)
+{
+    return kernels->isa == ATTN_ISA_AVX2 && width == ATTN_PANEL
+               ? attn_panel_depth(n_row, compute) * ATTN_SLICE
+               : 0;
+}
+
 static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                       size_t first, size_t m, uint16_t *panel)
 {
@@ -63,6 +71,8 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
     enum { N_ROW = 256 };
     const size_t step = attn_dtype_block(matrix->dtype) > 1 ? N_ROW : N_ROW / 2;
     const size_t width = width_of(m);
+    const size_t slice = attn_panel_slice(kernels, ATTN_COMPUTE_BF16, m, matrix->n_row);
+    const size_t n_col = slice > 0 ? ATTN_SLICE : width; /* side by side */
     float rows[N_ROW * ATTN_PANEL];
 
     for (size_t k = 0; k < matrix->n_row; k += step) {
@@ -76,8 +86,9 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
         for (size_t r = 0; r < piece.n_row; r += 2) {
             const float *x = rows + r * width;
 
-            kernels->pair_bf16(x, piece.n_row - r > 1 ? x + width : NULL, width,
-                               panel + (k + r) * width);
+            for (size_t c = 0; c < width; c += n_col)
+                kernels->pair_bf16(x + c, piece.n_row - r > 1 ? x + width + c : NULL, n_col,
+                                   panel + c / n_col * slice + (k + r) * n_col);
         }
     }
 }
@@ -85,8 +96,10 @@ static void pack_bf16(const struct attn_matrix *matrix, const struct attn_kernel
 void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                      enum attn_compute compute, size_t first, size_t m, void *panel)
 {
+    const bool is_sliced = attn_panel_slice(kernels, compute, m, matrix->n_row) > 0;
+
     if (compute == ATTN_COMPUTE_F32)
-        kernels->pack_panel(matrix, first, m, width_of(m), panel);
+        kernels->pack_panel(matrix, first, m, is_sliced ? ATTN_SLICE : width_of(m), panel);
     else
         pack_bf16(matrix, kernels, first, m, panel);
 }

@@ -22,8 +22,15 @@ size_t attn_panel_width(const struct attn_panels *panels,
 /* The panel that contains COLUMN. */
 size_t attn_panel_find(const struct attn_panels *panels, size_t column);
 
-/* Packs columns first .. first+m-1 of MATRIX into a panel for COMPUTE: float32 [n_row, width], or
- * bfloat16 [n_row rounded up to even / 2][width][2]. Padding columns become 0. */
+/* With AVX2, whose registers hold the sums of 16 columns at most, a full panel of float32 is four
+ * slices [n_row, 16], one after the other, so that a product reads adjacent memory. Returns the
+ * floats from one slice of such a panel to the next, or 0 for other panels. */
+enum { ATTN_SLICE = 16 };
+size_t attn_panel_slice(const struct attn_kernels *kernels, enum attn_compute compute, size_t width,
+                        size_t n_row);
+
+/* Packs columns first .. first+m-1 of MATRIX into a panel for COMPUTE: float32 [n_row, width] or
+ * slices, or bfloat16 [n_row rounded up to even / 2][width][2]. Padding columns become 0. */
 void attn_panel_pack(const struct attn_matrix *matrix, const struct attn_kernels *kernels,
                      enum attn_compute compute, size_t first, size_t m, void *panel);
 

@@ -1,5 +1,6 @@
 /* vector_bf16.c - products in bfloat16, the upper half of a float32, with sums in float32. Used
  * where libxsmm lacks kernels for them. Also the interleaved layout, which both use. */
+#include "kernels/panels.h"
 #include "kernels/vector.h"
 
 #include <assert.h>
@@ -40,38 +41,88 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
     }
 }
 
-enum { ROWS = 4 }; /* number of rows that are computed side by side */
+/* A block of c whose sums stay in registers; a row alone takes all columns of a panel. */
+enum { ROWS = 4, REGISTERS = 2, ALL_REGISTERS = ATTN_PANEL / LANES };
 
-/* Computes ROWS rows of c in the first N_COL of the columns that one register holds. */
-
-static inline void multiply_rows(const struct attn_gemm_shape *s, const uint16_t *a,
-                                 const uint16_t *b, float *c, size_t rows, size_t n_col)
+/* Computes ROWS rows of c in the first N_COL of the columns that REGISTERS registers hold. The last
+ * of them is a constant only if it is full. Up to 16 columns, which lie side by side, are followed
+ * by the next 16 after SLICE pairs of numbers. */
+static inline __attribute__((always_inline)) void
+multiply_block(const struct attn_gemm_shape *s, const uint16_t *a, size_t slice, const uint16_t *b,
+               float *c, size_t rows, size_t registers, size_t n_col)
 {
-    vf sum[ROWS];
+    const vi upper = v_splat_int(-0x10000);
+    vf sum[ROWS][ALL_REGISTERS];
 
+#pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
-        sum[i] = s->is_continued ? v_load_some(c + i * s->ldc, n_col) : v_splat(0);
-    for (size_t k = 0; k < s->k; k += 2) {
-        const vi pairs = (vi)v_load_some((const float *)(const void *)(a + k * s->lda), n_col);
-        const vf low = (vf)(pairs << 16), high = (vf)(pairs & -0x10000);
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            sum[i][v] = s->is_continued ? v_load_some(c + i * s->ldc + v * LANES, n_col - v * LANES)
+                                        : v_splat(0);
+    for (size_t k = 0; k < s->k; k += 2)
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v += REGISTERS) {
+            vf low[REGISTERS], high[REGISTERS];
 
-        for (size_t i = 0; i < rows; i++) {
-            const uint16_t *x = b + i * s->ldb + k;
+#pragma GCC unroll 16
+            for (size_t u = 0; u < REGISTERS && u < registers; u++) {
+                const size_t j = (v + u) * LANES, at = j / ATTN_SLICE * slice + j % ATTN_SLICE;
+                const float *pairs = (const float *)(const void *)(a + k * s->lda) + at;
+                const vi both = (vi)v_load_some(pairs, n_col - j);
 
-            sum[i] = v_fma((vf)v_splat_int((int32_t)((uint32_t)x[0] << 16)), low, sum[i]);
-            sum[i] = v_fma((vf)v_splat_int((int32_t)((uint32_t)x[1] << 16)), high, sum[i]);
+                low[u] = (vf)(both << 16);
+                high[u] = (vf)(both & upper);
+            }
+#pragma GCC unroll 16
+            for (size_t i = 0; i < rows; i++) {
+                int32_t both;
+                vf x0, x1;
+
+                memcpy(&both, b + i * s->ldb + k, sizeof both);
+                x0 = (vf)(v_splat_int(both) << 16);
+                x1 = (vf)(v_splat_int(both) & upper);
+#pragma GCC unroll 16
+                for (size_t u = 0; u < REGISTERS && u < registers; u++)
+                    sum[i][v + u] = v_fma(x1, high[u], v_fma(x0, low[u], sum[i][v + u]));
+            }
         }
-    }
+#pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
-        v_store_some(c + i * s->ldc, sum[i], n_col);
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            v_store_some(c + i * s->ldc + v * LANES, sum[i][v], n_col - v * LANES);
+}
+
+/* Computes ROWS rows, a constant. */
+static inline __attribute__((always_inline)) void multiply_rows(const struct attn_gemm_shape *s,
+                                                                const uint16_t *a,
+                                                                const uint16_t *b, float *c,
+                                                                size_t rows)
+{
+    enum { WIDTH = REGISTERS * LANES };
+    const size_t slice = s->slice > 0 ? s->slice / 2 : ATTN_SLICE; /* in pairs */
+    size_t j = 0;
+
+    if (rows == 1 && s->m == ATTN_PANEL) {
+        multiply_block(s, a, slice, b, c, 1, ALL_REGISTERS, ATTN_PANEL);
+        return;
+    }
+    for (; s->m - j >= WIDTH; j += WIDTH)
+        multiply_block(s, a + 2 * (j / ATTN_SLICE * slice + j % ATTN_SLICE), slice, b, c + j, rows,
+                       REGISTERS, WIDTH);
+    for (; j < s->m; j += LANES)
+        multiply_block(s, a + 2 * j, slice, b, c + j, rows, 1, s->m - j);
 }
 
 void ATTN_FOR_ISA(attn_vector_gemm_bf16)(const struct attn_gemm_shape *s, const uint16_t *a,
                                          const uint16_t *b, float *c)
 {
+    size_t i = 0;
+
     assert(s->k % 2 == 0);
-    for (size_t i = 0; i < s->n; i += ROWS)
-        for (size_t j = 0; j < s->m; j += LANES)
-            multiply_rows(s, a + 2 * j, b + i * s->ldb, c + i * s->ldc + j,
-                          s->n - i < ROWS ? s->n - i : ROWS, s->m - j);
+    for (; s->n - i >= ROWS; i += ROWS)
+        multiply_rows(s, a, b + i * s->ldb, c + i * s->ldc, ROWS);
+    for (; i < s->n; i++)
+        multiply_rows(s, a, b + i * s->ldb, c + i * s->ldc, 1);
 }

@@ -6,6 +6,7 @@
  * to the left to overlap the one before; columns in both are stored once. So the loop needs no
  * masks, and nothing outside the matrices is read or written.
  */
+#include "kernels/panels.h"
 #include "kernels/vector.h"
 
 #include <assert.h>
@@ -14,11 +15,11 @@
 /* The size of a block of c whose sums fit into the register file: rows, and registers of columns.
  */
 #if defined __AVX512F__
-enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true, UNROLLED = 4 };
+enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true, UNROLLED = 4, STEPS = UNROLLED };
 #elif defined __ARM_NEON
 enum { ROWS = 4, REGISTERS = 4, PREFETCHES = false, UNROLLED = 1 }; /* as wide as a cache line */
 #else
-enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false, UNROLLED = 1 };
+enum { ROWS = 6, REGISTERS = 2, PREFETCHES = false, UNROLLED = 1, STEPS = 4 };
 #endif
 enum { ALL_REGISTERS = 64 / LANES };
 
@@ -40,12 +41,12 @@ struct prefetch {
     const float *line;       /* the next line to prefetch */
     size_t column, n_column; /* its index within its row of the panel; number of lines in a row */
     size_t step;             /* floats from the last line of a row to the first of the next */
-    /* Lines to prefetch in UNROLLED steps of k; the first n_more groups prefetch one more. */
+    /* Lines to prefetch in STEPS steps of k; the first n_more groups prefetch one more. */
     size_t n_each, n_more;
 };
 
-/* Prefetches the lines for group GROUP of steps of k. They go into the L2 cache, because the L1
- * cache can wait for fewer lines at a time. */
+/* Prefetches the lines for group GROUP of STEPS steps of k. They go into the L2 cache, because the
+ * L1 cache can wait for fewer lines at a time. */
 static inline void prefetch_some(struct prefetch *prefetch, size_t group)
 {
     for (size_t n = prefetch->n_each + (group < prefetch->n_more); n > 0; n--) {
@@ -152,26 +153,29 @@ multiply_block(const struct product *p, struct block block, struct prefetch pref
             store_columns(c + i * s->ldc, first + v * LANES, at[v], sum[i][v]);
 }
 
-#if defined __AVX512F__
+#if defined __AVX2__
 /* Returns the lines that block I of N prefetches. All blocks of all parts get equal shares. */
 static struct prefetch share_prefetch(const struct product *p, size_t i, size_t n)
 {
     const struct attn_gemm_shape *s = p->shape;
-    const size_t n_column = (s->m + LINE - 1) / LINE, n_line = n_column * s->k;
+    const size_t n_column = s->slice > 0 ? s->k : (s->m + LINE - 1) / LINE;
+    const size_t n_line = (s->m + LINE - 1) / LINE * s->k, ld = s->slice > 0 ? s->slice : s->lda;
     const size_t n_share = s->n_part > 0 ? s->n_part * n : n, share = s->part * n + i;
     const size_t first = n_line * share / n_share;
-    const size_t n_mine = n_line * (share + 1) / n_share - first, n_group = s->k / UNROLLED;
+    const size_t n_mine = n_line * (share + 1) / n_share - first, n_group = s->k / STEPS;
 
     if (!p->next || n_group == 0)
         return (struct prefetch){0};
-    return (struct prefetch){.line = p->next + first / n_column * s->lda + first % n_column * LINE,
+    return (struct prefetch){.line = p->next + first / n_column * ld + first % n_column * LINE,
                              .column = first % n_column,
                              .n_column = n_column,
-                             .step = s->lda - (n_column - 1) * LINE,
+                             .step = ld - (n_column - 1) * LINE,
                              .n_each = n_mine / n_group,
                              .n_more = n_mine % n_group};
 }
+#endif
 
+#if defined __AVX512F__
 /* Multiplies with all columns at once, in blocks of nearly equal numbers of rows. */
 static void multiply(const struct product *p)
 {
@@ -219,13 +223,130 @@ static void multiply(const struct product *p)
 }
 #endif
 
+/* --- Full panels with AVX2 -------------------------------------------------------------------- */
+
+#if defined __AVX2__ && !defined __AVX512F__
+enum { IN_SLICE = ATTN_SLICE / LANES }; /* registers in a slice */
+
+/* Keeps the compiler from computing addresses for which there are no registers, and from moving
+ * sums to memory. */
+#define KEEP(x) __asm__("" : "+r"(x))
+#define KEEP_SUM(x) __asm__("" : "+x"(x))
+
+/* Multiplies ROWS rows from ROW on by REGISTERS registers of columns from FIRST on. ROWS and
+ * REGISTERS are constants. */
+static inline __attribute__((always_inline)) void multiply_slices(const struct product *p,
+                                                                  size_t row, size_t first,
+                                                                  size_t rows, size_t registers,
+                                                                  struct prefetch prefetch)
+{
+    const struct attn_gemm_shape *s = p->shape;
+    size_t slice = s->slice > 0 ? s->slice : ATTN_SLICE, lda = s->lda, ldb = s->ldb;
+    const float *a = p->a + first / ATTN_SLICE * slice, *b = p->b + row * ldb;
+    float *c = p->c + row * s->ldc + first;
+    vf sum[ROWS][ALL_REGISTERS];
+
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            sum[i][v] = s->is_continued ? v_load(c + i * s->ldc + v * LANES) : v_splat(0);
+    for (size_t block = 0; block < p->count; block++) {
+        /* Two bases each, since an address is a base plus an index times 1 or 2. */
+        const float *a0 = a + block * s->step_a, *a3 = a0 + 3 * slice;
+        const float *b0 = b + block * s->step_b, *b3 = b0 + 3 * ldb;
+
+        for (size_t k = 0, n; k < s->k; k += n) {
+            n = s->k - k < STEPS ? s->k - k : STEPS;
+            prefetch_some(&prefetch, k / STEPS);
+            for (size_t left = n; left > 0; left--, a0 += lda, a3 += lda, b0++, b3++) {
+                vf weight[ALL_REGISTERS];
+
+                KEEP(a0);
+                KEEP(a3);
+                KEEP(b0);
+                KEEP(b3);
+#pragma GCC unroll 16
+                for (size_t v = 0; v < registers; v++)
+                    weight[v] = v_load((v < 3 * IN_SLICE ? a0 + v / IN_SLICE * slice : a3) +
+                                       v % IN_SLICE * LANES);
+#pragma GCC unroll 16
+                for (size_t i = 0; i < rows; i++) {
+                    const vf x = v_splat(i < 3 ? b0[i * ldb] : b3[(i - 3) * ldb]);
+
+#pragma GCC unroll 16
+                    for (size_t v = 0; v < registers; v++) {
+                        sum[i][v] = v_fma(x, weight[v], sum[i][v]);
+                        KEEP_SUM(sum[i][v]);
+                    }
+                }
+            }
+        }
+    }
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++)
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++)
+            v_store(c + i * s->ldc + v * LANES, sum[i][v]);
+}
+
+typedef void block_of_slices(const struct product *p, size_t row, size_t first,
+                             struct prefetch prefetch);
+
+#define BLOCK(rows, registers)                                                                     \
+    static __attribute__((noinline)) void multiply_##rows##_by_##registers(                        \
+        const struct product *p, size_t row, size_t first, struct prefetch prefetch)               \
+    {                                                                                              \
+        multiply_slices(p, row, first, rows, registers, prefetch);                                 \
+    }
+BLOCK(1, 8)
+BLOCK(2, 4)
+BLOCK(3, 4)
+BLOCK(3, 2)
+BLOCK(4, 2)
+BLOCK(5, 2)
+BLOCK(6, 2)
+#undef BLOCK
+
+/* Multiplies in blocks of nearly equal numbers of rows, a slice after the other. Up to 3 rows take
+ * several slices at once, so that there are enough independent sums. */
+static void multiply_full(const struct product *p)
+{
+    static block_of_slices *const few[] = {multiply_1_by_8, multiply_2_by_4, multiply_3_by_4};
+    static block_of_slices *const many[] = {multiply_3_by_2, multiply_4_by_2, multiply_5_by_2,
+                                            multiply_6_by_2};
+    const size_t n = p->shape->n, n_block = (n + ROWS - 1) / ROWS;
+    const size_t width = n == 1 ? ATTN_PANEL : n <= 3 ? 2 * ATTN_SLICE : ATTN_SLICE;
+    const size_t n_share = n_block * (ATTN_PANEL / width);
+
+    for (size_t first = 0, share = 0; first < ATTN_PANEL; first += width)
+        for (size_t row = 0, end, i = 0; i < n_block; i++, row = end) {
+            end = n * (i + 1) / n_block;
+            (n <= 3 ? few[n - 1] : many[end - row - 3])(p, row, first,
+                                                        share_prefetch(p, share++, n_share));
+        }
+}
+#endif
+
+static void multiply_any(const struct product *p)
+{
+#if defined __AVX2__ && !defined __AVX512F__
+    if (p->shape->m == ATTN_PANEL) {
+        multiply_full(p);
+        return;
+    }
+#endif
+    assert(p->shape->slice == 0);
+    multiply(p);
+}
+
 void ATTN_FOR_ISA(attn_vector_gemm)(const struct attn_gemm_shape *s, const float *a, const float *b,
                                     float *c, size_t count)
 {
     const struct product product = {s, a, b, c, count, NULL};
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1 && count >= 1);
-    multiply(&product);
+    multiply_any(&product);
 }
 
 void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const float *a,
@@ -234,7 +355,7 @@ void ATTN_FOR_ISA(attn_vector_gemm_ahead)(const struct attn_gemm_shape *s, const
     const struct product product = {s, a, b, c, 1, next};
 
     assert(s->m >= 17 && s->m <= 64 && s->n >= 1);
-    multiply(&product);
+    multiply_any(&product);
 }
 
 /* --- The processor's limit, to compare products with ------------------------------------------ */

@@ -305,7 +305,9 @@ static void pack_blocks(const struct attn_matrix *matrix, size_t first, size_t m
     for (; find_piece(&piece); panel += piece.n_k * width)
         for (size_t c = 0; c < m; c += TILE) {
             fill_tile(&piece, c, &tile);
-            if (m - c < TILE || width < ATTN_PANEL)
+            if (m == TILE && width == TILE && !V_LOOKS_UP) /* a slice */
+                join_codes(&tile, &piece, panel, TILE, TILE, false);
+            else if (m - c < TILE || width < ATTN_PANEL)
                 join_codes(&tile, &piece, panel + c, m - c < TILE ? m - c : TILE, width,
                            V_LOOKS_UP && tile.run > 0);
             else if (V_LOOKS_UP && tile.run > 0)
@@ -441,9 +443,31 @@ static void pack_rows(const struct attn_matrix *matrix, const unsigned char *con
         for (size_t k = 0; k < matrix->n_row; k++) {
             if (k + ROW_AHEAD < matrix->n_row)
                 fetch_row(columns[c] + (k + ROW_AHEAD) * matrix->row_stride * size, n_run * size);
-            convert(columns[c] + k * matrix->row_stride * size, matrix->dtype, n_run,
-                    panel + k * width + c);
+            for (size_t i = c, n; i < c + n_run; i += n) {
+                n = width - i % width < c + n_run - i ? width - i % width : c + n_run - i;
+                if (n == TILE) /* a constant */
+                    convert(columns[i] + k * matrix->row_stride * size, matrix->dtype, TILE,
+                            panel + (i / width * matrix->n_row + k) * width + i % width);
+                else
+                    convert(columns[i] + k * matrix->row_stride * size, matrix->dtype, n,
+                            panel + (i / width * matrix->n_row + k) * width + i % width);
+            }
         }
+    }
+}
+
+/* One slice after the other, because the numbers of a column are adjacent. */
+static void pack_slices(const struct attn_matrix *matrix, size_t first, size_t m, size_t width,
+                        float *panel)
+{
+    struct attn_matrix slice = *matrix;
+
+    for (size_t c = 0; c < m; c += width) {
+        if (matrix->next)
+            slice.next = (const char *)matrix->next +
+                         attn_dtype_n_byte(matrix->dtype, c * matrix->col_stride);
+        ATTN_FOR_ISA(attn_vector_pack_panel)
+        (&slice, first + c, width, width, panel + c * matrix->n_row);
     }
 }
 
@@ -453,7 +477,11 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
     const unsigned char *columns[ATTN_PANEL];
     const bool is_of_blocks = attn_dtype_block(matrix->dtype) > 1;
 
-    assert(m <= width && width <= ATTN_PANEL && first <= matrix->n_col &&
+    if (m > width && matrix->row_stride == 1) {
+        pack_slices(matrix, first, m, width, panel);
+        return;
+    }
+    assert(m <= ATTN_PANEL && width <= ATTN_PANEL && first <= matrix->n_col &&
            m <= matrix->n_col - first && (!is_of_blocks || matrix->row_stride == 1));
     if (is_of_blocks) {
         pack_blocks(matrix, first, m, width, panel);
@@ -465,7 +493,7 @@ void ATTN_FOR_ISA(attn_vector_pack_panel)(const struct attn_matrix *matrix, size
             pack_rows(matrix, columns, m, width, panel);
     }
     for (size_t k = 0; k < matrix->n_row; k++)
-        for (size_t c = m; c < width; c++)
+        for (size_t c = m; c < width; c++) /* none if m > width */
             panel[k * width + c] = 0;
 }
 

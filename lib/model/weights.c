@@ -1008,8 +1008,8 @@ static void plan_linear(struct attn_linear *linear, void *context)
 
 /* Packs N maps and then releases their pages. All N are packed first, because maps such as q, k and
  * v may share pages. */
-static void pack_linears(const struct attn_linear *linears, size_t n,
-                         const struct attn_tensor_files *st, struct attn_pool *pool)
+static void pack_linears(struct attn_linear *linears, size_t n, const struct attn_tensor_files *st,
+                         struct attn_pool *pool)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 

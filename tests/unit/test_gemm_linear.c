@@ -21,7 +21,8 @@ struct sizes {
 
 struct setting {
     enum attn_gemm how;
-    int n_thread; /* 0: no pool */
+    enum attn_isa isa, packed_isa; /* of the products; of a session that packed the weight */
+    int n_thread;                  /* 0: no pool */
     bool has_bias, is_packed;
     size_t first_col, last_col;
 };
@@ -42,7 +43,7 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
                          const float *x, size_t n_row)
 {
     size_t ldy = set->last_col - set->first_col + GAP, n_scratch = attn_linear_scratch(linear);
-    struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
+    struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, set->isa, 0);
     float *scratch[MAX_THREADS], *y = allocate(n_row * ldy, sizeof *y);
     struct attn_linear map = *linear;
     struct attn_pool *pool = NULL;
@@ -71,9 +72,10 @@ static float *run_linear(const struct attn_linear *linear, const struct setting 
         y[i] = -7;
     if (set->is_packed) {
         map.packed = allocate(attn_linear_packed_size(linear, ATTN_COMPUTE_F32), 1);
-        attn_linear_pack(&map, engine.kernels, pool);
+        attn_linear_pack(&map, attn_kernels_find(set->packed_isa), pool);
         map.weight.data = NULL; /* but for columns that are no whole panels, it is not read again */
-        if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col)
+        if (set->first_col % ATTN_PANEL != 0 || set->last_col != linear->weight.n_col ||
+            set->isa != set->packed_isa)
             map.weight.data = linear->weight.data;
     }
     attn_linear_run(&args, 1, pool);
@@ -117,7 +119,7 @@ static void run_transposed(const struct attn_linear_args *given, const struct se
 {
     const size_t n_scratch = attn_linear_scratch_transposed(given->linear);
     struct attn_linear_args args = *given;
-    const struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, ATTN_ISA_BEST, 0);
+    const struct attn_gemm_engine engine = attn_gemm_engine_start(set->how, set->isa, 0);
     const int n_used = set->n_thread > 0 ? set->n_thread : 1;
     float *scratch[MAX_THREADS];
 
@@ -153,11 +155,12 @@ static void check_transposed(const struct attn_linear *linear, const float *w,
                                     .is_transposed = true};
 
     attn_reference_fill(x, s->n_row * ldx, 1, s->n_in);
-    for (int setting = 0; setting < 8; setting++) {
+    for (int setting = 0; setting < 16; setting++) {
         const float begin = setting % 2 == 0 ? -7 : 0.3F;
         const struct setting set = {.how =
                                         setting / 2 % 2 == 0 ? ATTN_GEMM_JIT : ATTN_GEMM_PORTABLE,
-                                    .n_thread = setting / 4 == 0 ? 0 : 2};
+                                    .isa = setting / 8 == 0 ? ATTN_ISA_BEST : ATTN_ISA_AVX2,
+                                    .n_thread = setting / 4 % 2 == 0 ? 0 : 2};
 
         for (size_t i = 0; i < n_y; i++) {
             float sum = begin == -7 ? 0 : begin;
@@ -192,13 +195,15 @@ static void check_settings(struct attn_linear *linear, const float *w, const flo
             float *expected = expect(w, bias, &set, x, s);
 
             linear->bias = has_bias ? *stored_bias : (struct attn_vector){0};
-            for (int t = 0; t < 5; t++)
-                for (int how = ATTN_GEMM_JIT; how <= ATTN_GEMM_PORTABLE; how++) {
+            for (int t = 0; t < 6; t++)
+                for (int i = 0; i < 4; i++) {
                     float *y;
 
-                    set.how = (enum attn_gemm)how;
+                    set.how = i % 2 == 0 ? ATTN_GEMM_JIT : ATTN_GEMM_PORTABLE;
+                    set.isa = i < 2 ? ATTN_ISA_BEST : ATTN_ISA_AVX2;
+                    set.packed_isa = (i < 2) == (t == 4) ? ATTN_ISA_BEST : ATTN_ISA_AVX2;
                     set.n_thread = threads[t % 4];
-                    set.is_packed = t == 4;
+                    set.is_packed = t >= 4;
                     y = run_linear(linear, &set, x, s->n_row);
                     attn_assert_same_bits("linear", y, expected, n_y);
                     attn_free(y);
@@ -389,7 +394,7 @@ END_TEST
 START_TEST(no_element_is_further_from_double_than_rounding_allows)
 {
     const struct sizes s = {30, 700, 50};
-    const struct setting set = {.how = ATTN_GEMM_JIT, .last_col = s.n_out};
+    const struct setting set = {.how = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST, .last_col = s.n_out};
     struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
                                             .n_row = s.n_in,
                                             .n_col = s.n_out,
@@ -438,7 +443,8 @@ END_TEST
 START_TEST(a_large_map_agrees_with_a_random_vector)
 {
     const struct sizes s = {130, 300, 1000};
-    const struct setting set = {.how = ATTN_GEMM_JIT, .n_thread = 2, .last_col = s.n_out};
+    const struct setting set = {
+        .how = ATTN_GEMM_JIT, .isa = ATTN_ISA_BEST, .n_thread = 2, .last_col = s.n_out};
     struct attn_linear linear = {.weight = {.dtype = ATTN_DTYPE_F32,
                                             .n_row = s.n_in,
                                             .n_col = s.n_out,
