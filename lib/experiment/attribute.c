@@ -58,8 +58,9 @@ struct logit_split {
     double *column;    /* [n, D] gradient after the final norm; for a single row, a column of W_U */
     double *scale;     /* [n] scale of the final norm, or 1 */
     double *direction; /* [n, D] u */
-    /* [n, D] u before the norm that follows the attention of the current layer */
-    double *before_norm;
+    /* [n, D] u before the scales of the current layer's attention; and before the norm that follows
+     * the attention, which comes before the scales */
+    double *after_norm, *before_norm;
     double *along; /* [H, n, Ev] W_O u of the current layer */
     double *row;   /* [D + Ev] scratch */
     double sum;
@@ -430,6 +431,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->column = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->scale = attn_frame_alloc(frame, split->n, sizeof(double));
     split->direction = attn_frame_alloc(frame, split->n * d, sizeof(double));
+    split->after_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->row = attn_frame_alloc(frame, d + frame->config->d_value, sizeof(double));
     split->along = attn_frame_alloc(frame, split->n * n_z, sizeof(double));
@@ -586,24 +588,24 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
     return ATTN_OK;
 }
 
-/* Computes row I of split->before_norm for LAYER. */
+/* Computes row I of split->after_norm and of split->before_norm for LAYER. */
 static void go_before_layer(struct logit_split *split, int layer, size_t i)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
     const struct attn_config *config = split->frame.config;
     const size_t d = config->d_model, width = config->d_value, n = split->n;
     const float *z = kept(split, ATTN_SITE_Z, layer);
-    const double *u = split->direction + i * d;
-    double *before = split->before_norm + i * d;
+    double *u = split->after_norm + i * d, *before = split->before_norm + i * d;
 
-    memcpy(before, u, d * sizeof *before);
+    memcpy(u, split->direction + i * d, d * sizeof *u);
     for (size_t k = 0; k < d && config->residual_scale > 0; k++)
-        before[k] *= config->residual_scale;
+        u[k] *= config->residual_scale;
     if (w->attn_scale.w.data) {
         attn_vector_elements(&w->attn_scale.w, d, split->row);
         for (size_t k = 0; k < d; k++)
-            before[k] *= split->row[k];
+            u[k] *= split->row[k];
     }
+    memcpy(before, u, d * sizeof *before);
     if (!w->ln1_post.w.data)
         return;
     /* the scale of the norm is that of the whole sum */
@@ -710,7 +712,7 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
     if (w->out.bias.data || w->ln1_post.b.data)
         ATTN_TRY(append(split, "attn_bias", layer, -1,
                         bias_along(split, &w->out.bias, split->before_norm) +
-                            bias_along(split, &w->ln1_post.b, split->direction),
+                            bias_along(split, &w->ln1_post.b, split->after_norm),
                         err));
     if (mlp)
         ATTN_TRY(append(split, "mlp", layer, -1, dot(split->direction, mlp, d), err));

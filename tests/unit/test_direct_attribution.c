@@ -8,6 +8,7 @@
  */
 #include "base/table_internal.h"
 #include "extra.h"
+#include "host/host_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
@@ -275,6 +276,46 @@ START_TEST(what_heads_read_is_what_they_write)
 }
 END_TEST
 
+/* No family has a norm after attention and a factor or a layer scale after that, so that a Gemma
+ * gets them here. The equation holds for whatever a model has. */
+START_TEST(scales_come_after_the_norm_after_attention)
+{
+    static const int32_t ids[] = {0, 38, 17, 41, 19, 12};
+    static float scales[64];
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_host *host;
+    struct attn_table *table;
+
+    ck_assert(attn_host_open("tests/golden/why/models/gemma2", NULL, &host, &err) == ATTN_OK);
+    struct attn_model *model = host->model;
+    double at[2] = {0};
+
+    ck_assert_uint_le(model->config.d_model, sizeof scales / sizeof *scales);
+    for (size_t i = 0; i < model->config.d_model; i++)
+        scales[i] = 0.5F + (float)(i % 7) / 4;
+    model->config.residual_scale = 0.4;
+    model->config.norm = ATTN_NORM_RMSNORM; /* that of a Gemma adds 1 to layer scales, too */
+    model->config.has_layer_scale = true;
+    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
+        ck_assert(model->weights.blocks[layer].ln1_post.w.data);
+        model->weights.blocks[layer].attn_scale.w = (struct attn_vector){
+            .data = scales, .dtype = ATTN_DTYPE_F32, .n = model->config.d_model};
+    }
+    request.input.ids = ids, request.input.n_id = sizeof ids / sizeof *ids;
+    args.answer.target_id = &ids[2];
+    ck_assert_msg(attn_attribute(host, &request, &args, &table, &err) == ATTN_OK, "%s",
+                  err.message);
+    for (size_t i = 0; i < 2; i++)
+        at[i] = number_at(table, attn_table_n_row(table) - 2 + i);
+    ck_assert_msg(fabs(at[0] - at[1]) <= 2e-5 * (1 + fabs(at[1])), "sum %.9g, model %.9g", at[0],
+                  at[1]);
+    attn_table_free(table);
+    attn_host_free(host);
+}
+END_TEST
+
 START_TEST(threads_do_not_change_a_bit)
 {
     attn_encoders_unpack();
@@ -324,5 +365,5 @@ START_TEST(every_allocation_may_fail)
 END_TEST
 
 ATTN_SUITE("direct_attribution", parts_are_those_of_the_equation,
-           what_heads_read_is_what_they_write, threads_do_not_change_a_bit,
-           every_allocation_may_fail)
+           what_heads_read_is_what_they_write, scales_come_after_the_norm_after_attention,
+           threads_do_not_change_a_bit, every_allocation_may_fail)
