@@ -21,8 +21,21 @@
 /* Names of modules begin so in files of peft, which wraps the model twice. */
 #define WRAPPED "base_model.model."
 
+enum { MAX_PATTERNS = 5000 };
+
+/* The regular expressions of a field. */
+struct patterns {
+    const char *field;
+    struct pattern {
+        struct attn_regex *regex; /* owns */
+        const struct attn_node *node;
+    } * items; /* [n] owns */
+    size_t n;
+};
+
 /* What is read of adapter_config.json. */
 struct settings {
+    struct patterns targets, excluded, layers, ranks, alphas;
     const struct attn_json *json;
     int64_t rank;
     double alpha;
@@ -137,32 +150,103 @@ static enum attn_status read_settings(struct settings *settings)
 
 /* --- Which modules are meant ------------------------------------------------------------------ */
 
-/* Finds the regular expression BEFORE PATTERN AFTER in NAME. Sets *end to the end of the match, 0
- * without one. */
-static enum attn_status match(const struct settings *settings, const char *const pattern[3],
-                              const char *name, size_t *end)
+/* Compiles BEFORE TEXT AFTER for each TEXT of LIST: itself, those of an array, or the keys of an
+ * object. */
+static enum attn_status compile(const struct settings *settings, const struct attn_node *list,
+                                const char *before, const char *after, struct patterns *patterns)
 {
-    const char *file = attn_json_name(settings->json);
-    struct attn_match_range found = {0, 0};
-    struct attn_buffer text = {0};
-    struct attn_regex *regex = NULL;
-    struct attn_match *scratch = NULL;
-    enum attn_status status;
+    const bool is_one = attn_node_string(list), is_object = attn_node_is_object(list);
+    const struct attn_node *const first = is_one ? list : attn_node_first(list);
+    size_t n = 0;
 
-    for (int i = 0; i < 3; i++)
-        attn_buffer_append_string(&text, pattern[i]);
-    status = attn_buffer_check(&text, settings->err);
-    if (status == ATTN_OK)
-        status = attn_regex_create(text.data, text.size, file, false, &regex, settings->err);
-    if (status == ATTN_OK)
-        status = attn_match_create(regex, strlen(name), &scratch, settings->err);
-    if (status == ATTN_OK)
-        status = attn_match_find(scratch, name, strlen(name), 0, &found, settings->err);
-    *end = status == ATTN_OK && found.begin <= strlen(name) ? found.end : 0;
-    attn_match_free(scratch);
-    attn_regex_free(regex);
-    attn_buffer_release(&text);
-    return status;
+    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node))
+        n++;
+    if (n > MAX_PATTERNS)
+        return refuse_field(settings, patterns->field, "a list of more than 5000 patterns",
+                            "fewer");
+    ATTN_TRY(ATTN_ALLOC(patterns->items, n, settings->err));
+    for (const struct attn_node *node = first; node; node = is_one ? NULL : attn_node_next(node)) {
+        const char *key = is_object ? attn_node_key(node) : attn_node_string(node);
+        struct pattern *pattern = &patterns->items[patterns->n];
+        struct attn_buffer text = {0};
+        enum attn_status status;
+
+        if (!key || *key == '\0')
+            continue;
+        attn_buffer_append_format(&text, "%s%s%s", before, key, after);
+        status = attn_buffer_check(&text, settings->err);
+        if (status == ATTN_OK)
+            status = attn_regex_create(text.data, text.size, attn_json_name(settings->json), false,
+                                       &pattern->regex, settings->err);
+        attn_buffer_release(&text);
+        ATTN_TRY(status);
+        pattern->node = node;
+        patterns->n++;
+    }
+    return ATTN_OK;
+}
+
+/* Compiles the patterns of all fields. Lists of modules are none: they are ends of names. */
+static enum attn_status compile_all(struct settings *settings)
+{
+    const struct row {
+        struct patterns *patterns;
+        const char *name, *before, *after;
+        bool is_text;
+    } rows[] = {{&settings->targets, "target_modules", "^(?:", ")$", true},
+                {&settings->excluded, "exclude_modules", "^(?:", ")$", true},
+                {&settings->layers, "layers_pattern", "(?:^|\\.)", "\\.[0-9]+\\.", false},
+                {&settings->ranks, "rank_pattern", "^(?:.*\\.)?(?:", ")$", false},
+                {&settings->alphas, "alpha_pattern", "^(?:.*\\.)?(?:", ")$", false}};
+
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        const struct attn_node *node = field(settings, row->name);
+
+        row->patterns->field = row->name;
+        if (node && (!row->is_text || attn_node_string(node)))
+            ATTN_TRY(compile(settings, node, row->before, row->after, row->patterns));
+    }
+    return ATTN_OK;
+}
+
+static void release_patterns(struct settings *settings)
+{
+    struct patterns *const all[] = {&settings->targets, &settings->excluded, &settings->layers,
+                                    &settings->ranks, &settings->alphas};
+
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        for (size_t k = 0; k < all[i]->n; k++)
+            attn_regex_free(all[i]->items[k].regex);
+        attn_free(all[i]->items);
+    }
+}
+
+/* Sets *found to the first of PATTERNS that matches in MODULE, NULL without one, and *end to the
+ * end of the match. */
+static enum attn_status match(const struct settings *settings, const struct patterns *patterns,
+                              const char *module, const struct pattern **found, size_t *end)
+{
+    const size_t size = strlen(module);
+
+    *found = NULL;
+    for (size_t i = 0; i < patterns->n && !*found; i++) {
+        struct attn_match_range range = {0, 0};
+        struct attn_match *scratch;
+        enum attn_status status;
+
+        ATTN_TRY(attn_match_create(patterns->items[i].regex, size, &scratch, settings->err));
+        status = attn_match_find(scratch, module, size, 0, &range, NULL);
+        attn_match_free(scratch);
+        if (status == ATTN_NO_MEMORY)
+            return attn_error_no_memory(settings->err);
+        if (status != ATTN_OK)
+            return refuse_field(settings, patterns->field, "a pattern that takes too long to match",
+                                "a simpler one");
+        if (range.begin <= size)
+            *found = &patterns->items[i], *end = range.end;
+    }
+    return ATTN_OK;
 }
 
 /* Whether MODULE is NAME, or a part of the model that ends in it. */
@@ -174,20 +258,18 @@ static bool ends_in(const char *module, const char *name)
            (size == n || module[size - n - 1] == '.');
 }
 
-/* Whether the field NAME, a list of ends of names or a regular expression of whole ones, has
+/* Whether the field of PATTERN, a list of ends of names or a regular expression of whole ones, has
  * MODULE. */
-static enum attn_status is_listed(const struct settings *settings, const char *name,
+static enum attn_status is_listed(const struct settings *settings, const struct patterns *pattern,
                                   const char *module, bool *is_there)
 {
-    const struct attn_node *node = field(settings, name);
+    const struct attn_node *node = field(settings, pattern->field);
     const char *text = node ? attn_node_string(node) : NULL;
-    size_t end = 0;
+    const struct pattern *found;
+    size_t end;
 
-    *is_there = text && strcmp(text, "all-linear") == 0;
-    if (text && !*is_there) {
-        ATTN_TRY(match(settings, (const char *const[]){"^(?:", text, ")$"}, module, &end));
-        *is_there = end > 0;
-    }
+    ATTN_TRY(match(settings, pattern, module, &found, &end));
+    *is_there = found || (text && strcmp(text, "all-linear") == 0);
     for (node = node && attn_node_is_array(node) ? attn_node_first(node) : NULL; node;
          node = attn_node_next(node))
         *is_there =
@@ -200,26 +282,27 @@ static enum attn_status is_listed(const struct settings *settings, const char *n
 static enum attn_status find_layer(const struct settings *settings, const char *module,
                                    int64_t *layer)
 {
-    const struct attn_node *node = field(settings, "layers_pattern");
-    const char *text = node ? attn_node_string(node) : NULL;
-    const bool is_list = node && attn_node_is_array(node) && attn_node_first(node);
+    const struct pattern *found;
     size_t end = 0;
 
     *layer = -1;
-    if (is_list)
-        node = attn_node_first(node), text = attn_node_string(node);
-    if (!text || *text == '\0')
-        ATTN_TRY(
-            match(settings, (const char *const[]){"\\.[^.]*\\.[0-9]+\\.", "", ""}, module, &end));
-    for (; end == 0 && text && *text; text = node ? attn_node_string(node) : NULL) {
-        ATTN_TRY(match(settings, (const char *const[]){"(?:^|\\.)", text, "\\.[0-9]+\\."}, module,
-                       &end));
-        node = is_list ? attn_node_next(node) : NULL;
+    if (settings->layers.n > 0) {
+        ATTN_TRY(match(settings, &settings->layers, module, &found, &end));
+        if (!found)
+            return ATTN_OK;
+        for (end--; end > 0 && module[end - 1] != '.';)
+            end--;
+    } else {
+        const char *dot = strchr(module, '.');
+        size_t n = 0;
+
+        for (dot = dot ? strchr(dot + 1, '.') : NULL; dot; dot = strchr(dot + 1, '.'))
+            if ((n = strspn(dot + 1, "0123456789")) > 0 && dot[n + 1] == '.')
+                break;
+        if (!dot)
+            return ATTN_OK;
+        end = (size_t)(dot + 1 - module);
     }
-    if (end == 0)
-        return ATTN_OK;
-    for (end--; end > 0 && module[end - 1] != '.';)
-        end--;
     sscanf(module + end, "%7" SCNd64, layer);
     return ATTN_OK;
 }
@@ -252,8 +335,8 @@ static enum attn_status check_target(const struct settings *settings,
 {
     bool is_target, is_excluded, is_in;
 
-    ATTN_TRY(is_listed(settings, "target_modules", change->module, &is_target));
-    ATTN_TRY(is_listed(settings, "exclude_modules", change->module, &is_excluded));
+    ATTN_TRY(is_listed(settings, &settings->targets, change->module, &is_target));
+    ATTN_TRY(is_listed(settings, &settings->excluded, change->module, &is_excluded));
     ATTN_TRY(is_in_layers(settings, change->module, &is_in));
     if (is_target && !is_excluded && is_in)
         return ATTN_OK;
@@ -267,27 +350,19 @@ static enum attn_status check_target(const struct settings *settings,
                           is_target && is_excluded ? "does not list" : "lists");
 }
 
-/* Sets *value to the number that PATTERNS, an object of regular expressions, gives to MODULE: the
- * first that its name ends in. */
-static enum attn_status read_pattern(const struct settings *settings, const char *patterns,
-                                     const char *module, double *value)
+/* Sets *value to the number that PATTERNS, the keys of an object, give to MODULE: the first that
+ * its name ends in. */
+static enum attn_status read_pattern(const struct settings *settings,
+                                     const struct patterns *patterns, const char *module,
+                                     double *value)
 {
-    const struct attn_node *node = field(settings, patterns);
+    const struct pattern *found;
+    size_t end;
 
-    for (node = node ? attn_node_first(node) : NULL; node; node = attn_node_next(node)) {
-        const char *key = attn_node_key(node);
-        size_t end = 0;
-
-        if (key)
-            ATTN_TRY(
-                match(settings, (const char *const[]){"^(?:.*\\.)?(?:", key, ")$"}, module, &end));
-        if (end == 0)
-            continue;
-        if (attn_node_double(node, value))
-            return ATTN_OK;
-        return refuse_field(settings, patterns, "without a number", "a number for each name");
-    }
-    return ATTN_OK;
+    ATTN_TRY(match(settings, patterns, module, &found, &end));
+    if (!found || attn_node_double(found->node, value))
+        return ATTN_OK;
+    return refuse_field(settings, patterns->field, "without a number", "a number for each name");
 }
 
 /* Whether the tensor NAME is in a module whose name ends in one of 'modules_to_save'. As in peft,
@@ -376,8 +451,8 @@ static enum attn_status read_pair(const struct attn_adapter *adapter,
     ATTN_TRY(check_values(adapter, &entry, settings->err));
     change->b = entry.tensor;
     ATTN_TRY(check_target(settings, change));
-    ATTN_TRY(read_pattern(settings, "rank_pattern", change->module, &rank));
-    ATTN_TRY(read_pattern(settings, "alpha_pattern", change->module, &alpha));
+    ATTN_TRY(read_pattern(settings, &settings->ranks, change->module, &rank));
+    ATTN_TRY(read_pattern(settings, &settings->alphas, change->module, &alpha));
     if (change->a.rank != 2 || change->b.rank != 2 || (double)change->a.shape[0] != rank ||
         (double)change->b.shape[1] != rank) {
         char why[96];
@@ -459,6 +534,8 @@ enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_l
     settings.json = json;
     status = read_settings(&settings);
     if (status == ATTN_OK)
+        status = compile_all(&settings);
+    if (status == ATTN_OK)
         status = ATTN_ALLOC(made, 1, err);
     if (status == ATTN_OK) {
         status = attn_safetensors_open_file(weights, load, &made->files, err);
@@ -469,6 +546,7 @@ enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_l
         else
             attn_adapter_free(made);
     }
+    release_patterns(&settings);
     attn_json_free(json);
     return status;
 }
