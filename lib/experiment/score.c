@@ -81,7 +81,8 @@ struct scoring {
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_score_args, merges_words,
                "print one row per word, with the sums of the bits and nats of its tokens; a "
-               "word begins with white space, and what follows without a space belongs to it"),
+               "word begins with white space, of one or several tokens, and what follows without a "
+               "space belongs to it"),
     ATTN_PARAM(COUNT, "stride", "S", struct attn_score_args, stride,
                "score a text longer than the model takes in windows that move by S positions",
                .least = 1, .most = INT32_MAX),

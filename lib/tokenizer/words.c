@@ -298,7 +298,8 @@ void attn_word_list_release(struct attn_word_list *list)
 
 /* The role of a token among the words around it. */
 struct token_edge {
-    bool is_alone;             /* a separate word */
+    bool is_alone;             /* a separate word: a special token, or one without text */
+    bool is_blank;             /* white space alone */
     bool has_front, has_after; /* white space at its beginning, at its end */
 };
 
@@ -307,8 +308,8 @@ static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t
     struct token_edge edge = {0};
     size_t size = 0, at = 0;
     const char *bytes = attn_tokenizer_token(tokenizer, id, &size);
-    bool is_blank = size > 0;
 
+    edge.is_blank = size > 0;
     while (bytes && at < size) {
         uint32_t c;
         const size_t n = attn_utf8_decode(bytes + at, size - at, &c);
@@ -316,10 +317,10 @@ static struct token_edge edge_of(const struct attn_tokenizer *tokenizer, int32_t
 
         edge.has_front = at == 0 ? is_white : edge.has_front;
         edge.has_after = is_white;
-        is_blank = is_blank && is_white;
+        edge.is_blank = edge.is_blank && is_white;
         at += n > 0 ? n : c;
     }
-    edge.is_alone = !bytes || is_blank || attn_tokenizer_is_special(tokenizer, id);
+    edge.is_alone = !bytes || attn_tokenizer_is_special(tokenizer, id);
     return edge;
 }
 
@@ -339,16 +340,22 @@ void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids,
 {
     const bool is_word_level = attn_tokenizer_kind(tokenizer) == ATTN_TOKENIZER_WORD;
     struct token_edge before = {.is_alone = true};
+    size_t end = 0; /* of the words so far, without white space after them; 0: no word */
 
     for (size_t i = 0; i < n && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE; i++)
         begins[i] = i == 0 || !is_part(tokenizer, ids[i]);
     for (size_t i = 0; i < n && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE; i++) {
         const struct token_edge edge = edge_of(tokenizer, ids[i]);
 
-        begins[i] =
-            is_word_level || edge.is_alone || edge.has_front || before.is_alone || before.has_after;
+        begins[i] = is_word_level || edge.is_alone || before.is_alone ||
+                    (!before.is_blank && (edge.has_front || before.has_after));
+        if (edge.is_alone && end > 0 && end < i)
+            begins[end] = false;
+        end = edge.is_alone ? 0 : edge.is_blank ? end : i + 1;
         before = edge;
     }
+    if (end > 0 && end < n)
+        begins[end] = false;
 }
 
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer)

@@ -37,9 +37,10 @@ enum attn_status attn_word_list_read(struct attn_word_list *list, const char *te
 void attn_word_list_release(struct attn_word_list *list);
 
 /* Sets begins[i] to whether a word begins at token i of IDS [n]: it begins at the first token, and
- * at a token that begins with white space or follows white space. Tokens of white space only,
- * special tokens, and ids without text are separate words. A token without a space before it (the
- * full stop of "table.", Chinese) belongs to the preceding word. For a word-level tokenizer every
+ * at a token that begins with white space or follows white space. A token of white space only
+ * belongs to the next word, or after the last word to that one. Special tokens and ids without text
+ * are separate words. A token without a space before it (the full stop of "table.", Chinese)
+ * belongs to the preceding word. For a word-level tokenizer every
  * token is a word, for WordPiece each token without "##". (Clark et al. 2019, section 4.1, merge
  * words in the same way.) */
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
