@@ -55,10 +55,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [NEXT] = ATTN_COLUMN("next", TEXT),
-    [SPAN] = {.name = "span",
-              .type = ATTN_VALUE_TEXT,
-              .quantity = "span",
-              .traits = ATTN_TRAIT_NAME},
+    [SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT, .quantity = "span"},
     [TOKENS] = NUMBER("tokens", POSITIVE, "tokens"),
     [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
     [EVEN] = ATTN_COLUMN_REAL("even", 4, NULL, SHARE),
@@ -103,6 +100,7 @@ struct spans {
     struct attn_generation made; /* owns */
     const struct attn_run *run;  /* the run that is measured */
     struct span *items;          /* [n_span] owns */
+    const struct span *gold;     /* the right one, which the item names; or NULL */
     size_t n_span, n, n_prompt;  /* n: tokens of the run; n_prompt: without the answer */
     unsigned char *rest;         /* [n] tokens in no span */
     size_t *queries;             /* [n_query] ascending */
@@ -300,6 +298,29 @@ static enum attn_status choose_spans(struct spans *spans, struct attn_error *err
     return ATTN_INVALID;
 }
 
+/* Finds the span that the item names as the right one, and refuses names of other rows. */
+static enum attn_status find_gold(struct spans *spans, struct attn_error *err)
+{
+    const struct attn_item_label *gold =
+        spans->frame.item ? attn_item_label(spans->frame.item, "gold") : NULL;
+    const char *right = gold ? gold->text : NULL;
+
+    for (size_t i = 0; i < spans->n_span; i++) {
+        const char *name = spans->items[i].name;
+
+        if (strcmp(name, "rest") == 0 || (right && strcmp(name, "gold") == 0))
+            return attn_refuse(err, ATTN_STAGE_INPUT,
+                               "a span is called '%s', as the row of %s: expected another name",
+                               name, *name == 'g' ? "the right span" : "all other tokens");
+        if (right && strcmp(name, right) == 0)
+            spans->gold = &spans->items[i];
+    }
+    if (!right || spans->gold)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_INPUT, "'gold' is '%s', expected the name of a span",
+                       attn_quote_string(right).text);
+}
+
 /* Finds the tokens of each span in the text without its answer. */
 static enum attn_status find_spans(struct spans *spans, struct attn_error *err)
 {
@@ -323,7 +344,7 @@ static enum attn_status find_spans(struct spans *spans, struct attn_error *err)
         }
         span->has_score = span->n_token > 0 && span->last < spans->queries[0];
     }
-    return ATTN_OK;
+    return find_gold(spans, err);
 }
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -1053,7 +1074,7 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
                                struct attn_error *err)
 {
     const struct span *span = i < spans->n_span ? &spans->items[i] : NULL;
-    const bool is_best = !spans->args->has_gold || row[SPAN].type != ATTN_VALUE_MISSING;
+    const bool is_best = !spans->gold || row[SPAN].type != ATTN_VALUE_MISSING;
     size_t n_rest = 0;
 
     for (size_t t = 0; t < spans->n; t++)
@@ -1074,36 +1095,18 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
     return attn_frame_append(&spans->frame, row, err);
 }
 
-/* Sets *I to the number of the span that the item names as the right one; n_span if it names none.
- */
-static enum attn_status find_gold(const struct spans *spans, size_t *i, struct attn_error *err)
-{
-    const struct attn_item_label *gold =
-        spans->frame.item ? attn_item_label(spans->frame.item, "gold") : NULL;
-
-    *i = spans->n_span;
-    if (!gold || !gold->text)
-        return ATTN_OK;
-    for (*i = 0; *i < spans->n_span; ++*i)
-        if (strcmp(spans->items[*i].name, gold->text) == 0)
-            return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_INPUT, "'gold' is '%s', expected the name of a span",
-                       attn_quote_string(gold->text).text);
-}
-
 /* Appends the rows of MEASURED [n_span + 1], of HEAD or, if it is NULL, of all heads. */
 static enum attn_status append_group(struct spans *spans, const struct attn_location *head,
                                      const struct measured *measured, struct attn_error *err)
 {
-    size_t gold;
-
-    ATTN_TRY(find_gold(spans, &gold, err));
     for (size_t k = 0; k < spans->n_span + 2; k++) {
         const bool is_gold = k == spans->n_span;
-        const size_t i = is_gold ? gold : k < spans->n_span ? k : spans->n_span;
+        const size_t i = is_gold && spans->gold ? (size_t)(spans->gold - spans->items)
+                         : k < spans->n_span    ? k
+                                                : spans->n_span;
         struct attn_cell row[N_COLUMN] = {[SPAN] = attn_cell_missing()};
 
-        if (is_gold && !spans->args->has_gold)
+        if (is_gold && !spans->gold)
             continue;
         if (head) {
             row[LAYER] = attn_cell_integer(head->layer);
@@ -1111,9 +1114,7 @@ static enum attn_status append_group(struct spans *spans, const struct attn_loca
         }
         if (is_gold)
             row[SPAN] = attn_cell_string("gold");
-        ATTN_TRY(is_gold && gold == spans->n_span
-                     ? attn_frame_append(&spans->frame, row, err)
-                     : append(spans, row, i, &measured[i].sums, &measured[i], err));
+        ATTN_TRY(append(spans, row, i, &measured[i].sums, &measured[i], err));
     }
     return ATTN_OK;
 }
@@ -1189,11 +1190,28 @@ static bool shows(const void *state, size_t column)
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-static void meet_first(void *args, const struct attn_item *first,
-                       const struct attn_request *request)
+/* Leaves out how often other spans than gold were the best, where items name one
+ * (attn_fold_derive_fn). */
+static enum attn_status derive(const void *args, const struct attn_fold_means *means,
+                               struct attn_error *err)
 {
-    (void)request;
-    ((struct attn_spans_args *)args)->has_gold = attn_item_label(first, "gold") != NULL;
+    bool has_gold = false;
+
+    (void)args;
+    (void)err;
+    for (size_t i = 0; i < means->n_row; i++) {
+        const struct attn_cell *row = means->rows + i * N_COLUMN;
+
+        has_gold |=
+            attn_cell_word(&row[SPAN], "gold") == 0 && row[TOKENS].type != ATTN_VALUE_MISSING;
+    }
+    for (size_t i = 0; has_gold && i < means->n_row; i++) {
+        struct attn_cell *row = means->rows + i * N_COLUMN;
+
+        if (attn_cell_word(&row[SPAN], "gold") != 0)
+            row[BEST] = row[LARGEST] = attn_cell_missing();
+    }
+    return ATTN_OK;
 }
 
 static enum attn_status take_item(void *args, struct attn_request *request,
@@ -1249,12 +1267,12 @@ static void draw(const void *given, struct attn_drawn *drawn)
 #define EXPERIMENT                                                                                 \
     .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
     .state_size = sizeof(struct spans), .study = offsetof(struct attn_spans_args, study),          \
-    .meet_first = meet_first, .take_item = take_item, .choose = choose, .prepare = prepare,        \
+    .derive = derive, .take_item = take_item, .choose = choose, .prepare = prepare,                \
     .shows = shows, .draw = draw, .ask = ask, .release = release
 #define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
 
-static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views)};
-static const struct attn_experiment of_spans = {EXPERIMENT};
+static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views), .is_keyed = true};
+static const struct attn_experiment of_spans = {EXPERIMENT, .is_keyed = true};
 static const struct attn_experiment of_steps = {EXPERIMENT, VIEWS(step_views), .is_listed = true,
                                                 .is_ragged = true};
 

@@ -30,7 +30,6 @@ struct attn_spans_args {
     struct attn_answer_args answer; /* whose change is measured */
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
-    bool has_gold; /* adds rows for the span that the label `gold` of an item names */
 };
 
 #define ATTN_SPANS_ARGS_DEFAULT ((struct attn_spans_args){.size = sizeof(struct attn_spans_args)})

@@ -13,6 +13,16 @@
 #include <math.h>
 #include <string.h>
 
+/* Whether the form has means of items, which are resampled and compared. */
+static bool has_means(const struct attn_fold *fold)
+{
+    size_t place = 0;
+
+    while (place < fold->form.n_column && attn_fold_column_of(fold, place).role != ATTN_FOLD_MEAN)
+        place++;
+    return place < fold->form.n_column;
+}
+
 enum attn_status attn_fold_create(const struct attn_fold_form *form,
                                   const struct attn_study_args *study, struct attn_fold **fold,
                                   struct attn_error *err)
@@ -24,7 +34,7 @@ enum attn_status attn_fold_create(const struct attn_fold_form *form,
     made->form = *form;
     made->study = study;
     status = attn_fold_labels_read(made, err);
-    if (status == ATTN_OK && form->is_keyed &&
+    if (status == ATTN_OK && form->is_keyed && !has_means(made) &&
         (study->n_bootstrap > 0 || study->cluster || study->paired))
         status = attn_error_set(err, ATTN_INVALID,
                                 "`%s` needs items with the same rows, and each text has its own "
@@ -51,6 +61,7 @@ void attn_fold_free(struct attn_fold *fold)
     attn_free(fold->groups);
     attn_free(fold->differs);
     attn_free(fold->slots);
+    attn_free(fold->following);
     attn_free(fold->columns);
     attn_table_free(fold->first);
     attn_free(fold->names);
@@ -134,12 +145,16 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
         fold->columns[i] = attn_fold_column_of(fold, find_place(&fold->form, column));
         fold->n_mean += fold->columns[i].role == ATTN_FOLD_MEAN;
     }
-    fold->n_row = n_row;
+    if (fold->form.is_keyed)
+        attn_table_reset(fold->first);
+    fold->n_row = attn_table_n_row(fold->first);
     fold->n_column = n_column;
     fold->n_more = entry->n_more;
-    fold->n_value = fold->study->cluster           ? 2 * n_row * fold->n_mean
-                    : fold->study->n_bootstrap > 0 ? n_row * fold->n_mean
-                                                   : 0;
+    fold->n_value_of_row = (fold->study->cluster           ? 2
+                            : fold->study->n_bootstrap > 0 ? 1
+                                                           : 0) *
+                           fold->n_mean;
+    fold->n_value = fold->n_row * fold->n_value_of_row;
     return ATTN_OK;
 }
 
@@ -232,21 +247,6 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
     return -1;
 }
 
-/* Adds ENTRY with the rows of all items so far. */
-static enum attn_status add_keyed(struct attn_fold *fold, const struct attn_fold_entry *entry,
-                                  struct attn_fold_label **labels, struct attn_error *err)
-{
-    struct attn_fold_entry aligned = *entry;
-    struct attn_table *table = NULL;
-    enum attn_status status = attn_fold_keys_align(fold, entry->table, &table, err);
-
-    aligned.table = table;
-    if (status == ATTN_OK)
-        status = attn_fold_group_add(fold, labels, &aligned, NULL, err);
-    attn_table_free(table);
-    return status;
-}
-
 enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
                                struct attn_error *err)
 {
@@ -264,8 +264,7 @@ enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_en
     labels = attn_fold_labels_copy(fold, entry->item, err);
     if (!labels)
         return ATTN_NO_MEMORY;
-    status = fold->form.is_keyed ? add_keyed(fold, entry, &labels, err)
-                                 : attn_fold_group_add(fold, &labels, entry, NULL, err);
+    status = attn_fold_group_add(fold, &labels, entry, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
 }
@@ -296,9 +295,11 @@ static enum attn_status append_sample(const struct attn_fold *fold, size_t numbe
     }
     if (status == ATTN_OK)
         status = attn_fold_labels_fill(fold, sample->groups, names, cells, err);
-    for (size_t row = 0; status == ATTN_OK && row < fold->n_row; row++)
-        if (!fold->form.is_keyed || attn_fold_keys_have(fold, sample, row))
-            status = attn_fold_layout_append(fold, sample, row, cells, table, err);
+    for (size_t i = 0, row = 0; status == ATTN_OK && i < fold->n_row; i++) {
+        row = fold->form.is_keyed ? fold->following[row] : i + 1;
+        if (!fold->form.is_keyed || attn_fold_keys_have(fold, sample, row - 1))
+            status = attn_fold_layout_append(fold, sample, row - 1, cells, table, err);
+    }
     for (size_t i = 0; i < fold->n_label; i++)
         attn_buffer_release(&names[i]);
     return status;

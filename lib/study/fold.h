@@ -7,8 +7,9 @@
  *     attn_fold_tabulate(fold, 0, &whole, &err);
  *     attn_fold_free(fold);
  *
- * The table of an item has the same columns and the same number of rows as that of the first item.
- * Rows with the same index are averaged; with is_keyed, rows with the same names.
+ * The table of an item has the same columns as that of the first item. Rows with the same index are
+ * averaged, equally many in all items; with is_keyed, rows with the same names, over the items that
+ * have them.
  */
 #ifndef ATTN_STUDY_FOLD_H
 #define ATTN_STUDY_FOLD_H
@@ -57,8 +58,7 @@ struct attn_fold_form {
     attn_fold_derive_fn derive; /* fills the derived columns; or NULL */
     attn_fold_fits_fn fits;     /* or NULL: any number of rows, and no numbers beside them */
     const void *args;           /* passed to `derive` and `fits` */
-    /* rows are matched by the columns that name them, and items have different ones; they have no
-     * column n */
+    /* rows are matched by the columns that name them, and items have different ones */
     bool is_keyed;
     /* error hint if the rows of an item differ from those of the first item; or NULL */
     const char *hint;

@@ -74,16 +74,30 @@ double attn_fold_number_of(const struct attn_cell *cell)
                                             : (double)cell->integer;
 }
 
-/* Returns a cell of table A; with B, the difference B - A. */
-static struct attn_cell cell_of(const struct attn_table *a, const struct attn_table *b, size_t row,
+/* The rows of an item. */
+struct item_rows {
+    const struct attn_table *table; /* borrowed; or NULL */
+    size_t *places;                 /* owns; its rows, from 1; NULL: those of the fold */
+};
+
+static struct attn_cell cell_at(const struct item_rows *rows, size_t row, size_t column)
+{
+    if (!rows->places)
+        return attn_table_cell(rows->table, row, column);
+    return rows->places[row] > 0 ? attn_table_cell(rows->table, rows->places[row] - 1, column)
+                                 : attn_cell_missing();
+}
+
+/* Returns a cell of A; with B, the difference B - A. */
+static struct attn_cell cell_of(const struct item_rows *a, const struct item_rows *b, size_t row,
                                 size_t column)
 {
-    const struct attn_cell x = attn_table_cell(a, row, column);
+    const struct attn_cell x = cell_at(a, row, column);
     struct attn_cell y;
 
-    if (!b)
+    if (!b->table)
         return x;
-    y = attn_table_cell(b, row, column);
+    y = cell_at(b, row, column);
     return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
                ? attn_cell_missing()
                : attn_cell_real(attn_fold_number_of(&y) - attn_fold_number_of(&x));
@@ -119,10 +133,23 @@ static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
     }
 }
 
-/* Adds the rows of table A, or the differences B - A, for an item of CLUSTER. */
+/* Adds the KEY of ROW, of item A, unless items have the rows of their keys. */
+static void add_key(const struct attn_fold *fold, const struct item_rows *a, size_t row,
+                    size_t column, bool *differs)
+{
+    struct attn_cell cell, first;
+
+    if (*differs || a->places)
+        return;
+    cell = cell_at(a, row, column);
+    first = attn_table_cell(fold->first, row, column);
+    *differs = !attn_cell_is_equal(&cell, &first);
+}
+
+/* Adds the rows of A, or the differences B - A, for an item of CLUSTER. */
 static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group *group,
-                                 const struct attn_fold_label *cluster, const struct attn_table *a,
-                                 const struct attn_table *b, struct attn_error *err)
+                                 const struct attn_fold_label *cluster, const struct item_rows *a,
+                                 const struct item_rows *b, struct attn_error *err)
 {
     struct attn_moments *moments = group->moments;
     bool *differs = fold->differs;
@@ -133,21 +160,16 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
     for (size_t row = 0; row < fold->n_row; row++)
         for (size_t column = 0; column < fold->n_column; column++, moments++, differs++) {
             const enum attn_fold_role role = fold->columns[column].role;
-            struct attn_cell cell, first;
+            struct attn_cell cell;
 
             /* has no mean, but counts the items that have the row */
-            if (role == ATTN_FOLD_DERIVED) {
-                moments->n += attn_table_cell(a, row, column).type != ATTN_VALUE_MISSING;
+            if (role == ATTN_FOLD_DERIVED)
+                moments->n += cell_at(a, row, column).type != ATTN_VALUE_MISSING;
+            if (role == ATTN_FOLD_KEY)
+                add_key(fold, a, row, column, differs);
+            if (role == ATTN_FOLD_DERIVED || role == ATTN_FOLD_KEY)
                 continue;
-            }
-            if (role == ATTN_FOLD_KEY && *differs)
-                continue;
-            cell = cell_of(a, role == ATTN_FOLD_KEY ? NULL : b, row, column);
-            if (role == ATTN_FOLD_KEY) {
-                first = attn_table_cell(fold->first, row, column);
-                *differs = !attn_cell_is_equal(&cell, &first);
-                continue;
-            }
+            cell = cell_of(a, b, row, column);
             if (role == ATTN_FOLD_MEAN && fold->n_value > 0)
                 value = attn_fold_unit_add(fold, value, attn_fold_number_of(&cell));
             add_cell(role, &cell, moments, &weight);
@@ -161,13 +183,23 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
                                      const struct attn_fold_entry *b, struct attn_error *err)
 {
     const struct attn_fold_label *cluster = *labels + fold->n_label;
+    struct item_rows rows[2] = {{.table = a->table}, {.table = b ? b->table : NULL}};
     struct attn_fold_group *group = NULL;
+    enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(find_group(fold, labels, &group, err));
-    ATTN_TRY(add_rows(fold, group, cluster, a->table, b ? b->table : NULL, err));
-    if (a->more && (!b || b->more))
+    for (int i = 0; fold->form.is_keyed && i < 2 && rows[i].table; i++)
+        ATTN_TRY(attn_fold_keys_add(fold, rows[i].table, err));
+    for (int i = 0; fold->form.is_keyed && status == ATTN_OK && i < 2 && rows[i].table; i++)
+        status = attn_fold_keys_find(fold, rows[i].table, &rows[i].places, err);
+    if (status == ATTN_OK)
+        status = find_group(fold, labels, &group, err);
+    if (status == ATTN_OK)
+        status = add_rows(fold, group, cluster, &rows[0], &rows[1], err);
+    if (status == ATTN_OK && a->more && (!b || b->more))
         add_more(fold, group, a->more, b ? b->more : NULL);
-    return ATTN_OK;
+    attn_free(rows[0].places);
+    attn_free(rows[1].places);
+    return status;
 }
 
 /* --- Means ------------------------------------------------------------------------------------ */

@@ -4,8 +4,8 @@
  *
  *     fold_labels.c     copies the labels of an item that name its group and its cluster
  *     fold_clusters.c   units: items, or clusters of items that depend on each other; their errors
- *     fold_groups.c     the moments of a group, and the means that they give
  *     fold_keys.c       rows that only some items have
+ *     fold_groups.c     the moments of a group, and the means that they give
  *     fold_pairs.c      items that wait for their partner
  *     fold_resamples.c  rows of a group, or of the difference of two, with intervals
  *     fold_layout.c     the columns of the table of all items, and its rows
@@ -79,14 +79,18 @@ struct attn_fold {
     struct attn_fold_waiting **lists; /* owns; see fold_pairs.c */
     size_t n_pair, n_single;
 
-    struct attn_table *first;                        /* owns; table of the first item */
-    struct attn_fold_column *columns;                /* [n_column] owns */
-    size_t n_column, n_row, n_mean, n_more, n_value; /* n_value: numbers per unit */
+    struct attn_table *first;         /* owns; table of the first item */
+    struct attn_fold_column *columns; /* [n_column] owns */
+    size_t n_column, n_row, n_mean, n_more;
+    size_t n_value, n_value_of_row; /* numbers per unit; for one row */
     bool *differs; /* [n_row, n_column] owns; true for keys that differ between items */
     struct attn_fold_group *groups; /* [n_group] owns */
     size_t n_group, group_capacity;
-    size_t *slots; /* [n_slot] owns; with is_keyed: rows by hash, each its number + 1; 0: empty */
+    /* With is_keyed, rows count from 1. [n_slot] owns: rows by hash; 0: empty */
+    size_t *slots;
     size_t n_slot;
+    size_t *following; /* [n_row + 1] owns; the row after each one, from 0 on; 0: the end */
+    size_t following_capacity;
 };
 
 /* Returns true if COLUMN of the form has TRAIT. */
@@ -158,6 +162,21 @@ struct attn_fold_spread attn_fold_spread_find(const struct attn_fold *fold,
                                               const struct attn_fold_sample *sample, size_t i,
                                               size_t k);
 
+/* --- Keys ------------------------------------------------------------------------------------- */
+
+/* Adds the rows of TABLE, of an item, that the fold does not have, each after the row before it. */
+enum attn_status attn_fold_keys_add(struct attn_fold *fold, const struct attn_table *table,
+                                    struct attn_error *err);
+
+/* Finds the rows of the fold in TABLE, whose rows were added: PLACES [n_row] counts from 1; 0: the
+ * item lacks the row. The caller owns *PLACES even after a failure. */
+enum attn_status attn_fold_keys_find(const struct attn_fold *fold, const struct attn_table *table,
+                                     size_t **places, struct attn_error *err);
+
+/* Returns true if some item of SAMPLE has ROW. */
+bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,
+                         size_t row);
+
 /* --- Groups ----------------------------------------------------------------------------------- */
 
 /* Returns a cell as a number; NaN if it is missing. */
@@ -179,19 +198,6 @@ enum attn_status attn_fold_group_derive(const struct attn_fold *fold,
                                         bool is_resample, struct attn_error *err);
 
 void attn_fold_group_release(const struct attn_fold *fold, struct attn_fold_group *group);
-
-/* --- Keys ------------------------------------------------------------------------------------- */
-
-/* Creates a copy of TABLE, of an item, with the rows of all items so far, which the caller owns
- * even after a failure. The fold gets the new rows of TABLE. */
-enum attn_status attn_fold_keys_align(struct attn_fold *fold, const struct attn_table *table,
-                                      struct attn_table **aligned, struct attn_error *err);
-
-struct attn_fold_sample;
-
-/* Returns true if some item of SAMPLE has ROW. */
-bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,
-                         size_t row);
 
 /* --- Pairs ------------------------------------------------------------------------------------ */
 

@@ -6,6 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 /* Returns a hash of the cells that name ROW of TABLE. */
@@ -85,71 +86,69 @@ static enum attn_status lengthen(void *array, size_t n, size_t n_new, size_t siz
     return ATTN_OK;
 }
 
-/* Appends the rows of TABLE that the fold does not have. */
-static enum attn_status add_rows(struct attn_fold *fold, const struct attn_table *table,
-                                 struct attn_error *err)
+/* Gives the arrays of the fold and its groups room for N_ROW rows. Units lack the new ones. */
+static enum attn_status widen(struct attn_fold *fold, size_t n_row, struct attn_error *err)
 {
-    const size_t n = fold->n_row * fold->n_column;
+    const size_t n = fold->n_row * fold->n_column, n_new = n_row * fold->n_column;
+    const size_t n_value = fold->n_value_of_row * n_row;
+
+    ATTN_TRY(lengthen(&fold->differs, n, n_new, sizeof *fold->differs, err));
+    for (size_t i = 0; i < fold->n_group; i++) {
+        struct attn_fold_group *group = &fold->groups[i];
+        double *values;
+
+        ATTN_TRY(lengthen(&group->moments, n, n_new, sizeof *group->moments, err));
+        ATTN_TRY(ATTN_ALLOC(values, group->n_unit * n_value, err));
+        for (size_t k = 0; k < group->n_unit * n_value; k++)
+            values[k] = k % n_value < fold->n_value
+                            ? group->values[k / n_value * fold->n_value + k % n_value]
+                        : fold->study->cluster ? 0
+                                               : (double)NAN;
+        attn_free(group->values);
+        group->values = values;
+        group->capacity = group->n_unit * n_value;
+    }
+    fold->n_row = n_row;
+    fold->n_value = n_value;
+    return ATTN_OK;
+}
+
+enum attn_status attn_fold_keys_add(struct attn_fold *fold, const struct attn_table *table,
+                                    struct attn_error *err)
+{
+    const size_t n_before = fold->n_row, n = attn_table_n_row(table);
     struct attn_cell cells[ATTN_MOST_COLUMNS];
     size_t n_new;
 
-    for (size_t row = 0; row < attn_table_n_row(table); row++) {
+    ATTN_TRY(grow_index(fold, n_before + n, err));
+    ATTN_TRY(attn_grow(&fold->following, &fold->following_capacity, n_before + n + 1,
+                       sizeof *fold->following, err));
+    if (n_before == 0)
+        fold->following[0] = 0;
+    for (size_t row = 0, before = 0; row < n; row++) {
         size_t *slot = find_slot(fold, table, row);
 
-        if (*slot > 0)
-            continue;
-        for (size_t i = 0; i < fold->n_column; i++)
-            cells[i] = attn_table_cell(table, row, i);
-        ATTN_TRY(attn_table_append(fold->first, cells, fold->n_column, err));
-        *slot = attn_table_n_row(fold->first);
+        if (*slot == 0) {
+            for (size_t i = 0; i < fold->n_column; i++)
+                cells[i] = attn_table_cell(table, row, i);
+            ATTN_TRY(attn_table_append(fold->first, cells, fold->n_column, err));
+            *slot = attn_table_n_row(fold->first);
+            fold->following[*slot] = fold->following[before];
+            fold->following[before] = *slot;
+        }
+        before = *slot;
     }
-    n_new = attn_table_n_row(fold->first) * fold->n_column;
-    if (n_new == n)
-        return ATTN_OK;
-    ATTN_TRY(lengthen(&fold->differs, n, n_new, sizeof *fold->differs, err));
-    for (size_t i = 0; i < fold->n_group; i++)
-        ATTN_TRY(
-            lengthen(&fold->groups[i].moments, n, n_new, sizeof *fold->groups[i].moments, err));
-    fold->n_row = attn_table_n_row(fold->first);
-    return ATTN_OK;
+    n_new = attn_table_n_row(fold->first);
+    return n_new > n_before ? widen(fold, n_new, err) : ATTN_OK;
 }
 
-/* Fills ALIGNED, which is empty, with the rows of the fold: those of TABLE, the others without
- * values. ROWS [n_row] is scratch. */
-static enum attn_status fill(const struct attn_fold *fold, const struct attn_table *table,
-                             size_t *rows, struct attn_table *aligned, struct attn_error *err)
+enum attn_status attn_fold_keys_find(const struct attn_fold *fold, const struct attn_table *table,
+                                     size_t **places, struct attn_error *err)
 {
-    struct attn_cell cells[ATTN_MOST_COLUMNS];
-
+    ATTN_TRY(ATTN_ALLOC(*places, fold->n_row + 1, err));
     for (size_t row = 0; row < attn_table_n_row(table); row++)
-        rows[*find_slot(fold, table, row) - 1] = row + 1;
-    for (size_t row = 0; row < fold->n_row; row++) {
-        for (size_t i = 0; i < fold->n_column; i++)
-            cells[i] = fold->columns[i].role == ATTN_FOLD_KEY ? attn_table_cell(fold->first, row, i)
-                       : rows[row] > 0 ? attn_table_cell(table, rows[row] - 1, i)
-                                       : attn_cell_missing();
-        ATTN_TRY(attn_table_append(aligned, cells, fold->n_column, err));
-    }
+        (*places)[*find_slot(fold, table, row) - 1] = row + 1;
     return ATTN_OK;
-}
-
-enum attn_status attn_fold_keys_align(struct attn_fold *fold, const struct attn_table *table,
-                                      struct attn_table **aligned, struct attn_error *err)
-{
-    struct attn_column columns[ATTN_MOST_COLUMNS] = {{0}};
-    size_t *rows;
-    enum attn_status status;
-
-    ATTN_TRY(grow_index(fold, fold->n_row + attn_table_n_row(table), err));
-    ATTN_TRY(add_rows(fold, table, err));
-    for (size_t i = 0; i < fold->n_column; i++)
-        columns[i] = *attn_table_column(table, i);
-    ATTN_TRY(ATTN_ALLOC(rows, fold->n_row + 1, err));
-    status = attn_table_create(attn_table_name(table), columns, fold->n_column, aligned, err);
-    if (status == ATTN_OK)
-        status = fill(fold, table, rows, *aligned, err);
-    attn_free(rows);
-    return status;
 }
 
 bool attn_fold_keys_have(const struct attn_fold *fold, const struct attn_fold_sample *sample,

@@ -111,11 +111,8 @@ static size_t n_cells(const struct attn_fold_column *column)
 }
 
 /* Returns true if the experiment has its own column for the number of items or of other cases. */
-static bool has_own_count(const struct attn_fold *fold, const struct attn_fold_column *columns,
-                          size_t n)
+static bool has_own_count(const struct attn_fold_column *columns, size_t n)
 {
-    if (fold->form.is_keyed)
-        return true;
     for (size_t i = 0; i < n; i++)
         if (strcmp(columns[i].column.name, "n") == 0)
             return true;
@@ -148,7 +145,7 @@ static void lay_out(const struct attn_fold *fold, const struct attn_fold_column 
     }
     if (fold->study->cluster)
         add_column(layout, &n_cluster, "", 0);
-    if (!has_own_count(fold, columns, n_column))
+    if (!has_own_count(columns, n_column))
         add_column(layout, &n, "", 0);
     for (size_t i = 0; i < n_column; i++)
         if (is_row_type(&columns[i]))
@@ -240,7 +237,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
                                          struct attn_cell *cells, struct attn_table *table,
                                          struct attn_error *err)
 {
-    size_t n = fold->n_label, n_item = 0, n_cluster = 0, mean = row * fold->n_mean;
+    size_t n = fold->n_label, first, n_item = 0, n_cluster = 0, mean = row * fold->n_mean;
     size_t bound = row * attn_fold_count_bounded(fold);
     struct attn_cell p = attn_cell_missing(), type = p;
 
@@ -260,6 +257,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
             type = find_row_type(sample, *cell);
             continue;
         }
+        first = n;
         cells[n++] = *cell;
         if (column->role == ATTN_FOLD_MEAN) {
             cells[n++] = real_or_missing(spread.sd);
@@ -269,6 +267,9 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
             attn_fold_sample_bounds(sample, bound++, &cells[n]);
             n += 2;
         }
+        /* an experiment may leave out a mean */
+        for (size_t k = first; cell->type == ATTN_VALUE_MISSING && k < n; k++)
+            cells[k] = *cell;
     }
     if (fold->study->fdr) {
         cells[n++] = p;
@@ -276,7 +277,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
     }
     if (fold->study->cluster)
         cells[n++] = attn_cell_integer((int64_t)n_cluster);
-    if (!has_own_count(fold, fold->columns, fold->n_column))
+    if (!has_own_count(fold->columns, fold->n_column))
         cells[n++] = attn_cell_integer((int64_t)n_item);
     if (type.type != ATTN_VALUE_MISSING)
         cells[n++] = type;

@@ -1209,7 +1209,6 @@ static const struct {
     {"    has_effect", offsetof(struct attn_spans_args, has_effect)},
     {"    answer", offsetof(struct attn_spans_args, answer)},
     {"    study", offsetof(struct attn_spans_args, study)},
-    {"    has_gold", offsetof(struct attn_spans_args, has_gold)},
     {"attn_survey_args", sizeof(struct attn_survey_args)},
     {"    size", offsetof(struct attn_survey_args, size)},
     {"    has_probe", offsetof(struct attn_survey_args, has_probe)},

@@ -2520,7 +2520,6 @@ attn_spans_args._fields_ = [
     ("has_effect", c_bool),
     ("answer", attn_answer_args),
     ("study", POINTER(attn_study_args)),
-    ("has_gold", c_bool),
 ]
 attn_survey_args._fields_ = [
     ("size", c_size_t),
