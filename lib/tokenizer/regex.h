@@ -29,6 +29,10 @@ struct attn_match; /* scratch memory of one walk */
 #define ATTN_GPT2_REGEX                                                                            \
     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"
 
+/* Matches a number, including new ones of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */
+#define ATTN_NUMBER_REGEX                                                                          \
+    "[\\p{N}\xf0\x91\xb7\xa0-\xf0\x91\xb7\xa9\xf0\x96\xbf\xb4-\xf0\x96\xbf\xb6]"
+
 /* Compiles TEXT [size], which is UTF-8, or, if IS_LITERAL, a pattern that matches exactly TEXT.
  * Returns ATTN_UNSUPPORTED for patterns that cannot be compiled; the message names the pattern and
  * NAME, its file. */

@@ -115,82 +115,145 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-/* Reports missing files, or that the SentencePiece files found are not supported. */
-static enum attn_status report_missing(const struct attn_source *source, struct attn_error *err)
+/* Whether SOURCE has a file of a vocabulary. */
+static bool has_vocabulary(const struct attn_source *source)
 {
-    static const char *const pieces[] = {"sentencepiece.bpe.model", "spiece.model"};
+    static const char *const names[] = {
+        "tokenizer.json",          "vocab.json", "vocab.txt",  "tokenizer.model", "spiece.model",
+        "sentencepiece.bpe.model", "spm.model",  "source.spm", "target.spm"};
+    bool has_any = false;
 
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        has_any = has_any || attn_source_has_part(source, names[i]);
+    return has_any;
+}
+
+/* Refuses SOURCE if it has no file of a vocabulary, or lacks one that ROW reads; FOUND has its
+ * class. */
+static enum attn_status check_files(const struct attn_source *source,
+                                    const struct attn_class *found,
+                                    const struct attn_class_row *row, struct attn_error *err)
+{
+    static const char *const files[ATTN_CLASS_SLOW + 1][2] = {
+        [ATTN_CLASS_BYTES] = {"vocab.json", "merges.txt"},
+        [ATTN_CLASS_WORDS] = {"vocab.txt"},
+        [ATTN_CLASS_LETTERS] = {"vocab.txt"},
+        [ATTN_CLASS_PIECES] = {"spiece.model"},
+        [ATTN_CLASS_MERGES] = {"tokenizer.model"}};
+    const struct attn_quote where =
+        attn_quote_string(source->directory ? source->directory : source->name);
+    const bool has_any = has_vocabulary(source);
+
+    for (size_t i = 0; has_any && row && i < 2 && files[row->form][i]; i++)
+        if (!attn_source_has_part(source, files[row->form][i]))
+            return attn_error_set(
+                err, ATTN_IO, "'%s' has no '%s', which the tokenizer of '%s' reads", where.text,
+                files[row->form][i], attn_quote_string(found->name ? found->name : "").text);
+    if (has_any && (row || attn_source_has_part(source, "vocab.json")))
+        return ATTN_OK;
     attn_error_set(err, ATTN_IO,
                    "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
                    "tokenizer.model",
-                   attn_quote_string(source->directory ? source->directory : source->name).text);
-    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++)
-        if (attn_source_has_part(source, pieces[i]))
-            attn_error_hint(err,
-                            "transformers makes tokenizer.json of its %s: "
-                            "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)",
-                            pieces[i]);
+                   where.text);
+    if (has_any)
+        attn_error_hint(err, "transformers makes tokenizer.json of its files, if config.json or "
+                             "tokenizer_config.json names their class: "
+                             "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
     return ATTN_IO;
 }
 
-/* Whether SOURCE has the piece file of T5. Other models have files of the same name. */
-static bool is_t5(const struct attn_source *source)
+/* Returns the row by which the files of SOURCE are read if no file names a class; NULL: vocab.json
+ * of any kind. */
+static const struct attn_class_row *guess_row(const struct attn_source *source)
 {
-    static const char *const names[] = {"model_type", NULL};
-    struct attn_json *json = NULL;
-    const char *type = NULL;
-    bool is_t5 = false;
+    if (attn_tokenizer_spm_is_marian(source))
+        return attn_class_row("Marian");
+    if (attn_source_override(source, "vocab.txt") ||
+        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json")))
+        return attn_class_row("Bert");
+    if (attn_source_has_part(source, "tokenizer.model") &&
+        !attn_source_has_part(source, "vocab.json"))
+        return attn_class_row("Llama");
+    return NULL;
+}
 
-    if (!attn_source_has_part(source, "spiece.model") ||
-        attn_json_read_part(source, "config.json", names, &json, NULL) != ATTN_OK)
-        return false;
-    if (attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL) == ATTN_OK)
-        is_t5 = type && (strcmp(type, "t5") == 0 || strcmp(type, "mt5") == 0);
-    attn_json_free(json);
-    return is_t5;
+/* Reads TOKENIZER from the files of SOURCE by ROW. */
+static enum attn_status read_row(struct attn_tokenizer *tokenizer, const struct attn_source *source,
+                                 const struct attn_class *found, const struct attn_class_row *row,
+                                 struct attn_error *err)
+{
+    switch (row ? row->form : ATTN_CLASS_BYTES) {
+    case ATTN_CLASS_WORDS:
+    case ATTN_CLASS_LETTERS:
+        return attn_tokenizer_bert_read(tokenizer, source, found, err);
+    case ATTN_CLASS_PIECES:
+    case ATTN_CLASS_MERGES:
+    case ATTN_CLASS_MARIAN:
+        return attn_tokenizer_spm_read(tokenizer, source, found, row, err);
+    case ATTN_CLASS_BYTES:
+    case ATTN_CLASS_REFUSED:
+    case ATTN_CLASS_SLOW:
+        break;
+    }
+    return attn_tokenizer_files_read(tokenizer, source, found, err);
+}
+
+/* Reads TOKENIZER from the files of SOURCE, whose class is FOUND. A requested file is read as it
+ * is, so a class for other files does not count. */
+static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source, struct attn_class *found,
+                                      struct attn_error *err)
+{
+    const bool is_json_given = attn_source_override(source, "tokenizer.json");
+    const bool is_words_given = attn_source_override(source, "vocab.txt");
+    const bool is_given =
+        is_json_given || is_words_given || attn_source_override(source, "vocab.json");
+    const struct attn_class_row *row = found->row;
+
+    if (is_given && row &&
+        (is_words_given
+             ? row->form != ATTN_CLASS_WORDS && row->form != ATTN_CLASS_LETTERS
+             : row->form != ATTN_CLASS_BYTES || !attn_source_has_part(source, "merges.txt")))
+        found->row = row = NULL;
+    if (!row && (is_given ? is_words_given : !found->name))
+        row = is_given ? attn_class_row("Bert") : guess_row(source);
+    /* Marian's files take precedence, because transformers never reads its tokenizer.json. */
+    if (is_json_given || (!is_given && attn_source_has_part(source, "tokenizer.json") &&
+                          !(row && row->form == ATTN_CLASS_MARIAN)))
+        return attn_tokenizer_json_read(tokenizer, source, found, err);
+    if (!is_given && (found->is_class || has_vocabulary(source)))
+        ATTN_TRY(attn_class_check(found, source->directory, err));
+    if (!is_given)
+        ATTN_TRY(check_files(source, found, row, err));
+    return read_row(tokenizer, source, found, row, err);
 }
 
 /* Reads TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
-    const bool is_json_given = attn_source_override(source, "tokenizer.json");
-    const bool is_vocab_given =
-        attn_source_override(source, "vocab.json") || attn_source_override(source, "vocab.txt");
-    /* tokenizer.json takes precedence, unless another vocabulary was requested. */
-    const bool is_json =
-        attn_source_has_part(source, "tokenizer.json") && (is_json_given || !is_vocab_given);
-    const bool is_bert =
-        attn_source_override(source, "vocab.txt") ||
-        (attn_source_has_part(source, "vocab.txt") && !attn_source_has_part(source, "vocab.json"));
+    const bool is_given = attn_source_override(source, "tokenizer.json") ||
+                          attn_source_override(source, "vocab.json") ||
+                          attn_source_override(source, "vocab.txt");
+    struct attn_class found = {.row = NULL};
+    enum attn_status status;
 
     /* Files next to a GGUF file may belong to another model, so only requested files take
      * precedence over its own tokenizer. */
-    if (!is_json_given && !is_vocab_given && attn_gguf_is_source(source)) {
-        ATTN_TRY(attn_tokenizer_gguf_read(tokenizer, source, err));
-        return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+    if (!is_given && attn_gguf_is_source(source)) {
+        status = attn_tokenizer_gguf_read(tokenizer, source, err);
+    } else {
+        status = attn_class_find(&found, source, err);
+        if (status == ATTN_OK)
+            status = read_by_class(tokenizer, source, &found, err);
+        attn_class_release(&found);
     }
-
-    if (!is_json_given && (attn_tokenizer_spm_is_marian(source) ||
-                           (!is_json && !is_bert && !is_vocab_given && is_t5(source))))
-        return attn_tokenizer_spm_read(tokenizer, source, false, err);
-    if (!is_json && !is_json_given && !is_bert && !is_vocab_given &&
-        !attn_source_has_part(source, "vocab.json") &&
-        attn_source_has_part(source, "tokenizer.model"))
-        return attn_tokenizer_spm_read(tokenizer, source, true, err);
-    /* A requested file that is missing is reported by its reader. */
-    if (!is_json && !is_bert && !attn_source_has_part(source, "vocab.json") && !is_vocab_given &&
-        !is_json_given)
-        return report_missing(source, err);
-    if (is_json)
-        ATTN_TRY(attn_tokenizer_json_read(tokenizer, source, err));
-    else if (is_bert)
-        ATTN_TRY(attn_tokenizer_bert_read(tokenizer, source, err));
-    else
-        ATTN_TRY(attn_tokenizer_files_read(tokenizer, source, err));
-    if (attn_gguf_is_source(source))
+    ATTN_TRY(status);
+    if (is_given && attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
-    return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
+    return tokenizer->decoded.begin || tokenizer->decoded.monitor
+               ? ATTN_OK
+               : attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
 /* Returns where SOURCE, or the GGUF file of TOKENIZER, has a chat template. It is not read. */

@@ -24,6 +24,7 @@ struct entry {
     struct attn_added_token token; /* its id is the one in the file, if the file has ids */
     struct attn_token_role *role;  /* borrows; NULL: the token has no role */
     bool is_of_class;              /* the default token of the class: no file names it */
+    bool has_flags;                /* the file has an object, not a string */
     bool says_normalized;          /* the file has the flag `normalized` */
     size_t at;                     /* index among the added tokens */
 };
@@ -77,6 +78,7 @@ static enum attn_status read_entry(const struct attn_json *json, const struct at
                               attn_quote_string(attn_json_name(json)).text);
     entry->size = strlen(entry->content);
     token->is_special = is_special;
+    entry->has_flags = is_object;
     if (!is_object)
         return ATTN_OK;
     ATTN_TRY(attn_json_get_bool(json, node, "special", &token->is_special, err));
@@ -145,8 +147,10 @@ static enum attn_status read_role(struct added_files *files, struct attn_token_r
         json = files->config;
         node = attn_node_find(attn_json_root(json), role->key);
     }
-    if (node && attn_node_is_null(node) && !role->is_needed)
+    if (node && attn_node_is_null(node) && !role->is_needed) {
+        role->id = -2;
         return ATTN_OK;
+    }
     if (node && !attn_node_is_null(node)) {
         ATTN_TRY(read_entry(json, node, role->key, true, &entry, err));
     } else {
@@ -155,6 +159,8 @@ static enum attn_status read_role(struct added_files *files, struct attn_token_r
         entry.size = strlen(role->token);
         entry.is_of_class = true;
     }
+    if (role->is_wide && !entry.has_flags)
+        entry.token.strips_left = true;
     entry.token.is_special = true;
     return append(files, entry, err);
 }
@@ -259,6 +265,13 @@ static enum attn_status add_listed(struct added_files *files, const char *path,
     return index_new(files, n, path, err);
 }
 
+/* Whether the flags of ENTRY, which has a role, replace those of the same token in the list. */
+static bool has_precedence(const struct added_files *files, const struct entry *entry)
+{
+    return files->decoder ? entry->is_of_class && entry->role->is_wide
+                          : entry->has_flags || entry->role->is_wide;
+}
+
 /* Sets by_id for listed tokens, and marks those that another file makes special. */
 static enum attn_status mark_listed(struct added_files *files, struct attn_error *err)
 {
@@ -277,6 +290,12 @@ static enum attn_status mark_listed(struct added_files *files, struct attn_error
         listed->token.is_special = true;
         if (files->decoder ? !listed->says_normalized : !entry->is_of_class)
             listed->token.is_normalized = false;
+        if (entry->role && has_precedence(files, entry)) {
+            listed->token.strips_left = entry->token.strips_left;
+            listed->token.strips_right = entry->token.strips_right;
+            listed->token.is_single_word = entry->token.is_single_word;
+            listed->token.is_normalized = entry->token.is_normalized;
+        }
     }
     return ATTN_OK;
 }

@@ -13,6 +13,7 @@
 #include "tokenizer/models/models_internal.h"
 #include "tokenizer/pipeline.h"
 #include "tokenizer/stages/stages_internal.h"
+#include "tokenizer/tokenizer_class.h"
 #include "tokenizer/tokenizer_extra.h"
 
 #include <stdatomic.h>
@@ -34,9 +35,8 @@ struct attn_settings {
     enum attn_tokenizer_kind kind;
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
-    char *unk;    /* owns; NULL if absent */
-    size_t n_unk; /* size of `unk` */
-    bool is_roberta;
+    char *unk;                   /* owns; NULL if absent */
+    size_t n_unk;                /* size of `unk` */
     bool lowers, strips_accents; /* settings of BertNormalizer, if `has_bert` */
     bool has_bert;
 };
@@ -83,10 +83,11 @@ struct attn_unread {
     const volatile sig_atomic_t *cancel;
     struct attn_file file; /* owns; contains the merges; empty after they were read */
     const char *merges;    /* [n_merges_byte] the list of merges in `file`, for tokenizer.json */
-    size_t n_merges_byte, n_merge; /* n_merge: number of its elements */
-    char *path;                    /* owns; path of the vocabulary, for messages */
-    bool has_prefix;               /* for merges.txt: a space is inserted before a text */
-    attn_note_fn on_note;          /* receives notes, on the thread that encodes first; or NULL */
+    size_t n_merges_byte, n_merge;    /* n_merge: number of its elements */
+    char *path;                       /* owns; path of the vocabulary, for messages */
+    const struct attn_class_row *row; /* for merges.txt: the class */
+    bool has_prefix;                  /* for merges.txt: a space is inserted before a text */
+    attn_note_fn on_note; /* receives notes, on the thread that encodes first; or NULL */
     void *user;
 };
 
@@ -147,10 +148,15 @@ const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
  * Borrowed. */
 const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
 
+/* Appends a note to those about TOKENIZER. */
+enum attn_status attn_tokenizer_add_note(struct attn_tokenizer *tokenizer, struct attn_error *err,
+                                         const char *format, ...) ATTN_PRINTF(3, 4);
+
 /* Reads TOKENIZER, which is zeroed, from tokenizer.json of SOURCE, the file of the library
  * tokenizers. Its parts become stages; unknown parts are refused by name. */
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err);
+                                          const struct attn_source *source,
+                                          const struct attn_class *found, struct attn_error *err);
 
 /* Reads TOKENIZER from the metadata of a GGUF file. */
 enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
@@ -159,17 +165,19 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
 /* Reads TOKENIZER from vocab.json and related files: byte-level BPE, words, characters. */
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
                                            const struct attn_source *source,
-                                           struct attn_error *err);
+                                           const struct attn_class *found, struct attn_error *err);
 
 /* Reads TOKENIZER from BERT's vocab.txt. */
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err);
+                                          const struct attn_source *source,
+                                          const struct attn_class *found, struct attn_error *err);
 
-/* Reads TOKENIZER from SentencePiece's files: if IS_BPE, tokenizer.model; else source.spm,
- * target.spm and vocab.json, or spiece.model. */
+/* Reads TOKENIZER from SentencePiece's files by the rules of ROW: tokenizer.model; or source.spm,
+ * target.spm and vocab.json; or spiece.model. */
 enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
-                                         const struct attn_source *source, bool is_bpe,
-                                         struct attn_error *err);
+                                         const struct attn_source *source,
+                                         const struct attn_class *found,
+                                         const struct attn_class_row *row, struct attn_error *err);
 
 /* Whether SOURCE has source.spm or target.spm of Marian. If only one is missing, it is reported,
  * because vocab.json is not a vocabulary then. */
@@ -185,15 +193,6 @@ struct attn_scored {
  * indexed. */
 enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer, struct attn_scored *tokens,
                                    size_t n, struct attn_error *err);
-
-/* A role of a token, such as the mask token. */
-struct attn_token_role {
-    /* Its key in tokenizer_config.json and special_tokens_map.json: "mask_token". */
-    const char *key;
-    const char *token; /* the default token if no file names one: "[MASK]"; or NULL */
-    bool is_needed;    /* the vocabulary must have it, and null in a file is ignored */
-    int32_t id;        /* result; -1: there is no such token */
-};
 
 /* Adds the tokens of other files, and those with ROLES [n], to the tokens that TOKENIZER finds in
  * texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new tokens to the

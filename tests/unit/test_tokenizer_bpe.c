@@ -139,24 +139,29 @@ START_TEST(adds_tokens_and_takes_the_longest)
     struct attn_tokenizer_files files = toy_files();
 
     files.added = "{\"<pad>\": 266, \"<pad>\\u00e9\": 265, \"he\": 256}";
-    files.special = "{\"bos_token\": \"##\", \"unk_token\": null, \"pad_token\": {\"content\": "
-                    "\"<pad>\", \"lstrip\": false}, \"more\": [\"aa\", \"absent\", \"\"]}";
+    files.special =
+        "{\"bos_token\": \"##\", \"unk_token\": null, \"pad_token\": {\"content\": "
+        "\"<pad>\", \"lstrip\": false}, \"additional_special_tokens\": [\"aa\", \"new\"]}";
     tokenizer = attn_make_tokenizer(&files);
-    ck_assert_uint_eq(attn_tokenizer_n_vocab(tokenizer), 267);
-    ASSERT_IDS("<pad>\xc3\xa9<pad><pad", 265, 266, '<', 'p', 'a', 'd');
+    ck_assert_uint_eq(attn_tokenizer_n_vocab(tokenizer), 268);
+    /* Special tokens are searched first, the others in the normalized text. */
+    ASSERT_IDS("<pad>\xc3\xa9<pad><pad", 266, 0xc3, 0xa9, 266, '<', 'p', 'a', 'd');
+    ASSERT_IDS("new", 267);
     ASSERT_IDS("aaaaa", AA, AA, 'a'); /* special now, so not merged to AAAA */
     ASSERT_IDS("t##he", 't', HASHES, HE);
     close_toy();
 
     files = toy_files();
     files.added = "{\"he\": 7}";
-    attn_assert_refused(&files, ATTN_FORMAT,
-                        "'he' has id 7 in 'toy/added_tokens.json', but the vocabulary has it with "
-                        "id 256");
+    attn_assert_refused(
+        &files, ATTN_FORMAT,
+        "the added token 'he' has id 7 in 'toy/added_tokens.json', expected 256, its "
+        "id in the vocabulary");
     files.added = "{\"x y\": 300}";
-    attn_assert_refused(&files, ATTN_FORMAT,
-                        "'toy/added_tokens.json' has 266 tokens but none with id 265, expected ids "
-                        "0..265");
+    attn_assert_refused(
+        &files, ATTN_FORMAT,
+        "the added token 'x y' has id 300 in 'toy/added_tokens.json', expected 265, "
+        "the next one after the vocabulary");
     files.added = NULL;
     files.special = "{\"mask_token\": {\"content\": \"he\", \"lstrip\": true}}";
     tokenizer = attn_make_tokenizer(&files);
@@ -562,7 +567,7 @@ START_TEST(refuses_settings_that_make_no_sense)
                         "'lstrip' in 'toy/special_tokens_map.json' is 1, expected true or false");
     files.special = "{\"bos_token\": {\"content\": 1}}";
     attn_assert_refused(&files, ATTN_FORMAT,
-                        "'content' in 'toy/special_tokens_map.json' is 1, expected a string");
+                        "'bos_token' in 'toy/special_tokens_map.json' is not a token");
     attn_buffer_release(&vocabulary);
 }
 END_TEST

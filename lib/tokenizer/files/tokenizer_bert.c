@@ -16,17 +16,7 @@
 
 #include <string.h>
 
-static const char config_name[] = "tokenizer_config.json";
-
-/* In the order in which transformers adds them. */
-enum { BOS, EOS, UNK, SEP, PAD, CLS, MASK, N_ROLE };
-
-/* The settings in tokenizer_config.json. */
-struct config {
-    struct attn_json *json; /* owns; or NULL */
-    struct attn_bert_normalizer normalizer;
-    bool is_esm;
-};
+static const char config_name[] = "tokenizer_config.json"; /* for messages */
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
@@ -67,20 +57,9 @@ static enum attn_status read_lines(struct attn_vocabulary *vocabulary, const str
 
 /* --- Settings --------------------------------------------------------------------------------- */
 
-/* Reads the flag KEY, which may be null. */
-static enum attn_status read_flag(const struct config *config, const char *key, bool *flag,
-                                  struct attn_error *err)
-{
-    const struct attn_node *node = attn_node_find(attn_json_root(config->json), key);
-
-    if (node && attn_node_is_null(node))
-        return ATTN_OK;
-    return attn_json_get_bool(config->json, attn_json_root(config->json), key, flag, err);
-}
-
 /* Refuses settings of the tokenizer class for Japanese, which splits words by MeCab or into
  * characters. */
-static enum attn_status refuse_variants(const struct config *config, struct attn_error *err)
+static enum attn_status refuse_variants(const struct attn_json *json, struct attn_error *err)
 {
     static const char *const keys[][2] = {{"word_tokenizer_type", "basic"},
                                           {"subword_tokenizer_type", "wordpiece"}};
@@ -88,8 +67,7 @@ static enum attn_status refuse_variants(const struct config *config, struct attn
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         const char *type = keys[i][1];
 
-        ATTN_TRY(attn_json_get_string(config->json, attn_json_root(config->json), keys[i][0], &type,
-                                      err));
+        ATTN_TRY(attn_json_get_string(json, attn_json_root(json), keys[i][0], &type, err));
         if (strcmp(type, keys[i][1]) != 0)
             return attn_error_set(err, ATTN_UNSUPPORTED, "%s '%s' in '%s', expected '%s'",
                                   keys[i][0], attn_quote_string(type).text, config_name,
@@ -98,53 +76,22 @@ static enum attn_status refuse_variants(const struct config *config, struct attn
     return ATTN_OK;
 }
 
-static enum attn_status read_config(struct config *config, struct attn_error *err)
+static enum attn_status read_normalizer(const struct attn_class *found,
+                                        struct attn_bert_normalizer *normalizer,
+                                        struct attn_error *err)
 {
-    struct attn_bert_normalizer *normalizer = &config->normalizer;
-
-    ATTN_TRY(refuse_variants(config, err));
-    ATTN_TRY(read_flag(config, "do_lower_case", &normalizer->lowers, err));
-    ATTN_TRY(read_flag(config, "tokenize_chinese_chars", &normalizer->sets_apart, err));
+    *normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    if (found->config)
+        ATTN_TRY(refuse_variants(found->config, err));
+    ATTN_TRY(attn_class_get_bool(found, "do_lower_case", &normalizer->lowers, err));
+    ATTN_TRY(attn_class_get_bool(found, "tokenize_chinese_chars", &normalizer->sets_apart, err));
     normalizer->strips_accents = normalizer->lowers;
-    return read_flag(config, "strip_accents", &normalizer->strips_accents, err);
-}
-
-/* Sets *is_esm if the value of KEY in part NAME, a tokenizer class or a model type, is that of ESM.
- */
-static enum attn_status read_class(const struct attn_source *source, const char *name,
-                                   const char *key, bool *is_esm, struct attn_error *err)
-{
-    static const char *const none[] = {NULL};
-    struct attn_json *json = NULL;
-    const char *found = NULL;
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, name))
-        return ATTN_OK;
-    ATTN_TRY(attn_json_read_part(source, name, none, &json, err));
-    status = attn_json_get_string(json, attn_json_root(json), key, &found, err);
-    if (found)
-        *is_esm = strcmp(found, "esm") == 0 || strncmp(found, "EsmTokenizer", 12) == 0;
-    attn_json_free(json);
-    return status;
-}
-
-/* Parses tokenizer_config.json, if it exists. */
-static enum attn_status parse_config(struct config *config, const struct attn_source *source,
-                                     struct attn_error *err)
-{
-    config->normalizer = (struct attn_bert_normalizer){true, true, true, true};
-    ATTN_TRY(read_class(source, "config.json", "model_type", &config->is_esm, err));
-    ATTN_TRY(read_class(source, config_name, "tokenizer_class", &config->is_esm, err));
-    if (!attn_source_has_part(source, config_name))
-        return ATTN_OK;
-    ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config->json, err));
-    return read_config(config, err);
+    return attn_class_get_bool(found, "strip_accents", &normalizer->strips_accents, err);
 }
 
 /* --- The tokenizer ---------------------------------------------------------------------------- */
 
-/* Adds the model and the post-processing. */
+/* Adds the model and the decoder. */
 static enum attn_status add_model(struct attn_tokenizer *tokenizer,
                                   const struct attn_token_role *roles, bool is_esm,
                                   struct attn_error *err)
@@ -153,7 +100,8 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer,
     const struct attn_decode_step decode = {
         .run = attn_decode_wordpiece, .n_a = sizeof prefix - 1, .start = 1};
     struct attn_wordpiece_model *model = &tokenizer->wordpiece;
-    const char *unk = attn_vocabulary_key(&tokenizer->vocabulary, roles[UNK].id, &model->n_unk);
+    const char *unk =
+        attn_vocabulary_key(&tokenizer->vocabulary, roles[UNK_ROLE].id, &model->n_unk);
 
     model->vocabulary = &tokenizer->vocabulary;
     model->max_character = is_esm ? 0 : 100;
@@ -163,25 +111,24 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer,
     if (!model->prefix || !model->unk)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_wordpiece_stage, model, err));
-    if (!is_esm)
-        ATTN_TRY(attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err));
-    return attn_post_process_set_ends(&tokenizer->post, roles[CLS].id, roles[is_esm ? EOS : SEP].id,
-                                      false, err);
+    return is_esm ? ATTN_OK : attn_decode_add(&tokenizer->decoder, decode, prefix, NULL, err);
 }
 
-static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struct config *config,
-                                   struct attn_error *err)
+static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struct attn_class *found,
+                                   bool is_esm, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
     const struct attn_added *added = &tokenizer->added;
+    struct attn_bert_normalizer normalizer;
     size_t n_before;
 
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
-    if (config->is_esm)
+    if (is_esm)
         return attn_pipeline_add(pipeline, &attn_split_letters, NULL, err);
+    ATTN_TRY(read_normalizer(found, &normalizer, err));
     n_before = pipeline->n;
-    ATTN_TRY(attn_bert_add_normalizer(pipeline, &config->normalizer, err));
+    ATTN_TRY(attn_bert_add_normalizer(pipeline, &normalizer, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, true, pipeline->n - n_before, err));
     return attn_pipeline_add(pipeline, &attn_split_bert, NULL, err);
 }
@@ -205,47 +152,39 @@ static enum attn_status add_letters(struct attn_tokenizer *tokenizer, struct att
 }
 
 static enum attn_status read_all(struct attn_tokenizer *tokenizer, const struct attn_source *source,
-                                 struct attn_file *file, struct config *config,
+                                 const struct attn_class *found, struct attn_file *file,
                                  struct attn_error *err)
 {
-    struct attn_token_role esm_roles[N_ROLE] = {
-        [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", "<eos>", true, -1},
-        [UNK] = {"unk_token", "<unk>", true, -1},    [SEP] = {"sep_token", NULL, false, -1},
-        [PAD] = {"pad_token", "<pad>", false, -1},   [CLS] = {"cls_token", "<cls>", true, -1},
-        [MASK] = {"mask_token", "<mask>", false, -1}};
-    struct attn_token_role roles[N_ROLE] = {
-        [BOS] = {"bos_token", NULL, false, -1},      [EOS] = {"eos_token", NULL, false, -1},
-        [UNK] = {"unk_token", "[UNK]", true, -1},    [SEP] = {"sep_token", "[SEP]", true, -1},
-        [PAD] = {"pad_token", "[PAD]", false, -1},   [CLS] = {"cls_token", "[CLS]", true, -1},
-        [MASK] = {"mask_token", "[MASK]", false, -1}};
+    const struct attn_class_row *row = found->row ? found->row : attn_class_row("Bert");
+    const bool is_esm = row->form == ATTN_CLASS_LETTERS;
+    struct attn_token_role roles[ATTN_CLASS_N_ROLE];
 
     ATTN_TRY(attn_file_read_part(source, "vocab.txt", file, err));
     ATTN_TRY(attn_tokenizer_add_unread(tokenizer, file->path, err));
     ATTN_TRY(read_lines(&tokenizer->vocabulary, file, err));
-    ATTN_TRY(parse_config(config, source, err));
     ATTN_TRY(attn_vocabulary_index(&tokenizer->vocabulary, file->path, err));
-    if (config->is_esm)
-        memcpy(roles, esm_roles, sizeof roles);
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, source, config->json, roles, N_ROLE, err));
+    attn_class_get_roles(row, roles);
+    ATTN_TRY(
+        attn_tokenizer_read_added(tokenizer, source, found->config, roles, ATTN_CLASS_N_ROLE, err));
     /* The letters are added below, so they are not marked. */
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    if (config->is_esm)
+    if (is_esm)
         ATTN_TRY(add_letters(tokenizer, err));
-    ATTN_TRY(add_stages(tokenizer, config, err));
-    return add_model(tokenizer, roles, config->is_esm, err);
+    ATTN_TRY(add_stages(tokenizer, found, is_esm, err));
+    ATTN_TRY(add_model(tokenizer, roles, is_esm, err));
+    return attn_class_add_ends(found, row, roles, tokenizer, err);
 }
 
 enum attn_status attn_tokenizer_bert_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err)
+                                          const struct attn_source *source,
+                                          const struct attn_class *found, struct attn_error *err)
 {
     struct attn_file file = {0};
-    struct config config = {.json = NULL};
     enum attn_status status;
 
     tokenizer->kind = ATTN_TOKENIZER_WORDPIECE;
     tokenizer->skips_unknown_ids = true;
-    status = read_all(tokenizer, source, &file, &config, err);
+    status = read_all(tokenizer, source, found, &file, err);
     attn_file_release(&file);
-    attn_json_free(config.json);
     return status;
 }

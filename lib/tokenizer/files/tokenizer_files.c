@@ -1,15 +1,6 @@
 /*
  * tokenizer_files.c - tokenizers from vocab.json and related files: byte-level BPE with merges.txt,
- * words, characters.
- *
- * In a byte-level vocabulary, these tokens are found in a text before it is split (added_tokens.h):
- * `<|endoftext|>` if the vocabulary has it; all tokens of added_tokens.json ({"token": id}); and
- * those that special_tokens_map.json names (strings, objects with "content" and flags, lists of
- * both) if the vocabulary has them.
- *
- * The tokenizers of RoBERTa and BART use the same files, but add <s> and </s> around a text. They
- * are recognized by `tokenizer_class` in tokenizer_config.json or config.json, else by the type of
- * the model.
+ * by the rules of its class; words, characters.
  */
 #include "tokenizer/tokenizer_internal.h"
 
@@ -40,11 +31,12 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
     return ATTN_OK;
 }
 
-/* Reads the object "tokenizer" of JSON, the config, if it exists. */
-static enum attn_status read_settings_of(struct attn_settings *settings,
-                                         const struct attn_json *json, struct attn_error *err)
+/* Reads the object "tokenizer" of JSON, the config, which may be NULL, if it exists. */
+static enum attn_status read_settings(struct attn_settings *settings, const struct attn_json *json,
+                                      struct attn_error *err)
 {
-    const struct attn_node *object = attn_node_find(attn_json_root(json), "tokenizer");
+    const struct attn_node *object =
+        json ? attn_node_find(attn_json_root(json), "tokenizer") : NULL;
     const char *type = NULL, *drop = "", *unk = NULL;
 
     if (!object || attn_node_is_null(object))
@@ -80,202 +72,6 @@ static enum attn_status read_settings_of(struct attn_settings *settings,
     ATTN_TRY(attn_json_get_string(json, object, "unk", &unk, err));
     settings->unk = unk ? attn_strndup(unk, strlen(unk), err) : NULL;
     return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
-}
-
-/* Sets *is_roberta if the value of KEY in JSON, a class or a type, is that of RoBERTa or BART. */
-static enum attn_status read_class(const struct attn_json *json, const char *key, bool *is_roberta,
-                                   struct attn_error *err)
-{
-    const char *name = NULL;
-
-    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), key, &name, err));
-    if (name)
-        *is_roberta = strncmp(name, "Roberta", 7) == 0 || strcmp(name, "roberta") == 0 ||
-                      strncmp(name, "Bart", 4) == 0 || strcmp(name, "bart") == 0;
-    return ATTN_OK;
-}
-
-/* Reads the settings of the tokenizer in config.json. */
-static enum attn_status read_settings(struct attn_settings *settings,
-                                      const struct attn_source *source, struct attn_error *err)
-{
-    static const char *const names[] = {"tokenizer", NULL};
-    struct attn_json *json = NULL;
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, "config.json"))
-        return ATTN_OK;
-    ATTN_TRY(attn_json_read_part(source, "config.json", names, &json, err));
-    status = read_settings_of(settings, json, err);
-    if (status == ATTN_OK)
-        status = read_class(json, "model_type", &settings->is_roberta, err);
-    if (status == ATTN_OK)
-        status = read_class(json, "tokenizer_class", &settings->is_roberta, err);
-    attn_json_free(json);
-    return status;
-}
-
-/* Reads "add_prefix_space" and the class from tokenizer_config.json, if it exists, for BPE. */
-static enum attn_status read_bpe_config(const struct attn_source *source, bool *prefix,
-                                        bool *is_roberta, struct attn_error *err)
-{
-    static const char *const none[] = {NULL}, name[] = "tokenizer_config.json";
-    struct attn_json *json = NULL;
-    enum attn_status status;
-
-    if (!attn_source_has_part(source, name))
-        return ATTN_OK;
-    ATTN_TRY(attn_json_read_part(source, name, none, &json, err));
-    status = attn_json_get_bool(json, attn_json_root(json), "add_prefix_space", prefix, err);
-    if (status == ATTN_OK)
-        status = read_class(json, "tokenizer_class", is_roberta, err);
-    attn_json_free(json);
-    return status;
-}
-
-/* --- Special tokens --------------------------------------------------------------------------- */
-
-enum { CLS, SEP, PAD, UNK, MASK, N_SPECIAL };
-
-static const char *const roberta[N_SPECIAL] = {"<s>", "</s>", "<pad>", "<unk>", "<mask>"};
-
-struct specials {
-    const struct attn_source *source;   /* borrows */
-    struct attn_vocabulary *vocabulary; /* borrows */
-    struct attn_vocabulary added;       /* owns; the tokens of added_tokens.json */
-    struct attn_file added_file;
-    struct attn_json *map;           /* owns */
-    struct attn_added_token *tokens; /* owns; [vocabulary] flags of special tokens, by id */
-    const char *const
-        *names; /* borrows; [n_name] tokens that are special if the vocabulary has them */
-    size_t n_name;
-    const char *wide; /* one more such token, which includes the white space to its left; or NULL */
-};
-
-/* Marks KEY as special if the vocabulary has it, and returns its flags. Returns NULL otherwise, and
- * for an empty token. */
-static struct attn_added_token *mark(struct specials *specials, const char *key, size_t size)
-{
-    int32_t id = size > 0 ? attn_vocabulary_find(specials->vocabulary, key, size) : -1;
-
-    if (id < 0)
-        return NULL;
-    specials->tokens[id].is_special = true;
-    return &specials->tokens[id];
-}
-
-/* Reads added_tokens.json and adds its new keys to the vocabulary. */
-static enum attn_status read_added(struct specials *specials, struct attn_error *err)
-{
-    struct attn_file *file = &specials->added_file;
-    struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
-    const size_t n = vocabulary->n;
-
-    ATTN_TRY(attn_file_read_part(specials->source, "added_tokens.json", file, err));
-    ATTN_TRY(attn_vocabulary_read(added, file, err));
-    for (size_t i = 0; i < added->n; i++) {
-        int32_t id = added->entries[i].id;
-        size_t size = added->entries[i].size;
-        const char *key = added->keys.data + added->entries[i].begin;
-        int32_t known = attn_vocabulary_find(vocabulary, key, size);
-
-        if (known < 0)
-            ATTN_TRY(attn_vocabulary_add(vocabulary, key, size, id, err));
-        else if (known != id)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has id %d in '%s', but the vocabulary has it with id %d",
-                                  attn_quote(key, size).text, (int)id,
-                                  attn_quote_string(file->path).text, (int)known);
-    }
-    if (vocabulary->n > n)
-        ATTN_TRY(attn_vocabulary_finish(vocabulary, file->path, false, err));
-    return attn_vocabulary_index(vocabulary, file->path, err);
-}
-
-/* Marks the token that VALUE, a string or an object with "content", names. */
-static enum attn_status mark_value(struct specials *specials, const struct attn_node *value,
-                                   struct attn_error *err)
-{
-    const struct attn_json *map = specials->map;
-    const char *content = attn_node_string(value);
-    struct attn_added_token *token;
-
-    if (attn_node_is_object(value))
-        ATTN_TRY(attn_json_get_string(map, value, "content", &content, err));
-    token = content ? mark(specials, content, strlen(content)) : NULL;
-    if (!token || !attn_node_is_object(value))
-        return ATTN_OK;
-    token->strips_left = false;
-    return attn_added_read_flags(map, value, token, err);
-}
-
-static enum attn_status read_map(struct specials *specials, struct attn_error *err)
-{
-    const struct attn_node *member;
-
-    ATTN_TRY(attn_json_read_part(specials->source, "special_tokens_map.json", NULL, &specials->map,
-                                 err));
-    for (member = attn_node_first(attn_json_root(specials->map)); member;
-         member = attn_node_next(member)) {
-        if (!attn_node_is_array(member)) {
-            ATTN_TRY(mark_value(specials, member, err));
-            continue;
-        }
-        for (const struct attn_node *item = attn_node_first(member); item;
-             item = attn_node_next(item))
-            ATTN_TRY(mark_value(specials, item, err));
-    }
-    return ATTN_OK;
-}
-
-/* Reads the special tokens and appends them to FOUND. */
-static enum attn_status find_specials(struct specials *specials, struct attn_added *found,
-                                      struct attn_error *err)
-{
-    const struct attn_vocabulary *vocabulary = specials->vocabulary, *added = &specials->added;
-    struct attn_added_token *mask;
-
-    if (attn_source_has_part(specials->source, "added_tokens.json"))
-        ATTN_TRY(read_added(specials, err));
-    ATTN_TRY(ATTN_ALLOC(specials->tokens, vocabulary->n, err));
-    for (size_t i = 0; i < specials->n_name; i++)
-        mark(specials, specials->names[i], strlen(specials->names[i]));
-    mask = specials->wide ? mark(specials, specials->wide, strlen(specials->wide)) : NULL;
-    if (mask)
-        mask->strips_left = true;
-    for (size_t i = 0; i < added->n; i++)
-        mark(specials, added->keys.data + added->entries[i].begin, added->entries[i].size);
-    if (attn_source_has_part(specials->source, "special_tokens_map.json"))
-        ATTN_TRY(read_map(specials, err));
-    for (size_t i = 0; i < vocabulary->n; i++) {
-        size_t size;
-        const char *key = attn_vocabulary_key(vocabulary, (int32_t)i, &size);
-
-        specials->tokens[i].id = (int32_t)i;
-        if (specials->tokens[i].is_special)
-            ATTN_TRY(attn_added_append(found, specials->tokens[i], key, size, err));
-    }
-    return ATTN_OK;
-}
-
-/* Adds NAMES [n], and the special tokens in the files of SOURCE, to the tokens that TOKENIZER finds
- * in texts. Also adds the tokens of added_tokens.json to its vocabulary, which is then final. */
-static enum attn_status read_specials(struct attn_tokenizer *tokenizer,
-                                      const struct attn_source *source, const char *const *names,
-                                      size_t n, struct attn_error *err)
-{
-    struct specials specials = {.source = source,
-                                .vocabulary = &tokenizer->vocabulary,
-                                .names = names,
-                                .n_name = n,
-                                .wide = tokenizer->settings.is_roberta ? roberta[MASK] : NULL};
-    const enum attn_status status = find_specials(&specials, &tokenizer->added, err);
-
-    attn_vocabulary_release(&specials.added);
-    attn_file_release(&specials.added_file);
-    attn_json_free(specials.map);
-    attn_free(specials.tokens);
-    return status;
 }
 
 /* --- Tokens that no merge makes --------------------------------------------------------------- */
@@ -339,6 +135,21 @@ static enum attn_status classify_unmade(struct unmade_search *search, int32_t id
     return ATTN_OK;
 }
 
+/* Marks the bytes that end a word: their keys have the suffix. */
+static void mark_last(struct unmade_search *search, const struct attn_bpe_model *model)
+{
+    for (size_t byte = 0; byte < 256; byte++) {
+        char key[4 + ATTN_BPE_SUFFIX_MAX];
+        const size_t size = attn_utf8_encode(search->alphabet.code_point[byte], key);
+        int32_t id;
+
+        memcpy(key + size, model->suffix, model->n_suffix);
+        id = attn_vocabulary_find(search->vocabulary, key, size + model->n_suffix);
+        if (id >= 0)
+            search->is_made[id] = true;
+    }
+}
+
 static enum attn_status find_unmade(struct unmade_search *search,
                                     const struct attn_tokenizer *tokenizer,
                                     const struct attn_regex *pattern, struct attn_error *err)
@@ -347,14 +158,16 @@ static enum attn_status find_unmade(struct unmade_search *search,
     const size_t n = search->vocabulary->n;
 
     ATTN_TRY(ATTN_ALLOC(search->is_made, n, err));
-    memcpy(search->is_made, tokenizer->is_special, n * sizeof *search->is_made);
+    memcpy(search->is_made, tokenizer->is_added, n * sizeof *search->is_made);
     for (size_t byte = 0; byte < 256; byte++)
         if (model->byte_ids[byte] >= 0)
             search->is_made[model->byte_ids[byte]] = true;
     for (size_t i = 0; i < model->merges.n; i++)
         search->is_made[model->merges.merged[i]] = true;
-    ATTN_TRY(attn_match_create(pattern, search->vocabulary->keys.size, &search->match, err));
     attn_alphabet_init(&search->alphabet);
+    if (model->n_suffix > 0)
+        mark_last(search, model);
+    ATTN_TRY(attn_match_create(pattern, search->vocabulary->keys.size, &search->match, err));
     for (size_t i = 0; i < n; i++)
         if (!search->is_made[i])
             ATTN_TRY(classify_unmade(search, (int32_t)i, err));
@@ -376,13 +189,13 @@ static void append_names(struct attn_buffer *out, const struct attn_vocabulary *
         attn_buffer_append_format(out, " and %zu more", unmade->n - N_NAMED);
 }
 
-/* Fails and names the file PATH if unmade tokens mean that it was cut; otherwise stores a note for
- * the user in *note. */
-static enum attn_status report_unmade(const struct unmade_search *search, const char *path,
-                                      char **note, struct attn_error *err)
+/* Fails and names the file PATH if unmade tokens mean that it was cut; otherwise adds a note. */
+static enum attn_status report_unmade(struct attn_tokenizer *tokenizer,
+                                      const struct unmade_search *search, const char *path,
+                                      struct attn_error *err)
 {
     const bool is_refused = search->whole.n > MAX_WHOLE;
-    struct attn_buffer names = {0}, text = {0};
+    struct attn_buffer names = {0};
     enum attn_status status;
 
     append_names(&names, search->vocabulary, &search->whole);
@@ -398,17 +211,12 @@ static enum attn_status report_unmade(const struct unmade_search *search, const 
         attn_error_hint(err, "a file that was cut has lines missing; special tokens are named in "
                              "special_tokens_map.json or added_tokens.json");
     } else if (status == ATTN_OK) {
-        attn_buffer_append_format(
-            &text, "no line of '%s' makes %s: no text has %s", attn_quote_string(path).text,
-            names.data, search->whole.n + search->added.n == 1 ? "this token" : "these tokens");
-        (void)attn_buffer_string(&text);
-        status = attn_buffer_check(&text, err);
+        status = attn_tokenizer_add_note(tokenizer, err, "no line of '%s' makes %s: no text has %s",
+                                         attn_quote_string(path).text, names.data,
+                                         search->whole.n + search->added.n == 1 ? "this token"
+                                                                                : "these tokens");
     }
     attn_buffer_release(&names);
-    if (status == ATTN_OK)
-        *note = text.data; /* takes over the buffer's memory */
-    else
-        attn_buffer_release(&text);
     return status;
 }
 
@@ -425,17 +233,43 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
     attn_match_free(search.match);
     attn_free(search.is_made);
     ATTN_TRY(status);
-    return search.whole.n + search.added.n == 0
-               ? ATTN_OK
-               : report_unmade(&search, path, &tokenizer->note, err);
+    return search.whole.n + search.added.n == 0 ? ATTN_OK
+                                                : report_unmade(tokenizer, &search, path, err);
 }
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
+static enum attn_status add_pattern(struct attn_pipeline *pipeline,
+                                    const struct attn_text_stage_kind *kind, const char *text,
+                                    struct attn_regex **pattern, struct attn_error *err)
+{
+    ATTN_TRY(attn_regex_create(text, strlen(text), "merges.txt", false, pattern, err));
+    return attn_pipeline_add(pipeline, kind, *pattern, err);
+}
+
+/* Adds the normal form of the class, and the added tokens that are searched in it. */
+static enum attn_status add_normalizer(struct attn_tokenizer *tokenizer, unsigned traits,
+                                       struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &tokenizer->pipeline;
+    const size_t n = pipeline->n;
+    struct attn_regex *spaces = NULL;
+
+    if (traits & ATTN_CLASS_NFC)
+        ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_nfc, NULL, err));
+    if (traits & ATTN_CLASS_CLIP) {
+        ATTN_TRY(attn_regex_create("\\s+", 3, "merges.txt", false, &spaces, err));
+        ATTN_TRY(attn_change_add_replace_matches(pipeline, spaces, " ", err));
+        ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_lowercase, NULL, err));
+    }
+    return attn_added_add_stage(pipeline, &tokenizer->added, true, pipeline->n - n, err);
+}
+
 /* Adds the stages and reads the merges, which only encoding needs. */
 static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    static const char rule[] = ATTN_GPT2_REGEX;
+    const struct attn_class_row *row = tokenizer->unread->row;
+    const bool is_clip = row->traits & ATTN_CLASS_CLIP;
     struct attn_file *file = &tokenizer->unread->file;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
     struct attn_regex *pattern = NULL;
@@ -443,10 +277,16 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_file_read_held(file, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
+    ATTN_TRY(add_normalizer(tokenizer, row->traits, err));
+    if (row->traits & ATTN_CLASS_DIGITS)
+        ATTN_TRY(add_pattern(pipeline, &attn_split_isolated, ATTN_NUMBER_REGEX, &pattern, err));
+    if (row->split)
+        ATTN_TRY(add_pattern(pipeline, is_clip ? &attn_split_matches : &attn_split_isolated,
+                             row->split, &pattern, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
-    ATTN_TRY(attn_regex_create(rule, sizeof rule - 1, "encoder.py", false, &pattern, err));
-    ATTN_TRY(attn_pipeline_add(pipeline, &attn_split_isolated, pattern, err));
+    if (!row->split || is_clip)
+        ATTN_TRY(add_pattern(pipeline, &attn_split_isolated, ATTN_GPT2_REGEX, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
     return check_unmade(tokenizer, pattern, file->path, err);
@@ -461,29 +301,28 @@ static enum attn_status read_rest(struct attn_tokenizer *tokenizer, struct attn_
     return status;
 }
 
-/* Adds tokens around a text and between two texts, as RoBERTa does. */
-static enum attn_status add_ends(struct attn_tokenizer *tokenizer, struct attn_error *err)
+/* Gives the model of CLIP its suffix and its unknown token. */
+static enum attn_status set_suffix(struct attn_tokenizer *tokenizer,
+                                   const struct attn_token_role *unk, struct attn_error *err)
 {
-    int32_t ids[2];
+    static const char suffix[] = "</w>";
+    struct attn_bpe_model *bpe = &tokenizer->bpe;
+    const char *key =
+        unk->id >= 0 ? attn_vocabulary_key(&tokenizer->vocabulary, unk->id, &bpe->n_unk) : "";
 
-    for (int i = CLS; i <= SEP; i++) {
-        ids[i] = attn_vocabulary_find(&tokenizer->vocabulary, roberta[i], strlen(roberta[i]));
-        if (ids[i] < 0)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' has no '%s', which RoBERTa's tokenizer adds to each text",
-                                  attn_quote_string(tokenizer->unread->path).text, roberta[i]);
-    }
-    tokenizer->post.trims = true;
-    tokenizer->post.has_prefix = tokenizer->unread->has_prefix;
-    return attn_post_process_set_ends(&tokenizer->post, ids[CLS], ids[SEP], true, err);
+    bpe->needs_all = unk->id < 0;
+    bpe->n_suffix = sizeof suffix - 1;
+    bpe->suffix = attn_strndup(suffix, bpe->n_suffix, err);
+    bpe->unk = attn_strndup(key, bpe->n_unk, err);
+    return bpe->suffix && bpe->unk ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct attn_source *source,
-                                 struct attn_error *err)
+                                 const struct attn_class *found, struct attn_error *err)
 {
-    static const char *const end_of_text[] = {"<|endoftext|>"};
+    const struct attn_class_row *row = found->row ? found->row : attn_class_row("GPT2");
+    struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     struct attn_unread *unread = tokenizer->unread;
-    bool *is_roberta = &tokenizer->settings.is_roberta;
 
     if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
         return attn_error_set(err, ATTN_UNSUPPORTED,
@@ -493,12 +332,25 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
         .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
     tokenizer->keeps_bytes = true;
     unread->read = read_rest;
-    ATTN_TRY(read_bpe_config(source, &unread->has_prefix, is_roberta, err));
-    ATTN_TRY(read_specials(tokenizer, source, *is_roberta ? roberta : end_of_text,
-                           *is_roberta ? N_SPECIAL : 1, err));
+    unread->row = row;
+    unread->has_prefix = row->traits & ATTN_CLASS_PREFIXED;
+    ATTN_TRY(attn_class_get_bool(found, "add_prefix_space", &unread->has_prefix, err));
+    if (unread->has_prefix && !attn_class_has(found, "add_prefix_space"))
+        ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
+                                         "no file has 'add_prefix_space', and a space is inserted "
+                                         "in front of texts; transformers 4 inserted none"));
+    attn_class_get_roles(row, roles);
+    ATTN_TRY(
+        attn_tokenizer_read_added(tokenizer, source, found->config, roles, ATTN_CLASS_N_ROLE, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    if (*is_roberta)
-        ATTN_TRY(add_ends(tokenizer, err));
+    if (row->traits & ATTN_CLASS_CLIP) {
+        unread->has_prefix = false;
+        ATTN_TRY(set_suffix(tokenizer, &roles[UNK_ROLE], err));
+    }
+    tokenizer->post.trims = row->traits & ATTN_CLASS_TRIMS;
+    tokenizer->post.has_prefix = unread->has_prefix;
+    ATTN_TRY(attn_class_add_ends(found, row, roles, tokenizer, err));
+    tokenizer->post.takes_pair = tokenizer->post.takes_pair && found->row;
     return attn_file_hold_part(source, "merges.txt", &unread->file, err);
 }
 
@@ -569,20 +421,22 @@ static enum attn_status read_vocabulary(struct attn_tokenizer *tokenizer,
 }
 
 enum attn_status attn_tokenizer_files_read(struct attn_tokenizer *tokenizer,
-                                           const struct attn_source *source, struct attn_error *err)
+                                           const struct attn_source *source,
+                                           const struct attn_class *found, struct attn_error *err)
 {
     struct attn_file file = {0};
     enum attn_status status;
 
-    ATTN_TRY(read_settings(&tokenizer->settings, source, err));
+    ATTN_TRY(read_settings(&tokenizer->settings, found->model, err));
     if (tokenizer->settings.has_kind)
         tokenizer->kind = tokenizer->settings.kind;
     else
-        tokenizer->kind =
-            attn_source_has_part(source, "merges.txt") ? ATTN_TOKENIZER_BPE : ATTN_TOKENIZER_WORD;
+        tokenizer->kind = found->row || attn_source_has_part(source, "merges.txt")
+                              ? ATTN_TOKENIZER_BPE
+                              : ATTN_TOKENIZER_WORD;
     status = read_vocabulary(tokenizer, source, &file, err);
     attn_file_release(&file);
     ATTN_TRY(status);
-    return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, err)
+    return tokenizer->kind == ATTN_TOKENIZER_BPE ? open_bpe(tokenizer, source, found, err)
                                                  : open_words(tokenizer, err);
 }

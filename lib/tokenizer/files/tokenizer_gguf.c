@@ -442,7 +442,7 @@ enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
         const struct attn_blob blob = {"tokenizer.json", whole, size};
         const struct attn_source inside = {.name = source->name, .blobs = &blob, .n_blob = 1};
 
-        ATTN_TRY(attn_tokenizer_json_read(tokenizer, &inside, err));
+        ATTN_TRY(attn_tokenizer_json_read(tokenizer, &inside, &(struct attn_class){0}, err));
         tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.huggingface.json'";
         return ATTN_OK;
     }

@@ -724,23 +724,9 @@ static enum attn_status compare_settings(struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
-static enum attn_status check_settings(struct attn_tokenizer *tokenizer,
-                                       const struct attn_source *source, struct attn_error *err)
-{
-    static const char *const none[] = {NULL};
-    struct attn_json *json = NULL;
-    enum attn_status status;
-
-    if (!tokenizer->settings.has_bert || !attn_source_has_part(source, "tokenizer_config.json"))
-        return ATTN_OK;
-    ATTN_TRY(attn_json_read_part(source, "tokenizer_config.json", none, &json, err));
-    status = compare_settings(tokenizer, json, err);
-    attn_json_free(json);
-    return status;
-}
-
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
-                                          const struct attn_source *source, struct attn_error *err)
+                                          const struct attn_source *source,
+                                          const struct attn_class *found, struct attn_error *err)
 {
     struct attn_file file = {0};
     struct json_reader reading = {.tokenizer = tokenizer};
@@ -765,5 +751,7 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
     attn_free(reading.model.unk.text);
     attn_free(reading.model.prefix.text);
     attn_free(reading.model.suffix.text);
-    return status == ATTN_OK ? check_settings(tokenizer, source, err) : status;
+    return status == ATTN_OK && tokenizer->settings.has_bert && found->config
+               ? compare_settings(tokenizer, found->config, err)
+               : status;
 }

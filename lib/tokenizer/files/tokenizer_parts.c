@@ -376,13 +376,11 @@ static enum attn_status add_split(const struct part *part, struct attn_error *er
     return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
 }
 
-/* Matches numbers, including new ones of Unicode 17: U+11DE0 to U+11DE9, U+16FF4 to U+16FF6. */
-#define NUMBER "[\\p{N}\xf0\x91\xb7\xa0-\xf0\x91\xb7\xa9\xf0\x96\xbf\xb4-\xf0\x96\xbf\xb6]"
-
 static enum attn_status add_digits(const struct part *part, struct attn_error *err)
 {
     return add_pattern(part, &attn_split_isolated,
-                       part->values.individual_digits ? NUMBER : NUMBER "+", true, err);
+                       part->values.individual_digits ? ATTN_NUMBER_REGEX : ATTN_NUMBER_REGEX "+",
+                       true, err);
 }
 
 /* Adds the pattern of words. The library's letters are \w and the joiners U+200C and U+200D. */

@@ -20,7 +20,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char config_name[] = "tokenizer_config.json", space[] = "\xe2\x96\x81"; /* U+2581 */
+static const char space[] = "\xe2\x96\x81"; /* U+2581 */
 
 /* --- Protobufs -------------------------------------------------------------------------------- */
 
@@ -117,6 +117,8 @@ enum { USER_MAX = 256 };
 struct side {
     struct attn_tokenizer *tokenizer;
     const struct attn_source *source;
+    const struct attn_class *found;
+    const struct attn_class_row *row;
     const struct attn_json *config; /* tokenizer_config.json, or NULL */
     /* The files of pieces and of ids; vocabulary NULL: ids are the numbers of pieces. */
     const char *name, *vocabulary;
@@ -531,52 +533,20 @@ static enum attn_status add_bpe_stages(struct side *side, struct attn_error *err
     return side->rule.has_prefix ? attn_decode_add(decoder, strip, one_space, NULL, err) : ATTN_OK;
 }
 
-/* Adds BOS before each text and EOS after it, as tokenizer_config.json says. */
-static enum attn_status add_ends(struct side *side, int32_t bos, int32_t eos,
-                                 struct attn_error *err)
-{
-    struct attn_post_process *post = &side->tokenizer->post;
-    bool has_bos = true, has_eos = false;
-
-    if (side->config) {
-        const struct attn_node *root = attn_json_root(side->config);
-
-        ATTN_TRY(attn_json_get_bool(side->config, root, "add_bos_token", &has_bos, err));
-        ATTN_TRY(attn_json_get_bool(side->config, root, "add_eos_token", &has_eos, err));
-    }
-    for (uint8_t text = 0; text < 2; text++) {
-        const struct attn_template_item items[] = {
-            {has_bos ? bos : -1, text},
-            {text == 0 ? ATTN_TEMPLATE_TEXT : ATTN_TEMPLATE_PAIR, text},
-            {has_eos ? eos : -1, text}};
-
-        for (size_t i = 0; i < 3; i++) {
-            if (i != 1 && items[i].id < 0)
-                continue;
-            if (text == 0)
-                ATTN_TRY(attn_template_append(&post->single, items[i], err));
-            ATTN_TRY(attn_template_append(&post->pair, items[i], err));
-        }
-    }
-    post->takes_pair = true;
-    return ATTN_OK;
-}
-
 static enum attn_status read_bpe(struct side *side, struct attn_error *err)
 {
-    enum { UNK, BOS, EOS, N_ROLE };
     struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_bpe_model *bpe = &tokenizer->bpe;
-    struct attn_token_role roles[N_ROLE] = {[UNK] = {"unk_token", "<unk>", true, -1},
-                                            [BOS] = {"bos_token", "<s>", false, -1},
-                                            [EOS] = {"eos_token", "</s>", false, -1}};
+    struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     const char *key;
 
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles, N_ROLE, err));
+    attn_class_get_roles(side->row, roles);
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
+                                       ATTN_CLASS_N_ROLE, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     ATTN_TRY(add_found(side, err));
@@ -589,27 +559,28 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
         return ATTN_NO_MEMORY;
     ATTN_TRY(read_prefix(side, err));
     ATTN_TRY(add_bpe_stages(side, err));
-    ATTN_TRY(add_ends(side, roles[BOS].id, roles[EOS].id, err));
+    ATTN_TRY(attn_class_add_ends(side->found, side->row, roles, tokenizer, err));
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
-static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
-                                   const struct attn_source *source, bool is_bpe,
-                                   const struct attn_json *config, struct attn_error *err)
+enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
+                                         const struct attn_source *source,
+                                         const struct attn_class *found,
+                                         const struct attn_class_row *row, struct attn_error *err)
 {
-    const bool is_marian = !is_bpe && attn_tokenizer_spm_is_marian(source);
+    const bool is_bpe = row->form == ATTN_CLASS_MERGES, is_marian = row->form == ATTN_CLASS_MARIAN;
     bool is_separate = false;
 
-    if (config)
-        ATTN_TRY(attn_json_get_bool(config, attn_json_root(config), "separate_vocabs", &is_separate,
-                                    err));
+    ATTN_TRY(attn_class_get_bool(found, "separate_vocabs", &is_separate, err));
     if (is_marian)
         ATTN_TRY(ATTN_ALLOC(tokenizer->target, 1, err));
     for (int i = 0; i <= is_marian; i++) {
         struct side side = {
             .tokenizer = i == 0 ? tokenizer : tokenizer->target,
             .source = source,
-            .config = config,
+            .found = found,
+            .row = row,
+            .config = found->config,
             .name = is_bpe       ? "tokenizer.model"
                     : !is_marian ? "spiece.model"
                     : i == 0     ? "source.spm"
@@ -634,18 +605,4 @@ static enum attn_status read_sides(struct attn_tokenizer *tokenizer,
 bool attn_tokenizer_spm_is_marian(const struct attn_source *source)
 {
     return attn_source_has_part(source, "source.spm") || attn_source_has_part(source, "target.spm");
-}
-
-enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
-                                         const struct attn_source *source, bool is_bpe,
-                                         struct attn_error *err)
-{
-    struct attn_json *config = NULL;
-    enum attn_status status = ATTN_OK;
-
-    if (attn_source_has_part(source, config_name))
-        ATTN_TRY(attn_json_read_part(source, config_name, NULL, &config, err));
-    status = read_sides(tokenizer, source, is_bpe, config, err);
-    attn_json_free(config);
-    return status;
 }

@@ -1,0 +1,562 @@
+/* tokenizer_class.c - see tokenizer_class.h. */
+#include "tokenizer/tokenizer_class.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char config_name[] = "tokenizer_config.json", model_name[] = "config.json";
+
+/* --- The classes ------------------------------------------------------------------------------ */
+
+/* In the order of ATTN_CLASS_N_ROLE: bos, eos, unk, sep, pad, cls, mask, question. */
+#define END_OF_TEXT "<|endoftext|>"
+#define GPT2 .tokens = {END_OF_TEXT, END_OF_TEXT, END_OF_TEXT}
+#define ROBERTA .tokens = {"<s>", "</s>", "<unk>", "</s>", "<pad>", "<s>", "<mask>"}
+#define BERT .tokens = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"}
+#define LLAMA .tokens = {"<s>", "</s>", "<unk>"}
+#define AROUND_BERT .single = "cls A sep", .pair = "cls A sep B:1 sep:1"
+#define AROUND_ROBERTA .single = "cls A sep", .pair = "cls A sep sep B sep"
+#define AROUND_GPT2 .single = "bos? A eos?", .pair = "A B:1"
+#define AROUND_LLAMA .single = "bos! A eos?", .pair = "bos! A eos? bos!:1 B:1 eos?:1"
+
+static const char qwen2_split[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{"
+                                  "N}| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*|"
+                                  "\\s*[\\r\\n]+|\\s+(?!\\S)|\\s+";
+static const char clip_split[] = "<\\|startoftext\\|>|<\\|endoftext\\|>|'s|'t|'re|'ve|'m|'ll|'d|"
+                                 "[\\p{L}]+|[\\p{N}]|[^\\s\\p{L}\\p{N}]+";
+
+static const struct attn_class_row rows[] = {
+    {"GPT2 CodeGen", ATTN_CLASS_BYTES, GPT2, AROUND_GPT2, .traits = ATTN_CLASS_OWN_SPACE,
+     .types = "gpt2 gpt_neo gptj opt phi codegen blip-2 instructblip instructblipvideo dbrx emu3 "
+              "exaone4 flex_olmo gpt_bigcode granite granitemoe granitemoehybrid granitemoeshared "
+              "jais2 minimax olmo3 starcoder2"},
+    {"GPTNeoX", ATTN_CLASS_BYTES,
+     .tokens = {END_OF_TEXT, END_OF_TEXT, END_OF_TEXT, NULL, "<|padding|>"}, AROUND_GPT2,
+     .traits = ATTN_CLASS_NFC,
+     .types = "gpt_neox mpt olmo olmo2 olmoe mamba mamba2 falcon_mamba rwkv stablelm xlstm"},
+    {"Qwen2", ATTN_CLASS_BYTES, .tokens = {NULL, END_OF_TEXT, END_OF_TEXT, NULL, END_OF_TEXT},
+     AROUND_GPT2, .split = qwen2_split, .traits = ATTN_CLASS_NFC,
+     .types = "qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen2_audio qwen2_5_omni qwen3 qwen3_moe "
+              "qwen3_next qwen3_vl qwen3_vl_moe qwen3_omni_moe colqwen2 internvl ovis2 hunyuan_vl"},
+    {"Cohere", ATTN_CLASS_BYTES,
+     .tokens = {"<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>", "<UNK>", "<SEP>", "<PAD>", "<CLS>",
+                "<MASK_TOKEN>"},
+     AROUND_GPT2, .traits = ATTN_CLASS_NFC | ATTN_CLASS_DIGITS,
+     .types = "cohere cohere2 aya_vision"},
+    {"Whisper", ATTN_CLASS_BYTES, GPT2, .single = "<|startoftranscript|> lang task times A eos",
+     .pair = "<|startoftranscript|> lang task times A B:1 eos:1", .types = "whisper"},
+    {"Roberta Bart Longformer LED Mvp", ATTN_CLASS_BYTES, ROBERTA, AROUND_ROBERTA,
+     .traits = ATTN_CLASS_TRIMS | ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE,
+     .types = "roberta bart longformer led mvp florence2 roberta-prelayernorm bridgetower clap "
+              "data2vec-text ibert mega mra"},
+    {"Deberta", ATTN_CLASS_BYTES, BERT, AROUND_BERT,
+     .traits = ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE, .types = "deberta"},
+    {"Blenderbot", ATTN_CLASS_BYTES, ROBERTA, .single = "A eos",
+     .traits = ATTN_CLASS_PREFIXED | ATTN_CLASS_WIDE_MASK | ATTN_CLASS_OWN_SPACE,
+     .types = "blenderbot"},
+    {"CLIP", ATTN_CLASS_BYTES,
+     .tokens = {"<|startoftext|>", END_OF_TEXT, END_OF_TEXT, NULL, END_OF_TEXT},
+     .single = "bos A eos", .split = clip_split, .traits = ATTN_CLASS_NFC | ATTN_CLASS_CLIP,
+     .types =
+         "clip clip_text_model clipseg aimv2 groupvit owlvit owlv2 xclip oneformer omdet-turbo"},
+    {"Bert DistilBert Electra MobileBert ConvBert SqueezeBert Lxmert LayoutLM DPRContextEncoder "
+     "DPRQuestionEncoder DPRReader RetriBert Realm",
+     ATTN_CLASS_WORDS, BERT, AROUND_BERT,
+     .types =
+         "bert distilbert electra mobilebert convbert squeezebert lxmert layoutlm dpr retribert "
+         "realm align bark blip bros chinese_clip ernie flava git grounding-dino megatron-bert "
+         "mm-grounding-dino nezha nomic_bert qdqbert tvp vilt visual_bert"},
+    {"MPNet", ATTN_CLASS_WORDS,
+     .tokens = {"<s>", "</s>", "[UNK]", "</s>", "<pad>", "<s>", "<mask>"}, AROUND_ROBERTA,
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "mpnet"},
+    {"Funnel", ATTN_CLASS_WORDS,
+     .tokens = {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"},
+     .single = "cls:2 A sep", .pair = "cls:2 A sep B:1 sep:1", .types = "funnel"},
+    {"Splinter", ATTN_CLASS_WORDS,
+     .tokens = {NULL, NULL, "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]", "[QUESTION]"},
+     .single = "cls A sep", .pair = "cls A question . sep B:1 sep:1", .types = "splinter"},
+    {"Esm", ATTN_CLASS_LETTERS,
+     .tokens = {NULL, "<eos>", "<unk>", NULL, "<pad>", "<cls>", "<mask>"}, .single = "cls A eos",
+     .pair = "cls A eos B:1 eos:1", .types = "esm"},
+    {"T5 MT5", ATTN_CLASS_PIECES, .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>"},
+     .single = "A eos", .pair = "A eos B eos",
+     .types = "t5 mt5 umt5 longt5 switch_transformers musicgen musicgen_melody pix2struct"},
+    {"Llama CodeLlama", ATTN_CLASS_MERGES, LLAMA, AROUND_LLAMA,
+     .types = "llama mistral mixtral ministral phi3 phimoe arcee code_llama ernie4_5 ernie4_5_moe "
+              "llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
+              "idefics idefics2 idefics3 paligemma aria chameleon persimmon jamba"},
+    {"Gemma", ATTN_CLASS_MERGES, .tokens = {"<bos>", "<eos>", "<unk>"}, AROUND_LLAMA,
+     .types = "gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text recurrent_gemma shieldgemma2 "
+              "t5gemma"},
+    {"Marian", ATTN_CLASS_MARIAN, .types = "marian"},
+    {"XLMRoberta LayoutXLM MBart MBart50 Nllb M2M100 Camembert Pegasus Albert XLNet DebertaV2 "
+     "RemBert "
+     "BigBird XGLM Barthez Reformer BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text PLBart Cpm "
+     "BartPho Bartpho Udop SeamlessM4T FNet Luke MLuke Herbert OpenAIGPT RoFormer LayoutLMv2 "
+     "LayoutLMv3 "
+     "MarkupLM "
+     "Qwen3_5 Bloom",
+     ATTN_CLASS_REFUSED,
+     .types =
+         "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr mbart "
+         "mbart50 nllb nllb-moe m2m_100 camembert pegasus pegasus_x bigbird_pegasus albert "
+         "nystromformer yoso xlnet deberta-v2 rembert big_bird xglm barthez reformer fnet luke "
+         "mluke herbert "
+         "openai-gpt roformer qwen3_5 qwen3_5_text bloom"},
+    {"BertJapanese Phobert Bertweet CTRL BlenderbotSmall FSMT XLM Flaubert BioGpt Canine ByT5 "
+     "Perceiver "
+     "MyT5 RoCBert Tapas ProphetNet XLMProphetNet GPTNeoXJapanese Wav2Vec2CTC Wav2Vec2PhonemeCTC "
+     "Wav2Vec2 Vits Clvp Dia CpmAnt Mgpstr TransfoXL Speech2Text2 FastSpeech2Conformer",
+     ATTN_CLASS_SLOW,
+     .types = "bert-japanese phobert bertweet ctrl blenderbot-small fsmt xlm flaubert biogpt "
+              "canine byt5 "
+              "perceiver myt5 roc_bert tapas prophetnet xlm-prophetnet gpt_neox_japanese wav2vec2 "
+              "hubert "
+              "unispeech vits clvp dia cpmant mgp-str"},
+};
+
+/* --- Finding a class -------------------------------------------------------------------------- */
+
+/* Whether WORD [size] is one of WORDS, which are separated by spaces. */
+static bool has_word(const char *words, const char *word, size_t size)
+{
+    for (const char *at = words; at && *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+
+        if (n == size && memcmp(at, word, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
+
+static const struct attn_class_row *find_row(const char *word, size_t size, bool is_type)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (has_word(is_type ? rows[i].types : rows[i].names, word, size))
+            return &rows[i];
+    return NULL;
+}
+
+const struct attn_class_row *attn_class_row(const char *name)
+{
+    return find_row(name, strlen(name), false);
+}
+
+/* Returns the size of the class NAME without "TokenizerFast" or "Tokenizer". */
+static size_t size_of_name(const char *name)
+{
+    static const char *const ends[] = {"Fast", "Tokenizer"};
+    size_t size = strlen(name);
+
+    for (size_t i = 0; i < 2; i++) {
+        const size_t n = strlen(ends[i]);
+
+        if (size > n && memcmp(name + size - n, ends[i], n) == 0)
+            size -= n;
+    }
+    return size;
+}
+
+/* Takes the class from KEY of JSON, which may be NULL. */
+static enum attn_status take_name(struct attn_class *found, const struct attn_json *json,
+                                  const char *key, struct attn_error *err)
+{
+    if (!json || found->name)
+        return ATTN_OK;
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), key, &found->name, err));
+    found->key = key;
+    found->file = json;
+    return ATTN_OK;
+}
+
+static enum attn_status read_part(const struct attn_source *source, const char *name,
+                                  const char *const *names, struct attn_json **json,
+                                  struct attn_error *err)
+{
+    return attn_source_has_part(source, name) ? attn_json_read_part(source, name, names, json, err)
+                                              : ATTN_OK;
+}
+
+/* Whether models of TYPE have tokenizers that only their files describe. */
+static bool is_own_type(const char *type)
+{
+    return has_word("attn transformer_lens hooked_transformer", type, strlen(type));
+}
+
+enum attn_status attn_class_find(struct attn_class *found, const struct attn_source *source,
+                                 struct attn_error *err)
+{
+    static const char *const own[] = {"tokenizer", NULL};
+    static const char class_key[] = "tokenizer_class", type_key[] = "model_type";
+    const struct attn_node *settings;
+
+    ATTN_TRY(read_part(source, config_name, NULL, &found->config, err));
+    ATTN_TRY(read_part(source, model_name, own, &found->model, err));
+    ATTN_TRY(take_name(found, found->config, class_key, err));
+    ATTN_TRY(take_name(found, found->model, class_key, err));
+    found->is_class = found->name;
+    if (found->name) {
+        found->row = find_row(found->name, size_of_name(found->name), false);
+        return ATTN_OK;
+    }
+    ATTN_TRY(take_name(found, found->model, type_key, err));
+    if (!found->name)
+        return ATTN_OK;
+    settings = attn_node_find(attn_json_root(found->model), own[0]);
+    found->row = find_row(found->name, strlen(found->name), true);
+    /* The vocabularies of this project's own models are of several kinds. */
+    if (is_own_type(found->name) || (!found->config && strcmp(found->name, "gpt2") == 0) ||
+        (settings && !attn_node_is_null(settings) &&
+         !(found->row && found->row->form == ATTN_CLASS_BYTES))) {
+        found->row = NULL;
+        found->name = NULL;
+    }
+    return ATTN_OK;
+}
+
+void attn_class_release(struct attn_class *found)
+{
+    attn_json_free(found->config);
+    attn_json_free(found->model);
+    *found = (struct attn_class){0};
+}
+
+/* Whether tokenizer_config.json names code for the tokenizer. */
+static bool has_code(const struct attn_class *found)
+{
+    const struct attn_node *map =
+        found->config ? attn_node_find(attn_json_root(found->config), "auto_map") : NULL;
+
+    return map && (attn_node_is_array(map) || attn_node_find(map, "AutoTokenizer"));
+}
+
+enum attn_status attn_class_check(const struct attn_class *found, const char *directory,
+                                  struct attn_error *err)
+{
+    const struct attn_quote where = attn_quote_string(directory ? directory : "DIR");
+    const bool is_code = has_code(found);
+
+    if (!is_code && (!found->name || (found->row && found->row->form < ATTN_CLASS_REFUSED)))
+        return ATTN_OK;
+    if (is_code)
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'auto_map' in '%s' names code of its own, which is not run",
+                       attn_quote_string(attn_json_name(found->config)).text);
+    else
+        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', %s no rule here", found->key,
+                       attn_quote_string(attn_json_name(found->file)).text,
+                       attn_quote_string(found->name).text,
+                       found->is_class ? "which has" : "whose tokenizer has");
+    if (found->row && found->row->form == ATTN_CLASS_SLOW)
+        attn_error_hint(err,
+                        "`ids` of a run takes the output of python3 -c \"from transformers import "
+                        "AutoTokenizer "
+                        "as A; print(*A.from_pretrained('%s')('TEXT').input_ids)\"",
+                        where.text);
+    else
+        attn_error_hint(err,
+                        "python3 -c \"from transformers import AutoTokenizer as A; t = "
+                        "A.from_pretrained('%s'); t.save_pretrained('%s')\" writes tokenizer.json, "
+                        "if transformers has a fast form; or give `ids` of a run",
+                        where.text, where.text);
+    return ATTN_UNSUPPORTED;
+}
+
+bool attn_class_has(const struct attn_class *found, const char *key)
+{
+    const struct attn_node *node =
+        found->config ? attn_node_find(attn_json_root(found->config), key) : NULL;
+
+    return node && !attn_node_is_null(node);
+}
+
+enum attn_status attn_tokenizer_add_note(struct attn_tokenizer *tokenizer, struct attn_error *err,
+                                         const char *format, ...)
+{
+    struct attn_buffer text = {0};
+    char note[512];
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(note, sizeof note, format, args);
+    va_end(args);
+    attn_buffer_append_format(&text, "%s%s%s", tokenizer->note ? tokenizer->note : "",
+                              tokenizer->note ? "; " : "", note);
+    (void)attn_buffer_string(&text);
+    ATTN_TRY(attn_buffer_check(&text, err));
+    attn_free(tokenizer->note);
+    tokenizer->note = text.data; /* takes over the buffer's memory */
+    return ATTN_OK;
+}
+
+enum attn_status attn_class_get_bool(const struct attn_class *found, const char *key, bool *value,
+                                     struct attn_error *err)
+{
+    if (!found->config)
+        return ATTN_OK;
+    return attn_json_get_bool(found->config, attn_json_root(found->config), key, value, err);
+}
+
+/* --- Languages of Whisper --------------------------------------------------------------------- */
+
+/* The codes, in the order of their tokens, and their names in the same order. */
+static const char codes[] = "en zh de es ru ko fr ja pt tr pl ca nl ar sv it id hi fi vi he uk el "
+                            "ms cs ro da hu ta no th ur hr "
+                            "bg lt la mi ml cy sk te fa lv bn sr az sl kn et mk br eu is hy ne mn "
+                            "bs kk sq sw gl mr pa si km sn "
+                            "yo so af oc ka be tg sd gu am yi lo uz fo ht ps tk nn mt sa lb my bo "
+                            "tl mg as tt haw ln ha ba jw su "
+                            "yue";
+static const char names[] =
+    "english,chinese,german,spanish,russian,korean,french,japanese,portuguese,turkish,polish,"
+    "catalan,"
+    "dutch,arabic,swedish,italian,indonesian,hindi,finnish,vietnamese,hebrew,ukrainian,greek,malay,"
+    "czech,romanian,danish,hungarian,tamil,norwegian,thai,urdu,croatian,bulgarian,lithuanian,latin,"
+    "maori,malayalam,welsh,slovak,telugu,persian,latvian,bengali,serbian,azerbaijani,slovenian,"
+    "kannada,"
+    "estonian,macedonian,breton,basque,icelandic,armenian,nepali,mongolian,bosnian,kazakh,albanian,"
+    "swahili,galician,marathi,punjabi,sinhala,khmer,shona,yoruba,somali,afrikaans,occitan,georgian,"
+    "belarusian,tajik,sindhi,gujarati,amharic,yiddish,lao,uzbek,faroese,haitian "
+    "creole,pashto,turkmen,"
+    "nynorsk,maltese,sanskrit,luxembourgish,myanmar,tibetan,tagalog,malagasy,assamese,tatar,"
+    "hawaiian,"
+    "lingala,hausa,bashkir,javanese,sundanese,cantonese";
+/* Other names, each before its code. */
+static const char aliases[] =
+    "burmese,my,valencian,ca,flemish,nl,haitian,ht,letzeburgesch,lb,pushto,"
+    "ps,panjabi,pa,moldavian,ro,moldovan,ro,sinhalese,si,castilian,es,"
+    "mandarin,zh";
+
+/* Returns the index of WORD [size], in any case, in LIST, which SEPARATOR separates; or -1. *next
+ * is set to what follows it. */
+static int32_t find_index(const char *list, const char *separator, const char *word, size_t size,
+                          const char **next)
+{
+    int32_t index = 0;
+
+    for (const char *at = list; *at; at += strspn(at, separator), index++) {
+        const size_t n = strcspn(at, separator);
+        size_t same = 0;
+
+        while (n == size && same < n && (word[same] | 0x20) == at[same])
+            same++;
+        at += n;
+        *next = at + strspn(at, separator);
+        if (n == size && same == n)
+            return index;
+    }
+    return -1;
+}
+
+/* --- Tokens around texts ---------------------------------------------------------------------- */
+
+void attn_class_get_roles(const struct attn_class_row *row,
+                          struct attn_token_role roles[ATTN_CLASS_N_ROLE])
+{
+    static const char *const keys[ATTN_CLASS_N_ROLE] = {"bos_token",  "eos_token",     "unk_token",
+                                                        "sep_token",  "pad_token",     "cls_token",
+                                                        "mask_token", "question_token"};
+
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++) {
+        const size_t size = strcspn(keys[i], "_");
+        char typed[16];
+
+        memcpy(typed, keys[i], size);
+        memcpy(typed + size, ":2", 3);
+        roles[i] = (struct attn_token_role){.key = keys[i], .token = row->tokens[i], .id = -1};
+        roles[i].is_needed = has_word(row->single, keys[i], size) ||
+                             has_word(row->single, typed, size + 2) ||
+                             (i == UNK_ROLE && row->form != ATTN_CLASS_BYTES);
+        roles[i].is_wide = i == MASK_ROLE && (row->traits & ATTN_CLASS_WIDE_MASK);
+    }
+}
+
+/* The state of making a template. */
+struct ends {
+    const struct attn_class *found;
+    const struct attn_token_role *roles;
+    const struct attn_tokenizer *tokenizer;
+    bool has_optional; /* a token is added because a key says so */
+};
+
+/* A word of a template: "bos!:1". */
+struct word {
+    const char *text; /* [size] */
+    size_t size;
+    uint8_t type;
+    char mark; /* '?', '!' or 0 */
+};
+
+static bool is_word(const struct word *word, const char *text)
+{
+    return strlen(text) == word->size && memcmp(word->text, text, word->size) == 0;
+}
+
+/* Gets the string KEY of tokenizer_config.json; NULL if it is missing or null. */
+static enum attn_status get_string(const struct attn_class *found, const char *key,
+                                   const char **value, struct attn_error *err)
+{
+    *value = NULL;
+    return found->config
+               ? attn_json_get_string(found->config, attn_json_root(found->config), key, value, err)
+               : ATTN_OK;
+}
+
+static enum attn_status refuse_value(const struct attn_class *found, const char *key,
+                                     const char *value, struct attn_error *err)
+{
+    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which is not known", key,
+                          attn_quote_string(attn_json_name(found->config)).text,
+                          attn_quote_string(value).text);
+}
+
+/* Returns the token KEY of the vocabulary in *id. */
+static enum attn_status find_token(const struct ends *ends, const char *key, size_t size,
+                                   int32_t *id, struct attn_error *err)
+{
+    *id = attn_vocabulary_find(&ends->tokenizer->vocabulary, key, size);
+    if (*id >= 0)
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_FORMAT, "'%s' has no '%s', which its tokenizer adds to each text",
+        attn_quote_string(ends->tokenizer->unread->path).text, attn_quote(key, size).text);
+}
+
+/* Finds the token of Whisper's `language`. */
+static enum attn_status find_language(const struct ends *ends, int32_t *id, struct attn_error *err)
+{
+    static const char first[] = "<|startoftranscript|>";
+    const char *value, *next = NULL;
+    int32_t index;
+
+    ATTN_TRY(get_string(ends->found, "language", &value, err));
+    if (!value)
+        return ATTN_OK;
+    index = find_index(aliases, ",", value, strlen(value), &next);
+    if (index >= 0 && index % 2 == 0)
+        index = find_index(codes, " ", next, strcspn(next, ","), &next);
+    else
+        index = find_index(codes, " ", value, strlen(value), &next);
+    if (index < 0)
+        index = find_index(names, ",", value, strlen(value), &next);
+    if (index < 0)
+        return refuse_value(ends->found, "language", value, err);
+    ATTN_TRY(find_token(ends, first, sizeof first - 1, id, err));
+    *id += 1 + index;
+    if (attn_vocabulary_has(&ends->tokenizer->vocabulary, *id))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "'%s' has no token of the language '%s', id %d",
+                          attn_quote_string(ends->tokenizer->unread->path).text,
+                          attn_quote_string(value).text, (int)*id);
+}
+
+/* Finds the token that a key of Whisper adds; *id stays -1 if it adds none. */
+static enum attn_status find_of_key(const struct ends *ends, const struct word *word, int32_t *id,
+                                    struct attn_error *err)
+{
+    static const char *const tasks[] = {"transcribe", "<|transcribe|>", "translate",
+                                        "<|translate|>"};
+    static const char no_times[] = "<|notimestamps|>";
+    bool has_times = false;
+    const char *task;
+
+    if (is_word(word, "lang"))
+        return find_language(ends, id, err);
+    if (is_word(word, "times")) {
+        ATTN_TRY(attn_class_get_bool(ends->found, "predict_timestamps", &has_times, err));
+        return has_times ? ATTN_OK : find_token(ends, no_times, sizeof no_times - 1, id, err);
+    }
+    ATTN_TRY(get_string(ends->found, "task", &task, err));
+    for (size_t i = 0; task && i < 4; i += 2)
+        if (strcmp(task, tasks[i]) == 0)
+            return find_token(ends, tasks[i + 1], strlen(tasks[i + 1]), id, err);
+    return task ? refuse_value(ends->found, "task", task, err) : ATTN_OK;
+}
+
+/* Finds the token of ROLE; *id stays -1 if a key leaves it out. */
+static enum attn_status find_of_role(struct ends *ends, const struct attn_token_role *role,
+                                     char mark, int32_t *id, struct attn_error *err)
+{
+    bool is_wanted = mark != '?';
+
+    if (mark)
+        ATTN_TRY(attn_class_get_bool(
+            ends->found, role->key[0] == 'b' ? "add_bos_token" : "add_eos_token", &is_wanted, err));
+    if (!is_wanted || (mark && role->id == -2))
+        return ATTN_OK;
+    ends->has_optional = ends->has_optional || mark;
+    *id = role->id;
+    if (*id >= 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT,
+                          "the tokenizer of '%s' adds its '%s' to each text, but has none",
+                          attn_quote_string(ends->tokenizer->unread->path).text, role->key);
+}
+
+static enum attn_status append_word(struct ends *ends, const struct word *word,
+                                    struct attn_template *to, struct attn_error *err)
+{
+    const bool is_text = is_word(word, "A"), is_pair = is_word(word, "B");
+    const struct attn_token_role *role = NULL;
+    int32_t id = -1;
+
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
+        if (strncmp(ends->roles[i].key, word->text, word->size) == 0 &&
+            ends->roles[i].key[word->size] == '_')
+            role = &ends->roles[i];
+    if (is_text || is_pair)
+        return attn_template_append(
+            to,
+            (struct attn_template_item){is_pair ? ATTN_TEMPLATE_PAIR : ATTN_TEMPLATE_TEXT,
+                                        word->type},
+            err);
+    if (role)
+        ATTN_TRY(find_of_role(ends, role, word->mark, &id, err));
+    else if (is_word(word, "lang") || is_word(word, "task") || is_word(word, "times"))
+        ATTN_TRY(find_of_key(ends, word, &id, err));
+    else
+        ATTN_TRY(find_token(ends, word->text, word->size, &id, err));
+    return id < 0 ? ATTN_OK
+                  : attn_template_append(to, (struct attn_template_item){id, word->type}, err);
+}
+
+static enum attn_status make_template(struct ends *ends, const char *words,
+                                      struct attn_template *to, struct attn_error *err)
+{
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        struct word word = {.text = at, .size = strcspn(at, " ")};
+
+        at += word.size;
+        if (word.size > 2 && at[-2] == ':') {
+            word.type = (uint8_t)(at[-1] - '0');
+            word.size -= 2;
+        }
+        if (word.text[word.size - 1] == '?' || word.text[word.size - 1] == '!')
+            word.mark = word.text[--word.size];
+        ATTN_TRY(append_word(ends, &word, to, err));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_class_add_ends(const struct attn_class *found,
+                                     const struct attn_class_row *row,
+                                     const struct attn_token_role roles[ATTN_CLASS_N_ROLE],
+                                     struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    struct attn_post_process *post = &tokenizer->post;
+    struct ends ends = {.found = found, .roles = roles, .tokenizer = tokenizer};
+
+    post->single = post->pair = (struct attn_template){.n = 0};
+    ATTN_TRY(make_template(&ends, row->single, &post->single, err));
+    /* If a key adds a token, and the template for pairs does not say where, versions differ. */
+    post->takes_pair =
+        row->pair && !(ends.has_optional && !strchr(row->pair, '?') && !strchr(row->pair, '!'));
+    return post->takes_pair ? make_template(&ends, row->pair, &post->pair, err) : ATTN_OK;
+}

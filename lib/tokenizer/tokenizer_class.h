@@ -1,0 +1,121 @@
+/*
+ * tokenizer_class.h - the classes of tokenizers in transformers. The class is known before a
+ * vocabulary is opened: `tokenizer_class` of tokenizer_config.json or config.json, else the default
+ * class of the model type. It specifies which files are read, how a text is split, and which tokens
+ * stand around a text or a pair.
+ *
+ * One table has all classes. A class without a row is refused, because its tokens would be wrong.
+ */
+#ifndef ATTN_TOKENIZER_TOKENIZER_CLASS_H
+#define ATTN_TOKENIZER_TOKENIZER_CLASS_H
+
+#include "base/source.h"
+#include "base/status.h"
+#include "formats/json.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct attn_tokenizer;
+
+/* The files of a class, and how they are read. */
+enum attn_class_form {
+    ATTN_CLASS_BYTES,   /* vocab.json and merges.txt: byte-level BPE */
+    ATTN_CLASS_WORDS,   /* vocab.txt: WordPiece */
+    ATTN_CLASS_LETTERS, /* vocab.txt: the letters of proteins */
+    ATTN_CLASS_PIECES,  /* a model of SentencePiece, of type unigram */
+    ATTN_CLASS_MERGES,  /* a model of SentencePiece, of type BPE */
+    ATTN_CLASS_MARIAN,  /* source.spm, target.spm and vocab.json */
+    ATTN_CLASS_REFUSED, /* no rule; transformers can convert its files to tokenizer.json */
+    ATTN_CLASS_SLOW     /* no rule, and no form that tokenizer.json can express */
+};
+
+enum attn_class_trait {
+    ATTN_CLASS_NFC = 1,        /* texts are converted to normal form C */
+    ATTN_CLASS_DIGITS = 2,     /* each digit is a piece */
+    ATTN_CLASS_CLIP = 4,       /* lower case, single spaces, matches alone, and a suffix */
+    ATTN_CLASS_PREFIXED = 8,   /* `add_prefix_space` is true by default */
+    ATTN_CLASS_TRIMS = 16,     /* ranges exclude white space */
+    ATTN_CLASS_WIDE_MASK = 32, /* a mask token that is a string includes the space to its left */
+    ATTN_CLASS_OWN_SPACE = 64, /* `add_prefix_space` takes precedence over tokenizer.json */
+};
+
+/* The roles of tokens, in the order in which transformers adds them. */
+enum {
+    BOS_ROLE,
+    EOS_ROLE,
+    UNK_ROLE,
+    SEP_ROLE,
+    PAD_ROLE,
+    CLS_ROLE,
+    MASK_ROLE,
+    QUESTION_ROLE,
+    ATTN_CLASS_N_ROLE
+};
+
+/* A role of a token, such as the mask token. */
+struct attn_token_role {
+    /* Its key in tokenizer_config.json and special_tokens_map.json: "mask_token". */
+    const char *key;
+    const char *token; /* the default token if no file names one: "[MASK]"; or NULL */
+    bool is_needed;    /* the vocabulary must have it, and null in a file is ignored */
+    bool is_wide;      /* as a string without flags, it includes the white space to its left */
+    int32_t id;        /* result; -1: there is no such token; -2: null in a file */
+};
+
+/* One row: classes that read the same files by the same rules. */
+struct attn_class_row {
+    const char *names; /* separated by spaces, without "Tokenizer" */
+    enum attn_class_form form;
+    const char *tokens[ATTN_CLASS_N_ROLE]; /* default of each role; NULL: the role has none */
+    /* The tokens around a text A and a pair A, B, separated by spaces: a role ("cls"), a key
+     * ("lang"), or a token of the vocabulary. ":1" sets the type; "bos?" is added if
+     * `add_bos_token` is set, "bos!" unless it is false. PAIR is NULL if pairs are refused. */
+    const char *single, *pair;
+    const char *types; /* model types with this class by default, separated by spaces */
+    const char *split; /* the pattern that splits texts, for bytes; NULL: GPT-2's */
+    unsigned traits;   /* enum attn_class_trait */
+};
+
+/* The class of a tokenizer. Initialize with = {0}; end with attn_class_release. */
+struct attn_class {
+    const struct attn_class_row *row; /* NULL: the files decide how they are read */
+    struct attn_json *config;         /* owns; tokenizer_config.json, or NULL */
+    struct attn_json *model;          /* owns; config.json, or NULL */
+    const struct attn_json *file;     /* borrows; the file that has NAME */
+    const char *key, *name; /* borrows; the key and value that decide the class, or NULL */
+    bool is_class;          /* NAME is a class, not a model type */
+};
+
+/* Finds the class of SOURCE. A row is set only if the class is known. */
+enum attn_status attn_class_find(struct attn_class *found, const struct attn_source *source,
+                                 struct attn_error *err);
+void attn_class_release(struct attn_class *found);
+
+/* Refuses a class that has no rule, and code of its own. DIRECTORY is for the hint. */
+enum attn_status attn_class_check(const struct attn_class *found, const char *directory,
+                                  struct attn_error *err);
+
+/* Returns the row of the class NAME, such as "Bert", which must exist. */
+const struct attn_class_row *attn_class_row(const char *name);
+
+/* Whether tokenizer_config.json has KEY, and it is not null. */
+bool attn_class_has(const struct attn_class *found, const char *key);
+
+/* Gets KEY of tokenizer_config.json, if it is there. */
+enum attn_status attn_class_get_bool(const struct attn_class *found, const char *key, bool *value,
+                                     struct attn_error *err);
+
+/* Fills ROLES with the roles of ROW. Those around each text are needed. */
+void attn_class_get_roles(const struct attn_class_row *row,
+                          struct attn_token_role roles[ATTN_CLASS_N_ROLE]);
+
+/* Sets the tokens around texts of TOKENIZER, whose vocabulary is complete, by ROW and the keys of
+ * FOUND. ROLES have their ids. */
+enum attn_status attn_class_add_ends(const struct attn_class *found,
+                                     const struct attn_class_row *row,
+                                     const struct attn_token_role roles[ATTN_CLASS_N_ROLE],
+                                     struct attn_tokenizer *tokenizer, struct attn_error *err);
+
+#endif
