@@ -175,7 +175,7 @@ def judge(binary, folder, new, old):
                 if "does not say how" in said or "unknown word" in said:
                     continue
                 return "WRONG", f"exit {code}: {said.strip()}"
-            said = "\n".join(line for line in said.split("\n") if "no line of" not in line)
+            said = "\n".join(line for line in said.split("\n") if "no line of" not in line and "the text has one" not in line)
             if "note:" in said:
                 return "noted", said.split("\n")[0]
             has = True
