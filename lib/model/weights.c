@@ -460,6 +460,8 @@ static void make_ones(struct attn_weights *weights, const struct attn_config *co
     }
     if (config->has_final_norm)
         weights->ln_final = ones;
+    if (config->has_embed_norm)
+        weights->ln_embed = ones;
 }
 
 /* Finds tensor number NUMBER of RULE, whose name has "@" for the number, and checks its shape. */

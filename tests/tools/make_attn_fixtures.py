@@ -66,6 +66,12 @@ MODELS = {
                                   blocks=["self", "cross"], norm="layernorm", positions="learned",
                                   residual=True, out_proj=True, bias=True, d_mlp=11, mlp_bias=True,
                                   output="tied", length=9, source_length=10),
+    # The parts of microgpt, and the biases of attention.
+    "attn-rms": dict(d_model=12, n_head=3, n_layer=2, n_ctx=10, n_vocab=15, d_mlp=21, act_fn="relu2", norm="rms",
+                     embed_norm=True, final_norm=False, positions="learned", residual=True, out_proj=True, out_bias=True,
+                     output="own", length=10),
+    "attn-rms-final": dict(d_model=9, n_head=3, n_layer=1, n_vocab=12, norm="rms", eps=1e-2, residual=True, out_proj=True,
+                           output="tied", length=8),
 }
 KEYS_OF_OURS = ("length", "mlp_bias", "unembed_bias", "row0", "source_length")
 

@@ -10,11 +10,16 @@ import numpy as np
 
 ACTIVATIONS = {
     "relu": lambda x: np.maximum(x, 0),
+    "relu2": lambda x: np.maximum(x, 0) ** 2,
     "tanh": np.tanh,
     "silu": lambda x: x / (1 + np.exp(-x)),
     "gelu": lambda x: x * 0.5 * (1 + np.vectorize(math.erf)(x / math.sqrt(2))),
     "gelu_new": lambda x: 0.5 * x * (1 + np.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))),
 }
+
+
+def rms_norm(x, eps):
+    return x / np.sqrt((x**2).mean(1, keepdims=True) + eps)
 
 
 def layer_norm(x, weight, bias, eps):
@@ -40,6 +45,8 @@ class Decoder:
     def norm(self, x, name):
         if self.config["norm"] == "none":
             return x
+        if self.config["norm"] == "rms":
+            return rms_norm(x, self.config["eps"])
         return layer_norm(x, self.weights[name + ".w"], self.weights[name + ".b"],
                           self.config["eps"])
 
@@ -54,9 +61,11 @@ class Decoder:
         sites["hook_embed"] = x
         if c["positions"] == "learned":
             x = x + w["pos_embed.W_pos"][: len(ids)]
+        if c.get("embed_norm"):
+            x = self.norm(x, "ln_embed")
         for layer in range(c["n_layer"]):
             x = self.block(x, layer, sites)
-        if c["norm"] != "none":
+        if c.get("final_norm", c["norm"] != "none"):
             x = self.norm(x, "ln_final")
             sites["ln_final.hook_normalized"] = x
         if c["output"] != "none":

@@ -50,6 +50,8 @@ static const struct fixture fixtures[] = {
     {"attn-stack", NULL, 0},
     {"attn-one-head", NULL, 0},
     {"attn-mlp-stack", NULL, 0},
+    {"attn-rms", NULL, 0},
+    {"attn-rms-final", NULL, 0},
     {"attn-plain", NULL, 0},
     {"attn-bidirectional", NULL, 50},
 };

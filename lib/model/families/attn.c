@@ -17,6 +17,8 @@
 static const char *const other_keys[] = {"bias",
                                          "blocks",
                                          "causal",
+                                         "eos_token_id",
+                                         "norm",
                                          "projections",
                                          "qk_norm",
                                          "scale",
@@ -160,6 +162,22 @@ static enum attn_status read_switches(const struct attn_json *json, struct attn_
     return ATTN_OK;
 }
 
+/* Reads the key `norm`. An RMSNorm of this type has no weights. */
+static enum attn_status read_norm(const struct attn_json *json, struct attn_config *config,
+                                  struct attn_error *err)
+{
+    static const char *const words[] = {"none", "layernorm", "rms"};
+    static const enum attn_norm norms[] = {ATTN_NORM_NONE, ATTN_NORM_LAYERNORM,
+                                           ATTN_NORM_RMSNORM_NO_WEIGHT};
+    static const struct attn_config_field field = {
+        .key = "norm", .words = words, .n_key_word = 3, .expected = "'none', 'layernorm' or 'rms'"};
+    int norm = 0;
+
+    ATTN_TRY(get_word(json, &field, &norm, err));
+    config->norm = norms[norm];
+    return ATTN_OK;
+}
+
 /* Refuses parts that the forward pass supports, but for whose tensors this type has no names. */
 static enum attn_status refuse_parts(const struct attn_json *json, const struct attn_config *config,
                                      struct attn_error *err)
@@ -168,7 +186,8 @@ static enum attn_status refuse_parts(const struct attn_json *json, const struct 
         bool is_used;
         const char *part;
     } lacking[] = {
-        {config->norm == ATTN_NORM_RMSNORM, "RMSNorm"},
+        {config->has_embed_norm && config->norm != ATTN_NORM_RMSNORM_NO_WEIGHT,
+         "'embed_norm' without 'norm' 'rms'"},
         {config->positions == ATTN_POSITIONS_ROTARY, "rotary positions"},
         {config->qk_norm != ATTN_QK_NORM_NONE, "normalized queries and keys"},
         {config->has_gated_mlp, "a gated MLP"},
@@ -245,6 +264,7 @@ static enum attn_status read_config(ATTN_CONFIG_ARGS)
 
     ATTN_TRY(check_keys(json, err));
     ATTN_TRY(read_fields(json, config, ATTN_CONFIG_WORD, err));
+    ATTN_TRY(read_norm(json, config, err));
     ATTN_TRY(get_word(json, &projections, &has_projections, err));
     config->has_projections = has_projections;
     ATTN_TRY(read_sizes(json, config, err));
