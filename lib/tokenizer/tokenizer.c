@@ -325,6 +325,7 @@ static void free_side(struct attn_tokenizer *tokenizer)
         return;
     attn_free(tokenizer->settings.drop);
     attn_free(tokenizer->settings.unk);
+    attn_free(tokenizer->settings.bos);
     attn_free(tokenizer->mask_text);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);

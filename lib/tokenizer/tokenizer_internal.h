@@ -25,18 +25,20 @@ struct attn_tokenizer;
 /*
  * The settings in config.json for a tokenizer of vocab.json (tokenizer_files.c):
  *
- *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>"}
+ *     "tokenizer": {"type": "word", "drop": ",.", "unk": "<unk>", "bos": "<s>"}
  *
  * All are optional. `type` is "word", "char" or "bpe"; `drop` lists characters that are not part of
- * words; `unk` is the token for unknown words. BPE has neither `drop` nor `unk`.
+ * words; `unk` is the token for unknown words, `bos` the one in front of each text. BPE has only
+ * `type`.
  */
 struct attn_settings {
     bool has_kind;
     enum attn_tokenizer_kind kind;
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
-    char *unk;                   /* owns; NULL if absent */
-    size_t n_unk;                /* size of `unk` */
+    char *unk;    /* owns; NULL if absent */
+    size_t n_unk; /* size of `unk` */
+    char *bos;    /* owns; the token in front of each text, for words and characters; or NULL */
     bool lowers, strips_accents; /* settings of BertNormalizer, if `has_bert` */
     bool has_bert;
 };

@@ -235,6 +235,21 @@ START_TEST(splits_into_characters_when_the_config_says_so)
 }
 END_TEST
 
+START_TEST(puts_the_token_that_begins_texts_in_front)
+{
+    static const struct attn_tokenizer_files files = {
+        .config = "{\"tokenizer\": {\"type\": \"char\", \"bos\": \"<BOS>\"}}",
+        .vocab = "{\"a\": 0, \"b\": 1, \"<BOS>\": 2}"};
+    static const struct attn_expected_token expected[] = {{2, 0, 0}, {1, 0, 1}, {0, 1, 2}};
+
+    tokenizer = attn_make_tokenizer(&files);
+    assert_words("ba", expected, N(expected));
+    for (int32_t id = 0; id < 3; id++)
+        ck_assert(attn_tokenizer_is_special(tokenizer, id) == (id == 2));
+    close_tokenizer();
+}
+END_TEST
+
 START_TEST(refuses_configs_that_make_no_sense)
 {
     struct attn_tokenizer_files files = {.vocab = LIFE};
@@ -248,10 +263,13 @@ START_TEST(refuses_configs_that_make_no_sense)
     files.config = "{\"tokenizer\": {\"dorp\": \",\"}}";
     attn_assert_refused(&files, ATTN_UNSUPPORTED,
                         "'dorp' of 'tokenizer' in 'toy/config.json' is not known, expected 'type', "
-                        "'drop' or 'unk'");
+                        "'drop', 'unk' or 'bos'");
     files.config = "{\"tokenizer\": {\"unk\": \"<unk>\"}}";
     attn_assert_refused(&files, ATTN_FORMAT,
                         "the config's 'unk' token '<unk>' is not in the vocabulary");
+    files.config = "{\"tokenizer\": {\"bos\": \"\"}}";
+    attn_assert_refused(&files, ATTN_FORMAT,
+                        "the config's 'bos' token '' is not in the vocabulary");
     files.config = "{\"tokenizer\": {\"type\": 1}}";
     attn_assert_refused(&files, ATTN_FORMAT, "'type' in 'toy/config.json' is 1, expected a string");
     files.config = "{\"tokenizer\": {\"drop\": []}}";
@@ -393,7 +411,8 @@ ATTN_SUITE("tokenizer_words", gives_the_ids_and_places_of_the_first_article,
            names_an_unknown_word_and_the_closest_ones, prefers_the_same_word_in_another_case,
            uses_the_unknown_token_when_there_is_one, joins_words_with_single_spaces,
            refuses_or_replaces_what_is_not_utf8, refuses_vocabularies_with_gaps_and_duplicates,
-           splits_into_characters_when_the_config_says_so, refuses_configs_that_make_no_sense,
+           splits_into_characters_when_the_config_says_so,
+           puts_the_token_that_begins_texts_in_front, refuses_configs_that_make_no_sense,
            has_no_special_tokens, survives_every_failed_allocation,
            words_are_sorted_by_code_point_each_once, dropped_characters_are_part_of_no_word,
            characters_are_words_too, refuses_what_is_no_text_and_a_text_without_words,

@@ -37,7 +37,7 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
 {
     const struct attn_node *object =
         json ? attn_node_find(attn_json_root(json), "tokenizer") : NULL;
-    const char *type = NULL, *drop = "", *unk = NULL;
+    const char *type = NULL, *drop = "", *unk = NULL, *bos = NULL;
 
     if (!object || attn_node_is_null(object))
         return ATTN_OK;
@@ -49,10 +49,11 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
          node = attn_node_next(node)) {
         const char *key = attn_node_key(node);
 
-        if (strcmp(key, "type") != 0 && strcmp(key, "drop") != 0 && strcmp(key, "unk") != 0)
+        if (strcmp(key, "type") != 0 && strcmp(key, "drop") != 0 && strcmp(key, "unk") != 0 &&
+            strcmp(key, "bos") != 0)
             return attn_error_set(
                 err, ATTN_UNSUPPORTED,
-                "'%s' of 'tokenizer' in '%s' is not known, expected 'type', 'drop' or 'unk'",
+                "'%s' of 'tokenizer' in '%s' is not known, expected 'type', 'drop', 'unk' or 'bos'",
                 attn_quote_string(key).text, attn_quote_string(attn_json_name(json)).text);
     }
     ATTN_TRY(attn_json_get_string(json, object, "type", &type, err));
@@ -70,8 +71,10 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
     ATTN_TRY(attn_json_get_string(json, object, "drop", &drop, err));
     ATTN_TRY(read_drop(settings, json, drop, err));
     ATTN_TRY(attn_json_get_string(json, object, "unk", &unk, err));
+    ATTN_TRY(attn_json_get_string(json, object, "bos", &bos, err));
     settings->unk = unk ? attn_strndup(unk, strlen(unk), err) : NULL;
-    return unk && !settings->unk ? ATTN_NO_MEMORY : ATTN_OK;
+    settings->bos = bos ? attn_strndup(bos, strlen(bos), err) : NULL;
+    return (unk && !settings->unk) || (bos && !settings->bos) ? ATTN_NO_MEMORY : ATTN_OK;
 }
 
 /* --- Tokens that no merge makes --------------------------------------------------------------- */
@@ -324,10 +327,10 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
     struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     struct attn_unread *unread = tokenizer->unread;
 
-    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk)
+    if (tokenizer->settings.n_drop > 0 || tokenizer->settings.unk || tokenizer->settings.bos)
         return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "the config's 'drop' and 'unk' are for word level, but the tokenizer "
-                              "is byte-level BPE");
+                              "the config's 'drop', 'unk' and 'bos' are for word level, but the "
+                              "tokenizer is byte-level BPE");
     tokenizer->bpe = (struct attn_bpe_model){
         .vocabulary = &tokenizer->vocabulary, .is_by_byte = true, .needs_all = true};
     tokenizer->keeps_bytes = true;
@@ -356,9 +359,35 @@ static enum attn_status open_bpe(struct attn_tokenizer *tokenizer, const struct 
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
+/* Sets *id to that of TOKEN, which the config names as KEY; -1 without a token. */
+static enum attn_status find_named(const struct attn_tokenizer *tokenizer, const char *key,
+                                   const char *token, int32_t *id, struct attn_error *err)
+{
+    *id = token ? attn_vocabulary_find(&tokenizer->vocabulary, token, strlen(token)) : -1;
+    if (!token || *id >= 0)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "the config's '%s' token '%s' is not in the vocabulary",
+                          key, attn_quote_string(token).text);
+}
+
+/* Puts the token `bos`, if the config names one, in front of each text. */
+static enum attn_status add_bos(struct attn_tokenizer *tokenizer, struct attn_error *err)
+{
+    const char *bos = tokenizer->settings.bos;
+    struct attn_added_token token = {.is_special = true};
+    struct attn_template front = {.items = {{0, 0}, {ATTN_TEMPLATE_TEXT, 0}}, .n = 2};
+
+    ATTN_TRY(find_named(tokenizer, "bos", bos, &token.id, err));
+    if (!bos)
+        return ATTN_OK;
+    front.items[0].id = token.id;
+    ATTN_TRY(attn_added_append(&tokenizer->added, token, bos, strlen(bos), err));
+    ATTN_TRY(attn_added_add_stage(&tokenizer->pipeline, &tokenizer->added, false, 0, err));
+    return attn_post_process_wrap(&tokenizer->post, &front, err);
+}
+
 static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    const char *unk = tokenizer->settings.unk;
     const bool is_by_character = tokenizer->kind == ATTN_TOKENIZER_CHARACTER;
     const struct attn_decode_step join = {.run = attn_decode_join, .n_a = is_by_character ? 0 : 1};
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
@@ -386,17 +415,11 @@ static enum attn_status open_words(struct attn_tokenizer *tokenizer, struct attn
         .rule = {is_by_character, tokenizer->settings.drop, tokenizer->settings.n_drop},
         .unk = -1};
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_change_invalid, NULL, err));
+    ATTN_TRY(add_bos(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(&tokenizer->pipeline, &attn_word_stage, &tokenizer->words, err));
     ATTN_TRY(attn_decode_add(&tokenizer->decoder, join, " ", NULL, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    if (!unk)
-        return ATTN_OK;
-    tokenizer->words.unk = attn_vocabulary_find(&tokenizer->vocabulary, unk, strlen(unk));
-    if (tokenizer->words.unk < 0)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "the config's 'unk' token '%s' is not in the vocabulary",
-                              attn_quote_string(unk).text);
-    return ATTN_OK;
+    return find_named(tokenizer, "unk", tokenizer->settings.unk, &tokenizer->words.unk, err);
 }
 
 /* --- All kinds -------------------------------------------------------------------------------- */
