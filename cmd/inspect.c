@@ -136,7 +136,7 @@ static bool is_file(const char *name)
     struct stat status;
 
     if (stat(name, &status) == 0)
-        return !S_ISDIR(status.st_mode) && !is_gguf(name);
+        return !S_ISDIR(status.st_mode) && !is_gguf(name) && !attn_path_has_ending(name, ".json");
     return attn_path_has_ending(name, ".safetensors");
 }
 

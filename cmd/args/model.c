@@ -21,8 +21,9 @@
 static const struct option model_rows[] = {
     OPTION_TEXT(
         "model", "DIR", struct model_args, name,
-        "model directory in Hugging Face's layout, GGUF file, or a name that 'attn-cli models' "
-        "lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
+        "model directory in Hugging Face's layout, GGUF file, JSON file of microgpt, or a name "
+        "that "
+        "'attn-cli models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
         "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
         .letter = 'm', .environment = "ATTN_CLI_MODEL"),
     OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
@@ -242,7 +243,7 @@ static void note_chosen_place(const struct attn_catalog_found *found)
 {
     const char *slash = strrchr(found->directory, '/'), *name = found->source.name;
 
-    if (found->file[0] != '\0')
+    if (found->file[0] != '\0' && strcmp(found->part.name, ATTN_GGUF_PART) == 0)
         note("'%s' is the GGUF file '%s'", attn_quote_string(name).text,
              attn_quote_string(found->file).text);
     else if (found->origin == ATTN_ORIGIN_CACHED && slash)

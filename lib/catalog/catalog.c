@@ -12,6 +12,7 @@
 #include "formats/foreign.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
+#include "formats/microgpt.h"
 #include "inspect/cost.h"
 #include "model/builtin.h"
 #include "model/family.h"
@@ -48,9 +49,10 @@ static bool find_in_folders(const struct attn_catalog *catalog, const char *name
 
 /* --- GGUF ------------------------------------------------------------------------------------- */
 
-/* Makes found->file, a GGUF file, the only part of the model of FOUND. Refuses files that are not
+/* Makes found->file, which is PART, the only part of the model of FOUND. Refuses files that are not
  * regular, because opening them might wait. */
-static enum attn_status use_regular_file(struct attn_catalog_found *found, struct attn_error *err)
+static enum attn_status use_regular_file(struct attn_catalog_found *found, const char *part,
+                                         struct attn_error *err)
 {
     struct attn_file file = {0};
     const enum attn_status status = attn_file_open_regular(found->file, ATTN_MAP, &file, err);
@@ -59,7 +61,7 @@ static enum attn_status use_regular_file(struct attn_catalog_found *found, struc
     if (status != ATTN_OK && found->source.fetch)
         attn_error_hint(err, "%s", found->source.fetch);
     ATTN_TRY(status);
-    found->part = (struct attn_override){ATTN_GGUF_PART, found->file};
+    found->part = (struct attn_override){part, found->file};
     found->source.directory = NULL;
     found->source.overrides = &found->part;
     found->source.n_override = 1;
@@ -106,7 +108,7 @@ static enum attn_status choose_in(struct attn_gguf_folder *folder, const char *t
     ATTN_TRY(has_tags ? attn_gguf_folder_choose(folder, tag, found->file, err)
                       : attn_gguf_folder_only(folder, found->file, err));
     narrow_fetch(found);
-    return use_regular_file(found, err);
+    return use_regular_file(found, ATTN_GGUF_PART, err);
 }
 
 /* Chooses the model in the directory of FOUND. NAME is what messages call it. */
@@ -127,19 +129,22 @@ static bool has_ending(const char *path, const char *ending)
     return size > n && strcmp(path + size - n, ending) == 0;
 }
 
-/* Whether PATH is a GGUF file, by its first bytes or by its name. */
-static bool is_gguf_file(const char *path)
+/* Returns the part that the file PATH is: of GGUF, by its first bytes or by its name, or of
+ * microgpt, by its name. NULL for other paths. */
+static const char *find_part(const char *path)
 {
     struct attn_file file = {0};
     struct stat info;
     bool is_gguf = has_ending(path, ".gguf");
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
-        return false;
+        return NULL;
+    if (has_ending(path, ".json"))
+        return ATTN_MICROGPT_PART;
     if (!is_gguf && attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
         is_gguf = attn_gguf_is_file(&file);
     attn_file_release(&file);
-    return is_gguf;
+    return is_gguf ? ATTN_GGUF_PART : NULL;
 }
 
 /* --- Stores of other programs ----------------------------------------------------------------- */
@@ -199,7 +204,7 @@ static enum attn_status find_in_ollama(const struct attn_catalog *catalog, const
     ATTN_TRY(attn_ollama_find(&stores, &read, found->file, err));
     attn_ollama_fetch(&read, found->fetch, sizeof found->fetch);
     found->source.fetch = found->fetch;
-    return use_regular_file(found, err);
+    return use_regular_file(found, ATTN_GGUF_PART, err);
 }
 
 /* --- Names ------------------------------------------------------------------------------------ */
@@ -245,7 +250,7 @@ static enum attn_status report_file(const char *path, mode_t mode, struct attn_e
     const char *slash = strrchr(path, '/');
 
     attn_error_set(err, ATTN_INVALID,
-                   "'%s' is %s, expected the directory of a model, or a GGUF file",
+                   "'%s' is %s, expected the directory of a model, a GGUF file, or microgpt's JSON",
                    attn_quote_string(path).text, S_ISREG(mode) ? "a file" : attn_mode_text(mode));
     if (!S_ISREG(mode))
         return ATTN_INVALID;
@@ -306,19 +311,21 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
     if (!attn_is_given(name, "name", err) || !attn_is_given(found, "found", err))
         return ATTN_INVALID;
     struct attn_catalog catalog = ATTN_CATALOG_DEFAULT;
+    const char *part;
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     if (attn_path_is_folder(name)) {
         *found = (struct attn_catalog_found){.source = {.name = name, .directory = name}};
         return use_directory(found, name, NULL, false, err);
     }
-    if (!is_gguf_file(name))
+    part = find_part(name);
+    if (!part)
         return find_name(&catalog, name, found, err);
     *found = (struct attn_catalog_found){.source.name = name, .origin = ATTN_ORIGIN_FILE};
     if (strlen(name) >= sizeof found->file)
         return attn_error_errno(err, "open", name, ENAMETOOLONG);
     memcpy(found->file, name, strlen(name) + 1);
-    return use_regular_file(found, err);
+    return use_regular_file(found, part, err);
 }
 
 /* --- Other models of the same name ------------------------------------------------------------ */

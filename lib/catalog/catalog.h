@@ -39,7 +39,7 @@ struct attn_catalog {
     X(BUILTIN, 1, "built-in")    /* it is part of the library */                                   \
     X(SHIPPED, 2, "shipped")     /* in one of the folders */                                       \
     X(CACHED, 3, "cached")       /* in the cache of huggingface_hub */                             \
-    X(FILE, 4, "file")           /* the user gave the path of a GGUF file */                       \
+    X(FILE, 4, "file")           /* the user gave the path of one file */                          \
     X(OLLAMA, 5, "ollama")       /* in a store of Ollama */                                        \
     X(LM_STUDIO, 6, "lmstudio")  /* in the folder of LM Studio */
 
@@ -58,12 +58,14 @@ struct attn_catalog_found {
     char directory[ATTN_FOUND_PATH_SIZE]; /* of a shipped or cached model; for a cached one its last
                                              part is the hash of the commit */
     char fetch[ATTN_FOUND_FETCH_SIZE];    /* the command that downloads what a cached model lacks */
-    char file[ATTN_FOUND_PATH_SIZE]; /* path of the GGUF file, or of its first shard; else empty */
-    struct attn_override part;       /* this file as a part of the source */
+    char file[ATTN_FOUND_PATH_SIZE];      /* path of the file of GGUF, or of its first shard, or of
+                                             microgpt (formats/microgpt.h); else empty */
+    struct attn_override part;            /* this file as a part of the source */
 };
 
 /* Finds the model NAME, which may be, in this order: the path of a directory (with a model as
- * Hugging Face lays it out, or one GGUF model); the path of a GGUF file of any name; "ollama:" with
+ * Hugging Face lays it out, or one GGUF model); the path of a GGUF file of any name, or
+ * of a JSON file of microgpt; "ollama:" with
  * [HOST/][NAMESPACE/]MODEL[:TAG]; "lmstudio:" with OWNER/NAME[:TAG]; a directory in one of the
  * folders; a built-in model; a model in the cache, OWNER/NAME or NAME, optionally with @REVISION (a
  * branch, a tag, or the first digits of a commit's hash) and :TAG, a part of the name of a GGUF

@@ -70,14 +70,17 @@ enum attn_status attn_model_parts_find(const struct attn_source *source,
     const struct attn_tensor_files *weights = attn_model_files(model);
     const int n = attn_tensor_files_n_shard(weights);
     const bool is_gguf = attn_model_gguf(model) != NULL;
+    const bool is_microgpt = attn_microgpt_is_source(source);
     const char *single = is_gguf ? ATTN_GGUF_PART : WEIGHTS;
 
-    /* If the model is a GGUF file, the program reads no other texts than those the caller named. */
+    /* If the model is one file, the program reads no other texts than those the caller named. */
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
-        if (!is_gguf || attn_source_override(source, texts[i]))
+        if (!(is_gguf || is_microgpt) || attn_source_override(source, texts[i]))
             ATTN_TRY(add_part(parts, source, texts[i], err));
     for (size_t i = 0; attn_model_adapter(model) && i < sizeof of_adapter / sizeof *of_adapter; i++)
         ATTN_TRY(add_part(parts, source, of_adapter[i], err));
+    if (is_microgpt)
+        return ATTN_OK;
     if (attn_source_blob(source, WEIGHTS) && !attn_source_override(source, WEIGHTS))
         return add_part(parts, source, WEIGHTS, err);
     for (int i = 0; i < n; i++) {

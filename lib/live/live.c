@@ -11,6 +11,7 @@
 #include "catalog/model_parts.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
+#include "formats/microgpt.h"
 #include "image/image_file.h"
 #include "live/live_module.h"
 #include "live/live_story.h"
@@ -59,16 +60,16 @@ static enum attn_status open_part(struct attn_live_files *to, size_t i, struct a
 }
 
 /* Names the files of the model for the page: the model is called by the last part of its path, a
- * folder with files or one GGUF file. */
+ * folder with files or one file. */
 static enum attn_status name_parts(struct attn_live_files *to, const struct attn_live_args *args,
                                    const struct attn_model *model, struct attn_error *err)
 {
-    const bool is_gguf = attn_gguf_is_source(args->source);
+    const bool is_file = attn_gguf_is_source(args->source) || attn_microgpt_is_source(args->source);
     struct attn_buffer name = {0};
     enum attn_status status = ATTN_OK;
     size_t n;
     const char *last = attn_path_last(
-        is_gguf ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
+        is_file ? to->parts.items[to->parts.n - 1].path : attn_model_name(model), &n);
 
     to->model = attn_strndup(last, n, err);
     if (!to->model)
@@ -77,7 +78,7 @@ static enum attn_status name_parts(struct attn_live_files *to, const struct attn
     for (size_t i = 0; status == ATTN_OK && i < to->parts.n; i++) {
         name.size = 0;
         attn_buffer_append_string(&name, to->model);
-        if (!is_gguf)
+        if (!is_file)
             attn_buffer_append_format(&name, "/%s", to->parts.items[i].name);
         status = attn_buffer_check(&name, err);
         if (status == ATTN_OK)

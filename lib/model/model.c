@@ -160,21 +160,37 @@ static enum attn_status read_gguf(struct attn_model *m, struct attn_file *file, 
     return ATTN_OK;
 }
 
-/* Refuses a config or weights given in addition to a GGUF file, which contains both. */
+/* Reads the file of microgpt in SOURCE, and makes its parts the source. */
+static enum attn_status read_microgpt(struct attn_model *m, const struct attn_source **source,
+                                      const struct attn_model_options *options,
+                                      struct attn_error *err)
+{
+    ATTN_TRY(attn_microgpt_read(*source, &m->microgpt, err));
+    *source = attn_microgpt_parts(m->microgpt);
+    if (attn_microgpt_lacks_heads(m->microgpt))
+        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
+                  "'%s' has no 'n_head': 4 heads are assumed", attn_quote_string(m->name).text);
+    return ATTN_OK;
+}
+
+/* Refuses a config or weights given in addition to a GGUF file, which contains both, and weights
+ * in addition to a file of microgpt. */
 static enum attn_status check_parts(const struct attn_source *source, struct attn_error *err)
 {
     static const char *const parts[][2] = {{"config", "config.json"},
                                            {"weights", "model.safetensors"}};
-    const char *file = attn_source_override(source, ATTN_GGUF_PART);
+    const bool is_microgpt = attn_microgpt_is_source(source);
+    const char *file =
+        attn_source_override(source, is_microgpt ? ATTN_MICROGPT_PART : ATTN_GGUF_PART);
 
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    for (size_t i = is_microgpt; i < sizeof parts / sizeof *parts; i++) {
         const char *path = attn_source_override(source, parts[i][1]);
 
         if (path && (file || attn_gguf_is_source(source)))
             return attn_error_set(
-                err, ATTN_INVALID,
-                "'`%s` %s' does not go with the GGUF file '%s', which has its own", parts[i][0],
-                attn_quote_string(path).text, attn_quote_string(file ? file : ATTN_GGUF_PART).text);
+                err, ATTN_INVALID, "'`%s` %s' does not go with the %s file '%s', which has its own",
+                parts[i][0], attn_quote_string(path).text, is_microgpt ? "microgpt" : "GGUF",
+                attn_quote_string(file ? file : ATTN_GGUF_PART).text);
     }
     return ATTN_OK;
 }
@@ -368,6 +384,8 @@ static enum attn_status open_files(const struct attn_source *source,
     if (!m->name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(check_parts(source, err));
+    if (attn_microgpt_is_source(source))
+        ATTN_TRY(read_microgpt(m, &source, options, err));
     if (attn_gguf_is_source(source)) {
         ATTN_TRY(attn_file_open_part(source, ATTN_GGUF_PART, options->load, &file, err));
         status = read_gguf(m, &file, options->load, err);
@@ -465,6 +483,7 @@ void attn_model_free(struct attn_model *model)
     attn_tensor_files_free(model->files);
     attn_adapter_free(model->adapter);
     attn_gguf_free(model->gguf);
+    attn_microgpt_free(model->microgpt);
     attn_config_release(&model->config, &model->layers);
     attn_free(model->name);
     attn_free(model->alignment_heads);

@@ -3,6 +3,7 @@
 #define ATTN_MODEL_MODEL_INTERNAL_H
 
 #include "formats/gguf.h"
+#include "formats/microgpt.h"
 #include "kernels/gemm_internal.h"
 #include "model/adapter.h"
 #include "model/builtin.h"
@@ -74,6 +75,7 @@ struct attn_model {
     const struct attn_tensor_files *st; /* the weights borrow from these files */
     struct attn_tensor_files *files;    /* owns: st, if it is safetensors */
     struct attn_gguf *gguf;             /* owns: the GGUF file, if st is part of one */
+    struct attn_microgpt *microgpt;     /* owns: the file of microgpt that st is made of, or NULL */
     struct attn_adapter *adapter;       /* owns: what changed the weights, or NULL */
     const struct attn_family *naming;   /* names the tensors in st */
     struct attn_weights weights;

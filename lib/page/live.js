@@ -987,7 +987,7 @@ async function saveOutput(format, path) {
   const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked),
     { wanted: 'file' });
   if (code !== 0) return say(messageOf(err), true);
-  return save(new Blob([file]), live.model.replace(/\.gguf$/, '') + path.slice(3));
+  return save(new Blob([file]), live.model.replace(/\.(gguf|json)$/, '') + path.slice(3));
 }
 
 // --- Another language ---------------------------------------------------------------------------
@@ -1154,7 +1154,7 @@ function chooseFiles() {
     });
   viewer.openDialog('Another model',
     el('p', {}, 'Choose the files of a model as Hugging Face lays them out (config.json, model.safetensors, ' +
-      'tokenizer.json or vocab.json and merges.txt), or a GGUF file. They are read by this page. ' +
+      'tokenizer.json or vocab.json and merges.txt), a GGUF file, or the JSON of a microgpt. They are read by this page. ' +
       'Nothing leaves this machine.'),
     el('p', {}, el('label', {}, 'A directory ', folder)), el('p', {}, el('label', {}, 'Files ', input)));
 }
@@ -1170,13 +1170,14 @@ async function findSource(files) {
 // Uses the files that the user chose as the model.
 async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
-  const gguf = wanted.find(file => file.name.endsWith('.gguf'));
+  const isJson = chosen.length === 1 && chosen[0].name.endsWith('.json'); /* a microgpt */
+  const single = isJson ? chosen[0] : wanted.find(file => file.name.endsWith('.gguf'));
   const folder = wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
-  if (wanted.length === 0) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
-  live.model = gguf ? gguf.name : folder;
+  if (wanted.length === 0 && !single) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
+  live.model = single ? single.name : folder;
   live.given = live.model;
   kept.length = 0;
-  startEngine(gguf ? [[gguf.name, gguf]] : wanted.map(file => [folder + '/' + file.name, file]));
+  startEngine(single ? [[single.name, single]] : wanted.map(file => [folder + '/' + file.name, file]));
   Object.assign(asked, noChanges());
   await findSource(wanted);
   await findPairs();

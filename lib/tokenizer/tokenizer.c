@@ -8,6 +8,7 @@
 #include "base/utf8.h"
 #include "formats/gguf.h"
 #include "formats/json.h"
+#include "formats/microgpt.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
@@ -256,6 +257,27 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                : attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
+/* Reads TOKENIZER from the letters in a file of microgpt, unless a file of a vocabulary is given.
+ */
+static enum attn_status read_letters(struct attn_tokenizer *tokenizer,
+                                     const struct attn_source *source, struct attn_error *err)
+{
+    struct attn_microgpt *microgpt = NULL;
+    enum attn_status status;
+
+    if (has_vocabulary(source))
+        return read_files(tokenizer, source, err);
+    ATTN_TRY(attn_microgpt_read(source, &microgpt, err));
+    if (has_vocabulary(attn_microgpt_parts(microgpt)))
+        status = read_files(tokenizer, attn_microgpt_parts(microgpt), err);
+    else
+        status = attn_error_set(err, ATTN_FORMAT,
+                                "'%s' has no letters, expected them in 'uchars' or 'chars'",
+                                attn_quote_string(source->name).text);
+    attn_microgpt_free(microgpt);
+    return status;
+}
+
 /* Returns where SOURCE, or the GGUF file of TOKENIZER, has a chat template. It is not read. */
 static const char *find_chat_template(const struct attn_tokenizer *tokenizer,
                                       const struct attn_source *source)
@@ -291,7 +313,7 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(tokenizer, 1, err));
-    status = read_files(tokenizer, source, err);
+    status = (attn_microgpt_is_source(source) ? read_letters : read_files)(tokenizer, source, err);
     if (status != ATTN_OK) {
         attn_tokenizer_free(tokenizer);
         return status;

@@ -440,7 +440,8 @@ START_TEST(refuses_what_makes_no_model)
          "16777216"},
         {{"a", {"d_model=4", "norm=batch"}, {NULL}, 0, NULL},
          ATTN_UNSUPPORTED,
-         "'norm' in '`set` d_model=4 `set` norm=batch' is 'batch', expected 'none', 'layernorm' or 'rms'"},
+         "'norm' in '`set` d_model=4 `set` norm=batch' is 'batch', expected 'none', 'layernorm' or "
+         "'rms'"},
         {{"a", {"d_model=6", "n_head=4"}, {NULL}, 0, NULL},
          ATTN_FORMAT,
          "n_head 4 does not divide d_model 6 in '`set` d_model=6 `set` n_head=4', and there is no "
