@@ -553,8 +553,8 @@ void attn_encoding_note_twice(const struct attn_encoding *encoding,
             i++;
         if (i < sides[s].end && key && encoding->texts[sides[s].at] != ATTN_TEXT_NONE)
             attn_note(notes.on_note, notes.user, ATTN_NOTE_TWICE,
-                      "two %s %s: the text has one and the tokenizer adds one; `special_tokens "
-                      "off` leaves its own out",
+                      "two %s %s: the text has one and the tokenizer adds one; "
+                      "`special_tokens off` leaves its own out",
                       attn_quote(key, size).text, sides[s].name);
     }
 }
