@@ -2,6 +2,7 @@
  * and the C locale. It hides variables that would change libxsmm. */
 #include "cmd/args/running.h"
 #include "cmd/line/command.h"
+#include "cmd/line/defaults.h"
 #include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
@@ -62,26 +63,18 @@ static enum attn_status check_stack(struct attn_error *err)
 /* Parses the options and runs the command. */
 static enum attn_status perform(struct call *call, struct attn_error *err)
 {
-    const struct command *command = call->command;
+    enum attn_status status;
 
-    const size_t question_size = command->question ? command->question->args_size : 0;
-
-    call->args = calloc(1, command->args_size + question_size);
-    call->given = calloc(options_count(command), sizeof *call->given);
-    call->sources = calloc(options_count(command), sizeof *call->sources);
-    if (!call->args || !call->given || !call->sources)
-        return attn_error_no_memory(err);
-    if (command->defaults)
-        memcpy(call->args, command->defaults, command->args_size);
-    if (command->question) {
-        call->how = (char *)call->args + command->args_size;
-        memcpy(call->how, command->question->defaults, question_size);
-    }
+    ATTN_TRY(options_open(call, err));
     ATTN_TRY(options_parse(call, err));
     ATTN_TRY(print_open(&call->out, err));
-    if (call->help == CALL_HELP_NONE)
-        return command->work(call, err);
-    help_print(call->out, command, call->help == CALL_HELP_BRIEF);
+    if (call->help == CALL_HELP_NONE) {
+        status = call->command->work(call, err);
+        if (status != ATTN_OK)
+            defaults_name(call, err);
+        return status;
+    }
+    help_print(call->out, call->command, call->help == CALL_HELP_BRIEF);
     return ATTN_OK;
 }
 
@@ -127,11 +120,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
             note("%s", call->last_note);
     }
     attn_sink_free(call->out);
-    if (call->args)
-        options_release(call);
-    free(call->args);
-    free(call->given);
-    free(call->sources);
+    options_close(call);
     return code;
 }
 

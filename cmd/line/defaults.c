@@ -1,5 +1,7 @@
-/* defaults.c - options from the environment, and from the file that ATTN_CLI_CONFIG names. They
- * hold where the command line says nothing else. */
+/* defaults.c - see defaults.h. */
+#include "cmd/line/defaults.h"
+
+#include "cmd/line/field_names.h"
 #include "cmd/line/options_internal.h"
 #include "cmd/line/report.h"
 
@@ -23,20 +25,9 @@ static enum attn_status take_variables(struct call *call, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Whether any command has the option NAME [size]. */
-static bool is_known(const char *name, size_t size)
-{
-    for (size_t i = 0; command_at(i); i++) {
-        struct option_walk walk = {.command = command_at(i)};
-
-        if (option_find(&walk, NULL, name, size))
-            return true;
-    }
-    return false;
-}
-
-/* A line of the file: "--name", "--name=VALUE" or "--name VALUE", without blanks around it. */
-static enum attn_status take_line(struct call *call, const char *line, const char *where,
+/* Reads a line of the file: "--name", "--name=VALUE" or "--name VALUE", without blanks around it.
+ */
+static enum attn_status read_line(struct call *call, const char *line, const char *where,
                                   struct attn_error *err)
 {
     const char *name = line + 2;
@@ -49,9 +40,7 @@ static enum attn_status take_line(struct call *call, const char *line, const cha
     if (size == 0)
         return refuse(err, NULL, "%s: expected --NAME or --NAME=VALUE, found '%s'", where, line);
     if (!option_find(&walk, NULL, name, size))
-        return is_known(name, size)
-                   ? ATTN_OK
-                   : refuse(err, NULL, "%s: unknown option '--%.*s'", where, (int)size, name);
+        return refuse(err, NULL, "%s: unknown option '--%.*s'", where, (int)size, name);
     is_flag = walk.option.kind == OPTION_KIND_FLAG;
     if (walk.option.kind == OPTION_KIND_HELP || (is_flag && *value))
         return refuse(err, NULL, "%s: option '--%s' %s", where, walk.option.name,
@@ -62,6 +51,38 @@ static enum attn_status take_line(struct call *call, const char *line, const cha
                       walk.option.name, walk.option.name, walk.option.argument);
     snprintf(label, sizeof label, "%s: --%s", where, walk.option.name);
     return option_take(call, &walk, label, is_flag ? "true" : value, CALL_ORIGIN_FILE, err);
+}
+
+/* Parses LINE alone as an option of COMMAND. */
+static enum attn_status try_line(const struct command *command, const char *line, const char *where,
+                                 struct attn_error *err)
+{
+    struct call call = {.command = command};
+    enum attn_status status = options_open(&call, err);
+
+    if (status == ATTN_OK)
+        status = read_line(&call, line, where, err);
+    if (status == ATTN_OK)
+        status = options_set_late(&call, err);
+    options_close(&call);
+    return status;
+}
+
+/* Takes a line of the file, unless only another command has this option with such a value. */
+static enum attn_status take_line(struct call *call, const char *line, const char *where,
+                                  struct attn_error *err)
+{
+    const enum attn_status status = try_line(call->command, line, where, err);
+    struct attn_error unseen = {0};
+
+    if (status == ATTN_OK)
+        return read_line(call, line, where, err);
+    for (size_t i = 0; status == ATTN_INVALID && command_at(i); i++)
+        if (try_line(command_at(i), line, where, &unseen) == ATTN_OK) {
+            *err = (struct attn_error){0};
+            return ATTN_OK;
+        }
+    return status;
 }
 
 /* Takes the lines of TEXT, which PATH has. Cuts TEXT into lines, which the call keeps. */
@@ -111,4 +132,72 @@ enum attn_status defaults_take(struct call *call, struct attn_error *err)
 {
     ATTN_TRY(take_variables(call, err));
     return take_file(call, err);
+}
+
+/* --- Options of the file that do not fit the others ------------------------------------------- */
+
+/* Checks which options go together. */
+static enum attn_status check_rules(struct call *call, struct attn_error *err)
+{
+    const struct attn_question *question = call->command->question;
+    const bool has_means = option_is_of(call->command, "bootstrap");
+
+    if (question)
+        ATTN_TRY(attn_question_check(question, option_is_param_given, call, err));
+    ATTN_TRY(attn_question_check(has_means ? &attn_question_items : &attn_question_listing,
+                                 option_is_param_given, call, err));
+    return attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given, call,
+                                  err);
+}
+
+/* Returns true if TEXT contains NAME, and no letter follows. */
+static bool contains(const char *text, const char *name)
+{
+    for (const char *at = text; (at = strstr(at, name)) != NULL; at++)
+        if (at[strlen(name)] != '-' && (at[strlen(name)] < 'a' || at[strlen(name)] > 'z'))
+            return true;
+    return false;
+}
+
+/* Finds an option of the file that MESSAGE names, by itself or by its value. */
+static bool find_named(const struct call *call, const char *message, struct option_walk *found)
+{
+    char shown[ATTN_ERROR_MESSAGE_SIZE], label[OPTION_LABEL_SIZE], value[ATTN_ERROR_MESSAGE_SIZE];
+
+    field_names_show(message, shown, sizeof shown);
+    for (*found = (struct option_walk){.command = call->command}; option_next(found);) {
+        if (call->sources[found->n - 1].origin != CALL_ORIGIN_FILE)
+            continue;
+        snprintf(value, sizeof value, "'%s'", call->given[found->n - 1]);
+        if (contains(shown, option_label(&found->option, label)) || contains(shown, value))
+            return true;
+    }
+    return false;
+}
+
+bool defaults_pass_over(struct call *call)
+{
+    struct attn_error err = {0};
+    struct option_walk found;
+
+    if (check_rules(call, &err) == ATTN_OK || !find_named(call, err.message, &found))
+        return false;
+    options_reset(call);
+    call->sources[found.n - 1].origin = CALL_ORIGIN_OFF;
+    return true;
+}
+
+void defaults_name(const struct call *call, struct attn_error *err)
+{
+    char shown[ATTN_ERROR_MESSAGE_SIZE];
+    struct option_walk found;
+    const char *label;
+    size_t used = 0;
+
+    if (err->stage != ATTN_STAGE_OPTIONS || !find_named(call, err->message, &found))
+        return;
+    label = call->sources[found.n - 1].label; /* FILE:LINE: --NAME */
+    field_names_show(err->message, shown, sizeof shown);
+    attn_fixed_text_append(err->message, sizeof err->message, &used, "%.*s%s",
+                           (int)(strstr(label, "--") - label), label, shown);
 }

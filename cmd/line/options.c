@@ -2,6 +2,7 @@
  * expected, and for a name that does not exist with the one that was probably meant. */
 #include "cmd/line/options_internal.h"
 
+#include "cmd/line/defaults.h"
 #include "cmd/line/former.h"
 #include "cmd/line/help.h"
 #include "cmd/line/report.h"
@@ -249,7 +250,7 @@ static bool is_late(const struct attn_param *param)
     return param->read || param->type == ATTN_PARAM_SEEDED || param->type == ATTN_PARAM_METHOD;
 }
 
-static enum attn_status set_late(const struct call *call, struct attn_error *err)
+enum attn_status options_set_late(const struct call *call, struct attn_error *err)
 {
     enum attn_status status;
     char label[OPTION_LABEL_SIZE];
@@ -519,7 +520,7 @@ static void note_names(const struct call *call)
     }
 }
 
-enum attn_status options_parse(struct call *call, struct attn_error *err)
+static enum attn_status parse(struct call *call, struct attn_error *err)
 {
     bool is_ended = false;
 
@@ -538,13 +539,51 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
     if (call->help != CALL_HELP_NONE)
         return ATTN_OK;
     ATTN_TRY(defaults_take(call, err));
-    ATTN_TRY(set_late(call, err));
-    if (!option_text(call, "quiet"))
+    return options_set_late(call, err);
+}
+
+enum attn_status options_parse(struct call *call, struct attn_error *err)
+{
+    do
+        ATTN_TRY(parse(call, err));
+    while (call->help == CALL_HELP_NONE && defaults_pass_over(call));
+    if (call->help == CALL_HELP_NONE && !option_text(call, "quiet"))
         note_names(call);
     return ATTN_OK;
 }
 
-void options_release(struct call *call)
+/* Sets CALL->args to the defaults of the command. */
+static void set_defaults(struct call *call)
+{
+    const struct command *command = call->command;
+    const struct attn_question *question = command->question;
+
+    memset(call->args, 0, command->args_size);
+    if (command->defaults)
+        memcpy(call->args, command->defaults, command->args_size);
+    if (question)
+        memcpy(call->how, question->defaults, question->args_size);
+}
+
+enum attn_status options_open(struct call *call, struct attn_error *err)
+{
+    const struct command *command = call->command;
+    const struct attn_question *question = command->question;
+    const size_t n = options_count(command);
+
+    call->args = calloc(1, command->args_size + (question ? question->args_size : 0));
+    call->given = calloc(n, sizeof *call->given);
+    call->sources = calloc(n, sizeof *call->sources);
+    if (!call->args || !call->given || !call->sources)
+        return attn_error_no_memory(err);
+    if (question)
+        call->how = (char *)call->args + command->args_size;
+    set_defaults(call);
+    return ATTN_OK;
+}
+
+/* Frees the lists that the parsing made. */
+static void release(struct call *call)
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         if (walk.option.param) {
@@ -566,6 +605,28 @@ void options_release(struct call *call)
     call->n_kept = 0;
     call->found = NULL;
     call->n_found = 0;
+}
+
+void options_reset(struct call *call)
+{
+    const size_t n = options_count(call->command);
+
+    release(call);
+    set_defaults(call);
+    memset(call->given, 0, n * sizeof *call->given);
+    for (size_t i = 0; i < n; i++)
+        if (call->sources[i].origin != CALL_ORIGIN_OFF)
+            call->sources[i] = (struct call_source){0};
+    call->n_read = 0;
+}
+
+void options_close(struct call *call)
+{
+    if (call->args && call->given && call->sources)
+        release(call);
+    free(call->args);
+    free(call->given);
+    free(call->sources);
 }
 
 const char *named_list_find(const struct named_list *list, const char *name)

@@ -32,14 +32,19 @@ struct named_list {
     size_t n;
 };
 
-/* Parses the command line of CALL into CALL->args, the command's struct, which holds the defaults,
- * the texts of the values into CALL->given [options_count], and where each is from into
- * CALL->sources [options_count], all zero before. Borrows the command line and the environment.
- * Ends early at --help and sets CALL->help. */
+/* Allocates CALL->args, `given` and `sources` of CALL->command, with the defaults of the command.
+ */
+enum attn_status options_open(struct call *call, struct attn_error *err);
+
+/* Parses the command line of CALL, which is open, into CALL->args, the texts of the values into
+ * CALL->given, and where each is from into CALL->sources. Borrows the command line and the
+ * environment. Ends early at --help and sets CALL->help. */
 enum attn_status options_parse(struct call *call, struct attn_error *err);
 
-/* Frees the lists that options_parse made. */
-void options_release(struct call *call);
+/* Undoes the parsing, so that CALL can be parsed again. Options that are off stay off. */
+void options_reset(struct call *call);
+
+void options_close(struct call *call);
 
 /* Returns the index of WORD in LIST, such as "map|read"; -1 if it is not in LIST. */
 int word_find(const char *list, const char *word);

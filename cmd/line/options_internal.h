@@ -26,8 +26,7 @@ enum attn_status settings_take(struct call *call, const struct option_walk *walk
 /* A terminated copy of TEXT [size] that CALL owns; NULL without memory. */
 char *call_keep(struct call *call, const char *text, size_t size);
 
-/* Sets the options that the command line lacks: from variables of the environment, then from the
- * file that ATTN_CLI_CONFIG names. */
-enum attn_status defaults_take(struct call *call, struct attn_error *err);
+/* Parses the values that may set a field which another option also sets. */
+enum attn_status options_set_late(const struct call *call, struct attn_error *err);
 
 #endif

@@ -178,10 +178,10 @@ const struct topic topics[] = {
          "--style 'font=\"DejaVu Sans\"'. ATTN_CLI_STYLE has default settings.\n"
          "\n"
          "ATTN_CLI_CONFIG names a file with default options: one a line, --name or\n"
-         "--name=VALUE; # begins a comment. A line holds for each command that has the\n"
-         "option. The command line comes first, then variables, then the file. An option of\n"
-         "the file that does not go with the command line is refused, but settings of\n"
-         "--style without an effect are not.\n",
+         "--name=VALUE; # begins a comment. The command line comes first, then variables,\n"
+         "then the file. A line is skipped if the command does not have the option, or not\n"
+         "with this value, and if it needs an option that is not given. An error about a\n"
+         "default names the file and the line.\n",
      .examples =
          "  attn-cli run --heads 2.5 --style 'theme=dark cell=20' --svg a.svg \"The keys\"\n"
          "  ATTN_CLI_STYLE='theme=dark' attn-cli run --heatmap \"The keys\"\n"

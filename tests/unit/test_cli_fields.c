@@ -203,21 +203,15 @@ static void ask_twice(const struct command *command, const struct option *option
     char name[64], first[] = "a=1", id[] = "1", second[16];
     char *argv[] = {name, is_of_ids ? id : first, name, second};
     struct call call = {.command = command, .argc = 4, .argv = argv};
-    const struct attn_question *question = command->question;
     struct attn_error err = {0};
 
     snprintf(name, sizeof name, "--%s", option->name);
     snprintf(second, sizeof second, "%s", is_of_ids ? "2,3" : "b=2");
-    call.args = calloc(1, command->args_size + (question ? question->args_size : 0));
-    call.given = calloc(options_count(command), sizeof *call.given);
-    call.sources = calloc(options_count(command), sizeof *call.sources);
+    ck_assert_int_eq(options_open(&call, &err), ATTN_OK);
     ck_assert_msg(options_parse(&call, &err) == ATTN_OK, "%s %s: %s", command->name, name,
                   err.message);
     ck_assert_msg(has_both(&call, option, second), "%s %s loses a value", command->name, name);
-    options_release(&call);
-    free(call.args);
-    free(call.given);
-    free(call.sources);
+    options_close(&call);
 }
 
 START_TEST(each_list_takes_two_values)
