@@ -156,6 +156,7 @@ enum attn_status command_refuse_unknown(const char *what, const char *name, stru
 
     for (size_t i = 0; (command = command_at(i)) != NULL; i++)
         attn_typo_try(&typo, command->name);
+    attn_typo_try_as(&typo, "logit-lens", "lens");
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '%s'?", attn_typo_meant(&typo));
     else if (name[0] != '-' && is_text(name) && is_shown(name))

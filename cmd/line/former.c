@@ -1,21 +1,23 @@
 /* former.c - see former.h. Add a row when an option is renamed. */
 #include "cmd/line/former.h"
 
-#include "cmd/line/options.h"
+#include "cmd/line/options_internal.h"
 
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #define SINCE "since 0.4.0: "
 
 /* An option of version 0.3.0, or of other programs. */
 static const struct {
-    const char *name;
+    const char *names;       /* "input|items"; for one letter, the option -o */
     const char *commands;    /* commands for which the row holds, "align|score"; NULL: all */
     const char *placeholder; /* a word of `form` that is replaced by the typed value; NULL: none */
     const char *form;        /* what to write instead */
 } formers[] = {
+    {"prompt", "patch", NULL, SINCE "--clean TEXT --corrupted TEXT"},
     {"prompt", NULL, "TEXT", SINCE "--sentence TEXT"},
     {"texts", "score", "FILE", SINCE "--items FILE --by token"}, /* the mean of a token, as then */
     {"texts", "ablate|attribute|heads|lens", "FILE", SINCE "--items FILE"},
@@ -28,14 +30,28 @@ static const struct {
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},
     {"unit", "align", NULL, SINCE "--by token|word"},
-    {"sites", "patch", "SITE", SINCE "--site SITE"},
-    {
-        "max-tokens",
-        "generate",
-        NULL,
-        "-n N for the tokens to write; --max-input N for the text",
-    },
+    {"sites", "patch", "SITE", SINCE "--site SITE, one in each run"},
+    {"max-tokens", "generate", NULL, "-n N for the tokens to write; --max-input N for the text"},
     {"max-tokens", NULL, "N", SINCE "--max-input N"},
+    {"max-new-tokens", "generate", "N", "-n N"},
+    {"max-new-tokens", NULL, NULL, "attn-cli generate -n N"},
+    {"temp", NULL, "X", "--temperature X"},
+    {"o", NULL, NULL, "--csv, --json and other outputs name a file each"},
+    {"device", NULL, NULL, "it runs on the CPU; --threads N sets the number of threads"},
+    {"dtype", NULL, NULL, "--compute f32|bf16"},
+    {"lora", NULL, "DIR", "--adapter DIR"},
+    {"induction", "heads", NULL, "--probe induction"},
+    {"induction", NULL, NULL, "attn-cli heads --probe induction"},
+    {"span", "spans", NULL, "--spans LIST"},
+    {"span", NULL, NULL, "attn-cli spans --spans LIST"},
+    {"input|items|texts", "batch", "FILE", "attn-cli batch FILE"},
+    {"input", NULL, "FILE", "--file FILE for a text, --items FILE for many"},
+    {"input", NULL, "FILE", "--file FILE"},
+    {"texts", NULL, "FILE", "--items FILE"},
+    {"text|p", "patch", NULL, "--clean TEXT --corrupted TEXT"},
+    {"text", NULL, "TEXT", "--sentence TEXT, or the text alone"},
+    {"ids", "patch", NULL, "--clean-ids LIST --corrupted-ids LIST"},
+    {"parts", "patch", NULL, "--site SITE names what is patched, --by head|position the rows"},
 };
 
 /* Appends FORM. PLACEHOLDER in it is replaced by VALUE, quoted if necessary. */
@@ -44,12 +60,31 @@ static void append_form(const char *form, const char *placeholder, const char *v
 {
     const char *at = placeholder && value ? strstr(form, placeholder) : NULL;
     const char *quote = at && value[strcspn(value, " \t\n\"$&();<>|*?[]#~`\\")] ? "'" : "";
+    const bool is_one = at && strcmp(placeholder, "SITE") == 0; /* the first of a list */
+    const size_t n = !at ? 0 : is_one ? strcspn(value, ",") : strlen(value);
 
     if (!at || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\n\r\t\033")])
         attn_fixed_text_append(hint, FORMER_HINT_SIZE, used, "%s", form);
     else
-        attn_fixed_text_append(hint, FORMER_HINT_SIZE, used, "%.*s%s%s%s%s", (int)(at - form), form,
-                               quote, value, quote, at + strlen(placeholder));
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, used, "%.*s%s%.*s%s%s", (int)(at - form),
+                               form, quote, (int)n, value, quote, at + strlen(placeholder));
+}
+
+/* Returns true if COMMAND has all options that FORM names, or FORM is another command. */
+static bool fits(const struct command *command, const char *form)
+{
+    struct option_walk walk;
+    size_t size;
+
+    if (strncmp(form, "attn-cli ", strlen("attn-cli ")) == 0)
+        return true;
+    for (const char *at = form; (at = strstr(at, "--")) != NULL; at += size + 2) {
+        size = strspn(at + 2, "abcdefghijklmnopqrstuvwxyz-");
+        walk = (struct option_walk){.command = command};
+        if (!option_find(&walk, NULL, at + 2, size))
+            return false;
+    }
+    return true;
 }
 
 /* Writes the form of a setting: --style 'dpi=300'. */
@@ -76,8 +111,12 @@ bool former_hint(const struct command *command, const char *name, size_t size, c
                  char hint[FORMER_HINT_SIZE])
 {
     struct option_walk setting = {.command = command};
+    char dashed[32];
     size_t used = 0;
 
+    snprintf(dashed, sizeof dashed, "%.*s", (int)size, name);
+    for (char *at = dashed; (at = strchr(at, '_')) != NULL;)
+        *at = '-';
     while (option_next(&setting))
         if (setting.option.of && strlen(setting.option.name) == size &&
             memcmp(setting.option.name, name, size) == 0) {
@@ -87,8 +126,8 @@ bool former_hint(const struct command *command, const char *name, size_t size, c
     for (size_t i = 0; i < sizeof formers / sizeof *formers; i++) {
         const char *commands = formers[i].commands;
 
-        if (strlen(formers[i].name) != size || memcmp(formers[i].name, name, size) != 0 ||
-            (commands && word_find(commands, command->name) < 0))
+        if (word_find(formers[i].names, dashed) < 0 ||
+            (commands && word_find(commands, command->name) < 0) || !fits(command, formers[i].form))
             continue;
         append_form(formers[i].form, formers[i].placeholder, value, hint, &used);
         return true;

@@ -126,10 +126,11 @@ static bool find_others(const char *name, size_t size, char hint[HINT_SIZE])
 static enum attn_status refuse_unknown(const struct command *command, const char *typed,
                                        size_t size, const char *value, struct attn_error *err)
 {
+    const size_t dashes = size > 2 ? 2 : 1;
     struct attn_typo typo = {.typed = typed + 2, .size = size - 2};
     char hint[HINT_SIZE], form[FORMER_HINT_SIZE];
 
-    if (size > 2 && former_hint(command, typed + 2, size - 2, value, form))
+    if (former_hint(command, typed + dashes, size - dashes, value, form))
         return refuse(err, form, "unknown option '%.*s'", (int)size, typed);
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);

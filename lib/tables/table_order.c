@@ -116,15 +116,18 @@ static enum attn_status read_sort(struct ordering *ordering, struct attn_error *
     if (!sort)
         return ATTN_OK;
     ordering->column = attn_table_find(table, sort);
-    if (ordering->column == SIZE_MAX && colon &&
-        (strcmp(colon, ":up") == 0 || strcmp(colon, ":down") == 0)) {
+    if (ordering->column == SIZE_MAX && colon) {
         char *name = attn_strndup(sort, (size_t)(colon - sort), err);
 
         if (!name)
             return ATTN_NO_MEMORY;
         ordering->column = attn_table_find(table, name);
         attn_free(name);
-        ordering->sign = colon[1] == 'u' ? 1 : -1;
+        ordering->sign = strcmp(colon, ":up") == 0 ? 1 : strcmp(colon, ":down") == 0 ? -1 : 0;
+        if (ordering->column != SIZE_MAX && ordering->sign == 0)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "there is no order '%s' to sort by, expected up or down",
+                                  attn_quote_string(colon + 1).text);
     }
     column = attn_table_column(table, ordering->column);
     if (!column)
