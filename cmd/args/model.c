@@ -49,8 +49,9 @@ const struct option_group weights_options = OPTION_GROUP("Model", weights_rows);
 
 static const struct option compute_rows[] = {
     OPTION_CHOICE("compute", "f32|bf16", struct model_args, compute,
-                  "the precision of products. f32 (default): float32. bf16: weights and exact "
-                  "attention in bfloat16 with float32 sums, faster and less exact"),
+                  "the precision of products. f32 (default): float32. bf16: bfloat16 with float32 "
+                  "sums, less exact. It is faster on processors with instructions for it "
+                  "(avx512_bf16, amx_bf16), and slower on others"),
 };
 
 const struct option_group compute_options =

@@ -206,6 +206,10 @@ enum attn_status attn_host_create(const struct attn_source *source,
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     status = open_all(made, source, err);
+    if (status == ATTN_OK && options.compute == ATTN_COMPUTE_BF16 &&
+        !attn_gemm_has_bf16(options.gemm, options.isa))
+        attn_note(options.on_note, options.user, ATTN_NOTE_SLOW_BF16,
+                  "`compute` bf16 is slower than f32 here: no instructions for bfloat16 are used");
     if (status == ATTN_OK)
         *host = made;
     else

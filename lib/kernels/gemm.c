@@ -86,6 +86,14 @@ bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit)
     return find_tiles(gemm, limit);
 }
 
+bool attn_gemm_has_bf16(enum attn_gemm gemm, enum attn_isa limit)
+{
+    const struct attn_gemm_engine engine =
+        attn_gemm_engine_start_for(ATTN_COMPUTE_BF16, gemm, limit, 0);
+
+    return engine.lacks_memory || attn_gemm_rounds_attention(&engine, ATTN_COMPUTE_BF16);
+}
+
 /* libxsmm's kernels for 64 columns compute 6 rows at a time, and 8 such blocks were fastest on
  * Zen 5. Tiles compute pairs of 16 rows. That two pairs are faster than one, or than one and a
  * half, is a guess that was not measured: for each pair, the panel is read from the L2 cache once

@@ -100,6 +100,10 @@ void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_
  * the system. */
 bool attn_gemm_has_tiles(enum attn_gemm gemm, enum attn_isa limit);
 
+/* Whether GEMM multiplies in bfloat16 with instructions for it. Without them float32 is faster.
+ * Starts libxsmm, which such products need, unless it is tiles that multiply. */
+bool attn_gemm_has_bf16(enum attn_gemm gemm, enum attn_isa limit);
+
 /* Whether libxsmm can create kernels here: the build may lack it, and executable memory may be
  * denied. Does not start libxsmm. */
 bool attn_gemm_can_jit(void);

@@ -49,7 +49,7 @@ def open(name: str | _os.PathLike | None = None, *, threads: int = 0, load: str 
 
     threads     1 to 1024; 0: one per core that this process may use, and one for little work
     load        "map" the weights, or "read" them: safe from files that change
-    compute     "f32", or "bf16": faster and less exact
+    compute     "f32", or "bf16": less exact, and faster on a processor with instructions for it
     reuse       many runs will follow: weights are packed now, which takes 4 bytes for each
     config, vocab, weights
                 files instead of those of the directory

@@ -419,7 +419,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
                 after), and ce, the mean of -ln p over the text's own tokens, need no target (auto, logit_diff,
                 log_prob, logit, prob, kl, ce)
     merge_words print one row per word, with the sums of the bits and nats of its tokens; a word begins with white
-                space, and what follows without a space belongs to it
+                space, of one or several tokens, and what follows without a space belongs to it
     stride      score a text longer than the model takes in windows that move by S positions
     by          for `items` without a target: text (default), the log probability of the text, which is the sum over its
                 tokens; token, their mean; word, the mean over its words (text, token, word)
