@@ -12,6 +12,19 @@ ARE = {"target": " are"}
 
 
 class Arguments(TestCase):
+    def test_unknown_keywords_have_the_nearest_one(self):
+        m = model()
+        for meant, ask in (
+                ("sites", lambda: m.run(KEYS, site="z")), ("target", lambda: m.ablate(KEYS, targett=" are")),
+                ("group_by", lambda: m.ablate(items=[{"text": KEYS}], group="x")), ("n", lambda: m.generate(KEYS, max_new_tokens=3)),
+                ("n", lambda: m.generate(KEYS, max_tokens=3)), ("max_input", lambda: m.batch("in", "out", max_tokens=3)),
+                ("temperature", lambda: m.generate(KEYS, temp=1)), ("layers", lambda: list(m.map([KEYS], layer=1))),
+                ("measures", lambda: list(m.map([KEYS], measure="max"))), ("heads", lambda: m.run(KEYS).svg(headss="1.1")),
+                ("colormap", lambda: m.heads(KEYS).plot(colourmap="x").svg()), ("scale", lambda: attn.attend(scal="off"))):
+            self.assert_raises(TypeError, f"did you mean '{meant}'?", ask)
+        with self.assertRaisesRegex(TypeError, "^unexpected keyword argument 'zzzz'$"):
+            m.run(KEYS, zzzz=1)
+
     def test_numbers_are_whole_and_in_range(self):
         m = model()
         for name, least, call in (

@@ -1,6 +1,7 @@
 """libattn.so: found, loaded, and called so that failures are exceptions and Ctrl-C is heard."""
 from __future__ import annotations
 
+import difflib
 import os
 import queue
 import sys
@@ -239,6 +240,22 @@ def warn(text: str, code: str) -> None:
     while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
         frame, level = frame.f_back, level + 1
     warnings.warn(NoteWarning(text, code), stacklevel=level)
+
+
+# Names of other programs and of older versions.
+_MEANT = {"max_tokens": ("n", "max_input"), "max_new_tokens": ("n",), "temp": ("temperature",), "texts": ("items",)}
+
+
+def unexpected(name: str, *known: str) -> TypeError:
+    """An error about the keyword NAME, with the nearest of KNOWN and of those of the function that was called."""
+    frame: FrameType | None = sys._getframe(1)
+    own: tuple[str, ...] = ()
+    while frame and frame.f_globals.get("__name__", "").partition(".")[0] == __package__:
+        code, frame = frame.f_code, frame.f_back
+        own = code.co_varnames[:code.co_argcount + code.co_kwonlyargcount]
+    names = sorted({*known, *own} - {"self"})
+    near = [meant for meant in _MEANT.get(name, ()) if meant in names] or difflib.get_close_matches(name, names, 1, 0.7)
+    return TypeError(f"unexpected keyword argument '{name}'" + (f", did you mean '{near[0]}'?" if near else ""))
 
 
 def warn_of(notes: list[Note]) -> list[Note]:

@@ -13,7 +13,8 @@ from .errors import ClosedError
 from .events import Event, Listener
 from .functions import edits_of
 from .host import Host, open_host, tower_of
-from .library import call, interruptible, lib, path_bytes, take_notes, terminated, utf8, warn_of
+from .library import call, interruptible, lib, path_bytes, take_notes, terminated, unexpected, utf8, warn_of
+from .pictures import KEYWORDS as PICTURE_KEYWORDS
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
 from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request
@@ -478,7 +479,7 @@ def draw(host: Host, given: dict, format: str, path, sites, options: dict, kind=
     picture.live = live.struct
     request.struct.outputs.picture = POINTER(c.attn_picture_options)(picture)
     if options:
-        raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
+        raise unexpected(next(iter(options)), *PICTURE_KEYWORDS, "heads", "layers", "queries", "precision", "sync")
     request.struct.outputs.precision = precision
 
     def write(output):

@@ -11,6 +11,7 @@ from .params import fill_all, keywords_of, parameters_of
 from .values import real
 
 PARAMS = parameters_of("view", "picture")
+KEYWORDS = keywords_of(PARAMS)
 
 
 def picture_options(options: dict, keep: list) -> c.attn_picture_options:
@@ -23,7 +24,7 @@ def picture_options(options: dict, keep: list) -> c.attn_picture_options:
         points = real(width, "figure_width")
         options["figure_width"] = f"{points!r}pt" if points else None
     fill_all(picture, PARAMS, options, keep)
-    for name in keywords_of(PARAMS):
+    for name in KEYWORDS:
         options.pop(name, None)
     keep.append(picture)
     return picture

@@ -11,9 +11,9 @@ import numpy as np
 
 from . import binding as c
 from .errors import Note
-from .library import call, lib, noting, terminated
+from .library import call, lib, noting, terminated, unexpected
 from .params import fill_all, keywords_of, parameters_of, words_of
-from .values import choice, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
+from .values import PARTS, choice, fill_image, fill_input, fill_pair, flag, floats, ids_of, is_empty, listed, real, texts
 
 STACKS = tuple(lib.attn_model_stack_name(stack).decode() for stack in range(c.ATTN_STACK_CROSS + 1))
 SITES = {lib.attn_site_name(site).decode(): site for site in range(c.ATTN_N_SITE)}
@@ -247,7 +247,9 @@ class Request:
         """GIVEN has what the library's lists of parameters name: OPTIONS."""
         unknown = given.keys() - set(OPTIONS)
         if unknown:
-            raise TypeError(f"unexpected keyword argument '{sorted(unknown)[0]}'")
+            from .items import OPTIONS as of_items  # which imports this module
+            raise unexpected(sorted(unknown)[0], *OPTIONS, *of_items, "image", "source", "edits", "labels", "label_ids", "label_images",
+                             *PARTS)
         self.keep: list = []
         request = self.struct = c.ATTN_REQUEST_DEFAULT()
         if text is not None:

@@ -10,8 +10,8 @@ import numpy as np
 from . import binding as c
 from .arrow import stream
 from .errors import Note
-from .library import call, lib, path_bytes, terminated
-from .pictures import Picture, picture_options, sink_bytes, written
+from .library import call, lib, path_bytes, terminated, unexpected
+from .pictures import KEYWORDS, Picture, picture_options, sink_bytes, written
 from .values import choice, whole
 
 
@@ -245,7 +245,7 @@ class Table:
             options["values"] = options.pop("values_text")
         picture = picture_options(options, keep)
         if options:
-            raise TypeError(f"unexpected keyword argument '{next(iter(options))}'")
+            raise unexpected(next(iter(options)), *KEYWORDS, "values_text", "order")
         made = self._native_picture(drawn)
         figure = picture.figure or made.view.figure
         if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:

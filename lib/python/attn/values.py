@@ -8,7 +8,7 @@ from typing import Any, Iterable, Sequence, Union
 import numpy as np
 
 from . import binding as c
-from .library import call, lib, path_bytes, terminated, utf8
+from .library import call, lib, path_bytes, terminated, unexpected, utf8
 
 Spec = Union[str, int, Sequence[Any], None]
 
@@ -214,7 +214,7 @@ def refuse_unused(options: dict, *used: str) -> None:
     """What Model.run takes beside these is without effect here."""
     for name in ("sites", "layers", "heads", "queries", "top", "next", "grad", "max_span"):
         if name in options and name not in used:
-            raise TypeError(f"unexpected keyword argument '{name}'")
+            raise unexpected(name)
 
 
 def fill_pair(where: c.attn_input, source: c.attn_input, keep: list, *, pair=None, types=None, key_mask=None) -> None:
