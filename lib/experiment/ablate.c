@@ -851,16 +851,11 @@ struct control {
 /* Computes mean and standard deviation of the CHANGES [n] by random choices. */
 static struct control sum_control(const double *changes, size_t n)
 {
-    struct control control = {.changes = changes, .n = n};
-    double sum = 0, squares = 0;
+    struct attn_moments moments = {.n = 0};
 
-    for (size_t i = 0; i < n; i++) {
-        sum += changes[i];
-        squares += changes[i] * changes[i];
-    }
-    control.mean = sum / (double)n;
-    control.sd = n > 1 ? sqrt(fmax(0, (squares - sum * control.mean) / (double)(n - 1))) : 0;
-    return control;
+    for (size_t i = 0; i < n; i++)
+        attn_moments_add(&moments, changes[i]);
+    return (struct control){moments.mean, n > 1 ? attn_moments_sd(&moments) : 0, changes, n};
 }
 
 /* Fills the cells of ROW, which has its change, for CONTROL. */
