@@ -22,7 +22,9 @@ enum attn_notation {
     ATTN_NOTATION_FIGURES = 3,  /* `digits` significant digits, as "%.*g" */
     /* as DOUBLE; booleans are written as true and false. Texts in CSV are keys that must stay
      * unchanged, so they are not protected from spreadsheet formulas */
-    ATTN_NOTATION_LABEL = 4
+    ATTN_NOTATION_LABEL = 4,
+    ATTN_NOTATION_WHOLE = 5 /* counts and ranks, and their means: at most 6 decimals, without zeros
+                               at the end */
 };
 
 /* The range of the numbers of a column, for drawing. */

@@ -57,7 +57,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER),
     [RANK] = {.name = "rank",
               .type = ATTN_VALUE_REAL,
-              .notation = ATTN_NOTATION_DOUBLE,
+              .notation = ATTN_NOTATION_WHOLE,
               .range = ATTN_RANGE_POSITIVE,
               .quantity = "rank of the token"},
     [MEAN_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),

@@ -50,7 +50,7 @@ static const struct attn_column columns[N_COLUMN] = {
     [NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
     [RANK] = {.name = "rank",
               .type = ATTN_VALUE_REAL,
-              .notation = ATTN_NOTATION_DOUBLE,
+              .notation = ATTN_NOTATION_WHOLE,
               .range = ATTN_RANGE_POSITIVE,
               .quantity = "rank of the token"},
     [TOP] = ATTN_COLUMN("top", TEXT),

@@ -45,7 +45,7 @@ enum {
 
 #define NUMBER(label, numbers, words)                                                              \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_DOUBLE,                \
+        .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_WHOLE,                 \
         .range = ATTN_RANGE_##numbers, .quantity = (words)                                         \
     }
 

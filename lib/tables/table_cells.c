@@ -13,6 +13,20 @@
 /* Aligned text shows a number of at least this size by its magnitude, not with fixed decimals. */
 static const double large = 1e5;
 
+/* From this size on, doubles have less than one decimal. */
+static const double largest_whole = 1e15;
+
+/* Appends VALUE with at most 6 decimals, without zeros at the end. */
+static void append_whole(struct attn_buffer *out, double value)
+{
+    const size_t begin = out->size;
+
+    attn_double_append_as(out, 'f', 6, fabs(value) < 5e-7 ? 0 : value);
+    while (out->size > begin && out->data[out->size - 1] == '0')
+        out->size--;
+    out->size -= out->size > begin && out->data[out->size - 1] == '.';
+}
+
 /* Appends CELL, which is a boolean, an integer or a real. A boolean is 1 or 0, or true or false in
  * a label; a real follows COLUMN's notation for programs, or is nan, inf or -inf. */
 static void append_number(struct attn_buffer *out, int precision, const struct attn_column *column,
@@ -29,7 +43,10 @@ static void append_number(struct attn_buffer *out, int precision, const struct a
         attn_buffer_append_string(out, isnan(value) ? "nan" : value < 0 ? "-inf" : "inf");
     } else if (column->notation == ATTN_NOTATION_FIGURES) {
         attn_double_append_as(out, 'g', column->digits, value);
-    } else if (column->notation == ATTN_NOTATION_DOUBLE ||
+    } else if (column->notation == ATTN_NOTATION_WHOLE && fabs(value) < largest_whole) {
+        append_whole(out, value);
+    } else if (column->notation == ATTN_NOTATION_WHOLE ||
+               column->notation == ATTN_NOTATION_DOUBLE ||
                column->notation == ATTN_NOTATION_LABEL || fabs(value) > (double)FLT_MAX) {
         attn_double_append(out, value);
     } else if (precision >= 0) {
