@@ -434,7 +434,14 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
     const struct attn_config *config = attn_model_config(model);
     const char *name = attn_model_name(model);
     const bool is_given = attn_input_is_given(source), is_needed = attn_config_has_cross(config);
+    const bool hears = model->encoder && model->encoder->config.stack.n_mel > 0;
 
+    if (is_needed && !is_given && hears) {
+        attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads sound, and none was given",
+                    attn_quote_string(name).text);
+        attn_error_hint(err, "`source_file speech.wav` gives a sound of 16 kHz");
+        return ATTN_INVALID;
+    }
     if (is_needed && !is_given) {
         attn_refuse(err, ATTN_STAGE_OPTIONS,
                     "'%s' attends to a second sequence, and none was given",
@@ -447,13 +454,12 @@ enum attn_status attn_source_check(const struct attn_input *source, const struct
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`source` is given, but no layer of '%s' attends to a second sequence",
                            attn_quote_string(name).text);
-    if (is_given && attn_ndarray_is_sound(source->embeddings) &&
-        !(model->encoder && model->encoder->config.stack.n_mel > 0))
+    if (is_given && attn_ndarray_is_sound(source->embeddings) && !hears)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' is a sound, and '%s' does not read sound, as Whisper does",
                            attn_quote_string(source->embeddings->name).text,
                            attn_quote_string(name).text);
-    if (is_given && !source->embeddings && model->encoder && model->encoder->config.stack.n_mel > 0)
+    if (is_given && !source->embeddings && hears)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "'%s' reads sound, expected a sound in `source_file`, or an array "
                            "[%zu, %zu]",

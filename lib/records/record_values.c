@@ -423,7 +423,6 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     struct attn_error why = {0};
     const char *path = NULL;
     enum attn_status status;
-    bool is_sound;
     size_t n;
     float *rows;
 
@@ -432,9 +431,7 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     ATTN_TRY(set_text(setting, false, &path, err));
     if (!path)
         return ATTN_OK;
-    is_sound = attn_sound_is_file(path);
-    status = is_sound ? attn_sound_read(path, &read, &why)
-                      : attn_ndarray_read(path, 2, 2, "[S, d_source]", &read, &why);
+    status = attn_source_file_read(path, &read, &why);
     if (status != ATTN_OK) {
         if (why.status == ATTN_NO_MEMORY)
             return attn_error_copy(err, &why);
@@ -444,7 +441,7 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
         }
         return ATTN_OK;
     }
-    n = read.shape[0] * (is_sound ? 1 : read.shape[1]);
+    n = read.shape[0] * (read.rank == 1 ? 1 : read.shape[1]);
     rows = attn_record_store_take(setting->reading->store, n * sizeof *rows, err);
     if (rows)
         memcpy(rows, read.data, n * sizeof *rows);

@@ -27,16 +27,16 @@ const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", read
 
 /* --- Input rows ------------------------------------------------------------------------------- */
 
-/* Reads the file PATH, with the axes AXES for messages, as the rows of INPUT, or as sound. */
-static enum attn_status read_rows(const char *path, const char *axes, bool is_sound,
-                                  struct attn_input *input, struct attn_error *err)
+/* Reads a file as the rows of INPUT: embeddings, or a source. */
+static enum attn_status read_rows(const char *path, bool is_source, struct attn_input *input,
+                                  struct attn_error *err)
 {
     struct attn_ndarray *rows;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(rows, 1, err));
-    status = is_sound ? attn_sound_read(path, rows, err)
-                      : attn_ndarray_read(path, 2, 2, axes, rows, err);
+    status = is_source ? attn_source_file_read(path, rows, err)
+                       : attn_ndarray_read(path, 2, 2, "[T, d_model]", rows, err);
     status = attn_error_at(status, ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         input->embeddings = rows;
@@ -49,15 +49,14 @@ static enum attn_status read_embeddings(const struct attn_param *param, void *ho
                                         const char *label, const char *text, struct attn_error *err)
 {
     (void)label;
-    return read_rows(text, "[T, d_model]", false, (void *)((char *)home + param->offset), err);
+    return read_rows(text, false, (void *)((char *)home + param->offset), err);
 }
 
 enum attn_status attn_input_read_source(const struct attn_param *param, void *home,
                                         const char *label, const char *text, struct attn_error *err)
 {
     (void)label;
-    return read_rows(text, "[S, d_source]", attn_sound_is_file(text),
-                     (void *)((char *)home + param->offset), err);
+    return read_rows(text, true, (void *)((char *)home + param->offset), err);
 }
 
 void attn_input_release_rows(const struct attn_param *param, void *home)
