@@ -3,6 +3,7 @@
  * It uses macros of man(7) that both groff and mandoc have. */
 #include "cmd/line/help.h"
 #include "cmd/line/command.h"
+#include "cmd/line/help_json.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
@@ -153,55 +154,15 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
             print_option(out, &walk.option, NULL);
 }
 
-/* Returns true if one of the first N_BEFORE commands has an option with this environment
- * variable. */
-static bool is_repeated(size_t n_before, const char *variable)
-{
-    for (size_t i = 0; i < n_before; i++)
-        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
-            const char *other = walk.option.environment;
-            if (other && strcmp(other, variable) == 0)
-                return true;
-        }
-    return false;
-}
-
 static void print_environment(struct attn_sink *out)
 {
+    struct topic_row row;
+
     print_text(out, ".SH ENVIRONMENT\n");
-    for (size_t i = 0; command_at(i); i++)
-        for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
-            const struct option *option = &walk.option;
-            if (!option->environment || is_repeated(i, option->environment))
-                continue;
-            print(out, ".TP\n.B %s\n", option->environment);
-            print_text(out, "stands for \\fB\\-\\-");
-            print_roff(out, option->name, strlen(option->name));
-            print_text(out, "\\fP where that is not given\n");
-        }
-    print_text(
-        out, ".TP\n"
-             ".B ATTN_CLI_CONFIG\n"
-             "a file with default options; TOPIC options explains it\n"
-             ".TP\n"
-             ".B ATTN_CLI_MODEL_PATH\n"
-             "folders of models, separated by colons, where a bare name is looked for first\n"
-             ".TP\n"
-             ".BR HF_HUB_CACHE \", \" HF_HOME \", \" XDG_CACHE_HOME \", \" HOME\n"
-             "where the Hugging Face cache is, as its own programs have it:\n"
-             "\\fIHF_HUB_CACHE\\fP, else \\fIHF_HOME\\fP/hub, else\n"
-             "\\fIXDG_CACHE_HOME\\fP/huggingface/hub, else ~/.cache/huggingface/hub\n"
-             ".TP\n"
-             ".B OLLAMA_MODELS\n"
-             "the store of Ollama; else ~/.ollama/models and that of its service\n"
-             ".TP\n"
-             ".B ATTN_LIVE_MODULE\n"
-             "the engine of live pages, where it is not the \\fIattn.wasm\\fP that came with\n"
-             "the program\n"
-             ".TP\n"
-             ".B ATTN_CLI_GEMM\n"
-             "\\fIjit\\fP makes all matrix products with libxsmm, \\fIportable\\fP with loops of\n"
-             "attn\\-cli's own, neither with AMX; \\fIauto\\fP, the default, with the fastest\n");
+    for (size_t i = 0; help_variable(i, &row); i++) {
+        print(out, ".TP\n.B %s\n", row.name);
+        print_line(out, row.text);
+    }
 }
 
 static void print_memory(struct attn_sink *out)
@@ -228,7 +189,7 @@ static void print_memory(struct attn_sink *out)
 static void print_exit_status(struct attn_sink *out)
 {
     print_text(out, ".SH EXIT STATUS\n");
-#define EXIT_ROW(name, code, text)                                                                 \
+#define EXIT_ROW(name, code, text, may_retry)                                                      \
     print_text(out, ".TP\n.B " #code "\n");                                                        \
     print_line(out, text);
     EXIT_MAP(EXIT_ROW)
@@ -297,12 +258,15 @@ static void print_manual(struct attn_sink *out)
 
 struct help_args {
     struct text_list names; /* name of a command or a topic */
-    bool is_manual;
+    bool is_manual, is_json;
 };
 
 static const struct option rows[] = {
     OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
     OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
+    OPTION_FLAG("json", struct help_args, is_json,
+                "print the help as JSON, for programs: commands with their options, tables with "
+                "their columns, topics, models, exit codes and variables"),
 };
 
 static const struct option_group own_options = OPTION_GROUP("Output", rows);
@@ -314,7 +278,7 @@ static enum attn_status help(struct call *call, struct attn_error *err);
 const struct command command_help = {
     .name = "help",
     .summary = "help on attn-cli, on one command, or on a topic",
-    .usage = "[COMMAND|TOPIC]",
+    .usage = "[--json] [COMMAND|TOPIC]",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct help_args),
     .work = help,
@@ -338,16 +302,20 @@ static enum attn_status help(struct call *call, struct attn_error *err)
 {
     const struct help_args *args = call->args;
     const char *name = args->names.n > 0 ? args->names.items[0] : NULL;
+    const struct command *command = name ? command_find(name) : NULL;
+    const struct topic *topic = name ? topic_find(name) : NULL;
 
     if (args->names.n > 1)
         return refuse(err, NULL, "'help' takes one command or topic, got %zu", args->names.n);
+    if (name && !command && !topic)
+        return refuse_unknown(name, err);
+    if (args->is_json)
+        return help_json_print(call->out, topic ? NULL : command, topic, err);
     if (args->is_manual)
         print_manual(call->out);
-    else if (name && topic_find(name))
-        topic_print(call->out, topic_find(name));
-    else if (!name || command_find(name))
-        help_print(call->out, name ? command_find(name) : NULL, false);
+    else if (topic)
+        topic_print(call->out, topic);
     else
-        return refuse_unknown(name, err);
+        help_print(call->out, command, false);
     return ATTN_OK;
 }

@@ -106,6 +106,23 @@ static enum attn_status dispatch(struct call *call, int argc, char **argv, struc
     return perform(call, err);
 }
 
+/* Whether the command line of CALL asks for JSON on standard output, which then gets errors, too.
+ */
+static bool asks_for_json(const struct call *call)
+{
+    bool takes_path = false;
+
+    for (struct option_walk walk = {.command = call->command}; call->command && option_next(&walk);)
+        takes_path = takes_path || (walk.option.name && strcmp(walk.option.name, "json") == 0 &&
+                                    walk.option.kind != OPTION_KIND_FLAG);
+    for (int i = 0; i < call->argc && strcmp(call->argv[i], "--") != 0; i++)
+        if (strcmp(call->argv[i], "--json=-") == 0 ||
+            (strcmp(call->argv[i], "--json") == 0 &&
+             (!takes_path || (i + 1 < call->argc && strcmp(call->argv[i + 1], "-") == 0))))
+            return true;
+    return false;
+}
+
 /* Ends a command: flushes the output, and reports a failure once. Returns the exit code. */
 static int finish(struct call *call, enum attn_status status, struct attn_error *err)
 {
@@ -116,6 +133,8 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
         status = print_flush(call->out, err);
     if (status != ATTN_OK) {
         code = report(call->command, err);
+        if (asks_for_json(call))
+            report_json(call->command, err, code);
         if (call->last_note[0])
             note("%s", call->last_note);
     }

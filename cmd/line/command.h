@@ -11,19 +11,19 @@
 #include <stddef.h>
 
 /* Exit codes that scripts can rely on. A process that signal n ends has 128 + n. X(NAME, code,
- * text) */
+ * text, whether the same command may succeed later) */
 #define EXIT_MAP(X)                                                                                \
-    X(DONE, 0, "done")                                                                             \
-    X(INTERNAL, 1, "internal failure or out of memory")                                            \
-    X(USAGE, 2, "usage: options and their values")                                                 \
-    X(MODEL, 3, "model or vocabulary unreadable")                                                  \
-    X(INPUT, 4, "invalid input: text, ids or arrays")                                              \
-    X(OUTPUT, 5, "output cannot be written")                                                       \
-    X(FAILED_RECORDS, 6, "batch finished with failed records")                                     \
-    X(CHECK, 7, "a check failed")
+    X(DONE, 0, "done", false)                                                                      \
+    X(INTERNAL, 1, "internal failure or out of memory", true)                                      \
+    X(USAGE, 2, "usage: options and their values", false)                                          \
+    X(MODEL, 3, "model or vocabulary unreadable", false)                                           \
+    X(INPUT, 4, "invalid input: text, ids or arrays", false)                                       \
+    X(OUTPUT, 5, "output cannot be written", true)                                                 \
+    X(FAILED_RECORDS, 6, "batch finished with failed records", false)                              \
+    X(CHECK, 7, "a check failed", false)
 
 enum {
-#define EXIT_ENUM(name, code, text) EXIT_##name = (code),
+#define EXIT_ENUM(name, code, text, may_retry) EXIT_##name = (code),
     EXIT_MAP(EXIT_ENUM)
 #undef EXIT_ENUM
 };

@@ -94,6 +94,56 @@ bool help_is_asked(const char *value)
     return value && strcmp(value, "help") == 0;
 }
 
+/* --- Variables -------------------------------------------------------------------------------- */
+
+/* Variables that stand for no option. */
+static const char *const variables[][2] = {
+    {"ATTN_CLI_CONFIG", "a file with default options; TOPIC options explains it"},
+    {"ATTN_CLI_MODEL_PATH",
+     "folders of models, separated by colons, where a bare name is looked for first"},
+    {"HF_HUB_CACHE", "the Hugging Face cache; else HF_HOME/hub"},
+    {"HF_HOME", "the folder of the Hugging Face cache; else XDG_CACHE_HOME/huggingface"},
+    {"XDG_CACHE_HOME", "the folder of caches; else ~/.cache"},
+    {"OLLAMA_MODELS", "the store of Ollama; else ~/.ollama/models and that of its service"},
+    {"ATTN_LIVE_MODULE",
+     "the engine of live pages, where it is not the attn.wasm that came with the program"},
+    {"ATTN_CLI_GEMM",
+     "jit makes all matrix products with libxsmm, portable with loops of attn-cli's own, neither "
+     "with AMX; auto, the default, with the fastest"},
+};
+
+/* Whether a command before number N, or an option before number N_OPTION of it, has VARIABLE. */
+static bool is_repeated(size_t n, size_t n_option, const char *variable)
+{
+    for (size_t i = 0; i <= n; i++)
+        for (struct option_walk walk = {.command = command_at(i)};
+             option_next(&walk) && (i < n || walk.n < n_option);)
+            if (walk.option.environment && strcmp(walk.option.environment, variable) == 0)
+                return true;
+    return false;
+}
+
+bool help_variable(size_t i, struct topic_row *row)
+{
+    for (size_t n = 0; command_at(n); n++)
+        for (struct option_walk walk = {.command = command_at(n)}; option_next(&walk);)
+            if (walk.option.environment && !is_repeated(n, walk.n, walk.option.environment) &&
+                i-- == 0) {
+                snprintf(row->name, sizeof row->name, "%s", walk.option.environment);
+                snprintf(row->own, sizeof row->own, "stands for --%s where that is not given",
+                         walk.option.name);
+                row->text = row->own;
+                return true;
+            }
+    if (i >= sizeof variables / sizeof *variables)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", variables[i][0]);
+    row->text = variables[i][1];
+    return true;
+}
+
+/* --- The program ------------------------------------------------------------------------------ */
+
 static void print_overview(struct attn_sink *out)
 {
     print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
@@ -108,7 +158,7 @@ static void print_overview(struct attn_sink *out)
              16);
     help_row(out, "--version", "print the version and what the numeric code uses here", 16);
     print_text(out, "\nExit codes:\n");
-#define EXIT_ROW(name, code, text) help_row(out, #code, text, 9);
+#define EXIT_ROW(name, code, text, may_retry) help_row(out, #code, text, 9);
     EXIT_MAP(EXIT_ROW)
 #undef EXIT_ROW
     help_row(out, "128+n", "ended by signal n", 9);

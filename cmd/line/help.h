@@ -5,6 +5,7 @@
 
 #include "cmd/line/command.h"
 #include "cmd/line/options.h"
+#include "cmd/line/topics.h"
 
 #include "extra.h"
 
@@ -17,6 +18,10 @@ void help_print(struct attn_sink *out, const struct command *command, bool is_br
 
 /* Prints a row: NAME, padded to COLUMN, followed by TEXT, whose lines are wrapped and indented. */
 void help_row(struct attn_sink *out, const char *name, const char *text, size_t column);
+
+/* Sets *row to variable I of the environment that the program reads: those of options, then others.
+ * Returns false after the last. */
+bool help_variable(size_t i, struct topic_row *row);
 
 /* Returns true if VALUE of an option is `help`, which asks for its values. VALUE may be NULL. */
 bool help_is_asked(const char *value);

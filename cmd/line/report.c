@@ -48,6 +48,25 @@ int report(const struct command *command, const struct attn_error *err)
     return err->status == ATTN_NO_MEMORY ? EXIT_INTERNAL : codes[err->stage];
 }
 
+void report_json(const struct command *command, const struct attn_error *err, int code)
+{
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text};
+    char line[LINE_SIZE], hint[LINE_SIZE];
+
+    field_names_show(err->message, line, sizeof line);
+    field_names_show(err->hint, hint, sizeof hint);
+    attn_json_begin(&json, '{');
+    attn_json_text(attn_json_key(&json, "error"), line);
+    attn_json_text(attn_json_key(&json, "hint"),
+                   hint[0] && field_names_fit(err->hint, command) ? hint : NULL);
+    attn_json_integer(attn_json_key(&json, "exit"), code);
+    attn_json_end(&json);
+    if (attn_buffer_check(&text, NULL) == ATTN_OK && !interrupt_is_pending())
+        printf("%.*s\n", (int)text.size, text.data), fflush(stdout);
+    attn_buffer_release(&text);
+}
+
 /* Cuts the middle out of TEXT if it is too long for a line. The middle is text that the user typed;
  * the subject stands before it and the expected form after it. */
 static void shorten(char *text)

@@ -13,6 +13,9 @@ struct command;
  * run. */
 int report(const struct command *command, const struct attn_error *err);
 
+/* Prints ERR, its hint and the exit code CODE as a line of JSON on standard output. */
+void report_json(const struct command *command, const struct attn_error *err, int code);
+
 /* Sets ERR to a failure that the program found, with a message, which is escaped as a whole, STAGE
  * and HINT, which may be NULL. Returns its status. */
 enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,

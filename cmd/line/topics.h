@@ -15,6 +15,7 @@ enum { TOPIC_NAME_SIZE = 64, TOPIC_HINT_SIZE = 160 };
 struct topic_row {
     char name[TOPIC_NAME_SIZE]; /* the name that is explained */
     const char *text;           /* any length */
+    char own[TOPIC_NAME_SIZE];  /* room for a text that is made */
 };
 
 /* A topic explains what several commands have in common. It is printed by attn-cli help TOPIC, and

@@ -1,0 +1,587 @@
+/* help_json.c - see help_json.h. Tables are those of questions: each question is asked for the
+ * columns of its answer, with its defaults and with each of its arguments alone. */
+#include "cmd/line/help_json.h"
+
+#include "cmd/line/field_names.h"
+#include "cmd/line/help.h"
+#include "cmd/line/options.h"
+#include "cmd/line/print.h"
+#include "cmd/line/report.h"
+
+#include "tool.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_SIZE = 1024, MOST_TABLES = 32 };
+
+/* --- Options ---------------------------------------------------------------------------------- */
+
+/* Types of options by the types of parameters; others are "spec": a text of the form `syntax`. */
+static const char *const param_types[] = {
+    [ATTN_PARAM_FLAG] = "flag",   [ATTN_PARAM_COUNT] = "int",     [ATTN_PARAM_SEED] = "int",
+    [ATTN_PARAM_REAL] = "number", [ATTN_PARAM_CHOICE] = "choice", [ATTN_PARAM_SWITCH] = "choice",
+    [ATTN_PARAM_TEXT] = "text",   [ATTN_PARAM_LIST] = "list",     [ATTN_PARAM_ID] = "int",
+    [ATTN_PARAM_TEXTS] = "text",  [ATTN_PARAM_INPUT] = "text",    [ATTN_PARAM_IMAGE] = "path",
+    [ATTN_PARAM_SIZED] = "text",  [ATTN_PARAM_IDS] = "ids",       [ATTN_PARAM_ID_LISTS] = "ids"};
+static const char *const kind_types[] = {
+    [OPTION_KIND_FLAG] = "flag",  [OPTION_KIND_TEXT] = "text",   [OPTION_KIND_LIST] = "text",
+    [OPTION_KIND_NUMBER] = "int", [OPTION_KIND_REAL] = "number", [OPTION_KIND_CHOICE] = "choice",
+    [OPTION_KIND_NAMED] = "text", [OPTION_KIND_HELP] = "flag",   [OPTION_KIND_HEADING] = NULL};
+
+static const char *type_of(const struct option *option)
+{
+    const char *const *types = option->param ? param_types : kind_types;
+    const size_t n = option->param ? sizeof param_types / sizeof *param_types
+                                   : sizeof kind_types / sizeof *kind_types;
+    const size_t kind = option->param ? (size_t)option->param->type : (size_t)option->kind;
+    const char *type = kind < n ? types[kind] : NULL, *form = option->argument;
+    const bool is_plain = !form || form[strcspn(form, "[:=@|*")] == '\0';
+
+    if (type && strcmp(type, "text") == 0 && form && is_plain &&
+        (strncmp(form, "FILE", 4) == 0 || word_find("DIR|PATH", form) >= 0))
+        return "path";
+    return type && (is_plain || strcmp(type, "text") != 0) ? type : "spec";
+}
+
+static void push_words(struct attn_json_writer *json, const char *words)
+{
+    attn_json_begin(json, '[');
+    for (size_t n; words && *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        attn_json_string(json, words, n);
+    }
+    attn_json_end(json);
+}
+
+/* Writes word number I of WORDS. */
+static void push_word(struct attn_json_writer *json, const char *words, size_t i)
+{
+    for (; i > 0 && words; i--)
+        words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
+    attn_json_string(json, words, words ? strcspn(words, "|") : 0);
+}
+
+/* Writes the word of PARAM that has VALUE; null if no word has it. */
+static void push_choice(struct attn_json_writer *json, const struct attn_param *param, int value)
+{
+    const char *words = param->words;
+    size_t i = 0;
+
+    for (; words && (param->values ? param->values[i] : (int)i) != value; i++)
+        words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
+    push_word(json, words, 0);
+}
+
+/* Writes the default of PARAM, whose field is at AT. A number that cannot be given means that the
+ * default depends on something else, which the help says: null. */
+static void push_param(struct attn_json_writer *json, const struct attn_param *param,
+                       const char *at)
+{
+    const double real = param->type == ATTN_PARAM_REAL ? *(const double *)(const void *)at : 0;
+    const size_t count = param->type == ATTN_PARAM_COUNT ? *(const size_t *)(const void *)at : 0;
+    const uint64_t seed = param->type == ATTN_PARAM_SEED ? *(const uint64_t *)(const void *)at : 0;
+    const bool is_real =
+        real >= (double)param->least && (param->most == 0 || real <= (double)param->most);
+
+    if (param->type == ATTN_PARAM_FLAG)
+        attn_json_bool(json, param->home != ATTN_PARAM_OF_CALLER && *(const bool *)at);
+    else if (param->home == ATTN_PARAM_OF_CALLER)
+        attn_json_null(json);
+    else if (param->type == ATTN_PARAM_COUNT && count > 0 && count <= INT32_MAX)
+        attn_json_size(json, count);
+    else if (param->type == ATTN_PARAM_SEED && seed <= INT64_MAX)
+        attn_json_size(json, seed);
+    else if (param->type == ATTN_PARAM_REAL && is_real)
+        attn_json_double(json, real);
+    else if (param->type == ATTN_PARAM_CHOICE)
+        push_choice(json, param, *(const int *)(const void *)at);
+    else if (param->type == ATTN_PARAM_SWITCH)
+        push_choice(json, param, *(const bool *)at);
+    else if (param->type == ATTN_PARAM_TEXT || param->type == ATTN_PARAM_LIST)
+        attn_json_text(json, *(const char *const *)(const void *)at);
+    else
+        attn_json_null(json);
+}
+
+/* Writes the default of OPTION, whose value is in ARGS. */
+static void push_default(struct attn_json_writer *json, const struct option *option,
+                         const char *args)
+{
+    const char *at = args + option->offset;
+    const int64_t number =
+        option->kind == OPTION_KIND_NUMBER ? *(const int64_t *)(const void *)at : 0;
+
+    if (option->param)
+        push_param(json, option->param, at + option->param->offset);
+    else if (option->kind == OPTION_KIND_FLAG || option->kind == OPTION_KIND_HELP)
+        attn_json_bool(json, option->kind == OPTION_KIND_FLAG && *(const bool *)at);
+    else if (option->kind == OPTION_KIND_NUMBER && number >= option->min)
+        attn_json_integer(json, number);
+    else if (option->kind == OPTION_KIND_CHOICE)
+        push_word(json, option->argument, (size_t) * (const int *)(const void *)at);
+    else if (option->kind == OPTION_KIND_TEXT)
+        attn_json_text(json, *(const char *const *)(const void *)at);
+    else
+        attn_json_null(json);
+}
+
+/* Writes the options of COMMAND that the parameters of NAMES set. */
+static void push_names(struct attn_json_writer *json, const struct command *command,
+                       const char *names)
+{
+    char label[OPTION_LABEL_SIZE];
+
+    for (struct option_walk walk = {.command = command}; names && option_next(&walk);)
+        if (walk.option.param && word_find(names, walk.option.param->name) >= 0)
+            attn_json_text(json, option_label(&walk.option, label));
+}
+
+/* Writes what OPTION needs, or excludes, whatever else is given. */
+static void push_rules(struct attn_json_writer *json, const struct command *command,
+                       const struct option *option, bool is_needed)
+{
+    const struct attn_param_rules none = {0};
+    const struct attn_param_rules *rules = command->question ? &command->question->rules : &none;
+
+    attn_json_begin(attn_json_key(json, is_needed ? "requires" : "excludes"), '[');
+    for (size_t i = 0; option->param && i < rules->n; i++) {
+        const struct attn_param_rule *rule = &rules->items[i];
+
+        if (!rule->when && !rule->unless && word_find(rule->given, option->param->name) >= 0)
+            push_names(json, command, is_needed ? rule->needs : rule->excludes);
+    }
+    attn_json_end(json);
+}
+
+static void push_option(struct attn_json_writer *json, const struct command *command,
+                        const struct option_walk *walk, const char *args)
+{
+    const struct option *option = &walk->option;
+    const bool is_choice = option->kind == OPTION_KIND_CHOICE;
+    const bool is_list = option->kind == OPTION_KIND_LIST || option->kind == OPTION_KIND_SETTINGS;
+    const char *type = type_of(option);
+    char label[OPTION_LABEL_SIZE], help[TEXT_SIZE];
+    const char short_name[] = {'-', option->letter, '\0'};
+
+    option_help(option, command, help, sizeof help);
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), option_label(option, label));
+    attn_json_text(attn_json_key(json, "short"), option->letter ? short_name : NULL);
+    attn_json_text(attn_json_key(json, "group"), walk->heading);
+    attn_json_text(attn_json_key(json, "type"), type);
+    if (strcmp(type, "spec") == 0)
+        attn_json_text(attn_json_key(json, "syntax"), option->argument);
+    attn_json_text(attn_json_key(json, "metavar"), is_choice ? NULL : option->argument);
+    attn_json_key(json, "values");
+    if (is_choice)
+        push_words(json, option->argument);
+    else
+        attn_json_null(json);
+    push_default(attn_json_key(json, "default"), option, args);
+    attn_json_bool(attn_json_key(json, "repeats"), is_list);
+    push_rules(json, command, option, true);
+    push_rules(json, command, option, false);
+    attn_json_text(attn_json_key(json, "help"), help);
+    attn_json_end(json);
+}
+
+/* --- Tables ----------------------------------------------------------------------------------- */
+
+/* Meanings of the columns that name a row. */
+static const char *const roles[] = {
+    [ATTN_ROLE_LAYER] = "layer, from 0",
+    [ATTN_ROLE_HEAD] = "head, from 0",
+    [ATTN_ROLE_KV_HEAD] = "key/value head, from 0",
+    [ATTN_ROLE_NEURON] = "neuron of the MLP, from 0",
+    [ATTN_ROLE_POSITION] = "position of the token, from 0",
+    [ATTN_ROLE_QUERY] = "position of the query, from 0",
+    [ATTN_ROLE_KEY] = "position of the key, from 0",
+    [ATTN_ROLE_PLACE] = "place in a ranking, from 1",
+    [ATTN_ROLE_TOKEN] = "text of the token",
+    [ATTN_ROLE_ID] = "id of the token in the vocabulary",
+    [ATTN_ROLE_SITE] = "tensor, as 'attn-cli help selection' lists them",
+    [ATTN_ROLE_PART] = "part of the model, or a total",
+    [ATTN_ROLE_SET] = "set of parts",
+    [ATTN_ROLE_NUMBER] = "number of the head, counted over all layers",
+    [ATTN_ROLE_OTHER_LAYER] = "layer of the other part, from 0",
+    [ATTN_ROLE_OTHER_HEAD] = "head of the other part, from 0",
+    [ATTN_ROLE_OTHER_NUMBER] = "number of the other head, counted over all layers",
+    [ATTN_ROLE_COUNT] = "number of items or texts in the row",
+    [ATTN_ROLE_TOTAL] = "sum of the columns before it",
+    [ATTN_ROLE_STACK] = "stack of the layer: encoder, decoder or cross",
+    [ATTN_ROLE_ROW_TYPE] = "data, reference, total or difference; only data belong into a mean",
+    [ATTN_ROLE_OTHER_PART] = "part of the second side",
+};
+
+/* Returns the help of COLUMN: that of a measure, of its role, or its quantity. */
+static const char *column_help(const struct attn_column *column, struct topic_row *row)
+{
+    const struct topic *measures = topic_find("measures");
+
+    for (size_t i = 0; topic_row(measures, i, row); i++)
+        if (strcmp(row->name, column->name) == 0)
+            return row->text;
+    if (column->role < sizeof roles / sizeof *roles && roles[column->role])
+        return roles[column->role];
+    return column->quantity;
+}
+
+static void push_column(struct attn_json_writer *json, const struct attn_column *column)
+{
+    static const char *const types[] = {
+        [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "number",
+        [ATTN_VALUE_TEXT] = "string",     [ATTN_VALUE_BOOLEAN] = "boolean",
+        [ATTN_VALUE_LIST] = "integers",   [ATTN_VALUE_REALS] = "numbers"};
+    char shown[TEXT_SIZE] = "", help[TEXT_SIZE];
+    struct topic_row row;
+    const char *text = column_help(column, &row);
+    const bool is_always = column->role == ATTN_ROLE_ROW_TYPE || column->role == ATTN_ROLE_COUNT;
+
+    for (size_t used = 0; text && *text; text++) /* @ stands for the number that was asked for */
+        attn_fixed_text_append(shown, sizeof shown, &used,
+                               *text == *ATTN_ANSWER ? "%.0sthe answer" : "%.1s", text);
+    field_names_show(shown, help, sizeof help);
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), column->name);
+    attn_json_text(attn_json_key(json, "type"), types[column->type]);
+    attn_json_text(attn_json_key(json, "unit"), column->unit);
+    attn_json_text(attn_json_key(json, "null"), is_always ? NULL
+                                                : column->role == ATTN_ROLE_VALUE
+                                                    ? "not defined for this row"
+                                                    : "the row is a mean, a reference or a total");
+    attn_json_text(attn_json_key(json, "help"), help[0] ? help : NULL);
+    attn_json_end(json);
+}
+
+/* The tables of a command that were written, by their columns. */
+struct shown_tables {
+    const struct command *command;
+    bool has_names_only;
+    const struct attn_column *columns[MOST_TABLES];
+    size_t n;
+};
+
+/* Writes the table that the question gives for ARGS, unless another way to ask gave it. NAME is its
+ * name, and WHEN the option that gives it; or NULL. */
+static void push_table(struct attn_json_writer *json, struct shown_tables *shown, const void *args,
+                       const char *when, const char *word)
+{
+    const struct attn_question_asked asked = {.question = shown->command->question->name,
+                                              .args = args};
+    char name[TEXT_SIZE];
+    size_t n = 0, i = 0;
+    const struct attn_column *columns = attn_question_schema(&asked, &n);
+
+    while (i < shown->n && shown->columns[i] != columns)
+        i++;
+    if (n == 0 || i < shown->n || shown->n == MOST_TABLES)
+        return;
+    shown->columns[shown->n++] = columns;
+    snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
+             when ? when : "", word ? "." : "", word ? word : "");
+    if (shown->has_names_only) {
+        attn_json_text(json, name);
+        return;
+    }
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), name);
+    snprintf(name, sizeof name, "--%s%s%s", when ? when : "", word ? " " : "", word ? word : "");
+    attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
+    attn_json_begin(attn_json_key(json, "columns"), '[');
+    for (i = 0; i < n; i++)
+        push_column(json, &columns[i]);
+    attn_json_end(json);
+    attn_json_end(json);
+}
+
+/* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults. */
+static void push_tables_of(struct attn_json_writer *json, struct shown_tables *shown,
+                           const struct option *option, char *args)
+{
+    const struct command *command = shown->command;
+    const struct attn_param *param = option->param;
+    char *how = args + command->args_size, word[64];
+    const char *words = param ? (param->words ? param->words : "1") : "";
+
+    if (!param || param->home != ATTN_PARAM_OF_ARGS || param->type == ATTN_PARAM_OWN ||
+        option->offset < command->args_size)
+        return;
+    for (size_t n; *words; words += n + (words[n] == '|')) {
+        n = strcspn(words, "|");
+        snprintf(word, sizeof word, "%.*s", (int)n, words);
+        memcpy(how, command->question->defaults, command->question->args_size);
+        if (attn_param_set(param, args + option->offset, param->name, word, NULL) == ATTN_OK)
+            push_table(json, shown, how, option->name, param->words ? word : NULL);
+        attn_param_release(param, args + option->offset);
+    }
+}
+
+/* Writes the tables of COMMAND's question, or their names. ARGS has the defaults, and is changed.
+ */
+static void push_tables(struct attn_json_writer *json, const struct command *command, char *args,
+                        bool has_names_only)
+{
+    static const char given;
+    struct shown_tables shown = {.command = command, .has_names_only = has_names_only};
+    const struct attn_question *question = command->question;
+    char *how = args + command->args_size;
+
+    if (!question || question->args_size == 0)
+        return;
+    push_table(json, &shown, how, NULL, NULL);
+    if (question->study > 0) {
+        *(const void **)(void *)(how + question->study) = &given;
+        push_table(json, &shown, how, "items", NULL);
+    }
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        push_tables_of(json, &shown, &walk.option, args);
+}
+
+/* --- Commands --------------------------------------------------------------------------------- */
+
+/* Allocates the arguments of COMMAND with their defaults, as main.c does. */
+static char *create_args(const struct command *command)
+{
+    const struct attn_question *question = command->question;
+    char *args = calloc(1, command->args_size + (question ? question->args_size : 0) + 1);
+
+    if (args && command->defaults)
+        memcpy(args, command->defaults, command->args_size);
+    if (args && question && question->args_size > 0)
+        memcpy(args + command->args_size, question->defaults, question->args_size);
+    return args;
+}
+
+static void push_arguments(struct attn_json_writer *json, const struct command *command)
+{
+    const bool has_other = option_is_of(command, "file") || option_is_of(command, "ids");
+
+    attn_json_begin(attn_json_key(json, "arguments"), '[');
+    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
+        const char *name = walk.option.argument, *at;
+        char twice[TEXT_SIZE];
+
+        if (walk.option.name || !name)
+            continue;
+        at = strstr(command->usage, name);
+        snprintf(twice, sizeof twice, "%s [%s]", name, name);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "name"), name);
+        attn_json_bool(attn_json_key(json, "required"),
+                       at && (at == command->usage || at[-1] != '[') && !has_other);
+        attn_json_bool(attn_json_key(json, "repeats"), strstr(command->usage, twice));
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+/* Writes the formats that COMMAND writes, and the kinds of input that it reads. */
+static void push_media(struct attn_json_writer *json, const struct command *command)
+{
+    static const char *const inputs[][2] = {
+        {"text", "file"},   {"ids", "ids"},           {"items", "items"}, {"source", "source"},
+        {"image", "image"}, {"sound", "source-file"}, {"arrays", "q"}};
+
+    attn_json_begin(attn_json_key(json, "media"), '[');
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.option.name && !walk.option.of && attn_format_find(walk.option.name))
+            attn_json_text(json, walk.option.name);
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "reads"), '[');
+    for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
+        if (option_is_of(command, inputs[i][1]))
+            attn_json_text(json, inputs[i][0]);
+    attn_json_end(json);
+}
+
+/* Writes the lines of TEXT, without blanks around them. An example that ends in a backslash
+ * continues. */
+static void push_lines(struct attn_json_writer *json, const char *text)
+{
+    attn_json_begin(json, '[');
+    for (const char *end; text && *text; text = *end ? end + 1 : end) {
+        text += strspn(text, " ");
+        end = text + strcspn(text, "\n");
+        while (end > text && end[-1] == '\\' && *end)
+            end += 1 + strcspn(end + 1, "\n");
+        attn_json_string(json, text, (size_t)(end - text));
+    }
+    attn_json_end(json);
+}
+
+static enum attn_status push_command(struct attn_json_writer *json, const struct command *command,
+                                     struct attn_error *err)
+{
+    char *args = create_args(command), usage[TEXT_SIZE];
+
+    if (!args)
+        return attn_error_no_memory(err);
+    snprintf(usage, sizeof usage, "attn-cli %s %s", command->name, command->usage);
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), command->name);
+    attn_json_text(attn_json_key(json, "summary"), command_summary(command));
+    attn_json_text(attn_json_key(json, "usage"), usage);
+    push_arguments(json, command);
+    attn_json_begin(attn_json_key(json, "options"), '[');
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.option.name)
+            push_option(json, command, &walk, args);
+    attn_json_end(json);
+    push_media(json, command);
+    attn_json_begin(attn_json_key(json, "tables"), '[');
+    push_tables(json, command, args, true);
+    attn_json_end(json);
+    push_lines(attn_json_key(json, "examples"), command_example_lines(command));
+    attn_json_text(attn_json_key(json, "description"), command_description(command));
+    attn_json_end(json);
+    free(args);
+    return ATTN_OK;
+}
+
+static enum attn_status push_commands(struct attn_json_writer *json, const struct command *only,
+                                      struct attn_error *err)
+{
+    attn_json_begin(attn_json_key(json, "commands"), '[');
+    for (size_t i = 0; command_at(i); i++)
+        if (!only || only == command_at(i))
+            ATTN_TRY(push_command(json, command_at(i), err));
+    attn_json_end(json);
+    attn_json_begin(attn_json_key(json, "tables"), '[');
+    for (size_t i = 0; command_at(i); i++) {
+        char *args = !only || only == command_at(i) ? create_args(command_at(i)) : NULL;
+
+        if (args)
+            push_tables(json, command_at(i), args, false);
+        free(args);
+    }
+    attn_json_end(json);
+    return ATTN_OK;
+}
+
+/* --- The program ------------------------------------------------------------------------------ */
+
+static void push_row(struct attn_json_writer *json, const struct topic_row *row)
+{
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), row->name);
+    attn_json_text(attn_json_key(json, "help"), row->text);
+    attn_json_end(json);
+}
+
+static void push_topic(struct attn_json_writer *json, const struct topic *topic, bool is_whole)
+{
+    struct topic_row row;
+
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_text(attn_json_key(json, "name"), topic->name);
+    attn_json_text(attn_json_key(json, "summary"), topic->summary);
+    if (is_whole) {
+        attn_json_text(attn_json_key(json, "text"), topic->text);
+        attn_json_begin(attn_json_key(json, "rows"), '[');
+        for (size_t i = 0; topic_row(topic, i, &row); i++)
+            push_row(json, &row);
+        attn_json_end(json);
+        push_lines(attn_json_key(json, "examples"), topic->examples);
+    }
+    attn_json_end(json);
+}
+
+static void push_topics(struct attn_json_writer *json, const struct topic *only)
+{
+    attn_json_begin(attn_json_key(json, "topics"), '[');
+    for (size_t i = 0; i < n_topic; i++)
+        if (!only || only == &topics[i])
+            push_topic(json, &topics[i], only);
+    attn_json_end(json);
+}
+
+/* Writes the types of models that are read, and whether a model of a type is a decoder, or what
+ * else. */
+static void push_models(struct attn_json_writer *json)
+{
+    const struct attn_family *family;
+
+    attn_json_begin(attn_json_key(json, "models"), '[');
+    for (size_t i = 0; (family = attn_family_at(i)) != NULL; i++) {
+        const struct attn_config *config = &family->form.defaults;
+
+        attn_json_line(json);
+        attn_json_begin(json, '{');
+        attn_json_text(attn_json_key(json, "type"), family->model_type);
+        attn_json_begin(attn_json_key(json, "kinds"), '[');
+        attn_json_text(json, family->encoder                  ? "encoder-decoder"
+                             : family->towers[0]              ? "text and pictures"
+                             : config->image.patch_height > 0 ? "pictures"
+                             : config->is_encoder             ? "encoder"
+                                                              : "decoder");
+        attn_json_end(json);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
+static void push_code(struct attn_json_writer *json, int code, const char *meaning, bool may_retry)
+{
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    attn_json_integer(attn_json_key(json, "code"), code);
+    attn_json_text(attn_json_key(json, "meaning"), meaning);
+    attn_json_bool(attn_json_key(json, "retry"), may_retry);
+    attn_json_end(json);
+}
+
+static void push_exit_codes(struct attn_json_writer *json)
+{
+    attn_json_begin(attn_json_key(json, "exit_codes"), '[');
+#define PUSH_CODE(name, number, text, may_retry) push_code(json, number, text, may_retry);
+    EXIT_MAP(PUSH_CODE)
+#undef PUSH_CODE
+    attn_json_end(json);
+}
+
+static void push_environment(struct attn_json_writer *json)
+{
+    struct topic_row row;
+
+    attn_json_begin(attn_json_key(json, "environment"), '[');
+    for (size_t i = 0; help_variable(i, &row); i++)
+        push_row(json, &row);
+    attn_json_end(json);
+}
+
+enum attn_status help_json_print(struct attn_sink *out, const struct command *command,
+                                 const struct topic *topic, struct attn_error *err)
+{
+    struct attn_buffer text = {0};
+    struct attn_json_writer json = {.out = &text, .indent = 1};
+    enum attn_status status = ATTN_OK;
+
+    attn_json_begin(&json, '{');
+    attn_json_text(attn_json_key(&json, "schema"), "attn-cli/help/1");
+    attn_json_text(attn_json_key(&json, "version"), ATTN_VERSION);
+    if (!topic)
+        status = push_commands(&json, command, err);
+    if (!command)
+        push_topics(&json, topic);
+    if (!command && !topic) {
+        push_models(&json);
+        push_exit_codes(&json);
+        push_environment(&json);
+    }
+    attn_json_end(&json);
+    attn_buffer_append_char(&text, '\n');
+    if (status == ATTN_OK)
+        status = attn_buffer_check(&text, err);
+    if (status == ATTN_OK)
+        attn_sink_write(out, text.data, text.size);
+    attn_buffer_release(&text);
+    return status;
+}
