@@ -130,6 +130,7 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
+SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl) # of tutorials
 PAGE_FILES := $(wildcard lib/page/*.js lib/page/*.css lib/page/*.html)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
@@ -753,7 +754,7 @@ install: all man $(COMPLETIONS) ## install tool, library, manual, completions, m
 	@$(copy) $(BUILD)/completion.bash $(place)/$(BASH_COMPLETION)
 	@$(copy) $(BUILD)/completion.zsh $(place)/$(ZSH_COMPLETION)
 	@$(copy) $(BUILD)/completion.fish $(place)/$(FISH_COMPLETION)
-	@set -e; for file in $(MODEL_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
+	@set -e; for file in $(SHARED_FILES); do $(copy) $$file $(place)/share/attn-cli/$$file; done
 	@set -e; case "$$(tests/tools/wasm_age.sh)" in new) $(copy) $(WASM_MODULE) $(place)/share/attn-cli/attn.wasm ;; \
 	    old) echo '$(WASM_MODULE) is older than the sources, and left out: make wasm' >&2 ;; esac
 	@echo 'attn-cli $(VERSION) is in $(place)'

@@ -194,6 +194,11 @@ finds_the_installed_models() {
         (cd "$scratch" && env -i "$prefix/bin/attn-cli" run -m tiny-gpt2 'The cat') >"$scratch/seen"
 }
 
+# Outside of the checkout: with what is installed, in the folder that each page names.
+runs_the_tutorials() {
+    BUILD=$prefix/bin tests/run_readme.sh cmd/manual/tutorial/*.md >"$scratch/seen" || { cat "$scratch/seen" && return 1; }
+}
+
 # With a PREFIX of ~/.local, ../../models is a folder of the user's.
 finds_no_models_of_a_stranger() {
     local home=$scratch/home
@@ -287,7 +292,7 @@ uninstalls_every_file_and_folder() {
 tests=(installs_the_listed_files installs_headers_that_are_whole runs_a_program_in_another_language
     lays_out_structs_as_the_python_binding_does keeps_the_abi_of_a_release refuses_a_release_that_is_not_ready
     asks_once_for_all_packages
-    finds_the_installed_models
+    finds_the_installed_models runs_the_tutorials
     finds_no_models_of_a_stranger runs_programs_linked_with_the_shared_library runs_programs_linked_with_the_archive
     runs_a_program_after_the_printed_lines strips_what_it_installs
     names_no_DESTDIR_in_what_it_installs lets_everybody_read_what_it_installs

@@ -106,7 +106,11 @@ run_file() { # FILE [LINE]
     local file=$1 only=${2-} folder line line_number=0 command_line=0
     local in_block=no command='' expected=''
     folder=$(mktemp -d "$scratch/folder.XXXXXX")
-    ln -s "$root/models" "$root/data" "$root/tests" "$folder"
+    if [ -d "$tool/../share/attn-cli" ]; then # of an installed tool the page itself says what is linked
+        (cd "$folder" && PATH=$tool:$PATH bash -c "$(grep '^ln -s ' "$root/$file")")
+    else
+        ln -s "$root/models" "$root/data" "$root/tests" "$folder"
+    fi
     : >"$scratch/refreshed"
     while IFS= read -r line; do
         line_number=$((line_number + 1))
