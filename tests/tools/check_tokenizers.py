@@ -9,7 +9,8 @@ of sentencepiece, with ALBERT's chain of normalizers, and with bytes; CLIP's BPE
 Each gets N_TEXT hard texts (1,000), every third with a pair. Files that are named are compared in the same
 way, and a cases.jsonl beside one of them, too. Marian's pairs of model files of SentencePiece, of six kinds, are compared
 with transformers, where it is installed, and T5's spiece.model and Llama's tokenizer.model with SentencePiece. LIBATTN names the library, else build/release has it.
-2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token. Properties of patterns
+2 N_TEXT vocabularies are random: their merges are in any order, and several may make the same token. N_TEXT tokenizers have random
+normalizers, pre-tokenizers and decoders, with every behaviour of a split. Properties of patterns
 (\\p{L}), the patterns of GPT-2, Llama 3, Qwen 2 and GPT-4o, and every normalizer are compared over all code points.
 """
 import functools
@@ -257,6 +258,26 @@ def roberta(_folder):
     return made
 
 
+def with_parts(normalizer, pre_tokenizer, decoder):
+    """RoBERTa's vocabulary with other parts."""
+    made = roberta(None)
+    if normalizer:
+        made.normalizer = normalizer
+    made.pre_tokenizer = pre_tokenizers.Sequence(pre_tokenizer)
+    made.decoder = decoder
+    made.post_processor = processors.Sequence([])
+    written = json.loads(made.to_str())
+    written["model"]["unk_token"] = "<unk>"
+    return tokenizers.Tokenizer.from_str(json.dumps(written))
+
+
+def falcon(_folder=None):
+    """The parts of Falcon's tokenizer.json, 7B to 180B."""
+    return with_parts(None, [pre_tokenizers.Punctuation("contiguous"), pre_tokenizers.ByteLevel(add_prefix_space=False),
+                             pre_tokenizers.Digits(False), pre_tokenizers.Split(Regex("[0-9][0-9][0-9]"), "isolated")],
+                      decoders.ByteLevel())
+
+
 def words(normalizer, pre_tokenizer, processor=None):
     made = tokenizers.Tokenizer(models.WordLevel(unk_token="[UNK]"))
     if normalizer:
@@ -273,6 +294,12 @@ STYLES = {
     "bert_cased": lambda _: wordpiece(False, None, 100, BERT_ENDS),
     "bert_multilingual": lambda _: wordpiece(False, True, 24, BERT_TEMPLATE),
     "albert": albert, "xlmr": xlmr, "t5": t5, "unigram_bytes": with_bytes, "clip": clip, "roberta": roberta,
+    "falcon": falcon,
+    "merged": lambda _: with_parts(normalizers.Nmt(), [pre_tokenizers.Punctuation("merged_with_next"),
+                                   pre_tokenizers.CharDelimiterSplit("e"), pre_tokenizers.Split("t", "contiguous")],
+                                   decoders.BPEDecoder(suffix="a")),
+    "inverted": lambda _: with_parts(normalizers.ByteLevel(), [pre_tokenizers.Split(Regex("[a-z]+"), "isolated", invert=True),
+                                     pre_tokenizers.FixedLength(3)], decoders.CTC("th", "\u0120", True)),
     "words": lambda _: words(None, pre_tokenizers.Whitespace(), BERT_TEMPLATE),
     "words_lower": lambda _: words(normalizers.Lowercase(), pre_tokenizers.WhitespaceSplit()),
 }
@@ -397,6 +424,76 @@ def check_merges(folder):
     return n_bad
 
 
+# --- Random parts ---------------------------------------------------------------------------------
+
+BEHAVIORS = ["removed", "isolated", "contiguous", "merged_with_previous", "merged_with_next"]
+CUTS = [Regex(r"\p{P}"), Regex(r"[a-z]+"), Regex(r"\s+"), Regex(r"[,.]"), Regex(r"\d{1,3}"), Regex(r"(?=[A-Z])"), Regex("x*"),
+        Regex(r"\w+|[^\w\s]"), Regex("^|$"), " ", "'", "th", "\u3000", Regex(r"\p{Lu}?\p{Ll}+|\p{N}")]
+
+
+def random_split(rng):
+    kind = rng.randrange(10)
+    byte_level = pre_tokenizers.ByteLevel(add_prefix_space=rng.random() < 0.3, use_regex=rng.random() < 0.5)
+    return [pre_tokenizers.Punctuation(rng.choice(BEHAVIORS)), pre_tokenizers.CharDelimiterSplit(rng.choice("-, e\u3000é")),
+            pre_tokenizers.FixedLength(rng.choice([1, 2, 3, 5, 40])), pre_tokenizers.Digits(rng.random() < 0.5), byte_level,
+            pre_tokenizers.Whitespace(), pre_tokenizers.WhitespaceSplit(), pre_tokenizers.BertPreTokenizer()][kind] if kind < 8 else \
+        pre_tokenizers.Split(rng.choice(CUTS), rng.choice(BEHAVIORS), invert=rng.random() < 0.5)
+
+
+def random_normalizer(rng):
+    kind = rng.randrange(12)
+    return [normalizers.Nmt(), normalizers.ByteLevel(), normalizers.NFC(), normalizers.NFKD(), normalizers.Lowercase(),
+            normalizers.StripAccents(), normalizers.Replace(Regex(r"\s+"), " "), normalizers.Replace("e", "\u00e9"),
+            normalizers.Strip(rng.random() < 0.5, rng.random() < 0.5), normalizers.Prepend("\u2581"), normalizers.NFKC(),
+            normalizers.BertNormalizer(lowercase=rng.random() < 0.5)][kind]
+
+
+def random_decoder(rng):
+    return rng.choice([decoders.ByteLevel(), decoders.BPEDecoder(suffix=rng.choice(["e", "</w>", "ing", "\u0120"])),
+                       decoders.CTC(pad_token=rng.choice(["a", "th", "<unk>"]), word_delimiter_token=rng.choice(["|", "t", "\u0120"]),
+                                    cleanup=rng.random() < 0.5), decoders.WordPiece(prefix="t", cleanup=rng.random() < 0.5),
+                       decoders.Sequence([decoders.Replace("\u0120", " "), decoders.Fuse(), decoders.Strip(" ", 1, 0)])])
+
+
+def random_parts(trained, rng, is_normalized):
+    model = json.loads(trained.to_str())["model"]
+    model["unk_token"], model["fuse_unk"] = "<unk>", rng.random() < 0.5
+    made = tokenizers.Tokenizer.from_str(json.dumps(json.loads(trained.to_str()) | {"model": model}))
+    chosen = [random_normalizer(rng) for _ in range(rng.choice([0, 0, 1, 2, 3]))]
+    if chosen:
+        made.normalizer = normalizers.Sequence(chosen)
+    made.pre_tokenizer = pre_tokenizers.Sequence([random_split(rng) for _ in range(rng.randrange(1, 5))])
+    made.decoder = random_decoder(rng)
+    made.add_tokens([tokenizers.AddedToken("the ", normalized=is_normalized), tokenizers.AddedToken("Key", single_word=True)])
+    return made
+
+
+def check_random_parts(folder):
+    path, rng, n_bad = folder / "random" / "tokenizer.json", random.Random(int(os.environ.get("SEED", 0))), 0
+    path.parent.mkdir()
+    trained = falcon()
+    for number in range(N_TEXT):
+        is_normalized = number % 3 == 1  # the library decodes such a token to its normalized form since 0.23
+        theirs = random_parts(trained, rng, is_normalized)
+        theirs.save(str(path))
+        try:
+            ours = Ours(path.parent)
+        except ValueError as problem:
+            n_bad += 1
+            print(f"check-tokenizers: parts {number}: refused: {problem}")
+            continue
+        for _ in range(20):
+            text = hard_text(rng)
+            what = difference(ours, theirs, text, None, not is_normalized)
+            if what:
+                n_bad += 1
+                if n_bad <= 8:
+                    print(f"check-tokenizers: parts {number}: {text!r}: {what}; {theirs.normalizer} {theirs.pre_tokenizer} {theirs.decoder}")
+                break
+    print(f"check-tokenizers: {N_TEXT} tokenizers of random parts, 20 texts of each: {n_bad} differ")
+    return n_bad
+
+
 # --- All code points ------------------------------------------------------------------------------
 
 PROPERTIES = """L Lu Ll Lt Lm Lo M Mn Mc Me N Nd Nl No P Pc Pd Ps Pe Pi Pf Po S Sm Sc Sk So Z Zs Zl Zp C Cc Cf Co Cn
@@ -415,13 +512,14 @@ PATTERNS = {
 # Each character alone, and beside marks of three classes.
 NORMALIZERS = {"NFC": normalizers.NFC(), "NFD": normalizers.NFD(), "NFKC": normalizers.NFKC(), "NFKD": normalizers.NFKD(),
                "Lowercase": normalizers.Lowercase(), "StripAccents": normalizers.StripAccents(),
-               "BertNormalizer": normalizers.BertNormalizer(),
+               "Nmt": normalizers.Nmt(), "BertNormalizer": normalizers.BertNormalizer(),
                "BertNormalizer, cased": normalizers.BertNormalizer(lowercase=False, strip_accents=False),
                "BertNormalizer, accents": normalizers.BertNormalizer(lowercase=False, strip_accents=True)}
 MARKED = ["{}", "a{}\u0301", "a{}\u0334", "a\u0345{}"]
 PRE_TOKENIZERS = {"Digits": pre_tokenizers.Digits(), "Digits, individual": pre_tokenizers.Digits(individual_digits=True),
                   "Whitespace": pre_tokenizers.Whitespace(), "WhitespaceSplit": pre_tokenizers.WhitespaceSplit(),
-                  "BertPreTokenizer": pre_tokenizers.BertPreTokenizer()}
+                  "BertPreTokenizer": pre_tokenizers.BertPreTokenizer(), "Punctuation": pre_tokenizers.Punctuation(),
+                  "Punctuation, merged": pre_tokenizers.Punctuation("merged_with_next"), "FixedLength": pre_tokenizers.FixedLength(2)}
 
 
 def both(folder, normalizer, *parts):
@@ -634,5 +732,5 @@ if __name__ == "__main__":
     n_bad = sum(check(path.parent.name, path, number) for number, path in enumerate(paths))
     if (folder / "vocab_txt").exists():
         n_bad += check("vocab_txt", paths[0], len(paths), folder / "vocab_txt")
-    n_bad += check_merges(folder) + check_code_points(folder) + check_spm(folder)
+    n_bad += check_merges(folder) + check_random_parts(folder) + check_code_points(folder) + check_spm(folder)
     sys.exit(n_bad > 0)

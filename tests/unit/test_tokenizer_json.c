@@ -154,7 +154,7 @@ static void each_golden(void (*take)(const struct attn_tokenizer *tokenizer,
             attn_json_free(json);
         }
     }
-    ck_assert_uint_eq(n_tokenizer, 11);
+    ck_assert_uint_eq(n_tokenizer, 14);
     attn_tokenizer_free(tokenizer);
     attn_file_release(&file);
 }
@@ -388,19 +388,19 @@ static const struct {
     {{.pre_tokenizer = "{\"type\": \"UnicodeScripts\"}"},
      ATTN_UNSUPPORTED,
      "'pre_tokenizer' of type 'UnicodeScripts' in 'tokenizer.json' is not supported"},
-    {{.normalizer = "{\"type\": \"Nmt\"}"},
+    {{.normalizer = "{\"type\": \"NFX\"}"},
      ATTN_UNSUPPORTED,
-     "'normalizer' of type 'Nmt' in 'tokenizer.json' is not supported"},
+     "'normalizer' of type 'NFX' in 'tokenizer.json' is not supported"},
     {{.normalizer = "{\"type\": \"Sequence\", \"normalizers\": [{\"type\": \"NFC\"}, {\"type\": "
-                    "\"Nmt\"}]}"},
+                    "\"NFX\"}]}"},
      ATTN_UNSUPPORTED,
-     "'normalizer' of type 'Nmt' in 'tokenizer.json' is not supported"},
+     "'normalizer' of type 'NFX' in 'tokenizer.json' is not supported"},
     {{.normalizer = "{\"type\": \"Replace\", \"pattern\": {\"Regex\": \"a(\"}, \"content\": \"\"}"},
      ATTN_UNSUPPORTED,
      "the pattern 'a(' in 'tokenizer.json' cannot be compiled: missing closing parenthesis"},
-    {{.decoder = "{\"type\": \"CTC\"}"},
+    {{.decoder = "{\"type\": \"Foo\"}"},
      ATTN_UNSUPPORTED,
-     "'decoder' of type 'CTC' in 'tokenizer.json' is not supported"},
+     "'decoder' of type 'Foo' in 'tokenizer.json' is not supported"},
     {{.post_processor = "{\"type\": \"FooProcessing\"}"},
      ATTN_UNSUPPORTED,
      "'post_processor' of type 'FooProcessing' in 'tokenizer.json' is not supported"},
@@ -429,13 +429,27 @@ static const struct {
      "'normaliser' in 'tokenizer.json' is not "
      "known"},
     {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
-                       "\"Contiguous\", \"invert\": false}"},
+                       "\"Joined\", \"invert\": false}"},
      ATTN_UNSUPPORTED,
-     "'behavior' Contiguous of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
-    {{.pre_tokenizer = "{\"type\": \"Split\", \"pattern\": {\"String\": \" \"}, \"behavior\": "
-                       "\"Isolated\", \"invert\": true}"},
+     "'behavior' Joined of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
+    {{.pre_tokenizer = "{\"type\": \"Punctuation\", \"behavior\": \"isolated\"}"},
      ATTN_UNSUPPORTED,
-     "'invert' true of 'pre_tokenizer' Split in 'tokenizer.json' is not supported"},
+     "'behavior' isolated of 'pre_tokenizer' Punctuation in 'tokenizer.json' is not supported"},
+    {{.pre_tokenizer = "{\"type\": \"CharDelimiterSplit\", \"delimiter\": \"--\"}"},
+     ATTN_FORMAT,
+     "'delimiter' of 'pre_tokenizer' CharDelimiterSplit in 'tokenizer.json' is --, expected one "
+     "character"},
+    {{.pre_tokenizer = "{\"type\": \"FixedLength\", \"length\": 0}"},
+     ATTN_FORMAT,
+     "'length' of 'pre_tokenizer' FixedLength in 'tokenizer.json' is 0, expected a number from 1"},
+    {{.decoder = "{\"type\": \"BPEDecoder\", \"suffix\": \"\"}"},
+     ATTN_FORMAT,
+     "'suffix' of 'decoder' BPEDecoder in 'tokenizer.json' is , expected a string that is not "
+     "empty"},
+    {{.decoder = "{\"type\": \"CTC\", \"pad_token\": \"\", \"word_delimiter_token\": \"|\", "
+                 "\"cleanup\": true}"},
+     ATTN_FORMAT,
+     "'pad_token' of 'decoder' CTC in 'tokenizer.json' is , expected a string that is not empty"},
     {{.post_processor = TEMPLATE(SEQUENCE_A ", " SEQUENCE_A)},
      ATTN_UNSUPPORTED,
      "'single' with other sequences than one A of 'post_processor' TemplateProcessing in "

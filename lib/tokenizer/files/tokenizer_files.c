@@ -242,12 +242,14 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
+/* Splits by PATTERN: its matches are pieces, and so is the text between them unless it is removed.
+ */
 static enum attn_status add_pattern(struct attn_pipeline *pipeline,
-                                    const struct attn_text_stage_kind *kind, const char *text,
+                                    enum attn_split_behavior behavior, const char *text,
                                     struct attn_regex **pattern, struct attn_error *err)
 {
     ATTN_TRY(attn_regex_create(text, strlen(text), "merges.txt", false, pattern, err));
-    return attn_pipeline_add(pipeline, kind, *pattern, err);
+    return attn_split_add(pipeline, behavior, behavior == ATTN_SPLIT_REMOVED, *pattern, err);
 }
 
 /* Adds the normal form of the class, and the added tokens that are searched in it. */
@@ -282,14 +284,14 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, struct attn
     ATTN_TRY(attn_added_add_stage(pipeline, &tokenizer->added, false, 0, err));
     ATTN_TRY(add_normalizer(tokenizer, row->traits, err));
     if (row->traits & ATTN_CLASS_DIGITS)
-        ATTN_TRY(add_pattern(pipeline, &attn_split_isolated, ATTN_NUMBER_REGEX, &pattern, err));
+        ATTN_TRY(add_pattern(pipeline, ATTN_SPLIT_ISOLATED, ATTN_NUMBER_REGEX, &pattern, err));
     if (row->split)
-        ATTN_TRY(add_pattern(pipeline, is_clip ? &attn_split_matches : &attn_split_isolated,
+        ATTN_TRY(add_pattern(pipeline, is_clip ? ATTN_SPLIT_REMOVED : ATTN_SPLIT_ISOLATED,
                              row->split, &pattern, err));
     if (tokenizer->unread->has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (!row->split || is_clip)
-        ATTN_TRY(add_pattern(pipeline, &attn_split_isolated, ATTN_GPT2_REGEX, &pattern, err));
+        ATTN_TRY(add_pattern(pipeline, ATTN_SPLIT_ISOLATED, ATTN_GPT2_REGEX, &pattern, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err));
     ATTN_TRY(attn_merges_read(&tokenizer->bpe.merges, file, &tokenizer->vocabulary, err));
     return check_unmade(tokenizer, pattern, file->path, err);

@@ -23,9 +23,10 @@ struct values {
     bool invert, split, clean_text, handle_chinese_chars, lowercase, cleanup;
     const char *precompiled_charsmap, *prefix;
     const char *prepend, *content, *behavior, *replacement, *prepend_scheme;
+    const char *delimiter, *suffix, *pad_token, *word_delimiter_token;
     const char *pattern; /* the text in {"String": ...} or {"Regex": ...} */
     bool is_regex;
-    size_t start, stop;
+    size_t start, stop, length;
 };
 
 enum member_type {
@@ -176,8 +177,11 @@ static enum attn_status read_members(struct part *part, struct attn_error *err)
         [MEMBER_OBJECT] = "an object",
     };
 
-    part->values = (struct values){
-        .add_prefix_space = true, .trim_offsets = true, .use_regex = true, .split = true};
+    part->values = (struct values){.add_prefix_space = true,
+                                   .trim_offsets = true,
+                                   .use_regex = true,
+                                   .split = true,
+                                   .behavior = "Isolated"};
     for (const struct member *member = part->row->members; member->key; member++) {
         const struct attn_node *node = attn_node_find(part->node, member->key);
         const bool is_text = node && attn_node_string(node);
@@ -318,12 +322,22 @@ static enum attn_status add_charsmap(const struct part *part, struct attn_error 
     return attn_charsmap_add(&part->tokenizer->pipeline, NULL, text, strlen(text), file_name, err);
 }
 
+static enum attn_status add_nmt(const struct part *part, struct attn_error *err)
+{
+    struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
+
+    ATTN_TRY(attn_pipeline_add(pipeline, &attn_bert_nmt_clean, NULL, err));
+    return attn_pipeline_add(pipeline, &attn_bert_nmt_blank, NULL, err);
+}
+
 static const struct part_row normalizers[] = {
     {"NFC", add_plain, .stage = &attn_change_nfc},
     {"NFD", add_plain, .stage = &attn_change_nfd},
     {"NFKC", add_plain, .stage = &attn_change_nfkc},
     {"NFKD", add_plain, .stage = &attn_change_nfkd},
     {"Lowercase", add_plain, .stage = &attn_change_lowercase},
+    {"ByteLevel", add_plain, .stage = &attn_change_alphabet},
+    {"Nmt", .add = add_nmt},
     {"StripAccents", add_plain, .stage = &attn_bert_strip_marks},
     {"BertNormalizer", add_bert_normalizer,
      .members = {BOOL(clean_text), BOOL(handle_chinese_chars), BOOL(lowercase)}},
@@ -337,15 +351,14 @@ static const struct part_row normalizers[] = {
 
 /* --- Pre-tokenizers --------------------------------------------------------------------------- */
 
-/* Adds a stage of KIND, which splits texts by the pattern TEXT. */
-static enum attn_status add_pattern(const struct part *part,
-                                    const struct attn_text_stage_kind *kind, const char *text,
-                                    bool is_regex, struct attn_error *err)
+/* Adds a stage that splits texts by the pattern TEXT. */
+static enum attn_status add_pattern(const struct part *part, enum attn_split_behavior behavior,
+                                    const char *text, bool is_regex, struct attn_error *err)
 {
     struct attn_regex *pattern = NULL;
 
     ATTN_TRY(attn_regex_create(text, strlen(text), file_name, !is_regex, &pattern, err));
-    return attn_pipeline_add(&part->tokenizer->pipeline, kind, pattern, err);
+    return attn_split_add(&part->tokenizer->pipeline, behavior, part->values.invert, pattern, err);
 }
 
 /* Adds the three steps of GPT-2: a space in front, its pattern, its alphabet. */
@@ -356,29 +369,76 @@ static enum attn_status add_byte_level(const struct part *part, struct attn_erro
     if (part->values.add_prefix_space)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (part->values.use_regex)
-        ATTN_TRY(add_pattern(part, &attn_split_isolated, ATTN_GPT2_REGEX, true, err));
+        ATTN_TRY(add_pattern(part, ATTN_SPLIT_ISOLATED, ATTN_GPT2_REGEX, true, err));
     return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
+}
+
+/* Parses `behavior`. */
+static enum attn_status find_behavior(const struct part *part, enum attn_split_behavior *behavior,
+                                      struct attn_error *err)
+{
+    static const char *const names[] = {
+        [ATTN_SPLIT_REMOVED] = "Removed",
+        [ATTN_SPLIT_ISOLATED] = "Isolated",
+        [ATTN_SPLIT_CONTIGUOUS] = "Contiguous",
+        [ATTN_SPLIT_MERGED_WITH_PREVIOUS] = "MergedWithPrevious",
+        [ATTN_SPLIT_MERGED_WITH_NEXT] = "MergedWithNext",
+    };
+
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(part->values.behavior, names[i]) == 0) {
+            *behavior = (enum attn_split_behavior)i;
+            return ATTN_OK;
+        }
+    return refuse_value(part, "behavior", attn_quote_string(part->values.behavior).text, err);
 }
 
 static enum attn_status add_split(const struct part *part, struct attn_error *err)
 {
-    const struct values *values = &part->values;
+    enum attn_split_behavior behavior = ATTN_SPLIT_ISOLATED;
 
-    if (strcmp(values->behavior, "Removed") == 0)
-        return add_pattern(part, values->invert ? &attn_split_matches : &attn_split_removed,
-                           values->pattern, values->is_regex, err);
-    if (values->invert)
-        return refuse_value(part, "invert", "true", err);
-    if (strcmp(values->behavior, "Isolated") == 0)
-        return add_pattern(part, &attn_split_isolated, values->pattern, values->is_regex, err);
-    if (strcmp(values->behavior, "MergedWithPrevious") == 0)
-        return add_pattern(part, &attn_split_after, values->pattern, values->is_regex, err);
-    return refuse_value(part, "behavior", attn_quote_string(values->behavior).text, err);
+    ATTN_TRY(find_behavior(part, &behavior, err));
+    return add_pattern(part, behavior, part->values.pattern, part->values.is_regex, err);
+}
+
+static enum attn_status add_punctuation(const struct part *part, struct attn_error *err)
+{
+    enum attn_split_behavior behavior = ATTN_SPLIT_ISOLATED;
+
+    ATTN_TRY(find_behavior(part, &behavior, err));
+    return attn_split_add_class(&part->tokenizer->pipeline, behavior, ATTN_CLASS_PUNCTUATION, err);
+}
+
+static enum attn_status add_delimiter(const struct part *part, struct attn_error *err)
+{
+    return add_pattern(part, ATTN_SPLIT_REMOVED, part->values.delimiter, false, err);
+}
+
+static enum attn_status add_white_space(const struct part *part, struct attn_error *err)
+{
+    return attn_split_add_class(&part->tokenizer->pipeline, ATTN_SPLIT_REMOVED,
+                                ATTN_CLASS_WHITE_SPACE, err);
+}
+
+static enum attn_status add_bert_split(const struct part *part, struct attn_error *err)
+{
+    return attn_split_add_bert(&part->tokenizer->pipeline, err);
+}
+
+/* Adds pieces of `length` characters. */
+static enum attn_status add_fixed_length(const struct part *part, struct attn_error *err)
+{
+    char pattern[48];
+
+    if (part->values.length == 0)
+        return refuse_member(part, "length", "a number from 1", err);
+    snprintf(pattern, sizeof pattern, "(?:[^\\n]|\\n){1,%zu}", part->values.length);
+    return add_pattern(part, ATTN_SPLIT_ISOLATED, pattern, true, err);
 }
 
 static enum attn_status add_digits(const struct part *part, struct attn_error *err)
 {
-    return add_pattern(part, &attn_split_isolated,
+    return add_pattern(part, ATTN_SPLIT_ISOLATED,
                        part->values.individual_digits ? ATTN_NUMBER_REGEX : ATTN_NUMBER_REGEX "+",
                        true, err);
 }
@@ -387,7 +447,10 @@ static enum attn_status add_digits(const struct part *part, struct attn_error *e
 static enum attn_status add_whitespace(const struct part *part, struct attn_error *err)
 {
 #define LETTER "\\w\xe2\x80\x8c\xe2\x80\x8d"
-    return add_pattern(part, &attn_split_matches, "[" LETTER "]+|[^\\s" LETTER "]+", true, err);
+    struct part inverted = *part;
+
+    inverted.values.invert = true;
+    return add_pattern(&inverted, ATTN_SPLIT_REMOVED, "[" LETTER "]+|[^\\s" LETTER "]+", true, err);
 #undef LETTER
 }
 
@@ -395,8 +458,7 @@ static enum attn_status add_metaspace(const struct part *part, struct attn_error
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const char *replacement = part->values.replacement, *scheme = part->values.prepend_scheme;
-    const bool has_words =
-        pipeline->n > 0 && pipeline->stages[pipeline->n - 1].kind == &attn_split_white_space;
+    const bool has_words = attn_split_is_by_space(pipeline);
     const enum attn_prefix when = strcmp(scheme, "first") == 0 ? ATTN_PREFIX_AT_START_OF_TEXT
                                   : has_words                  ? ATTN_PREFIX_OF_WORD
                                                                : ATTN_PREFIX_UNLESS_THERE;
@@ -405,17 +467,21 @@ static enum attn_status add_metaspace(const struct part *part, struct attn_error
         ATTN_TRY(attn_change_add_replace(pipeline, " ", replacement, err));
     if (strcmp(scheme, "never") != 0)
         ATTN_TRY(attn_change_add_prefix(pipeline, replacement, when, err));
-    return part->values.split ? add_pattern(part, &attn_split_before, replacement, false, err)
-                              : ATTN_OK;
+    return part->values.split
+               ? add_pattern(part, ATTN_SPLIT_MERGED_WITH_NEXT, replacement, false, err)
+               : ATTN_OK;
 }
 
 static const struct part_row pre_tokenizers[] = {
     {"ByteLevel", add_byte_level,
      .members = {BOOL(add_prefix_space), BOOL(trim_offsets), OPTIONAL_BOOL(use_regex)}},
     {"Split", add_split, .members = {PATTERN, TEXT(behavior), BOOL(invert)}},
-    {"BertPreTokenizer", add_plain, .stage = &attn_split_bert},
+    {"Punctuation", add_punctuation, .members = {MEMBER(behavior, MEMBER_TEXT, true)}},
+    {"CharDelimiterSplit", add_delimiter, .members = {CHARACTER(delimiter)}},
+    {"FixedLength", add_fixed_length, .members = {COUNT(length)}},
+    {"BertPreTokenizer", .add = add_bert_split},
     {"Whitespace", .add = add_whitespace},
-    {"WhitespaceSplit", add_plain, .stage = &attn_split_white_space},
+    {"WhitespaceSplit", .add = add_white_space},
     {"Digits", add_digits, .members = {BOOL(individual_digits)}},
     {"Metaspace", add_metaspace,
      .members = {CHARACTER(replacement), OPTIONAL_BOOL(add_prefix_space), SCHEME,
@@ -457,6 +523,40 @@ static enum attn_status add_wordpiece(const struct part *part, struct attn_error
     return attn_decode_add(&part->tokenizer->decoder, step, part->values.prefix, NULL, err);
 }
 
+static enum attn_status add_bpe_decoder(const struct part *part, struct attn_error *err)
+{
+    const char *suffix = part->values.suffix;
+    const struct attn_decode_step step = {
+        .run = attn_decode_replace, .n_a = strlen(suffix), .n_b = 1, .stop = 1};
+
+    return *suffix == '\0' ? refuse_member(part, "suffix", "a string that is not empty", err)
+                           : attn_decode_add(&part->tokenizer->decoder, step, suffix, " ", err);
+}
+
+/* Adds the steps of CTC: repeated tokens and the padding are dropped, the rest is cleaned up. */
+static enum attn_status add_ctc(const struct part *part, struct attn_error *err)
+{
+    struct attn_decode_steps *decoder = &part->tokenizer->decoder;
+    const char *pad = part->values.pad_token, *delimiter = part->values.word_delimiter_token;
+
+    if (*pad == '\0' || *delimiter == '\0')
+        return refuse_member(part, *pad == '\0' ? "pad_token" : "word_delimiter_token",
+                             "a string that is not empty", err);
+    ATTN_TRY(attn_decode_add(decoder, (struct attn_decode_step){.run = attn_decode_distinct}, NULL,
+                             NULL, err));
+    ATTN_TRY(attn_decode_add(
+        decoder, (struct attn_decode_step){.run = attn_decode_replace, .n_a = strlen(pad)}, pad,
+        NULL, err));
+    if (!part->values.cleanup)
+        return ATTN_OK;
+    ATTN_TRY(attn_decode_add(decoder, (struct attn_decode_step){.run = attn_decode_clean}, NULL,
+                             NULL, err));
+    return attn_decode_add(
+        decoder,
+        (struct attn_decode_step){.run = attn_decode_replace, .n_a = strlen(delimiter), .n_b = 1},
+        delimiter, " ", err);
+}
+
 static const struct part_row decoders[] = {
     /* The settings repeat those of the pre-tokenizer and have no effect here, but they are
        required. */
@@ -473,6 +573,8 @@ static const struct part_row decoders[] = {
                  OPTIONAL_BOOL(split)},
      .step = attn_decode_replace},
     {"WordPiece", add_wordpiece, .members = {TEXT(prefix), BOOL(cleanup)}},
+    {"BPEDecoder", add_bpe_decoder, .members = {TEXT(suffix)}},
+    {"CTC", add_ctc, .members = {TEXT(pad_token), TEXT(word_delimiter_token), BOOL(cleanup)}},
     SEQUENCE("decoders"),
     {.type = NULL},
 };

@@ -62,6 +62,8 @@ STAGE(blank, ATTN_CLASS_WHITE_SPACE, BLANK);
 STAGE(set_apart, ATTN_CLASS_IDEOGRAPH, SET_APART);
 STAGE(strip_accents, ATTN_CLASS_ACCENT, LEFT_OUT);
 STAGE(strip_marks, ATTN_CLASS_MARK, LEFT_OUT);
+STAGE(nmt_clean, ATTN_CLASS_NMT_CONTROL, LEFT_OUT);
+STAGE(nmt_blank, ATTN_CLASS_NMT_BLANK, BLANK);
 
 enum attn_status attn_bert_add_normalizer(struct attn_pipeline *pipeline,
                                           const struct attn_bert_normalizer *normalizer,

@@ -121,7 +121,8 @@ void attn_decode_replace(const struct attn_decode_step *step, const struct attn_
     const size_t n = step->n_a;
 
     for (size_t i = 0; i < in->n; i++) {
-        const size_t n_b = i == 0 && step->start > 0 ? 0 : step->n_b;
+        const bool is_dropped = (i == 0 && step->start > 0) || (i + 1 == in->n && step->stop > 0);
+        const size_t n_b = is_dropped ? 0 : step->n_b;
         size_t size, kept = 0;
         const char *text = string_at(in, i, &size);
 
@@ -241,6 +242,43 @@ static void clean_up(struct attn_buffer *text, struct attn_buffer *scratch)
         attn_buffer_append(scratch, text->data + kept, text->size - kept);
         attn_buffer_reset(text);
         attn_buffer_append(text, scratch->data, scratch->size);
+    }
+}
+
+void attn_decode_clean(const struct attn_decode_step *step, const struct attn_strings *in,
+                       struct attn_strings *out)
+{
+    struct attn_buffer text = {0}, scratch = {0};
+
+    (void)step;
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *token = string_at(in, i, &size);
+
+        attn_buffer_reset(&text);
+        attn_buffer_append(&text, token, size);
+        clean_up(&text, &scratch);
+        attn_strings_append(out, text.data, text.size);
+    }
+    out->has_failed = out->has_failed || text.has_failed || scratch.has_failed;
+    attn_buffer_release(&text);
+    attn_buffer_release(&scratch);
+}
+
+void attn_decode_distinct(const struct attn_decode_step *step, const struct attn_strings *in,
+                          struct attn_strings *out)
+{
+    size_t n_before = SIZE_MAX;
+    const char *before = "";
+
+    (void)step;
+    for (size_t i = 0; i < in->n; i++) {
+        size_t size;
+        const char *text = string_at(in, i, &size);
+
+        if (size != n_before || memcmp(text, before, size) != 0)
+            attn_strings_append(out, text, size);
+        before = text, n_before = size;
     }
 }
 

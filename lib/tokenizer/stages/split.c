@@ -1,24 +1,21 @@
 /* split.c - stages that split a slice into pieces. */
 #include "tokenizer/stages/stages_internal.h"
 
+#include "base/memory.h"
 #include "base/utf8.h"
 #include "tokenizer/unicode/unicode_internal.h"
 
-/* --- By a pattern ----------------------------------------------------------------------------- */
-
-/* How matches, and the text between them, are joined into pieces. */
-enum split_rule {
-    SPLIT_ISOLATED, /* each is a separate piece */
-    SPLIT_AFTER,    /* a match is joined to the text before it */
-    SPLIT_BEFORE,   /* a match is joined to the text after it */
-    SPLIT_REMOVED,  /* text is a piece, and matches are dropped */
-    SPLIT_MATCHES   /* matches are pieces, and text is dropped */
+struct attn_split {
+    enum attn_split_behavior behavior;
+    bool is_inverted;                          /* matches are text, and text matches */
+    struct attn_regex *pattern;                /* owns; NULL: each character of the class matches */
+    enum attn_character_class character_class; /* of matches, without a pattern */
 };
 
 struct splitter {
     struct attn_walk *walk;
     size_t at; /* index of the stage */
-    enum split_rule rule;
+    const struct attn_split *split;
     /* The current piece, which was not passed on yet; layer NULL or empty: none. */
     struct attn_slice piece;
     bool is_match; /* whether the previous part was a match */
@@ -34,39 +31,75 @@ static enum attn_status hold(struct splitter *splitter, struct attn_slice part,
     return attn_walk_next(splitter->walk, splitter->at, piece, err);
 }
 
+/* Whether a part is joined to the part before it. */
+static bool joins(enum attn_split_behavior behavior, bool was_match, bool is_match)
+{
+    switch (behavior) {
+    case ATTN_SPLIT_CONTIGUOUS:
+        return is_match == was_match;
+    case ATTN_SPLIT_MERGED_WITH_PREVIOUS:
+        return is_match && !was_match;
+    case ATTN_SPLIT_MERGED_WITH_NEXT:
+        return !is_match && was_match;
+    case ATTN_SPLIT_ISOLATED:
+    case ATTN_SPLIT_REMOVED:
+        break;
+    }
+    return false;
+}
+
 /* Adds the next part: joins it to the current piece, or passes that on first. */
-static enum attn_status add_part(struct splitter *splitter, struct attn_slice part, bool is_match,
+static enum attn_status add_part(struct splitter *splitter, struct attn_slice part, bool is_found,
                                  struct attn_error *err)
 {
-    const bool was_match = splitter->is_match;
+    const enum attn_split_behavior behavior = splitter->split->behavior;
+    const bool was_match = splitter->is_match, is_match = is_found != splitter->split->is_inverted;
 
-    if ((splitter->rule == SPLIT_REMOVED && is_match) ||
-        (splitter->rule == SPLIT_MATCHES && !is_match))
+    if (behavior == ATTN_SPLIT_REMOVED && is_match)
         return ATTN_OK;
-    if (splitter->rule != SPLIT_AFTER && splitter->rule != SPLIT_BEFORE)
-        return attn_walk_next(splitter->walk, splitter->at, part, err);
     splitter->is_match = is_match;
     /* There is no current piece at the beginning, and after bytes that are not UTF-8. */
-    if (!splitter->piece.layer ||
-        (splitter->rule == SPLIT_AFTER ? !is_match || was_match : is_match || !was_match))
+    if (!splitter->piece.layer || !joins(behavior, was_match, is_match))
         return hold(splitter, part, err);
     splitter->piece.end = part.end;
     return ATTN_OK;
 }
 
-/* Adds the parts of SLICE, which is valid UTF-8. Matches do not extend beyond it. */
+/* Finds the first match in TEXT [size] at or after FROM. If there is none, found->begin is more
+ * than SIZE. */
+static enum attn_status find(const struct splitter *splitter, const char *text, size_t size,
+                             size_t from, struct attn_match_range *found, struct attn_error *err)
+{
+    const struct attn_split *split = splitter->split;
+
+    if (split->pattern)
+        return attn_match_find(splitter->walk->scratch[splitter->at], text, size, from, found, err);
+    found->begin = size + 1;
+    for (size_t i = from, length; i < size && found->begin > size; i += length) {
+        uint32_t code_point;
+
+        length = attn_utf8_decode(text + i, size - i, &code_point);
+        if (length > 0 && attn_character_is(code_point, split->character_class))
+            *found = (struct attn_match_range){i, i + length};
+        length = length > 0 ? length : 1;
+    }
+    return ATTN_OK;
+}
+
+/* Adds the parts of SLICE, which is valid UTF-8 if there is a pattern. Matches do not extend beyond
+ * it. */
 static enum attn_status split_valid(struct splitter *splitter, struct attn_slice slice,
                                     struct attn_error *err)
 {
-    struct attn_match *match = splitter->walk->scratch[splitter->at];
     const char *text = attn_slice_text(slice);
     const size_t size = attn_slice_size(slice), begin = slice.begin;
     size_t from = 0, done = 0, last = SIZE_MAX; /* last: end of the previous match */
     struct attn_match_range found;
 
-    attn_match_watch(match, splitter->walk->options->cancel);
+    if (splitter->split->pattern)
+        attn_match_watch(splitter->walk->scratch[splitter->at], splitter->walk->options->cancel);
     while (from < size) {
-        ATTN_TRY(attn_match_find(match, text, size, from, &found, err));
+        ATTN_TRY(find(splitter, text, size, from, &found, err));
         if (found.begin > size)
             break;
         from = found.end;
@@ -97,18 +130,12 @@ static enum attn_status split_valid(struct splitter *splitter, struct attn_slice
 static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                   struct attn_error *err)
 {
-    const struct attn_text_stage_kind *kind = walk->pipeline->stages[at].kind;
-    struct splitter splitter = {.walk = walk,
-                                .at = at,
-                                .rule = kind == &attn_split_isolated  ? SPLIT_ISOLATED
-                                        : kind == &attn_split_after   ? SPLIT_AFTER
-                                        : kind == &attn_split_before  ? SPLIT_BEFORE
-                                        : kind == &attn_split_removed ? SPLIT_REMOVED
-                                                                      : SPLIT_MATCHES};
+    const struct attn_split *split = walk->pipeline->stages[at].data;
+    struct splitter splitter = {.walk = walk, .at = at, .split = split};
     const struct attn_layer *layer = slice.layer;
     const char *text = layer->text;
 
-    if (walk->is_utf8) {
+    if (walk->is_utf8 || !split->pattern) {
         ATTN_TRY(split_valid(&splitter, slice, err));
         return hold(&splitter, (struct attn_slice){0}, err);
     }
@@ -127,65 +154,15 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
     return ATTN_OK;
 }
 
-/* --- By characters ---------------------------------------------------------------------------- */
-
-enum split_by { BY_SPACE, BY_PUNCTUATION, BY_SEPARATOR };
-
-static enum attn_status split_characters(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                         enum split_by by, struct attn_error *err)
-{
-    const char *text = slice.layer->text;
-    size_t done = slice.begin;
-
-    for (size_t i = slice.begin, length; i < slice.end; i += length) {
-        uint32_t code_point;
-        bool is_blank, is_alone;
-
-        length = attn_utf8_decode(text + i, slice.end - i, &code_point);
-        if (length == 0) {
-            length = 1;
-            continue;
-        }
-        is_blank = attn_utf8_is_white_space(code_point) ||
-                   (by == BY_SEPARATOR && code_point >= 0x1c && code_point <= 0x1f);
-        is_alone = !is_blank && by == BY_PUNCTUATION &&
-                   attn_character_is(code_point, ATTN_CLASS_PUNCTUATION);
-        if (!is_blank && !is_alone)
-            continue;
-        ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, i}, err));
-        done = i + length;
-        if (is_alone)
-            ATTN_TRY(attn_walk_next(walk, at, (struct attn_slice){slice.layer, i, done}, err));
-    }
-    return attn_walk_next(walk, at, (struct attn_slice){slice.layer, done, slice.end}, err);
-}
-
-static enum attn_status run_white_space(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                        struct attn_error *err)
-{
-    return split_characters(walk, at, slice, BY_SPACE, err);
-}
-
-static enum attn_status run_bert(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                 struct attn_error *err)
-{
-    return split_characters(walk, at, slice, BY_PUNCTUATION, err);
-}
-
-/* Splits like str.split of Python, for which U+001C to U+001F are white space. */
-static enum attn_status run_letters(struct attn_walk *walk, size_t at, struct attn_slice slice,
-                                    struct attn_error *err)
-{
-    return split_characters(walk, at, slice, BY_SEPARATOR, err);
-}
-
-/* --- The kinds -------------------------------------------------------------------------------- */
+/* --- The stage -------------------------------------------------------------------------------- */
 
 static enum attn_status begin_match(const void *data, size_t n, void **scratch,
                                     struct attn_error *err)
 {
+    const struct attn_split *split = data;
     struct attn_match *match = NULL;
-    enum attn_status status = attn_match_create(data, n, &match, err);
+    enum attn_status status =
+        split->pattern ? attn_match_create(split->pattern, n, &match, err) : ATTN_OK;
 
     *scratch = match;
     return status;
@@ -196,20 +173,56 @@ static void end_match(void *scratch)
     attn_match_free(scratch);
 }
 
-static void free_pattern(void *data)
+static void free_split(void *data)
 {
-    attn_regex_free(data);
+    struct attn_split *split = data;
+
+    attn_regex_free(split->pattern);
+    attn_free(split);
 }
 
-#define SPLIT                                                                                      \
-    {                                                                                              \
-        .run = run_split, .begin = begin_match, .end = end_match, .free = free_pattern             \
-    }
-const struct attn_text_stage_kind attn_split_isolated = SPLIT;
-const struct attn_text_stage_kind attn_split_after = SPLIT;
-const struct attn_text_stage_kind attn_split_before = SPLIT;
-const struct attn_text_stage_kind attn_split_removed = SPLIT;
-const struct attn_text_stage_kind attn_split_matches = SPLIT;
-const struct attn_text_stage_kind attn_split_white_space = {.run = run_white_space};
-const struct attn_text_stage_kind attn_split_bert = {.run = run_bert};
-const struct attn_text_stage_kind attn_split_letters = {.run = run_letters};
+static const struct attn_text_stage_kind split_kind = {
+    .run = run_split, .begin = begin_match, .end = end_match, .free = free_split};
+
+static enum attn_status add(struct attn_pipeline *pipeline, const struct attn_split *split,
+                            struct attn_error *err)
+{
+    struct attn_split *made = attn_alloc(1, sizeof *made, err);
+
+    if (made)
+        *made = *split;
+    else
+        attn_regex_free(split->pattern);
+    return attn_pipeline_add(pipeline, &split_kind, made, err);
+}
+
+enum attn_status attn_split_add(struct attn_pipeline *pipeline, enum attn_split_behavior behavior,
+                                bool is_inverted, struct attn_regex *pattern,
+                                struct attn_error *err)
+{
+    return add(pipeline, &(struct attn_split){behavior, is_inverted, .pattern = pattern}, err);
+}
+
+enum attn_status attn_split_add_class(struct attn_pipeline *pipeline,
+                                      enum attn_split_behavior behavior,
+                                      enum attn_character_class character_class,
+                                      struct attn_error *err)
+{
+    return add(pipeline,
+               &(struct attn_split){.behavior = behavior, .character_class = character_class}, err);
+}
+
+enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err)
+{
+    ATTN_TRY(attn_split_add_class(pipeline, ATTN_SPLIT_REMOVED, ATTN_CLASS_WHITE_SPACE, err));
+    return attn_split_add_class(pipeline, ATTN_SPLIT_ISOLATED, ATTN_CLASS_PUNCTUATION, err);
+}
+
+bool attn_split_is_by_space(const struct attn_pipeline *pipeline)
+{
+    const struct attn_text_stage *last = pipeline->stages + (pipeline->n > 0 ? pipeline->n - 1 : 0);
+    const struct attn_split *split = last->data;
+
+    return last->kind == &split_kind && !split->pattern &&
+           split->character_class == ATTN_CLASS_WHITE_SPACE;
+}

@@ -6,6 +6,7 @@
 #include "tokenizer/pipeline.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/tokenizer.h"
+#include "tokenizer/unicode/unicode_internal.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -87,6 +88,9 @@ extern const struct attn_text_stage_kind attn_bert_strip_accents;
 /* Drops marks of all kinds. */
 extern const struct attn_text_stage_kind attn_bert_strip_marks;
 
+/* The two steps of the normalizer Nmt: drops control characters, replaces white space by spaces. */
+extern const struct attn_text_stage_kind attn_bert_nmt_clean, attn_bert_nmt_blank;
+
 /* --- Charsmaps -------------------------------------------------------------------------------- */
 
 /* As in the library tokenizers (`Precompiled`). A charsmap maps characters to replacements; it is a
@@ -148,29 +152,34 @@ bool attn_match_scratch_begin(struct attn_match_scratch *scratch, const struct a
 
 /* --- Splits ----------------------------------------------------------------------------------- */
 
-/* Splits into the matches and the text between them (Isolated). The data is a struct attn_regex,
- * which the stage owns. Malformed bytes become separate pieces, which go to the model. */
-extern const struct attn_text_stage_kind attn_split_isolated;
+/* What becomes of the matches of a split. MERGED_WITH_PREVIOUS: a match ends the piece before it;
+ * if it follows another match, it is a piece. MERGED_WITH_NEXT is the reverse. */
+enum attn_split_behavior {
+    ATTN_SPLIT_REMOVED,    /* text is a piece, and matches are dropped */
+    ATTN_SPLIT_ISOLATED,   /* each is a piece */
+    ATTN_SPLIT_CONTIGUOUS, /* matches side by side are one piece */
+    ATTN_SPLIT_MERGED_WITH_PREVIOUS,
+    ATTN_SPLIT_MERGED_WITH_NEXT
+};
 
-/* A match ends the piece before it; if it follows another match, it is a piece
- * (MergedWithPrevious). */
-extern const struct attn_text_stage_kind attn_split_after;
+/* Adds a stage that splits by PATTERN, which it owns, also after a failure. IS_INVERTED: the text
+ * between its matches matches instead. Malformed bytes become separate pieces, which go to the
+ * model. */
+enum attn_status attn_split_add(struct attn_pipeline *pipeline, enum attn_split_behavior behavior,
+                                bool is_inverted, struct attn_regex *pattern,
+                                struct attn_error *err);
 
-/* A match begins the piece after it; if another match follows, it is a piece (MergedWithNext). */
-extern const struct attn_text_stage_kind attn_split_before;
+/* Adds a stage that splits by characters: each one of CHARACTER_CLASS is a match. */
+enum attn_status attn_split_add_class(struct attn_pipeline *pipeline,
+                                      enum attn_split_behavior behavior,
+                                      enum attn_character_class character_class,
+                                      struct attn_error *err);
 
-/* Splits into the text between matches, and drops the matches (Removed). */
-extern const struct attn_text_stage_kind attn_split_removed;
+/* Adds the stages of BERT: words between white space, and each punctuation character alone. */
+enum attn_status attn_split_add_bert(struct attn_pipeline *pipeline, struct attn_error *err);
 
-/* Splits into the matches, and drops the text between them (Removed, inverted). */
-extern const struct attn_text_stage_kind attn_split_matches;
-
-/* Splits at white space, which is dropped. No data. */
-extern const struct attn_text_stage_kind attn_split_white_space;
-
-/* Splits at white space, and makes each punctuation character a piece, as in BERT. No data. */
-extern const struct attn_text_stage_kind attn_split_bert;
-extern const struct attn_text_stage_kind attn_split_letters;
+/* Whether the last stage of PIPELINE splits at white space. */
+bool attn_split_is_by_space(const struct attn_pipeline *pipeline);
 
 /* --- Decoding --------------------------------------------------------------------------------- */
 
@@ -238,7 +247,7 @@ enum attn_status attn_decode_run(const struct attn_decode_steps *decoder,
 /* --- The steps -------------------------------------------------------------------------------- */
 
 /* Replaces each text STEP->a in a string by STEP->b. If STEP->start is not 0, drops it instead in
- * the first string. */
+ * the first string; if STEP->stop is not 0, in the last one. */
 void attn_decode_replace(const struct attn_decode_step *step, const struct attn_strings *in,
                          struct attn_strings *out);
 /* Replaces runs of <0xHH> by the characters of these bytes, or if they are not UTF-8, by one U+FFFD
@@ -257,6 +266,12 @@ void attn_decode_byte_level(const struct attn_decode_step *step, const struct at
  * on both sides of '. */
 void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
                            struct attn_strings *out);
+/* Removes spaces in each string as attn_decode_wordpiece does. */
+void attn_decode_clean(const struct attn_decode_step *step, const struct attn_strings *in,
+                       struct attn_strings *out);
+/* Drops strings that equal the one before. */
+void attn_decode_distinct(const struct attn_decode_step *step, const struct attn_strings *in,
+                          struct attn_strings *out);
 /* Joins all strings; malformed UTF-8 in the result becomes U+FFFD. */
 void attn_decode_valid(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
