@@ -54,7 +54,8 @@
     X(MARK, 45, "mark")                   /* a byte order mark in front of a file was skipped */   \
     X(TWICE, 46, "twice")                 /* the text has a token that the tokenizer adds, too */  \
     X(ASSUMED, 47, "assumed")             /* a setting that the files of a model lack */           \
-    X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */
+    X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */      \
+    X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

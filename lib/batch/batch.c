@@ -117,7 +117,10 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
 
     ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
     is_file = attn_batch_lines_is_file(batch->lines, &size);
-    return attn_ledger_describe_input(&batch->ledger, is_file, size, err);
+    ATTN_TRY(attn_ledger_describe_input(&batch->ledger, is_file, size, err));
+    attn_ledger_note_shards(&batch->ledger, options->outputs[0].path, options->shard,
+                            options->n_shard);
+    return ATTN_OK;
 }
 
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)

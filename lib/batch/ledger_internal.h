@@ -134,6 +134,11 @@ enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *as
 enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
                                             uint64_t size, struct attn_error *err);
 
+/* Notes that the manifest of another shard of PATH is of another input, for the first such shard.
+ */
+void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
+                             size_t n_shard);
+
 /* Call when the outputs are open. Starts to read the files of MODEL, which was opened from SOURCE,
  * on another thread. */
 enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,

@@ -320,20 +320,50 @@ static enum attn_status read_text(struct attn_ledger *ledger, const char *text, 
     return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
 }
 
+/* Appends the manifest PATH to TEXT. Returns its text; NULL if it cannot be read. */
+static const char *read_file(const char *path, struct attn_buffer *text)
+{
+    struct attn_file file;
+
+    if (attn_file_open_regular(path, ATTN_READ, &file, NULL) != ATTN_OK)
+        return NULL;
+    attn_buffer_append(text, file.data, file.size);
+    attn_file_release(&file);
+    return attn_buffer_string(text);
+}
+
+void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
+                             size_t n_shard)
+{
+    bool is_same = true;
+
+    for (size_t i = 0; ledger->name && is_same && i < n_shard; i++) {
+        struct attn_buffer other = {0}, text = {0};
+        const char *found = NULL;
+
+        attn_ledger_append_path(&other, path, i, n_shard);
+        attn_buffer_append_string(&other, ".run.json");
+        if (i != shard && attn_buffer_string(&other))
+            found = read_file(other.data, &text);
+        is_same = !found || has_member(found, "input", ledger->identity.input);
+        if (!is_same)
+            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
+                      "'%s' is of another input: these shards are not parts of one file",
+                      attn_quote_string(other.data).text);
+        attn_buffer_release(&other);
+        attn_buffer_release(&text);
+    }
+}
+
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
                                            struct attn_ledger_made *made, struct attn_error *err)
 {
-    const char *path = ledger->manifest_path.data;
-    struct attn_file file;
     struct attn_buffer text = {0};
-    const char *content;
+    const char *content = read_file(ledger->manifest_path.data, &text);
     enum attn_status status;
 
-    if (attn_file_open_regular(path, ATTN_READ, &file, NULL) != ATTN_OK)
+    if (!content && !text.has_failed)
         return ATTN_OK;
-    attn_buffer_append(&text, file.data, file.size);
-    attn_file_release(&file);
-    content = attn_buffer_string(&text);
     status = attn_buffer_check(&text, err);
     if (status == ATTN_OK)
         status = read_text(ledger, content, text.size, made, err);

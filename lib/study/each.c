@@ -97,7 +97,9 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
     ATTN_TRY(
         attn_ledger_describe(&each->ledger, options->asked, options->files, options->n_file, err));
     is_file = attn_items_are_of_file(each->items, &size);
-    return attn_ledger_describe_input(&each->ledger, is_file, size, err);
+    ATTN_TRY(attn_ledger_describe_input(&each->ledger, is_file, size, err));
+    attn_ledger_note_shards(&each->ledger, options->path, shard, n_shard);
+    return ATTN_OK;
 }
 
 /* Opens the file, unless it would replace the items or the model. */
