@@ -969,7 +969,7 @@ static bool fits(const void *args, size_t n_row, size_t n_more)
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of the arguments; both are NULL if there are
- * no pairs of words. */
+ * no pairs of words. `to` alone belongs to another question. */
 static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
                                    const char **from, const char **to, struct attn_error *err)
 {
@@ -977,10 +977,12 @@ static enum attn_status find_words(const struct survey *survey, const struct att
     *to = item->to ? item->to : survey->args->to;
     if (survey->has_pairs && (!*from || !*to))
         return attn_error_set(err, ATTN_INVALID, "no '%s'", *from ? "to" : "from");
-    if (survey->has_pairs || (!*from && !*to))
+    if (survey->has_pairs)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "it has '%s', and the first item has none",
-                          *from ? "from" : "to");
+    if (*from)
+        return attn_error_set(err, ATTN_INVALID, "it has 'from', and the first item has none");
+    *to = NULL;
+    return ATTN_OK;
 }
 
 /* Reads the first item to determine whether items have pairs of words. */
@@ -989,7 +991,7 @@ static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err
     const struct attn_item *first;
 
     ATTN_TRY(attn_study_peek(survey->frame.study, &first, err));
-    survey->has_pairs = survey->has_pairs || (first && (first->from || first->to));
+    survey->has_pairs = survey->has_pairs || (first && first->from);
     return ATTN_OK;
 }
 
