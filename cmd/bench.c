@@ -22,7 +22,9 @@ struct bench_args {
     struct model_args model;
     struct running_args running;
     const char *parts;
+    const char *lengths;
     double seconds; /* negative: not given */
+    int clock;      /* 1: processor time */
     int format;     /* enum bench_format */
 };
 
@@ -47,6 +49,12 @@ static const struct option measuring_rows[] = {
     OPTION_TEXT("parts", "LIST", struct bench_args, parts,
                 "what to measure, separated by commas: prefill (prompts, with every attention "
                 "matrix), feed (without), decode (a token at a time); default: all"),
+    OPTION_TEXT("lengths", "N,...", struct bench_args, lengths,
+                "tokens of the prompts; default: 6,32,128,512,1024, as far as the model takes "
+                "them"),
+    OPTION_CHOICE("clock", "wall|cpu", struct bench_args, clock,
+                  "how times and limits are measured: as they pass (default), or as processor "
+                  "time, which a busy machine changes less, on one thread"),
     OPTION_REAL("seconds", "S", struct bench_args, seconds,
                 "how long to measure each row, default 0.5"),
     OPTION_HEADING("Output"),
@@ -107,6 +115,13 @@ static enum attn_status open_model(struct bench *bench, struct attn_error *err)
     return ATTN_OK;
 }
 
+static enum attn_isa isa_in_use(void)
+{
+    const enum attn_isa best = attn_isa_detect();
+
+    return running_isa() < best ? running_isa() : best;
+}
+
 static enum attn_status print_machine_json(const struct bench *bench, struct attn_error *err)
 {
     const struct machine *machine = &bench->machine;
@@ -123,7 +138,7 @@ static enum attn_status print_machine_json(const struct bench *bench, struct att
     attn_json_size(attn_json_key(&json, "cores"), machine->processor.n_core);
     attn_json_size(attn_json_key(&json, "hardware_threads"), machine->processor.n_thread);
     attn_json_integer(attn_json_key(&json, "threads"), machine->n_thread);
-    attn_json_text(attn_json_key(&json, "instructions"), attn_isa_name(attn_isa_detect()));
+    attn_json_text(attn_json_key(&json, "instructions"), attn_isa_name(isa_in_use()));
     attn_json_text(attn_json_key(&json, "products"), machine->products);
     attn_json_text(attn_json_key(&json, "compiler"), "gcc " __VERSION__);
     attn_json_text(attn_json_key(&json, "version"), ATTN_VERSION);
@@ -159,7 +174,7 @@ static enum attn_status begin(struct bench *bench, struct attn_error *err)
     print(bench->out,
           "%d thread%s, %s, %s, gcc %s, attn-cli %s\n"
           "share: of what the machine can do at most, measured beside each round\n",
-          machine->n_thread, machine->n_thread == 1 ? "" : "s", attn_isa_name(attn_isa_detect()),
+          machine->n_thread, machine->n_thread == 1 ? "" : "s", attn_isa_name(isa_in_use()),
           machine->products, __VERSION__, ATTN_VERSION);
     return ATTN_OK;
 }
@@ -255,9 +270,13 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
     double flops[2], bytes[2];
     enum attn_status status;
 
+    if (args->lengths && args->parts && strcmp(args->parts, "decode") == 0)
+        return refuse(err, NULL, "--lengths has no effect with --parts decode");
     options.model = bench->model;
     options.pool = bench->pool;
     options.parts = args->parts;
+    options.lengths = args->lengths;
+    options.is_cpu = args->clock == 1;
     options.seconds = args->seconds >= 0 ? args->seconds : options.seconds;
     options.on_row = take_row;
     options.user = bench;
@@ -270,8 +289,6 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
         *err = (struct attn_error){0};
         return ATTN_OK;
     }
-    if (status == ATTN_INVALID)
-        attn_error_hint(err, "`make bench-parts` of the source measures parts of a model");
     ATTN_TRY(at_stage(status == ATTN_INVALID ? ATTN_STAGE_OPTIONS
                       : status == ATTN_IO    ? ATTN_STAGE_OUTPUT
                                              : ATTN_STAGE_MODEL,

@@ -1,4 +1,5 @@
-/* clock.h - a monotonic clock, in seconds from an arbitrary start, for measuring durations. */
+/* clock.h - clocks in seconds, for measuring durations. The first is monotonic, from an arbitrary
+ * start. */
 #ifndef ATTN_BASE_CLOCK_H
 #define ATTN_BASE_CLOCK_H
 
@@ -10,6 +11,12 @@ static inline double attn_clock_seconds(void)
 
     clock_gettime(CLOCK_MONOTONIC, &time);
     return (double)time.tv_sec + 1e-9 * (double)time.tv_nsec;
+}
+
+/* Returns the processor time of all threads of this process. */
+static inline double attn_clock_cpu_seconds(void)
+{
+    return (double)clock() / CLOCKS_PER_SEC;
 }
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
+#include "base/number.h"
 #include "base/pool_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
@@ -76,9 +77,12 @@ static enum attn_status read_parts(const char *list, const struct attn_bench_kin
 
         while (i < n && (strlen(kinds[i].name) != size || memcmp(at, kinds[i].name, size) != 0))
             i++;
-        if (i == n)
-            return attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
-                                  attn_quote(at, size).text, names);
+        if (i == n) {
+            attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
+                           attn_quote(at, size).text, names);
+            return attn_error_hint(err,
+                                   "`make bench-parts` of the source measures parts of a model");
+        }
         wanted[i] = true;
         at += size;
     }
@@ -104,6 +108,34 @@ static enum attn_status run_parts(struct attn_bench *bench, const struct attn_be
     return ATTN_OK;
 }
 
+/* Sets the lengths of prompts: those of LIST, or by default those that the model takes. */
+static enum attn_status read_lengths(const char *list, struct attn_bench *bench,
+                                     struct attn_error *err)
+{
+    const char *text = list ? list : "6,32,128,512,1024";
+    const size_t n_ctx = bench->config->n_ctx;
+
+    for (size_t n = 0;; text++) {
+        const size_t size = strcspn(text, ",");
+        int64_t length;
+
+        if (!attn_parse_int(text, size, 1, INT32_MAX, &length) || n == ATTN_BENCH_MOST_LENGTHS)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "lengths is '%s', expected up to %d numbers of tokens, "
+                                  "separated by commas",
+                                  attn_quote_string(list).text, ATTN_BENCH_MOST_LENGTHS);
+        if ((size_t)length <= n_ctx)
+            bench->lengths[n++] = (size_t)length;
+        else if (list)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "lengths has %lld tokens, the model takes at most %zu",
+                                  (long long)length, n_ctx);
+        text += size;
+        if (*text == '\0')
+            return ATTN_OK;
+    }
+}
+
 enum attn_status attn_bench_run_kinds(const struct attn_bench_options *options,
                                       const struct attn_bench_kind *kinds, size_t n,
                                       struct attn_error *err)
@@ -116,6 +148,7 @@ enum attn_status attn_bench_run_kinds(const struct attn_bench_options *options,
     enum attn_status status;
 
     ATTN_TRY(read_parts(options->parts, kinds, n, wanted, err));
+    ATTN_TRY(read_lengths(options->lengths, &bench, err));
     bench.n_thread = options->pool ? attn_pool_n_thread(options->pool) : 1;
     bench.gemm = attn_gemm_engine_start_for(options->model->compute, options->gemm, options->isa,
                                             (double)INFINITY);

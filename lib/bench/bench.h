@@ -54,7 +54,11 @@ struct attn_bench_options {
     const struct attn_model *model; /* borrowed; the model that is run */
     struct attn_pool *pool;         /* borrowed; NULL: only the caller's thread */
     const char *parts;              /* names of parts, separated by commas; NULL: all */
-    double seconds;                 /* approximate time for each part */
+    const char *lengths; /* lengths of prompts, separated by commas; NULL: 6,32,128,512,1024,
+                            as far as the model takes them */
+    double seconds;      /* approximate time for each part */
+    bool is_cpu; /* measures times and limits in processor time, all threads together, which a busy
+                    machine changes less; for one thread */
     attn_bench_fn on_row;
     void *user;
     const volatile sig_atomic_t *cancel; /* once it is not 0, the run ends with ATTN_CANCELED */

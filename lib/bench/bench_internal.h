@@ -6,13 +6,16 @@
 #include "forward/session.h"
 #include "kernels/gemm_internal.h"
 
+enum { ATTN_BENCH_MOST_LENGTHS = 16 };
+
 struct attn_bench {
     const struct attn_bench_options *options;
     const struct attn_config *config;
     const char *part; /* name of the part that is being run */
     struct attn_gemm_engine gemm;
     int n_thread;
-    float *memory; /* [n_memory] owned; larger than any cache */
+    size_t lengths[ATTN_BENCH_MOST_LENGTHS + 1]; /* of prompts; 0 after the last */
+    float *memory;                               /* [n_memory] owned; larger than any cache */
     size_t n_memory, next_read;
     float *random; /* [n_random] owned; numbers between -1 and 1 */
     size_t n_random;
@@ -34,10 +37,6 @@ struct attn_bench_part {
 /* Measures PART, and reports its row to options->on_row. */
 enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_bench_part *part,
                                     struct attn_error *err);
-
-/* Returns number I of the prompt lengths, in ascending order: those that the model allows, at most
- * 1024. */
-size_t attn_bench_length(const struct attn_bench *bench, size_t i); /* 0 after the last */
 
 /* Returns token I of the sequence that is fed. */
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i);

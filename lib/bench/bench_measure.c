@@ -13,20 +13,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* --- Times and lengths ------------------------------------------------------------------------ */
+/* --- Times ------------------------------------------------------------------------------------ */
 
 enum { SPIN_ROUNDS = 100000, READ_BYTES = 64 << 20, MAX_ROUNDS = 1000, MIN_ROUNDS = 5 };
 
 /* Short parts are run several times in a round, so that a round takes at least this long. */
 static const double shortest_round = 1e-3;
 
-size_t attn_bench_length(const struct attn_bench *bench, size_t i)
+static double clock_seconds(const struct attn_bench *bench)
 {
-    static const size_t lengths[] = {6, 32, 128, 512, 1024};
-
-    if (i >= sizeof lengths / sizeof *lengths || lengths[i] > bench->config->n_ctx)
-        return 0;
-    return lengths[i];
+    return bench->options->is_cpu ? attn_clock_cpu_seconds() : attn_clock_seconds();
 }
 
 int32_t attn_bench_id(const struct attn_bench *bench, size_t i)
@@ -78,13 +74,13 @@ static struct attn_bench_limits find_limits(struct attn_bench *bench)
     struct memory_read read = next_read(bench);
     const double per_thread = bench->gemm.kernels->spin(1) * SPIN_ROUNDS;
     struct attn_bench_limits limits;
-    double begun = attn_clock_seconds();
+    double begun = clock_seconds(bench);
 
     attn_pool_run(bench->options->pool, n_thread, spin, bench);
-    limits.flops = 2 * per_thread * (double)n_thread / (attn_clock_seconds() - begun);
-    begun = attn_clock_seconds();
+    limits.flops = 2 * per_thread * (double)n_thread / (clock_seconds(bench) - begun);
+    begun = clock_seconds(bench);
     attn_pool_run(bench->options->pool, n_thread, read_memory, &read);
-    limits.bytes = READ_BYTES / (attn_clock_seconds() - begun);
+    limits.bytes = READ_BYTES / (clock_seconds(bench) - begun);
     return limits;
 }
 
@@ -102,17 +98,18 @@ static double median(double *x, size_t n)
 }
 
 /* Runs PART N times; *seconds is the mean time of one run. */
-static enum attn_status time_round(const struct attn_bench_part *part, size_t n, double *seconds,
+static enum attn_status time_round(const struct attn_bench *bench,
+                                   const struct attn_bench_part *part, size_t n, double *seconds,
                                    struct attn_error *err)
 {
     double begun;
 
     if (part->prepare)
         ATTN_TRY(part->prepare(part->context, err));
-    begun = attn_clock_seconds();
+    begun = clock_seconds(bench);
     for (size_t i = 0; i < n; i++)
         ATTN_TRY(part->run(part->context, err));
-    *seconds = (attn_clock_seconds() - begun) / (double)n;
+    *seconds = (clock_seconds(bench) - begun) / (double)n;
     return ATTN_OK;
 }
 
@@ -152,7 +149,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
     double first;
 
     snprintf(row.name, sizeof row.name, "%.*s", ATTN_BENCH_NAME_SIZE - 1, part->name);
-    ATTN_TRY(time_round(part, 1, &first, err)); /* also warms up */
+    ATTN_TRY(time_round(bench, part, 1, &first, err)); /* also warms up */
     if (first < shortest_round && !part->prepare)
         n_run = (size_t)(shortest_round / (first + 1e-9)) + 1;
     while (row.n_round < MAX_ROUNDS &&
@@ -161,7 +158,7 @@ enum attn_status attn_bench_measure(struct attn_bench *bench, const struct attn_
 
         if (attn_is_canceled(options->cancel))
             return attn_error_set(err, ATTN_CANCELED, "canceled");
-        ATTN_TRY(time_round(part, n_run, &rounds.seconds[row.n_round], err));
+        ATTN_TRY(time_round(bench, part, n_run, &rounds.seconds[row.n_round], err));
         rounds.shares[row.n_round] = limit / rounds.seconds[row.n_round];
         row.n_round++;
     }

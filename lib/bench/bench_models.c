@@ -125,8 +125,8 @@ static enum attn_status measure_prompt(struct fed *fed, bool is_watched, struct 
 static enum attn_status measure_prompts(struct attn_bench *bench, bool is_watched,
                                         struct attn_error *err)
 {
-    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
-        struct fed fed = {.bench = bench, .n = attn_bench_length(bench, i)};
+    for (size_t i = 0; bench->lengths[i] > 0; i++) {
+        struct fed fed = {.bench = bench, .n = bench->lengths[i]};
         const enum attn_status status = measure_prompt(&fed, is_watched, err);
 
         close_fed(&fed);

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """peers.py - attn-cli beside what else does the same work, as ratios (make bench).
 
-Each round runs attn-cli bench and bench_parts, and then asks every peer, which waits in a process of its own with
-the model open, for the same work; then come fresh processes (processes.py). The ratio of a round
+Each round of a row runs attn-cli bench or bench_parts, and then asks every peer, which waits in a process of its own
+with the model open, for the same work; then come fresh processes (processes.py). The ratio of a round
 is peer / attn-cli, and the median over the rounds is shown: above 1 attn-cli is faster. Peers that
 are not installed are named and left out. tests/bench/README.md says how to read the table.
 """
@@ -34,10 +34,15 @@ TUNED = {
 
 
 PARTS = ["prefill", "feed", "gradients", "decode", "write", "process", "files", "batch"]
+LONG = ("prefill", "feed", "gradients")  # of prompts
 FRESH = {"process", "files"}  # those of processes.py
 OTHER = FRESH | {"batch"}  # measured here
 WHOLE = {"prefill", "feed", "decode"}  # by attn-cli bench, the others by bench_parts
 FABLE = os.path.join(os.path.dirname(HERE), "..", "..", "models", "fable")
+
+
+# What holds a peer to AVX2, for a table of a processor that is not here. ONNX Runtime and llama.cpp choose by themselves.
+AVX2 = {"ATTN_CLI_ISA": "avx2", "ONEDNN_MAX_CPU_ISA": "AVX2", "ATEN_CPU_CAPABILITY": "avx2", "MKL_ENABLE_INSTRUCTIONS": "AVX2"}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -50,6 +55,7 @@ class Peer:
     is_model: bool = True
     reads_families: bool = False  # or GPT-2 alone
     reads_bert: bool = False
+    can_be_held: bool = True  # to AVX2
 
     def command(self, model, threads):
         return [sys.executable, os.path.join(HERE, self.script), model, str(threads), self.compute,
@@ -67,14 +73,14 @@ PEERS = (
     Peer("transformers, tuned", "hf_transformers.py", is_tuned=True, reads_families=True,
          reads_bert=True),
     Peer("PyTorch, tuned", "plain_torch.py", is_tuned=True, reads_bert=True),
-    Peer("ONNX Runtime", "onnx_runtime.py", reads_bert=True),
-    Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True, reads_bert=True),
-    Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, has_patterns=False),
+    Peer("ONNX Runtime", "onnx_runtime.py", reads_bert=True, can_be_held=False),
+    Peer("ONNX Runtime, tuned", "onnx_runtime.py", is_tuned=True, reads_bert=True, can_be_held=False),
+    Peer("llama.cpp F32", "llama_cpp_python.py", is_tuned=True, has_patterns=False, can_be_held=False),
     Peer("transformers bf16, tuned", "hf_transformers.py", "bfloat16", True,
          reads_families=True),
     Peer("PyTorch bf16, tuned", "plain_torch.py", "bfloat16", True),
-    Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, False),
-    Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, False),
+    Peer("llama.cpp F16", "llama_cpp_python.py", "float16", True, False, can_be_held=False),
+    Peer("llama.cpp BF16", "llama_cpp_python.py", "bfloat16", True, False, can_be_held=False),
     Peer("numpy", "numpy_model.py"),
     Peer("numpy.savetxt and save", "numpy_files.py", has_patterns=False, is_model=False),
 )
@@ -186,23 +192,19 @@ def machine_line(args):
     return (f"{told['processor']}; {told['cores'] or '?'} cores, {told['hardware_threads']} hardware"
             f" threads; {told['features']}\n{told['threads']} of them did {limits['limit_gflops']:.0f}"
             f" GFLOP/s on registers and read {limits['limit_gbytes_per_second']:.1f} GB/s;"
-            f" {time.strftime('%d %B %Y')}, {told['products']}, {told['compiler']}")
+            f" load {os.getloadavg()[0]:.1f}, {time.strftime('%d %B %Y')}, {told['instructions']}, {told['products']},"
+            f" {told['compiler']}")
 
 
-def measure_ours(args, model, folder, options):
-    """Rows of one run of attn-cli bench, and one of bench_parts, by (part, name)."""
-    parts = [part for part in args.parts if part not in OTHER]
-    rows = {}
-    for command, names in (([args.tool, "bench", "--format", "csv"], [part for part in parts if part in WHOLE]),
-                           ([os.path.join(os.path.dirname(args.tool), "tests", "bench", "bench_parts")],
-                            [part for part in parts if part not in WHOLE])):
-        if names:
-            text = subprocess.run([*command, "--model", model, "--threads", str(args.threads), "--seconds", "0",
-                                   *options, "--parts", ",".join(names)],
-                                  check=True, capture_output=True, text=True, cwd=folder).stdout
-            rows |= {(row["part"], row["name"]): (float(row["seconds"]), float(row["share"]))
-                     for row in csv.DictReader(io.StringIO(text))}
-    return rows
+def measure_ours(args, model, folder, part, options):
+    """The rows of PART in one run of attn-cli bench or of bench_parts: (seconds, share) by name."""
+    tool = [args.tool, "bench", "--format", "csv"]
+    if part not in WHOLE:
+        tool = [os.path.join(os.path.dirname(args.tool), "tests", "bench", "bench_parts"),
+                *(["--isa", "avx2"] if args.isa == "avx2" else [])]
+    text = subprocess.run([*tool, "--model", model, "--threads", str(args.threads), "--seconds", "0", "--clock", args.clock,
+                           "--parts", part, *options], check=True, capture_output=True, text=True, cwd=folder).stdout
+    return {row["name"]: (float(row["seconds"]), float(row["share"])) for row in csv.DictReader(io.StringIO(text))}
 
 
 def question(part, name):
@@ -213,37 +215,24 @@ def question(part, name):
     return (part, numbers[-1]) if part in ("prefill", "feed", "gradients", "decode") else None
 
 
-def is_wanted(args, part, name, compute):
-    asked = question(part, name)
-    if part == "write":
-        return compute == "float32"  # files are the same
-    return asked is not None and (part not in ("prefill", "feed", "gradients") or asked[1] in args.lengths)
-
-
 def is_beside(peer, compute, computes):
     """float16 stands beside bfloat16, both two bytes; and beside float32 where we have no other."""
     return len(computes) == 1 or (peer.compute == "float32") == (compute == "float32")
 
 
-def measure(args, model, folder, workers):
-    """Lists over the rounds: our (seconds, share) by row, and the peers' (seconds, ratio)."""
+def measure(args, model, folder, workers, part, compute, options, computes):
+    """Lists over the rounds by row: our (seconds, share), and by worker the peers' (seconds, ratio)."""
     ours, theirs = {}, {}
-    computes = computes_of(args)
     for _ in range(args.rounds):
-        for compute, options in computes.items():
-            rows = measure_ours(args, model, folder, options)
-            for (part, name), (seconds, share) in rows.items():
-                if not is_wanted(args, part, name, compute):
-                    continue
-                key = (part, name, compute)
-                ours.setdefault(key, []).append((seconds, share))
-                for worker in workers:
-                    if not is_beside(worker.peer, compute, computes):
-                        continue
-                    answer = worker.ask(*question(part, name))
-                    if answer is not None:
-                        theirs.setdefault(key, {}).setdefault(worker, []).append(
-                            (answer, answer / seconds))
+        for name, (seconds, share) in measure_ours(args, model, folder, part, options).items():
+            asked = question(part, name)
+            if asked is None:
+                continue
+            ours.setdefault(name, []).append((seconds, share))
+            for worker in workers:
+                answer = worker.ask(*asked) if is_beside(worker.peer, compute, computes) else None
+                if answer is not None:
+                    theirs.setdefault(name, {}).setdefault(worker, []).append((answer, answer / seconds))
     return ours, theirs
 
 
@@ -251,19 +240,31 @@ def medians(pairs):
     return [statistics.median(column) for column in zip(*pairs)]
 
 
-def show(machine, ours, theirs):
-    print(machine)
-    print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}")
-    for (part, name, compute), figures in ours.items():
+def show_rows(part, compute, ours, theirs):
+    for name, figures in ours.items():
         seconds, share = medians(figures)
-        title = f"{part}, {re.sub(', all .*', '', name)}" + {
-            "float32": "", "bfloat16": ", bf16"}.get(compute, f", {compute}")
+        title = f"{part}, {re.sub(', all .*', '', name)}" + {"float32": "", "bfloat16": ", bf16"}.get(compute, f", {compute}")
         print(f"{title:<36}{'attn-cli':<28}{1e3 * seconds:>9.2f}{100 * share:>6.0f}%")
-        for worker, values in theirs.get((part, name, compute), {}).items():
+        for worker, values in theirs.get(name, {}).items():
             seconds, ratio = medians(values)
             is_less = part == "prefill" and not worker.peer.has_patterns
             print(f"{'':<36}{worker.peer.label:<28}{1e3 * seconds:>9.2f}{'':>7}{ratio:>8.2f}"
-                  + ("   (returns no attention)" if is_less else ""))
+                  + ("   (returns no attention)" if is_less else ""), flush=True)
+
+
+def show(args, model, folder, workers):
+    """Each row when it has been measured."""
+    print(machine_line(args))
+    print(f"{'':<36}{'':<28}{'ms':>9}{'share':>7}{'ratio':>8}", flush=True)
+    computes = computes_of(args)
+    for part in [part for part in args.parts if part not in OTHER]:
+        for compute, options in computes.items():
+            if part == "write" and compute != "float32":
+                continue  # files are the same
+            for length in args.lengths if part in LONG else [None]:
+                chosen = [] if length is None else ["--lengths", str(length)]
+                show_rows(part, compute,
+                          *measure(args, model, folder, workers, part, compute, [*options, *chosen], computes))
 
 
 def words(text):
@@ -278,6 +279,10 @@ def read_args():
     parser.add_argument("--family", choices=list(shapes.SHAPES),
                         help="a random model of this shape in its place, beside transformers")
     parser.add_argument("--threads", type=int, default=len(os.sched_getaffinity(0)))
+    parser.add_argument("--clock", choices=["wall", "cpu"], default="wall",
+                        help="cpu: processor time of one thread, where other programs run, too")
+    parser.add_argument("--isa", choices=["best", "avx2"], default="best",
+                        help="avx2: ours and the peers that can be held to it")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--parts", type=words, default=PARTS,
                         help=",".join(PARTS))
@@ -286,7 +291,16 @@ def read_args():
     parser.add_argument("--only", type=words, default=[""],
                         help="peers whose name begins like this, such as PyTorch,llama")
     args = parser.parse_args()
-    args.peers = [peer for peer in PEERS
+    if args.clock == "cpu":
+        args.threads = 1
+    os.environ["BENCH_CLOCK"] = args.clock
+    if args.isa == "avx2":
+        os.environ.update(AVX2)
+        for peer in PEERS:
+            if not peer.can_be_held:
+                print(f"left out: {peer.label} (missing: a way to hold it to AVX2)", file=sys.stderr)
+    args.peers = [peer for peer in PEERS if peer.can_be_held or args.isa != "avx2"]
+    args.peers = [peer for peer in args.peers
                   if any(peer.label.lower().startswith(word.lower()) for word in args.only)]
     if args.family == "bert-base":
         args.peers = [peer for peer in args.peers if peer.reads_bert]
@@ -310,20 +324,20 @@ def main():
     workers = open_workers(args, model, scratch)
     versions = dict.fromkeys(worker.versions for worker in workers)
     print(f"{args.family or shapes.GPT2}, {args.threads} threads, medians of {args.rounds} rounds;"
-          " ratio: times as long as attn-cli")
+          f" ratio: times as long as attn-cli{', in processor time' if args.clock == 'cpu' else ''}")
     print("; ".join(versions))
     if set(args.parts) - OTHER:
-        show(machine_line(args), *measure(args, model, scratch, workers))
+        show(args, model, scratch, workers)
     for worker in workers:
         if worker.peer.is_model:
             worker.close()
-    if set(args.parts) & FRESH:
+    if set(args.parts) & FRESH and args.clock == "wall":
         os.chdir(scratch)
         print(f"\n{machine_line(args)}")
         processes.Bench(args, model, workers, os.path.dirname(HERE)).show()
     for worker in workers:
         worker.close()
-    if "batch" in args.parts:
+    if "batch" in args.parts and args.clock == "wall":
         print(f"\n{machine_line(args)}")
         show_batches(args, model, scratch)
 

@@ -74,9 +74,8 @@ static enum attn_status open_session(struct passes *passes, struct attn_dims *di
         attn_bench_session_options(bench, passes->n, &passes->feed_trace);
 
     ATTN_TRY(attn_selection_create(dims, &passes->watched, err));
-    ATTN_TRY(attn_selection_set_sites(
-        passes->watched, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST),
-        err));
+    ATTN_TRY(attn_selection_set_sites(passes->watched,
+                                      ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST), err));
     passes->feed_trace = (struct attn_trace){passes->watched, keep_stream, passes};
     options.cache = ATTN_CACHE_ONE_LAYER;
     options.pool = bench->options->pool;
@@ -144,8 +143,8 @@ enum attn_status bench_gradients(struct attn_bench *bench, struct attn_error *er
     if (bench->config->n_vocab < 2 || bench->config->image.patch_height > 0 ||
         attn_backward_check(model, bench->config->attention, ATTN_BACKWARD_PLAIN, &none) != ATTN_OK)
         return ATTN_OK;
-    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
-        struct passes passes = {.bench = bench, .n = attn_bench_length(bench, i)};
+    for (size_t i = 0; bench->lengths[i] > 0; i++) {
+        struct passes passes = {.bench = bench, .n = bench->lengths[i]};
         struct attn_bench_part part = {.run = run_passes, .context = &passes};
         struct attn_cost cost;
         enum attn_status status = attn_cost_find(model, passes.n, 0, &cost, err);

@@ -76,8 +76,8 @@ static enum attn_status measure_lengths(struct product *product, struct attn_err
         .context = product};
 
     ATTN_TRY(make_scratch(product, attn_linear_scratch(map), err));
-    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
-        product->n_row = attn_bench_length(bench, i);
+    for (size_t i = 0; bench->lengths[i] > 0; i++) {
+        product->n_row = bench->lengths[i];
         if (product->n_row * map->weight.n_row > bench->n_random)
             break;
         attn_free(product->y);
@@ -340,8 +340,8 @@ enum attn_status bench_attention(struct attn_bench *bench, struct attn_error *er
 {
     const struct attn_config *config = bench->config;
 
-    for (size_t i = 0; attn_bench_length(bench, i) > 0; i++) {
-        struct layer layer = {.bench = bench, .n = attn_bench_length(bench, i)};
+    for (size_t i = 0; bench->lengths[i] > 0; i++) {
+        struct layer layer = {.bench = bench, .n = bench->lengths[i]};
         enum attn_status status;
 
         if (layer.n * config->n_head * (config->d_head + config->d_value) > bench->n_random)

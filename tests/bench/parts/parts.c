@@ -2,7 +2,9 @@
  * parts.c - how fast the parts of a model are, as shares of what the machine can do (make
  * bench-parts). attn-cli bench measures the whole.
  *
- *     bench_parts [--model DIR] [--threads N] [--parts LIST] [--seconds S] [--compute bf16]
+ *     bench_parts [--model DIR] [--threads N] [--parts LIST] [--lengths N,...] [--seconds S]
+ * [--compute bf16]
+ *                 [--clock cpu] [--isa avx2]
  *
  * product: linear maps as a feed runs them, each layer's weights from memory. pack: their weights
  * into panels. softmax: of one thread. attention: a layer's heads, every matrix kept. gradients: a
@@ -48,9 +50,10 @@ static enum attn_status write_row(void *user, const struct attn_bench_row *row,
 static void read_arguments(int argc, char **argv, struct attn_bench_options *options, int *n_thread,
                            struct attn_model_options *model)
 {
-    static const struct option names[] = {{"model", 1, NULL, 'm'},   {"threads", 1, NULL, 't'},
-                                          {"parts", 1, NULL, 'p'},   {"seconds", 1, NULL, 's'},
-                                          {"compute", 1, NULL, 'c'}, {NULL, 0, NULL, 0}};
+    static const struct option names[] = {
+        {"model", 1, NULL, 'm'},   {"threads", 1, NULL, 't'}, {"parts", 1, NULL, 'p'},
+        {"seconds", 1, NULL, 's'}, {"compute", 1, NULL, 'c'}, {"lengths", 1, NULL, 'l'},
+        {"clock", 1, NULL, 'k'},   {"isa", 1, NULL, 'i'},     {NULL, 0, NULL, 0}};
 
     for (int c; (c = getopt_long(argc, argv, "m:t:", names, NULL)) != -1;) {
         if (c == 'm')
@@ -63,6 +66,12 @@ static void read_arguments(int argc, char **argv, struct attn_bench_options *opt
             options->seconds = strtod(optarg, NULL);
         else if (c == 'c')
             model->compute = strcmp(optarg, "bf16") == 0 ? ATTN_COMPUTE_BF16 : ATTN_COMPUTE_F32;
+        else if (c == 'l')
+            options->lengths = optarg;
+        else if (c == 'k')
+            options->is_cpu = strcmp(optarg, "cpu") == 0;
+        else if (c == 'i')
+            options->isa = strcmp(optarg, "avx2") == 0 ? ATTN_ISA_AVX2 : ATTN_ISA_BEST;
         else
             exit(2);
     }

@@ -76,7 +76,8 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 
     ATTN_TRY(attn_selection_create(&dims, &batch->selection, err));
     ATTN_TRY(attn_selection_set_sites(batch->selection, ATTN_SITES(ATTN_SITE_PATTERN), err));
-    batch->trace = (struct attn_trace){.selection = batch->selection, .on_event = attn_bench_ignore};
+    batch->trace =
+        (struct attn_trace){.selection = batch->selection, .on_event = attn_bench_ignore};
     ATTN_TRY(ATTN_ALLOC(batch->sessions, n_thread, err));
     ATTN_TRY(ATTN_ALLOC(batch->statuses, n_thread, err));
     ATTN_TRY(ATTN_ALLOC(batch->errors, n_thread, err));
@@ -161,13 +162,15 @@ static enum attn_status feed_first(const struct attn_bench *bench, struct first_
     const struct attn_bench_options *options = bench->options;
     const struct attn_dims dims = attn_config_dims(bench->config, N_FIRST);
     struct attn_model_options model_options = ATTN_MODEL_OPTIONS_DEFAULT;
-    struct attn_session_options session_options = attn_bench_session_options(bench, N_FIRST, &first->trace);
+    struct attn_session_options session_options =
+        attn_bench_session_options(bench, N_FIRST, &first->trace);
     const int32_t ids[N_FIRST] = {0};
 
     model_options.compute = options->model->compute;
     ATTN_TRY(attn_model_open(&bench_source, &model_options, &first->model, err));
     ATTN_TRY(attn_selection_create(&dims, &first->selection, err));
-    first->trace = (struct attn_trace){.selection = first->selection, .on_event = attn_bench_ignore};
+    first->trace =
+        (struct attn_trace){.selection = first->selection, .on_event = attn_bench_ignore};
     session_options.pool = options->pool;
     ATTN_TRY(attn_session_create(first->model, &session_options, &first->session, err));
     return attn_session_feed(first->session, ids, N_FIRST, err);
