@@ -55,7 +55,8 @@
     X(TWICE, 46, "twice")                 /* the text has a token that the tokenizer adds, too */  \
     X(ASSUMED, 47, "assumed")             /* a setting that the files of a model lack */           \
     X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */      \
-    X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */
+    X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */      \
+    X(TIE, 50, "tie")                     /* an order among equal values is that of the file */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

@@ -645,6 +645,41 @@ static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
     }
 }
 
+/* Returns the bin that begins with a value of the bin before it; 0 if no bin of HEAD does. */
+static size_t find_tie(const struct attn_example_head *head, size_t n_bin)
+{
+    for (size_t bin = 2; bin <= n_bin; bin++) {
+        const size_t first = (bin - 1) * head->n / n_bin;
+
+        if (first > 0 && first < head->n &&
+            head->values[first - 1].value == head->values[first].value)
+            return bin;
+    }
+    return 0;
+}
+
+/* Notes heads in which texts of different bins have one value. */
+static void note_ties(const struct corpus *corpus)
+{
+    const struct attn_example_set *set = &corpus->set;
+    const size_t n_bin = attn_examples_n_bin(args_of(corpus));
+    size_t n = 0, first = 0;
+
+    for (size_t i = set->n_head; i-- > 0;)
+        if (find_tie(&set->heads[i], n_bin) > 0)
+            n++, first = i;
+    if (n == 0)
+        return;
+    const struct attn_example_head *head = &set->heads[first];
+    const size_t bin = find_tie(head, n_bin);
+
+    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_TIE,
+              "in %zu of %zu heads texts with equal values are in different bins by their order "
+              "in the file, first in bins %zu and %zu of %d.%d, at %.6g",
+              n, set->n_head, bin - 1, bin, head->at.layer, head->at.head,
+              head->values[(bin - 1) * head->n / n_bin].value);
+}
+
 /* Sorts the texts of each head, and chooses those that are shown. */
 static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *err)
 {
@@ -669,6 +704,7 @@ static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *e
         for (size_t bin = 1; bin <= n_bin; bin++)
             choose_of_bin(corpus, i, bin);
     }
+    note_ties(corpus);
     return ATTN_OK;
 }
 
