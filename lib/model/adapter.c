@@ -538,7 +538,12 @@ enum attn_status attn_adapter_open(const struct attn_source *source, enum attn_l
     if (status == ATTN_OK)
         status = ATTN_ALLOC(made, 1, err);
     if (status == ATTN_OK) {
-        status = attn_safetensors_open_file(weights, load, &made->files, err);
+        const char *base = attn_node_string(field(&settings, "base_model_name_or_path"));
+
+        if (base)
+            made->base = attn_strndup(base, strlen(base), err);
+        status = base && !made->base ? ATTN_NO_MEMORY
+                                     : attn_safetensors_open_file(weights, load, &made->files, err);
         if (status == ATTN_OK)
             status = read_changes(made, &settings);
         if (status == ATTN_OK)
@@ -560,6 +565,7 @@ void attn_adapter_free(struct attn_adapter *adapter)
         attn_free(adapter->changes[i].tensor);
     }
     attn_free(adapter->changes);
+    attn_free(adapter->base);
     attn_tensor_files_free(adapter->files);
     attn_free(adapter);
 }
@@ -636,6 +642,16 @@ static enum attn_status multiply(const struct attn_adapter_change *change, bool 
     return status;
 }
 
+/* Adds the base model of ADAPTER to ERR, which may be about another model. Returns STATUS. */
+static enum attn_status hint_base(const struct attn_adapter *adapter, enum attn_status status,
+                                  struct attn_error *err)
+{
+    if (adapter->base)
+        attn_error_hint(err, "its base_model_name_or_path is '%s'",
+                        attn_quote_string(adapter->base).text);
+    return status;
+}
+
 static enum attn_status refuse_shape(const struct attn_adapter *adapter,
                                      const struct attn_adapter_change *change,
                                      const struct attn_weight_spec *spec, struct attn_error *err)
@@ -648,7 +664,7 @@ static enum attn_status refuse_shape(const struct attn_adapter *adapter,
         used += snprintf(why + used, sizeof why - (size_t)used, "%s%zu", i > 0 ? ", " : "",
                          spec->shape[i]);
     snprintf(why + used, sizeof why - (size_t)used, "]");
-    return refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err);
+    return hint_base(adapter, refuse_tensor(adapter, change->name, ATTN_FORMAT, why, err), err);
 }
 
 /* Applies a low-rank change to the map of SPEC. */
@@ -731,9 +747,10 @@ enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
                        "the adapter changes '%s', which '%s', a model of type %s, does not have",
                        attn_quote_string(change->module).text, attn_quote_string(model).text,
                        config->model_type);
-        if (change->whole.data)
-            attn_error_hint(err, "a head that the base model lacks is read from a whole model: "
-                                 "merge the adapter with peft");
+        if (!change->whole.data)
+            return hint_base(adapter, ATTN_UNSUPPORTED, err);
+        attn_error_hint(err, "a head that the base model lacks is read from a whole model: "
+                             "merge the adapter with peft");
         return ATTN_UNSUPPORTED;
     }
     return ATTN_OK;

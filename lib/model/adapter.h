@@ -42,6 +42,7 @@ struct attn_adapter {
     struct attn_tensor_files *files;     /* owns */
     struct attn_adapter_change *changes; /* [n] owns; in the order of the names in the file */
     size_t n;
+    char *base; /* owns; the model for which it was made, as its config has it; or NULL */
 };
 
 /* The weights that an adapter changes. */
