@@ -92,7 +92,9 @@ enum attn_column_trait {
     ATTN_TRAIT_LINEAR = 512,
     /* reals whose mean over items is weighted by the COUNT column before them, without a standard
      * deviation */
-    ATTN_TRAIT_WEIGHTED = 1024
+    ATTN_TRAIT_WEIGHTED = 1024,
+    /* describe a row whose name is in other columns: the token at a position. Items may differ */
+    ATTN_TRAIT_DETAIL = 2048
 };
 
 struct attn_column {

@@ -27,11 +27,17 @@ enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, ROW_TYPE, N
 
 static const struct attn_column columns[N_COLUMN] = {
     [STEP] = ATTN_COLUMN("step", INTEGER), /* this and the next column are shown with n_target */
-    [TARGET] = ATTN_COLUMN("target", TEXT),
+    [TARGET] = ATTN_COLUMN_WITH("target", TEXT, DETAIL),
     [PART] = ATTN_COLUMN_PART("sum model"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [ID] = {.name = "id",
+            .type = ATTN_VALUE_INTEGER,
+            .role = ATTN_ROLE_ID,
+            .traits = ATTN_TRAIT_DETAIL},
+    [TOKEN] = {.name = "token",
+               .type = ATTN_VALUE_TEXT,
+               .role = ATTN_ROLE_TOKEN,
+               .traits = ATTN_TRAIT_DETAIL},
     [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @"),
     /* for methods without a sign */
     [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @"),
@@ -932,7 +938,7 @@ const struct attn_experiment attn_attribute_tokens = {
     .state_size = sizeof(struct attribution),
     .study = offsetof(struct attn_attribute_args, study),
     .take_item = attn_attribute_take_item,
-    .hint = "items of one table have as many tokens, or words with `merge_words`",
+    .is_keyed = true,
     .question = &attn_question_attribute,
     .check = attn_attribute_check,
     .prepare = prepare,

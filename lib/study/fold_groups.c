@@ -133,13 +133,13 @@ static void add_cell(enum attn_fold_role role, const struct attn_cell *cell,
     }
 }
 
-/* Adds the KEY of ROW, of item A, unless items have the rows of their keys. */
+/* Compares the key in COLUMN of ROW, of item A, with that of the first item. */
 static void add_key(const struct attn_fold *fold, const struct item_rows *a, size_t row,
                     size_t column, bool *differs)
 {
     struct attn_cell cell, first;
 
-    if (*differs || a->places)
+    if (*differs || (a->places && a->places[row] == 0))
         return;
     cell = cell_at(a, row, column);
     first = attn_table_cell(fold->first, row, column);

@@ -9,6 +9,13 @@
 #include <math.h>
 #include <string.h>
 
+/* Whether column I of the items' tables names the row. */
+static bool is_name(const struct attn_fold *fold, size_t i)
+{
+    return fold->columns[i].role == ATTN_FOLD_KEY &&
+           !attn_fold_has_trait(fold, fold->columns[i].place, ATTN_TRAIT_DETAIL);
+}
+
 /* Returns a hash of the cells that name ROW of TABLE. */
 static uint64_t hash_row(const struct attn_fold *fold, const struct attn_table *table, size_t row)
 {
@@ -17,7 +24,7 @@ static uint64_t hash_row(const struct attn_fold *fold, const struct attn_table *
     for (size_t i = 0; i < fold->n_column; i++) {
         const struct attn_cell cell = attn_table_cell(table, row, i);
 
-        if (fold->columns[i].role != ATTN_FOLD_KEY)
+        if (!is_name(fold, i))
             continue;
         if (cell.type == ATTN_VALUE_TEXT)
             hash = attn_hash_bytes(hash, cell.text, cell.size);
@@ -35,7 +42,7 @@ static bool is_same(const struct attn_fold *fold, const struct attn_table *table
         const struct attn_cell a = attn_table_cell(table, row, i);
         const struct attn_cell b = attn_table_cell(fold->first, number, i);
 
-        if (fold->columns[i].role == ATTN_FOLD_KEY && !attn_cell_is_equal(&a, &b))
+        if (is_name(fold, i) && !attn_cell_is_equal(&a, &b))
             return false;
     }
     return true;
