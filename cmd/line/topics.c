@@ -354,6 +354,7 @@ static const struct {
     {"classifiers", NULL, NULL},
     {"clusters", NULL, "batch --help"},
     {"encoders", NULL, NULL},
+    {"for-programs", NULL, "help --json"},
     {"gallery", NULL, "help figures"},
     {"gguf", NULL, "inspect --help"},
     {"glossary", "explanation/glossary", NULL},
