@@ -2,6 +2,7 @@
 """Compares GGUF files in attn-cli with the packages that define them.
 
     check_gguf.py FOLDER      FOLDER is made anew; attn-cli is the one in PATH
+    check_gguf.py --golden    writes tests/golden/gguf_splits.jsonl
 
 The package gguf writes a model whose embedding is 20,000 random blocks of each type; what the first
 layer sees of them are the values of gguf.quants.dequantize, bit for bit. sentencepiece and
@@ -111,7 +112,9 @@ def texts():
     words = (ROOT / "README.md").read_text("utf-8").split(" ")
     odd = ["  ", "\n", "\n\n", "\t", "\r\n", "\u00a0", "\u3000", "\u200b", "e\u0301", "\u00e9", "\u0439", "\u65e5\u672c",
            "\U0001f999", "\U0001f468\u200d\U0001f469", "\uac00\u11a8", "\u0627\u0644", "\u0e01\u0e33", "1234567", "3.14", "don't",
-           "WE'LL", "x=[1,2];", "\u2581", "\u00c5", "\u212b", "\ufb01", "_", "--", "...", "\u2026", "\u0130", "\u00df", "a" * 40]
+           "WE'LL", "x=[1,2];", "\u2581", "\u00c5", "\u212b", "\ufb01", "_", "--", "...", "\u2026", "\u0130", "\u00df", "a" * 40,
+           "12345678", "\u0661\u0662\u0663\u0664", "camelCase", "HTTPServer", "/x\n/y", "\u4e2d12\u3042", "\uff21\uff01", "\u2019s", " $5 + `q`",
+           "\u1f7d\u1fbe\u2126", "\U00010428", "\u03a3\u03c2", "\u0416", "(a) [b]", "#include", "\u2003x", "I'LL've"]
     for _ in range(N_TEXT):
         parts = [generator.choice(words if generator.random() < 0.6 else odd)
                  for _ in range(generator.randrange(1, 12))]
@@ -171,33 +174,77 @@ def check_sentencepiece(folder, has_bytes, has_prefix):
             folder, model.encode)
 
 
-def split(digits):
-    return pre_tokenizers.Sequence([
-        pre_tokenizers.Split(Regex(
-            r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|" + digits +
-            r"| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"), "isolated"),
-        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+GPT2 = r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+CL100K = r"""(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""
+QWEN2 = CL100K.replace("{1,3}", "")
+O200K = (r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+         r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?|"
+         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+")
+BLOOM = " ?[^(\\s|.,!?…。，、।۔،)]+"
+CHINESE = "[一-龥ࠀ-一가-퟿]+"
+CASED = """A-Za-zµÀ-ÖØ-öø-ƺƼ-ƿǄ-ʓʕ-ʯͰ-ͳͶͷͻ-ͽͿΆΈ-ΊΌΎ-ΡΣ-ϵϷ-ҁҊ-ԯԱ-ՖႠ-ჅᎠ-Ᏽᏸ-ᏽᲐ-ᲺᲽ-Ჿᴀ-ᴫᵫ-ᵷᵹ-ᶚḀ-ἕἘ-Ἕἠ-ὅὈ-Ὅὐ-ὗὙὛὝ\u1f5f-\u1f7dᾀ-ᾴᾶ-ᾼ\u1fbe
+ῂ-ῄῆ-ῌῐ-\u1fd3ῖ-\u1fdbῠ-Ῥῲ-ῴῶ-ῼℂℇℊ-ℓℕℙ-ℝℤ\u2126ℨ\u212a-ℭℯ-ℴℹℼ-ℿⅅ-ⅉⅎↃↄⰀ-ⱻⱾ-ⳤⳫ-ⳮⳲⳳꙀ-ꙭꚀ-ꚛꜢ-ꝯꝱ-ꞇꞋ-ꞎꭰ-ꮿﬀ-ﬆﬓ-ﬗＡ-Ｚａ-ｚ𐐀-𐑏𐒰-𐓓𐓘-𐓻𐲀-𐲲𐳀-𐳲𑢠-𑣟𞤀-𞥃""".replace("\n", "")
+DEEPSEEK_3 = [r"\p{N}{1,3}", "[一-龥぀-ゟ゠-ヿ]+",
+              r"""[!"#$%&'()*+,\-./:;<=>?@\[\\\]^_`{|}~][A-Za-z]+|[^\r\n\p{L}\p{P}\p{S}]?[\p{L}\p{M}]+| ?[\p{P}\p{S}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"""]
+# Names, patterns, NFC, whole pieces.
+RULES = [
+    ("gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum modern-bert exaone4 jais trillion "
+     "granite-docling jina-v1-en jina-v2-code roberta-bpe",
+     [GPT2], False, False),
+    ("olmo mpt", [GPT2], True, False),
+    ("smollm starcoder refact codeshell exaone minerva-7b mellum2", [r"\p{N}", GPT2], False, False),
+    ("command-r", [r"\p{N}", GPT2], True, False),
+    ("llama-bpe llama3 llama-v3 falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano", [CL100K], False, True),
+    ("dbrx smaug-bpe glm4 chatglm-bpe", [CL100K], False, False),
+    ("qwen2 deepseek-r1-qwen kormo f2llmv2 megrez", [QWEN2], True, False),
+    ("hunyuan stablelm2 solar-open grok-2", [QWEN2], False, False),
+    ("qwen35",
+     [r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N}| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"], True, False),
+    ("gpt-4o llama4 kanana2 talkie minimax-m2", [O200K], False, False),
+    ("granite-embed-multi-97m", [O200K], False, True),
+    ("tekken", [O200K.replace("(?i:'s|'t|'re|'ve|'m|'ll|'d)?", "").replace(r"\p{N}{1,3}", r"\p{N}")], False, True),
+    ("tiny_aya cohere2moe", [r"\d{1,3}(?=(?:\d{3})*\b)", O200K], False, False),
+    ("deepseek-v3 hunyuan-dense joyai-llm hy_v4", DEEPSEEK_3, False, False),
+    ("deepseek-coder", [r"[\r\n]", r"\s?\p{L}+", r"\s?\p{P}+", CHINESE, r"\p{N}"], False, False),
+    ("deepseek-llm", [r"[\r\n]", rf"\s?[{CASED}]+", r"\s?[!-/:-~！-／：-～‘-‟　-。]+", r"\s+$", CHINESE, r"\p{N}+"], False, False),
+    ("falcon", [r"[\p{P}\$\+<=>\^~\|`]+", GPT2, "[0-9][0-9][0-9]"], False, False),
+    ("bloom poro-chat gpt3-finnish", [BLOOM], False, False),
+    ("viking", [BLOOM, r"\p{N}"], False, False),
+    ("seed-coder",
+     [r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1}| ?[^\s\p{L}\p{N}\r\n]+|\s*[\r\n]+|\s+(?!\S)|\s+"], False, False),
+    ("bailingmoe bailingmoe2 llada-moe",
+     [r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]|\s+(?!\S)|\s+"], False, False),
+    ("minicpm5", [r"\p{N}{1,3}", CL100K.replace("{1,3}", "+")], False, True),
+    ("laguna", [r"[^\n]+|[\n]+", QWEN2], False, False),
+    ("ufakzeka", [QWEN2.split("|", 7)[7]], False, False),
+]
+
+
+def by_rule(patterns, has_nfc, is_whole, state=None):
+    """A tokenizer of these rules, without a vocabulary or with that of STATE."""
+    tokens = (state["vocab"], [tuple(pair) for pair in state["merges"]]) if state else ({}, [])
+    tokenizer = tokenizers.Tokenizer(models.BPE(*tokens, ignore_merges=is_whole))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*(pre_tokenizers.Split(Regex(pattern), "isolated") for pattern in patterns),
+                                                       pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)])
+    if has_nfc:
+        tokenizer.normalizer = normalizers.NFC()
+    return tokenizer
+
+
+def train(tokenizer, pages, n):
+    tokenizer.train_from_iterator(pages, trainers.BpeTrainer(
+        vocab_size=n, show_progress=False, special_tokens=["<s>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    return json.loads(tokenizer.to_str())["model"]
 
 
 def check_byte_level(folder):
-    whole = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    digits = pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), whole])
-    rows = {"gpt-2": (None, whole), "olmo": (normalizers.NFC(), whole), "smollm": (None, digits),
-            "llama-bpe": (None, split(r"\p{N}{1,3}")), "dbrx": (None, split(r"\p{N}{1,3}")),
-            "qwen2": (normalizers.NFC(), split(r"\p{N}"))}
-    for name, (normalizer, pre_tokenizer) in rows.items():
-        tokenizer = tokenizers.Tokenizer(models.BPE(ignore_merges=name == "llama-bpe"))
-        tokenizer.pre_tokenizer = pre_tokenizer
-        if normalizer:
-            tokenizer.normalizer = normalizer
-        tokenizer.train_from_iterator(corpus(), trainers.BpeTrainer(
-            vocab_size=900, show_progress=False, special_tokens=["<s>"],
-            initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
-        state = json.loads(tokenizer.to_str())["model"]
+    for names, *rule in RULES:
+        tokenizer = by_rule(*rule)
+        state = train(tokenizer, corpus(), 900)
 
         def add(writer):
             writer.add_tokenizer_model("gpt2")
-            writer.add_tokenizer_pre(name)
+            writer.add_tokenizer_pre(names.split()[0])
             by_id = sorted(state["vocab"], key=state["vocab"].get)
             writer.add_token_list(by_id)
             writer.add_token_types([3] + [1] * (len(by_id) - 1))
@@ -205,8 +252,24 @@ def check_byte_level(folder):
             writer.add_bos_token_id(0)
 
         write_tokenizer(folder, add)
-        compare(f"tokenizers {tokenizers.__version__}, {name}", folder,
+        compare(f"tokenizers {tokenizers.__version__}, {names}", folder,
                 lambda text: tokenizer.encode(text, add_special_tokens=False).ids)
+
+
+GOLDEN = ["The keys don't 'street WE'LL I'm 12345678 HTTPServer\n\nline $5 + `q`/\n/x ",
+          "  two\u00a0spaces \u732b\u304c12\u3001caf\u00e9 e\u0301\u0301 \u0416\u0436\u0663\u0664\u0665\u0666!? (a) [b]#inc",
+          "x_y=1,234.5;\r\n\t\u2019s \u1f7d\u2126\U00010428\uac00 \uff21\uff01\u0939\u093f\u0928\u094d\u0926\u0940 \u2003 "]
+
+
+def write_golden():
+    """Ids of a vocabulary whose tokens, learned from texts that are not split, go over every cut."""
+    state = train(by_rule(["(?!)"], False, False), GOLDEN * 3, 420)
+    state["vocab"]["\u0120keys"] = len(state["vocab"])  # no merges make it
+    rules = [{"names": names, "ids": [by_rule(*rule, state).encode(text, add_special_tokens=False).ids for text in GOLDEN]}
+             for names, *rule in RULES]
+    golden = {"tokens": sorted(state["vocab"], key=state["vocab"].get), "merges": [" ".join(pair) for pair in state["merges"]],
+              "texts": GOLDEN, "rules": rules}
+    (ROOT / "tests/golden/gguf_splits.jsonl").write_text(json.dumps(golden, ensure_ascii=False, separators=(",", ":")) + "\n", "utf-8")
 
 
 def main(path):
@@ -221,4 +284,4 @@ def main(path):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    write_golden() if sys.argv[1] == "--golden" else main(sys.argv[1])

@@ -9,6 +9,7 @@
 #include "tests/support/gguf_image.h"
 #include "tests/support/gguf_models.h"
 #include "tests/support/suite.h"
+#include "tests/support/tokenizing.h"
 #include "tokenizer/tokenizer.h"
 #include "tokenizer/tokenizer_internal.h"
 
@@ -431,6 +432,126 @@ START_TEST(bytes_are_merged_and_split_by_the_name_of_the_rule)
 }
 END_TEST
 
+/* Reads the strings of LIST into TEXTS [n]. */
+static size_t read_texts(const struct attn_json *json, const char *key, const char **texts,
+                         size_t n)
+{
+    size_t i = 0;
+
+    for (const struct attn_node *node = attn_node_first(attn_case_field(json, key)); node;
+         node = attn_node_next(node)) {
+        ck_assert_uint_lt(i, n);
+        texts[i++] = attn_node_string(node);
+    }
+    return i;
+}
+
+/* Opens the vocabulary of JSON with the rule NAME [size], and asserts the IDS of its texts. */
+static void assert_rule(const struct attn_json *json, const char *name, size_t size,
+                        const struct attn_node *ids)
+{
+    const char *tokens[512], *merges[512], *texts[8];
+    const size_t n_token = read_texts(json, "tokens", tokens, N(tokens)),
+                 n_merge = read_texts(json, "merges", merges, N(merges)),
+                 n_text = read_texts(json, "texts", texts, N(texts));
+    struct attn_gguf_image image = ATTN_GGUF_IMAGE;
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_tokenizer *tokenizer = NULL;
+    struct attn_error err = {0};
+    struct attn_buffer bytes;
+    char pre[64];
+
+    snprintf(pre, sizeof pre, "%.*s", (int)size, name);
+    attn_gguf_put_text(&image, "general.architecture", "llama");
+    attn_gguf_put_text(&image, KEY("model"), "gpt2");
+    attn_gguf_put_text(&image, KEY("pre"), pre);
+    attn_gguf_put_texts(&image, KEY("tokens"), tokens, n_token);
+    attn_gguf_put_texts(&image, KEY("merges"), merges, n_merge);
+    attn_gguf_put_u32(&image, KEY("bos_token_id"), 0);
+    attn_gguf_put_tensor(&image, "token_embd.weight", 0, 2, (const size_t[]){1, N(tokens)},
+                         (size_t)4 * N(tokens));
+    bytes = attn_gguf_image_make(&image);
+    ck_assert_msg(try_bytes(&bytes, &tokenizer, &err) == ATTN_OK, "%s", err.message);
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    for (size_t i = 0; i < n_text; i++, ids = attn_node_next(ids)) {
+        struct attn_encoding encoding = {0};
+
+        ck_assert_msg(attn_tokenizer_encode(tokenizer, texts[i], strlen(texts[i]), &options,
+                                            &encoding, &err) == ATTN_OK,
+                      "%s: %s", pre, err.message);
+        attn_assert_ids(&encoding, ids, pre);
+        attn_encoding_release(&encoding);
+    }
+    attn_tokenizer_free(tokenizer);
+    attn_buffer_release(&bytes);
+}
+
+static void assert_rules(const struct attn_tokenizer *unused, const struct attn_json *json)
+{
+    (void)unused;
+    for (const struct attn_node *rule = attn_node_first(attn_case_field(json, "rules")); rule;
+         rule = attn_node_next(rule)) {
+        const char *name = attn_node_string(attn_node_find(rule, "names"));
+
+        for (size_t size; *name; name += size + (name[size] == ' ')) {
+            size = strcspn(name, " ");
+            assert_rule(json, name, size, attn_node_first(attn_node_find(rule, "ids")));
+        }
+    }
+}
+
+/* golden/gguf_splits.jsonl has the ids of the library tokenizers by each rule. */
+START_TEST(every_name_of_a_rule_splits_as_the_library_does)
+{
+    ck_assert_uint_eq(
+        attn_each_case((char[]){"tests/golden/gguf_splits.jsonl"}, NULL, assert_rules), 1);
+}
+END_TEST
+
+static void put_sep(struct attn_gguf_image *image)
+{
+    put_bos_5(image);
+    attn_gguf_put_u32(image, KEY("seperator_token_id"), 8);
+}
+
+static void put_no_sep(struct attn_gguf_image *image)
+{
+    put_sep(image);
+    attn_gguf_put(image, KEY("add_sep_token"), ATTN_GGUF_BOOL, "\0", 1);
+}
+
+static void put_sep_and_eos(struct attn_gguf_image *image)
+{
+    put_sep(image);
+    attn_gguf_put_u32(image, KEY("eos_token_id"), 9);
+    attn_gguf_put(image, KEY("add_eos_token"), ATTN_GGUF_BOOL, "\1", 1);
+}
+
+START_TEST(bos_and_sep_are_added_by_the_name_of_the_rule)
+{
+    struct written written = {.model = "gpt2",
+                              .tokens = {WORDS},
+                              .has_no_scores = true,
+                              .merges = {"a b"},
+                              .more = put_sep};
+
+    for (size_t i = 0; i < 3; i++) {
+        written.pre = ((const char *const[]){"lfm2", "tekken", "pixtral"})[i];
+        ASSERT_TEXT(&written, "ab", 5, 2);
+    }
+    written.pre = "glm4";
+    ASSERT_TEXT(&written, "ab", 2);
+    written.pre = "roberta-bpe";
+    ASSERT_TEXT(&written, "ab", 2, 8);
+    written.more = put_no_sep;
+    ASSERT_TEXT(&written, "ab", 2);
+    written.more = put_sep_and_eos;
+    ASSERT_TEXT(&written, "ab", 2, 9);
+    written.more = put_bos_5; /* no token is SEP */
+    ASSERT_TEXT(&written, "ab", 2);
+}
+END_TEST
+
 static void put_whole_file(struct attn_gguf_image *image)
 {
     attn_gguf_put_text(image, "tokenizer.huggingface.json",
@@ -487,9 +608,19 @@ static const struct {
     const char *message;
 } refused[] = {
     {{.model = "bert", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 'bert', this version reads gpt2 and llama"},
+     "'tokenizer.ggml.model' " IN "is 'bert': its tokens are WordPiece, this version reads gpt2 "
+     "and llama"},
     {{.model = "t5", .tokens = TOKENS},
-     "'tokenizer.ggml.model' " IN "is 't5', this version reads gpt2 and llama"},
+     "'tokenizer.ggml.model' " IN "is 't5': its tokens are Unigram, this version reads gpt2 and "
+     "llama"},
+    {{.model = "no_vocab", .tokens = TOKENS},
+     "'tokenizer.ggml.model' " IN "is 'no_vocab': it has no tokenizer, this version reads gpt2 and "
+     "llama"},
+    {{.model = "novel", .tokens = TOKENS},
+     "'tokenizer.ggml.model' " IN "is 'novel', this version reads gpt2 and llama"},
+    {{.model = "gpt2", .pre = "kimi-k2", .tokens = TOKENS},
+     "'tokenizer.ggml.pre' " IN "is 'kimi-k2', a way of splitting texts that is not read by this "
+     "version"},
     {{.model = "gpt2", .tokens = TOKENS},
      "'tokenizer.ggml.pre' is missing in 'toy/model.gguf': how texts are split is not known"},
     {{.model = "gpt2", .pre = "default", .tokens = TOKENS},
@@ -795,6 +926,8 @@ ATTN_SUITE("tokenizer_gguf", gives_the_ids_of_the_models_own_tokenizers,
            a_space_is_put_before_pieces_that_begin_or_follow_a_special_token,
            only_tokens_of_type_1_are_made, tokens_that_are_no_text_are_decoded_to_text,
            bytes_are_merged_and_split_by_the_name_of_the_rule,
+           every_name_of_a_rule_splits_as_the_library_does,
+           bos_and_sep_are_added_by_the_name_of_the_rule,
            a_whole_tokenizer_json_in_the_file_is_taken, what_is_wrong_is_refused_by_its_key,
            a_long_token_is_refused_and_can_be_canceled, scores_that_were_canceled_are_read_again,
            more_tokens_than_rows_are_refused, every_failed_allocation_is_reported,

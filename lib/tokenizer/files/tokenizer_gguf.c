@@ -37,44 +37,149 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     "\"}, \"behavior\": \"Isolated\", "                                                            \
     "\"invert\": false}"
 
-/* The pattern of tiktoken's cl100k_base. DIGITS, LETTER and OTHER are the parts in which its
- * variants differ. */
-#define PATTERN(digits, letter, other)                                                             \
-    "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?" letter "+|" digits "| ?" other   \
-    "+[\\\\r\\\\n]*|\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
+/* Splits by patterns, one after the other, then bytes. */
+#define SPLITS(list) SEQUENCE(list ", " BYTE_LEVEL("false"))
+
+/* clang-format off */
+#define GPT2                                                                                       \
+    "'s|'t|'re|'ve|'m|'ll|'d| ?\\\\p{L}+| ?\\\\p{N}+| ?[^\\\\s\\\\p{L}\\\\p{N}]+"                  \
+    "|\\\\s+(?!\\\\S)|\\\\s+"
+
+/* Parts of the patterns of tiktoken and what was made of them. */
+#define ENDING "(?i:'s|'t|'re|'ve|'m|'ll|'d)"
 #define LETTER "\\\\p{L}"
 #define OTHER "[^\\\\s\\\\p{L}\\\\p{N}]"
-#define CL100K SEQUENCE(SPLIT(PATTERN("\\\\p{N}{1,3}", LETTER, OTHER)) ", " BYTE_LEVEL("false"))
-#define QWEN2 SEQUENCE(SPLIT(PATTERN("\\\\p{N}", LETTER, OTHER)) ", " BYTE_LEVEL("false"))
-#define QWEN35                                                                                     \
-    SEQUENCE(SPLIT(PATTERN("\\\\p{N}", "[\\\\p{L}\\\\p{M}]",                                       \
-                           "[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]")) ", " BYTE_LEVEL("false"))
-#define DIGITS SEQUENCE("{\"type\": \"Digits\", \"individual_digits\": true}, " BYTE_LEVEL("true"))
+#define WORD(letter) "[^\\\\r\\\\n\\\\p{L}\\\\p{N}]?" letter "+"
+#define LINES "[\\\\r\\\\n]*"
+#define BLANKS "\\\\s*[\\\\r\\\\n]+|\\\\s+(?!\\\\S)|\\\\s+"
 
-/* The rules for splitting texts, by the name in `tokenizer.ggml.pre`. */
+/* The pattern of cl100k_base, of whose variants each has other DIGITS, LETTER or OTHER. */
+#define CL100K_OF(digits, letter, other)                                                           \
+    ENDING "|" WORD(letter) "|" digits "| ?" other "+" LINES "|" BLANKS
+#define CL100K SPLIT(CL100K_OF("\\\\p{N}{1,3}", LETTER, OTHER))
+#define QWEN2 SPLIT(CL100K_OF("\\\\p{N}", LETTER, OTHER))
+#define QWEN35                                                                                     \
+    SPLIT(CL100K_OF("\\\\p{N}", "[\\\\p{L}\\\\p{M}]", "[^\\\\s\\\\p{L}\\\\p{M}\\\\p{N}]"))
+#define SEED                                                                                       \
+    SPLIT(ENDING "|" WORD(LETTER) "|\\\\p{N}{1}| ?[^\\\\s\\\\p{L}\\\\p{N}\\\\r\\\\n]+|" BLANKS)
+#define BAILING                                                                                    \
+    SPLIT("'(?i:[sdmt]|ll|ve|re)|" WORD(LETTER) "|\\\\p{N}| ?" OTHER "+" LINES                     \
+          "|\\\\s*[\\\\r\\\\n]|\\\\s+(?!\\\\S)|\\\\s+")
+#define UFAKZEKA SPLIT(WORD(LETTER) "|\\\\p{N}| ?" OTHER "+" LINES "|" BLANKS)
+
+/* The pattern of o200k_base: words begin with capital letters. */
+#define UPPER "[\\\\p{Lu}\\\\p{Lt}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]"
+#define LOWER "[\\\\p{Ll}\\\\p{Lm}\\\\p{Lo}\\\\p{M}]"
+#define O200K_OF(digits, ending)                                                                   \
+    SPLIT(WORD(UPPER "*" LOWER) ending "|" WORD(UPPER) LOWER "*" ending "|" digits                 \
+          "| ?" OTHER "+[\\\\r\\\\n/]*|" BLANKS)
+#define O200K O200K_OF("\\\\p{N}{1,3}", ENDING "?")
+#define TEKKEN O200K_OF("\\\\p{N}", "")
+
+#define DIGIT SPLIT("\\\\p{N}")
+#define CHINESE "[\\u4e00-\\u9fa5\\u0800-\\u4e00\\uac00-\\ud7ff]+"
+#define DEEPSEEK_CODER                                                                             \
+    SPLIT("[\\\\r\\\\n]") ", " SPLIT("\\\\s?\\\\p{L}+") ", " SPLIT("\\\\s?\\\\p{P}+") ", "         \
+    SPLIT(CHINESE) ", " DIGIT
+#define DEEPSEEK_3                                                                                 \
+    SPLIT("\\\\p{N}{1,3}") ", " SPLIT("[\\u4e00-\\u9fa5\\u3040-\\u309f\\u30a0-\\u30ff]+") ", "     \
+    SPLIT("[!\\\"#$%&'()*+,\\\\-./:;<=>?@\\\\[\\\\\\\\\\\\]^_`{|}~][A-Za-z]+"                      \
+          "|[^\\\\r\\\\n\\\\p{L}\\\\p{P}\\\\p{S}]?[\\\\p{L}\\\\p{M}]+"                             \
+          "| ?[\\\\p{P}\\\\p{S}]+" LINES "|" BLANKS)
+/* Letters with two cases, as Unicode 11 had them, without those of mathematics. */
+#define CASED                                                                                      \
+    "A-Za-z\\u00b5\\u00c0-\\u00d6\\u00d8-\\u00f6\\u00f8-\\u01ba\\u01bc-\\u01bf" \
+    "\\u01c4-\\u0293\\u0295-\\u02af\\u0370-\\u0373\\u0376\\u0377\\u037b-\\u037d" \
+    "\\u037f\\u0386\\u0388-\\u038a\\u038c\\u038e-\\u03a1\\u03a3-\\u03f5" \
+    "\\u03f7-\\u0481\\u048a-\\u052f\\u0531-\\u0556\\u10a0-\\u10c5\\u13a0-\\u13f5" \
+    "\\u13f8-\\u13fd\\u1c90-\\u1cba\\u1cbd-\\u1cbf\\u1d00-\\u1d2b\\u1d6b-\\u1d77" \
+    "\\u1d79-\\u1d9a\\u1e00-\\u1f15\\u1f18-\\u1f1d\\u1f20-\\u1f45\\u1f48-\\u1f4d" \
+    "\\u1f50-\\u1f57\\u1f59\\u1f5b\\u1f5d\\u1f5f-\\u1f7d\\u1f80-\\u1fb4" \
+    "\\u1fb6-\\u1fbc\\u1fbe\\u1fc2-\\u1fc4\\u1fc6-\\u1fcc\\u1fd0-\\u1fd3" \
+    "\\u1fd6-\\u1fdb\\u1fe0-\\u1fec\\u1ff2-\\u1ff4\\u1ff6-\\u1ffc\\u2102\\u2107" \
+    "\\u210a-\\u2113\\u2115\\u2119-\\u211d\\u2124\\u2126\\u2128\\u212a-\\u212d" \
+    "\\u212f-\\u2134\\u2139\\u213c-\\u213f\\u2145-\\u2149\\u214e\\u2183\\u2184" \
+    "\\u2c00-\\u2c7b\\u2c7e-\\u2ce4\\u2ceb-\\u2cee\\u2cf2\\u2cf3\\ua640-\\ua66d" \
+    "\\ua680-\\ua69b\\ua722-\\ua76f\\ua771-\\ua787\\ua78b-\\ua78e\\uab70-\\uabbf" \
+    "\\ufb00-\\ufb06\\ufb13-\\ufb17\\uff21-\\uff3a\\uff41-\\uff5a" \
+    "\\ud801\\udc00-\\ud801\\udc4f\\ud801\\udcb0-\\ud801\\udcd3" \
+    "\\ud801\\udcd8-\\ud801\\udcfb\\ud803\\udc80-\\ud803\\udcb2" \
+    "\\ud803\\udcc0-\\ud803\\udcf2\\ud806\\udca0-\\ud806\\udcdf" \
+    "\\ud83a\\udd00-\\ud83a\\udd43"
+#define DEEPSEEK_LLM                                                                               \
+    SPLIT("[\\\\r\\\\n]") ", " SPLIT("\\\\s?[" CASED "]+") ", "                                    \
+    SPLIT("\\\\s?[!-/:-~\\uff01-\\uff0f\\uff1a-\\uff5e\\u2018-\\u201f\\u3000-\\u3002]+") ", "      \
+    SPLIT("\\\\s+$") ", " SPLIT(CHINESE) ", " SPLIT("\\\\p{N}+")
+#define FALCON                                                                                     \
+    SPLIT("[\\\\p{P}\\\\$\\\\+<=>\\\\^~\\\\|`]+") ", " SPLIT(GPT2) ", " SPLIT("[0-9][0-9][0-9]")
+#define BLOOM                                                                                      \
+    SPLIT(" ?[^(\\\\s|.,!?\\u2026\\u3002\\uff0c\\u3001\\u0964\\u06d4\\u060c)]+")
+
+/* The rules for splitting texts, by the names in `tokenizer.ggml.pre`. */
 static const struct split_rule {
-    const char *name;
+    const char *names; /* separated by spaces */
+    const char *pre_tokenizer; /* NULL: known, and not read */
     const char *normalizer; /* or NULL */
-    const char *pre_tokenizer;
-    bool takes_whole_pieces, has_bos; /* by default, BOS is added */
+    bool takes_whole_pieces;
+    bool has_bos, has_sep; /* BOS or SEP are added by default */
 } split_rules[] = {
-    {.name = "gpt-2", .pre_tokenizer = BYTE_LEVEL("true")},
-    {.name = "phi-2", .pre_tokenizer = BYTE_LEVEL("true")},
-    {.name = "olmo", .normalizer = NFC, .pre_tokenizer = BYTE_LEVEL("true")},
-    {.name = "mpt", .normalizer = NFC, .pre_tokenizer = BYTE_LEVEL("true")},
-    {.name = "smollm", .pre_tokenizer = DIGITS},
-    {.name = "starcoder", .pre_tokenizer = DIGITS},
-    {.name = "refact", .pre_tokenizer = DIGITS},
-    {.name = "codeshell", .pre_tokenizer = DIGITS},
-    {.name = "llama-bpe", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
-    {.name = "llama3", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
-    {.name = "llama-v3", .pre_tokenizer = CL100K, .takes_whole_pieces = true, .has_bos = true},
-    {.name = "dbrx", .pre_tokenizer = CL100K},
-    {.name = "smaug-bpe", .pre_tokenizer = CL100K},
-    {.name = "qwen2", .normalizer = NFC, .pre_tokenizer = QWEN2},
-    {.name = "deepseek-r1-qwen", .normalizer = NFC, .pre_tokenizer = QWEN2},
-    {.name = "qwen35", .normalizer = NFC, .pre_tokenizer = QWEN35},
+    {.names = "gpt-2 phi-2 jina-es jina-de jina-v2-es jina-v2-de gigachat a.x-4.0 mellum "
+              "modern-bert exaone4 jais trillion granite-docling",
+     .pre_tokenizer = BYTE_LEVEL("true")},
+    {.names = "mpt olmo",
+     .pre_tokenizer = BYTE_LEVEL("true"), .normalizer = NFC},
+    {.names = "jina-v1-en jina-v2-code roberta-bpe",
+     .pre_tokenizer = BYTE_LEVEL("true"), .has_sep = true},
+    {.names = "llama3 llama-v3 llama-bpe falcon3 falcon-h1 pixtral midm-2.0 lfm2 jina-v5-nano",
+     .pre_tokenizer = SPLITS(CL100K), .takes_whole_pieces = true, .has_bos = true},
+    {.names = "dbrx smaug-bpe glm4 chatglm-bpe",
+     .pre_tokenizer = SPLITS(CL100K)},
+    {.names = "qwen2 deepseek-r1-qwen kormo f2llmv2 megrez",
+     .pre_tokenizer = SPLITS(QWEN2), .normalizer = NFC},
+    {.names = "stablelm2 hunyuan solar-open grok-2",
+     .pre_tokenizer = SPLITS(QWEN2)},
+    {.names = "qwen35",
+     .pre_tokenizer = SPLITS(QWEN35), .normalizer = NFC},
+    {.names = "starcoder refact smollm codeshell exaone minerva-7b mellum2",
+     .pre_tokenizer = SPLITS(DIGIT ", " SPLIT(GPT2))},
+    {.names = "command-r",
+     .pre_tokenizer = SPLITS(DIGIT ", " SPLIT(GPT2)), .normalizer = NFC},
+    {.names = "gpt-4o llama4 kanana2 talkie minimax-m2",
+     .pre_tokenizer = SPLITS(O200K)},
+    {.names = "granite-embed-multi-97m",
+     .pre_tokenizer = SPLITS(O200K), .takes_whole_pieces = true},
+    {.names = "tekken",
+     .pre_tokenizer = SPLITS(TEKKEN), .takes_whole_pieces = true, .has_bos = true},
+    {.names = "tiny_aya cohere2moe",
+     .pre_tokenizer = SPLITS(SPLIT("\\\\d{1,3}(?=(?:\\\\d{3})*\\\\b)") ", " O200K)},
+    {.names = "deepseek-v3 hunyuan-dense joyai-llm hy_v4",
+     .pre_tokenizer = SPLITS(DEEPSEEK_3)},
+    {.names = "deepseek-coder",
+     .pre_tokenizer = SPLITS(DEEPSEEK_CODER)},
+    {.names = "deepseek-llm",
+     .pre_tokenizer = SPLITS(DEEPSEEK_LLM)},
+    {.names = "falcon",
+     .pre_tokenizer = SPLITS(FALCON)},
+    {.names = "bloom poro-chat gpt3-finnish",
+     .pre_tokenizer = SPLITS(BLOOM)},
+    {.names = "viking",
+     .pre_tokenizer = SPLITS(BLOOM ", " DIGIT)},
+    {.names = "seed-coder",
+     .pre_tokenizer = SPLITS(SEED)},
+    {.names = "bailingmoe bailingmoe2 llada-moe",
+     .pre_tokenizer = SPLITS(BAILING)},
+    {.names = "minicpm5",
+     .pre_tokenizer = SPLITS(SPLIT("\\\\p{N}{1,3}") ", "
+                             SPLIT(CL100K_OF("\\\\p{N}+", LETTER, OTHER))),
+     .takes_whole_pieces = true},
+    {.names = "laguna",
+     .pre_tokenizer = SPLITS(SPLIT("[^\\\\n]+|[\\\\n]+") ", " QWEN2)},
+    {.names = "ufakzeka",
+     .pre_tokenizer = SPLITS(UFAKZEKA)},
+    {.names = "afmoe kimi-k2 superbpe youtu exaone-moe jais-2 chameleon spark2_5 sarvam-moe gemma4 "
+              "granite-embed-multi-311m whitespace"},
 };
+/* clang-format on */
 
 static const char byte_decoder[] = BYTE_LEVEL("true");
 
@@ -102,6 +207,7 @@ struct gguf_reader {
     const struct attn_gguf *gguf;
     const char *path; /* quoted, for messages */
     size_t n;         /* number of tokens */
+    bool has_sep;     /* by default, SEP is added */
 };
 
 static enum attn_status hint_vocab(enum attn_status status, struct attn_error *err)
@@ -126,6 +232,20 @@ static enum attn_status get_list(const struct gguf_reader *reader, const char *k
 static bool equals(const char *text, size_t size, const char *word)
 {
     return strlen(word) == size && memcmp(text, word, size) == 0;
+}
+
+/* Whether NAME [size] is a word of LIST. */
+static bool is_in_list(const char *list, const char *name, size_t size)
+{
+    const char *end;
+
+    for (; *list; list = *end ? end + 1 : end) {
+        end = strchr(list, ' ');
+        end = end ? end : list + strlen(list);
+        if ((size_t)(end - list) == size && memcmp(list, name, size) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* Adds all tokens to the vocabulary, and reads their types. */
@@ -305,6 +425,21 @@ static enum attn_status add_end(const struct gguf_reader *reader, const char *id
     return attn_post_process_wrap(&reader->tokenizer->post, &added, err);
 }
 
+/* Adds SEP and EOS after the text. SEP is not added by default beside EOS, or if no token is SEP.
+ */
+static enum attn_status add_back(const struct gguf_reader *reader, struct attn_error *err)
+{
+    static const char sep_key[] = KEY("seperator_token_id"); /* spelled so in files */
+    size_t sep = SIZE_MAX;
+    bool has_eos = false;
+
+    ATTN_TRY(attn_gguf_get_size(reader->gguf, sep_key, &sep, err));
+    ATTN_TRY(attn_gguf_get_bool(reader->gguf, KEY("add_eos_token"), &has_eos, err));
+    ATTN_TRY(add_end(reader, sep_key, KEY("add_sep_token"),
+                     reader->has_sep && sep < SIZE_MAX && !has_eos, false, err));
+    return add_end(reader, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
+}
+
 static enum attn_status read_part(const struct gguf_reader *reader, enum attn_tokenizer_role role,
                                   const char *text, struct attn_error *err)
 {
@@ -331,25 +466,28 @@ static enum attn_status add_stages(const struct gguf_reader *reader, const char 
 static enum attn_status find_rule(const struct gguf_reader *reader, const struct split_rule **rule,
                                   struct attn_error *err)
 {
+    const size_t n = sizeof split_rules / sizeof *split_rules;
     const char *name = NULL;
-    size_t size = 0;
+    size_t size = 0, i = 0;
 
     ATTN_TRY(attn_gguf_get_text(reader->gguf, KEY("pre"), &name, &size, err));
-    for (size_t i = 0; name && i < sizeof split_rules / sizeof *split_rules; i++)
-        if (equals(name, size, split_rules[i].name)) {
-            *rule = &split_rules[i];
-            return ATTN_OK;
-        }
     if (!name)
         return hint_vocab(
             attn_error_set(err, ATTN_UNSUPPORTED,
                            "'%s' is missing in '%s': how texts are split is not known", KEY("pre"),
                            reader->path),
             err);
+    while (i < n && !is_in_list(split_rules[i].names, name, size))
+        i++;
+    if (i < n && split_rules[i].pre_tokenizer) {
+        *rule = &split_rules[i];
+        return ATTN_OK;
+    }
     return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
                                      "'%s' in '%s' is '%s', a way of splitting texts that is not "
-                                     "known",
-                                     KEY("pre"), reader->path, attn_quote(name, size).text),
+                                     "%s",
+                                     KEY("pre"), reader->path, attn_quote(name, size).text,
+                                     i < n ? "read by this version" : "known"),
                       err);
 }
 
@@ -362,6 +500,7 @@ static enum attn_status read_gpt2(struct gguf_reader *reader, struct attn_error 
     tokenizer->bpe.takes_whole_pieces = rule->takes_whole_pieces;
     tokenizer->unread->read = read_merges;
     ATTN_TRY(add_stages(reader, rule->normalizer, rule->pre_tokenizer, byte_decoder, err));
+    reader->has_sep = rule->has_sep;
     return add_end(reader, KEY("bos_token_id"), KEY("add_bos_token"), rule->has_bos, true, err);
 }
 
@@ -394,6 +533,30 @@ static enum attn_status read_llama(struct gguf_reader *reader, struct attn_error
 
 /* --- The file --------------------------------------------------------------------------------- */
 
+static enum attn_status refuse_kind(const struct gguf_reader *reader, const char *model,
+                                    size_t size, struct attn_error *err)
+{
+    static const struct {
+        const char *names, *reason;
+    } kinds[] = {
+        {"bert", "its tokens are WordPiece"},
+        {"t5", "its tokens are Unigram"},
+        {"gemma4", "its tokens are merged characters"},
+        {"rwkv plamo2 hybriddna whitespace", "its texts are split in a way of its own"},
+        {"none no_vocab", "it has no tokenizer"},
+    };
+    size_t i = 0;
+
+    while (i < sizeof kinds / sizeof *kinds && !is_in_list(kinds[i].names, model, size))
+        i++;
+    return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
+                                     "'%s' in '%s' is '%s'%s%s, this version reads gpt2 and llama",
+                                     KEY("model"), reader->path, attn_quote(model, size).text,
+                                     i < sizeof kinds / sizeof *kinds ? ": " : "",
+                                     i < sizeof kinds / sizeof *kinds ? kinds[i].reason : ""),
+                      err);
+}
+
 static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = reader->tokenizer;
@@ -409,10 +572,7 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
                           err);
     is_llama = equals(model, size, "llama");
     if (!is_llama && !equals(model, size, "gpt2"))
-        return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
-                                         "'%s' in '%s' is '%s', this version reads gpt2 and llama",
-                                         KEY("model"), reader->path, attn_quote(model, size).text),
-                          err);
+        return refuse_kind(reader, model, size, err);
     ATTN_TRY(attn_tokenizer_add_unread(tokenizer, path, err));
     tokenizer->kind = ATTN_TOKENIZER_BPE;
     tokenizer->skips_unknown_ids = true;
@@ -420,7 +580,7 @@ static enum attn_status read_metadata(struct gguf_reader *reader, struct attn_er
     tokenizer->detail = "the tokenizer is that of the GGUF file: 'tokenizer.ggml.tokens'";
     ATTN_TRY(read_tokens(reader, err));
     ATTN_TRY(is_llama ? read_llama(reader, err) : read_gpt2(reader, err));
-    return add_end(reader, KEY("eos_token_id"), KEY("add_eos_token"), false, false, err);
+    return add_back(reader, err);
 }
 
 enum attn_status attn_tokenizer_gguf_read(struct attn_tokenizer *tokenizer,
