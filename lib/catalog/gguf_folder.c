@@ -114,7 +114,8 @@ static bool is_dynamic(const char *file, const char *at)
     return at - file >= DYNAMIC_SIZE && strncasecmp(at - DYNAMIC_SIZE, dynamic, DYNAMIC_SIZE) == 0;
 }
 
-/* Returns where TAG is in FILE; NULL: it is not there. */
+/* Returns where TAG is in FILE, in upper or lower case; NULL: it is not there. It must come after
+ * the start, '-', '.', '_' or '/', and before '.' or '-', so that F16 is not found in BF16. */
 static const char *find_tag(const char *file, const char *tag)
 {
     const size_t size = strlen(tag);
@@ -124,11 +125,6 @@ static const char *find_tag(const char *file, const char *tag)
             (at[size] == '.' || at[size] == '-'))
             return at;
     return NULL;
-}
-
-bool attn_gguf_has_tag(const char *file, const char *tag)
-{
-    return find_tag(file, tag);
 }
 
 /* Whether TAG is the name of FILE, with or without its folders. */

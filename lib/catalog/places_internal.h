@@ -35,10 +35,6 @@ struct attn_gguf_folder {
 /* Whether TEXT can be a tag. A tag is compared with names of files but never becomes one. */
 bool attn_gguf_is_tag(const char *text);
 
-/* Whether FILE contains TAG, in upper or lower case. It must come after the start, '-', '.', '_' or
- * '/', and before '.' or '-', so that F16 is not found in BF16. */
-bool attn_gguf_has_tag(const char *file, const char *tag);
-
 /* Writes the name of FILE to STEM, without folders, the number of a shard and the extension. */
 void attn_gguf_write_stem(const char *file, char stem[ATTN_GGUF_TAG_SIZE]);
 

@@ -27,7 +27,6 @@ static void start_jit(struct attn_gemm_engine *engine)
     engine->jit_from = (double)INFINITY;
     engine->is_jit = xsmm.is_started;
     engine->is_jit_bf16 = xsmm.is_started && xsmm.has_bf16;
-    engine->is_jit_avx512 = xsmm.has_avx512;
     engine->lacks_memory = xsmm.lacks_memory && xsmm.has_bf16;
 }
 
@@ -108,19 +107,6 @@ void attn_gemm_release(const struct attn_gemm_engine *engine)
 {
     if (engine->tiles)
         engine->tiles->release();
-}
-
-const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine)
-{
-    static const char *const portable[] = {
-#define PORTABLE_NAME(name, number, text) [ATTN_ISA_##name] = "portable " text,
-        ATTN_ISA_MAP(PORTABLE_NAME)
-#undef PORTABLE_NAME
-    };
-
-    if (!engine->is_jit)
-        return portable[engine->kernels->isa];
-    return engine->is_jit_avx512 ? "jit avx512" : "jit avx2";
 }
 
 void attn_gemm_library(enum attn_gemm gemm, enum attn_isa limit, char text[ATTN_GEMM_LIBRARY_SIZE])

@@ -19,7 +19,6 @@ struct attn_gemm_engine {
     const struct attn_kernels *kernels;
     bool is_jit;                    /* libxsmm has been started and may make kernels */
     bool is_jit_bf16;               /* the same for kernels in bfloat16 */
-    bool is_jit_avx512;             /* its kernels use AVX-512 */
     double jit_from;                /* the number of multiply-adds at which libxsmm starts */
     const struct attn_tiles *tiles; /* tiles for products in bfloat16; NULL: the JIT kernels or the
                                        portable loop compute them */
@@ -87,9 +86,6 @@ void attn_gemm_kernel_run_ahead(const struct attn_gemm_kernel *kernel, const voi
 /* Releases the tiles of this thread. Call after products in bfloat16 that are not followed by
  * others at once. */
 void attn_gemm_release(const struct attn_gemm_engine *engine);
-
-/* Returns the name of the engine, such as "jit avx512" or "portable avx2". Borrowed, constant. */
-const char *attn_gemm_engine_name(const struct attn_gemm_engine *engine);
 
 /* Writes which library or code multiplies with GEMM, and for which processor, to TEXT:
  * "libxsmm 1.17, cpx, amx for bfloat16". For AUTO that of large products. Starts libxsmm if it

@@ -151,7 +151,6 @@ struct attn_xsmm attn_xsmm_start(enum attn_isa limit)
     /* Where libxsmm emulates bfloat16, bits depend on the number of rows, so instructions for
      * bfloat16 are required. */
     xsmm.has_bf16 = target >= LIBXSMM_X86_AVX512_CPX;
-    xsmm.has_avx512 = target > LIBXSMM_X86_AVX2;
     return xsmm;
 }
 

@@ -19,7 +19,6 @@ struct attn_xsmm {
     bool is_started;
     bool lacks_memory; /* it did not start, only because memory was short */
     bool has_bf16;     /* it multiplies in bfloat16, or would if memory were not short */
-    bool has_avx512;   /* its kernels use AVX-512 */
 };
 
 /* Starts libxsmm, or uses the one that has started in this process. */

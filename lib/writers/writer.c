@@ -741,15 +741,6 @@ enum attn_status attn_writer_open(const struct attn_format *format,
     ATTN_RETURN_MADE(open_target(w, target, err), writer, w, attn_writer_free);
 }
 
-enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
-                                    const struct attn_labels *labels,
-                                    const struct attn_writer_options *options,
-                                    struct attn_writer **writer, struct attn_error *err)
-{
-    return attn_writer_open(format, &(struct attn_writer_target){.path = path}, labels, options,
-                            writer, err);
-}
-
 enum attn_status attn_writer_create_sink(const struct attn_format *format, struct attn_sink *sink,
                                          const struct attn_labels *labels,
                                          const struct attn_writer_options *options,

@@ -3,7 +3,8 @@
  *
  *     struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
  *     struct attn_writer *writer;
- *     attn_writer_create(attn_format_find("npz"), "all.npz", &labels, &options, &writer, &err);
+ *     const struct attn_writer_target target = {.path = "all.npz"};
+ *     attn_writer_open(attn_format_find("npz"), &target, &labels, &options, &writer, &err);
  *     ... attn_writer_event(writer, event, &err) for every event of a trace ...
  *     attn_writer_finish(writer, &err);   // the complete file appears
  *     attn_writer_free(writer);           // without _finish, no file appears
@@ -54,17 +55,6 @@ struct attn_writer_options {
     ((struct attn_writer_options){.size = sizeof(struct attn_writer_options), .precision = -1})
 
 struct attn_writer;
-
-/* Creates a writer. PATH is a file, or for some formats a directory, which is created if it is
- * missing. A directory gets a manifest, run.json, that lists the written files; attn_writer_finish
- * removes the files that earlier runs wrote there in the same format, unless options->is_addition.
- * ATTN_IO if another writer uses the directory: attn_outputs_create waits, and can write several
- * formats into one directory. ATTN_INVALID if the format does not support the selected sites: tidy
- * requires patterns. */
-enum attn_status attn_writer_create(const struct attn_format *format, const char *path,
-                                    const struct attn_labels *labels,
-                                    const struct attn_writer_options *options,
-                                    struct attn_writer **writer, struct attn_error *err);
 
 /* Creates a writer for a sink such as standard output, which is neither owned nor committed.
  * ATTN_INVALID for csv unless one matrix is selected, and always for npy. */
@@ -214,12 +204,16 @@ struct attn_writer {
 
 /* The target of a writer: one of the three fields is set. */
 struct attn_writer_target {
-    const char *path;
+    const char *path; /* a file, or for some formats a directory, which is created if missing */
     struct attn_sink *sink;
     struct attn_directory *directory; /* locked; borrowed for the lifetime of the writer */
 };
 
-/* Creates a writer for any target; used by attn_writer_create and attn_writer_create_sink. */
+/* Creates a writer. A directory gets a manifest, run.json, that lists the written files;
+ * attn_writer_finish removes the files that earlier runs wrote there in the same format, unless
+ * given->is_addition. ATTN_IO if another writer uses the directory: attn_outputs_create waits, and
+ * can write several formats into one directory. ATTN_INVALID if the format does not support the
+ * selected sites: tidy requires patterns. */
 enum attn_status attn_writer_open(const struct attn_format *format,
                                   const struct attn_writer_target *target,
                                   const struct attn_labels *labels,

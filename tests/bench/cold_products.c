@@ -199,7 +199,7 @@ int main(int argc, char **argv)
     attn_processor_find(&processor);
     printf("%s; %s; %d thread%s; %s\nGFLOP/s, median and best%*s", processor.name,
            processor.features, bench.n_thread, bench.n_thread == 1 ? "" : "s",
-           attn_gemm_engine_name(&bench.engines[PROGRAM]), 2, "");
+           bench.engines[PROGRAM].is_jit ? "libxsmm" : "the portable loop", 2, "");
     for (size_t way = 0; way < N_WAY; way++)
         printf("%-15s", names[way]);
     puts("quotient");

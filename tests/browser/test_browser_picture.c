@@ -98,8 +98,9 @@ static void make_page(void)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, dims.sites, &err), ATTN_OK);
     labels.selection = selection;
-    ck_assert_msg(attn_writer_create(attn_format_find("html"), "p.html", &labels, &options, &writer,
-                                     &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_open(attn_format_find("html"),
+                                   &(struct attn_writer_target){.path = "p.html"}, &labels,
+                                   &options, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     write_run(writer);
     attn_writer_free(writer);

@@ -72,8 +72,9 @@ void attn_written_to(const struct attn_made_up_run *made, const char *format, co
     struct attn_error err = {0};
     struct attn_writer *writer;
 
-    ck_assert_msg(attn_writer_create(attn_format_find(format), path, &made->run,
-                                     &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_open(attn_format_find(format),
+                                   &(struct attn_writer_target){.path = path}, &made->run,
+                                   &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg(play(made, writer, n_row, step, &err) == ATTN_OK, "%s", err.message);
     attn_writer_free(writer);
@@ -83,8 +84,9 @@ enum attn_status attn_written_try(const struct attn_made_up_run *made, const cha
                                   const char *path, struct attn_error *err)
 {
     struct attn_writer *writer = NULL;
-    enum attn_status status = attn_writer_create(attn_format_find(format), path, &made->run,
-                                                 &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err);
+    enum attn_status status =
+        attn_writer_open(attn_format_find(format), &(struct attn_writer_target){.path = path},
+                         &made->run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, err);
 
     if (status == ATTN_OK)
         status = play(made, writer, 2, 0, err);

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# check_namesakes.sh - a header's functions are defined in the source of its name.
+# check_namesakes.sh - a header's functions are defined in the source of its name, and called by more than tests.
 #
-#   check_namesakes.sh            prints each function that is defined elsewhere; 1 when there is one
+#   check_namesakes.sh            prints each function that is defined elsewhere, or called nowhere; 1 when there is one
 #   check_namesakes.sh --count    how many, of how many declared; and the files of 60 lines or fewer
 #
 # x.h belongs to x.c; x_internal.h, which the sources of a room share, and x_extra.h, which has
@@ -56,14 +56,22 @@ list_functions() {
     }' "$@"
 }
 
+# `word NAME N` of each word outside of comments: a function that is declared and defined alone has N 2.
+count_words() {
+    sed -E 's,/\*.*\*/,,; /^ *(\/\*|\*( |\/|$))/d' "$@" | grep -oE '\b[a-z_][a-z0-9_]+' | LC_ALL=C sort | uniq -c | awk '{ print "word", $2, $1 }'
+}
+
 mapfile -t files < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
-found=$(list_functions "${files[@]}" | awk -v exempt="$exempt" -v of_system="$of_system" '
+found=$({ sed 's/^/exported /' tests/install/symbols; count_words "${files[@]}"; list_functions "${files[@]}"; } | awk -v exempt="$exempt" -v of_system="$of_system" '
+    $1 == "exported" { is_called[$3] = 1 }
+    $1 == "word" && $3 > 2 { is_called[$2] = 1 }
     $1 ~ /\.h$/ && $2 == "declared" { header[$3] = $1 }
     $1 ~ /\.c$/ && $1 !~ of_system && $2 == "defined" { source[$3] = $1 }
     END {
         for (name in header) {
             if (!(name in source) || header[name] ~ exempt) continue
             declared++
+            if (!(name in is_called)) print header[name] ": '"'"'" name "'"'"' is called by nothing but tests"
             module = substr(header[name], 1, length(header[name]) - 2)
             is_internal = sub(/_(internal|extra)$/, "", module)
             if (source[name] == module ".c") continue

@@ -108,8 +108,9 @@ static enum attn_status write_tensors(struct parts *parts, const struct job *job
     status = attn_pool_create(job->n_thread, &parts->pool, err);
     writer_options.pool = parts->pool;
     if (status == ATTN_OK)
-        status = attn_writer_create(attn_format_find(job->format), job->format, &parts->run,
-                                    &writer_options, &parts->writer, err);
+        status = attn_writer_open(attn_format_find(job->format),
+                                  &(struct attn_writer_target){.path = job->format}, &parts->run,
+                                  &writer_options, &parts->writer, err);
     if (status != ATTN_OK)
         return status;
     parts->trace = (struct attn_trace){parts->selection, pass_on, parts->writer};

@@ -262,9 +262,6 @@ START_TEST(engines_start_as_asked)
     ck_assert(!little.is_jit && much.is_jit == attn_gemm_can_jit());
     ck_assert(!base.is_jit && base.kernels->isa == ATTN_ISA_BASELINE);
     ck_assert(!loop.is_jit && loop.kernels->isa <= ATTN_ISA_AVX2);
-    ck_assert_str_eq(attn_gemm_engine_name(&base), "portable baseline");
-    if (much.is_jit)
-        ck_assert(strncmp(attn_gemm_engine_name(&much), "jit avx", 7) == 0);
 }
 END_TEST
 
@@ -284,10 +281,11 @@ END_TEST
 
 START_TEST(avx2_limits_what_libxsmm_makes)
 {
-    struct attn_gemm_engine jit = attn_gemm_engine_start(ATTN_GEMM_JIT, ATTN_ISA_AVX2, 0);
+    char text[ATTN_GEMM_LIBRARY_SIZE];
 
+    attn_gemm_library(ATTN_GEMM_JIT, ATTN_ISA_AVX2, text);
     if (has_jit() && getenv("CK_FORK") == NULL) /* else another test may have been first */
-        ck_assert_str_eq(attn_gemm_engine_name(&jit), "jit avx2");
+        ck_assert_ptr_nonnull(strstr(text, ", hsw"));
 }
 END_TEST
 

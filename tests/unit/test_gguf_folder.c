@@ -33,9 +33,16 @@ START_TEST(a_tag_is_a_whole_part_of_a_name_in_any_case)
         {"x-F16", "F16", false}, /* nothing comes after it */
     };
 
-    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-        ck_assert_msg(attn_gguf_has_tag(cases[i].file, cases[i].tag) == cases[i].has, "%s in %s",
-                      cases[i].tag, cases[i].file);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_gguf_folder folder = {.path = "d", .name = "owner/name"};
+        char path[ATTN_PATH_SIZE];
+
+        ck_assert(attn_path_names_add(&folder.files, cases[i].file, NULL) == ATTN_OK);
+        ck_assert_msg((attn_gguf_folder_choose(&folder, cases[i].tag, path, NULL) == ATTN_OK) ==
+                          cases[i].has,
+                      "%s in %s", cases[i].tag, cases[i].file);
+        attn_path_names_release(&folder.files);
+    }
     ck_assert(attn_gguf_is_tag("Q4_K_M") && attn_gguf_is_tag("x y") && !attn_gguf_is_tag("") &&
               !attn_gguf_is_tag("a:b") && !attn_gguf_is_tag("a@b"));
 }

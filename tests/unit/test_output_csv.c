@@ -77,8 +77,9 @@ static void write_directory(const char *name, size_t n_row, size_t step)
     struct attn_error err = {0};
     struct attn_writer *writer;
 
-    ck_assert_msg(attn_writer_create(attn_format_find("csv"), in_folder(name), &made.run,
-                                     &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_open(attn_format_find("csv"),
+                                   &(struct attn_writer_target){.path = in_folder(name)}, &made.run,
+                                   &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_msg((step ? attn_made_up_run_play_steps(&made, writer, step, &err)
                         : attn_made_up_run_play(&made, writer, n_row, &err)) == ATTN_OK,
@@ -242,8 +243,9 @@ START_TEST(a_file_is_no_directory)
     set_up(&attn_made_up_small, words);
     file = fopen(in_folder("f"), "w");
     fclose(file);
-    ck_assert_int_eq(attn_writer_create(attn_format_find("csv"), in_folder("f"), &made.run,
-                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+    ck_assert_int_eq(attn_writer_open(attn_format_find("csv"),
+                                      &(struct attn_writer_target){.path = in_folder("f")},
+                                      &made.run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_IO);
     ck_assert_ptr_nonnull(strstr(err.message, "is a file, expected a directory"));
     ck_assert_ptr_null(writer);
@@ -283,8 +285,9 @@ START_TEST(an_abandoned_run_leaves_whole_files_or_nothing)
     set_up(&attn_made_up_small, words);
     for (int n_row = 2; n_row <= 3; n_row++) {
         attn_made_up_run_select(&made, "pattern", "0.*", "all");
-        ck_assert_int_eq(attn_writer_create(attn_format_find("csv"), in_folder("d"), &made.run,
-                                            &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+        ck_assert_int_eq(attn_writer_open(attn_format_find("csv"),
+                                          &(struct attn_writer_target){.path = in_folder("d")},
+                                          &made.run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                          ATTN_OK);
         for (event.row0 = 0; event.row0 < (size_t)n_row; event.row0++)
             ck_assert_int_eq(attn_writer_event(writer, &event, &err), ATTN_OK);
@@ -310,8 +313,9 @@ START_TEST(every_failed_allocation_is_reported_and_leaves_no_part)
 
         snprintf(path, sizeof path, "%s", in_folder("d"));
         attn_alloc_fail_at(n);
-        status = attn_writer_create(attn_format_find("csv"), path, &made.run,
-                                    &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
+        status =
+            attn_writer_open(attn_format_find("csv"), &(struct attn_writer_target){.path = path},
+                             &made.run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         if (status == ATTN_OK)
             status = attn_made_up_run_play(&made, writer, 1, &err);
         if (status == ATTN_OK)

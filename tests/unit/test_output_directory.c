@@ -114,11 +114,17 @@ START_TEST(a_directory_has_one_writer)
     struct attn_error err = {0};
 
     set_up();
-    ck_assert_int_eq(attn_writer_create(format, "d", &made.run, &options, &writer, &err), ATTN_OK);
-    ck_assert_int_eq(attn_writer_create(format, "d", &made.run, &options, &other, &err), ATTN_IO);
+    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
+                                      &options, &writer, &err),
+                     ATTN_OK);
+    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
+                                      &options, &other, &err),
+                     ATTN_IO);
     ck_assert_str_eq(err.message, "another writer is writing into 'd'");
     attn_writer_free(writer);
-    ck_assert_int_eq(attn_writer_create(format, "d", &made.run, &options, &writer, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_writer_open(format, &(struct attn_writer_target){.path = "d"}, &made.run,
+                                      &options, &writer, NULL),
+                     ATTN_OK);
     attn_writer_free(writer);
     remove_files((const char *const[]){"ids.npy", "tokens.npy", NULL});
     tear_down();

@@ -318,8 +318,9 @@ START_TEST(a_run_that_stops_early_leaves_nothing)
 
     set_up("pattern", "all", "all");
     attn_folder_enter();
-    ck_assert_int_eq(attn_writer_create(attn_format_find("json"), "j", &made.run,
-                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+    ck_assert_int_eq(attn_writer_open(attn_format_find("json"),
+                                      &(struct attn_writer_target){.path = "j"}, &made.run,
+                                      &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     ck_assert_int_eq(attn_writer_predictions(writer, &none, &err), ATTN_INVALID);
     ck_assert_int_eq(attn_writer_finish(writer, &err), ATTN_INVALID);

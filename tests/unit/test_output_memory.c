@@ -92,8 +92,9 @@ static void ck_assert_memory(const char *format, struct attn_site_set sites, con
     ck_assert_int_eq(attn_selection_set_sites(selection, sites, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_queries(selection, queries, &err), ATTN_OK);
     run.selection = selection;
-    ck_assert_msg(attn_writer_create(attn_format_find(format), "/dev/null", &run,
-                                     &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
+    ck_assert_msg(attn_writer_open(attn_format_find(format),
+                                   &(struct attn_writer_target){.path = "/dev/null"}, &run,
+                                   &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err) == ATTN_OK,
                   "%s", err.message);
     play(writer, n_query, selection);
     attn_writer_free(writer);

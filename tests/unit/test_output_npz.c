@@ -529,8 +529,9 @@ START_TEST(failures_leave_no_file)
         struct attn_writer *writer = NULL;
 
         attn_alloc_fail_at(n);
-        status = attn_writer_create(attn_format_find("npz"), path, &made.run,
-                                    &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
+        status =
+            attn_writer_open(attn_format_find("npz"), &(struct attn_writer_target){.path = path},
+                             &made.run, &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err);
         if (status == ATTN_OK)
             status = attn_made_up_run_play(&made, writer, 2, &err);
         if (status == ATTN_OK)
@@ -554,8 +555,9 @@ START_TEST(a_full_device_is_reported)
     enum attn_status status;
 
     set_up();
-    ck_assert_int_eq(attn_writer_create(attn_format_find("npz"), "/dev/full", &made.run,
-                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+    ck_assert_int_eq(attn_writer_open(attn_format_find("npz"),
+                                      &(struct attn_writer_target){.path = "/dev/full"}, &made.run,
+                                      &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     status = attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
     if (status == ATTN_OK)

@@ -166,8 +166,9 @@ START_TEST(arrays_hold_the_tokens_of_the_source)
     attn_folder_enter();
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     run.selection = selection;
-    ck_assert_int_eq(attn_writer_create(attn_format_find("npy"), "d", &run,
-                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+    ck_assert_int_eq(attn_writer_open(attn_format_find("npy"),
+                                      &(struct attn_writer_target){.path = "d"}, &run,
+                                      &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     attn_writer_free(writer);
     attn_selection_free(selection);

@@ -285,8 +285,9 @@ START_TEST(a_full_device_is_reported)
     enum attn_status status;
 
     attn_made_up_run_init(&made, &attn_made_up_small, words);
-    ck_assert_int_eq(attn_writer_create(attn_format_find("text"), "/dev/full", &made.run,
-                                        &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
+    ck_assert_int_eq(attn_writer_open(attn_format_find("text"),
+                                      &(struct attn_writer_target){.path = "/dev/full"}, &made.run,
+                                      &ATTN_WRITER_OPTIONS_DEFAULT, &writer, &err),
                      ATTN_OK);
     status = attn_made_up_run_play(&made, writer, SIZE_MAX, &err);
     if (status == ATTN_OK)

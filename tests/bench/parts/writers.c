@@ -85,7 +85,8 @@ static enum attn_status run_writer(void *context, struct attn_error *err)
     enum attn_status status;
 
     options.pool = files->bench->options->pool;
-    ATTN_TRY(attn_writer_create(files->format, files->path, &run, &options, &writer, err));
+    ATTN_TRY(attn_writer_open(files->format, &(struct attn_writer_target){.path = files->path},
+                              &run, &options, &writer, err));
     status = write_events(files, writer, err);
     attn_writer_free(writer);
     return status;
