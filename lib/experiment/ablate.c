@@ -121,6 +121,7 @@ enum { OF_TEXT, OF_ENCODER, MOST_SIDES };
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
+    const char *heads; /* the heads that are switched off; NULL: all */
     struct attn_answer answer;
     struct side sides[MOST_SIDES];
     size_t n_side; /* 2 if parts of an encoder are switched off, too */
@@ -189,6 +190,9 @@ static const struct attn_param param_rows[] = {
                "positions of the text or of all texts of `references`, or its rows in one text "
                "of `references`; uniform: the head gives every key that it sees the same weight",
                .words = "zero|mean|uniform", .read = read_with),
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all",
+               .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(NAMED, "sets", "[NAME=]HEADS", struct attn_ablate_args, sets,
                "switch off these heads together, instead of each head by itself: "
                "'copying=3.2,3.5'. May be given several times, one row each",
@@ -233,6 +237,7 @@ static const struct attn_param_rule rules[] = {
      .needs = "with:mean|with:resample",
      .message = "@ needs `with mean` or `with resample:SEED`"},
     {.given = "sets", .excludes = "cumulative", .time = ATTN_PARAM_VALUES},
+    {.given = "sets", .excludes = "heads", .time = ATTN_PARAM_VALUES},
 };
 
 static const struct attn_experiment experiment;
@@ -301,6 +306,9 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
         return attn_error_set(
             err, ATTN_INVALID,
             "`with resample` needs `references`, whose rows replace those of the text");
+    if (ablation->heads && args->by != ATTN_ABLATE_BY_HEAD)
+        return attn_error_set(err, ATTN_INVALID, "`heads` names heads, and `by` is '%s'",
+                              part_name(args->by));
     if (args->n_control > 0 && !has_heads)
         return attn_error_set(err, ATTN_INVALID,
                               "controls are choices of as many heads, and '%s' has none",
@@ -381,6 +389,49 @@ static bool is_named(const struct ablation *ablation, const struct side *side)
     return ablation->args->is_of_encoder == (side == &ablation->sides[OF_ENCODER]);
 }
 
+/* Selects the heads of SIDE that LIST names. */
+static enum attn_status select_heads(const struct side *side, const char *list,
+                                     struct attn_selection **listed, struct attn_error *err)
+{
+    const struct ablation *ablation = side->of;
+
+    *listed = NULL;
+    if (ablation->n_side == 1 && ablation->frame.run->model->encoder && strstr(list, "encoder:"))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' names heads of the encoder, and the references have the same "
+                              "source: expected zero, mean or uniform in their place",
+                              attn_quote_string(list).text);
+    return attn_edit_select_heads(list, side == &ablation->sides[OF_ENCODER],
+                                  attn_selection_dims(ablation->frame.run->selection), listed, err);
+}
+
+/* Whether LISTED, of select_heads, has a head of SIDE. */
+static bool has_head(const struct side *side, const struct attn_selection *listed, int block,
+                     int head)
+{
+    const bool is_of_encoder = side == &side->of->sides[OF_ENCODER];
+
+    return attn_selection_has_block_head(
+        listed && is_of_encoder ? attn_selection_encoder(listed) : listed, block, head);
+}
+
+/* Keeps those of the PARTS of SIDE that `heads` names. */
+static enum attn_status choose_parts(struct side *side, struct part *parts, struct attn_error *err)
+{
+    struct attn_selection *listed;
+    size_t n = 0;
+
+    if (!side->of->heads)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_in(select_heads(side, side->of->heads, &listed, err), "heads", err));
+    for (size_t i = 0; i < side->n_part; i++)
+        if (has_head(side, listed, attn_location_block(&parts[i].at), parts[i].at.head))
+            parts[n++] = parts[i];
+    attn_selection_free(listed);
+    side->n_part = n;
+    return ATTN_OK;
+}
+
 /* Lists the parts in the order of the table: those of an encoder first. */
 static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
@@ -405,16 +456,21 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
     ablation->n_part = n_set > 0 ? n_set : ablation->n_part;
     ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
     ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
-    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
-                         n_set > 0 ? n_all : ablation->n_place);
     attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
                          takes_all ? n_all : n_of_part);
     ATTN_TRY(attn_frame_memory(frame, err));
     for (size_t i = ablation->n_side; i-- > 0 && n_set == 0;) {
-        list_side(ablation, &ablation->sides[i], ablation->parts + n_listed);
+        struct part *parts = ablation->parts + n_listed;
+
+        list_side(ablation, &ablation->sides[i], parts);
+        ATTN_TRY(
+            attn_error_at(choose_parts(&ablation->sides[i], parts, err), ATTN_STAGE_OPTIONS, err));
         n_listed += ablation->sides[i].n_part;
     }
-    return ATTN_OK;
+    ablation->n_part = n_set > 0 ? n_set : n_listed;
+    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
+                         n_set > 0 ? n_all : ablation->n_place);
+    return attn_frame_memory(frame, err);
 }
 
 /* --- Replacements ----------------------------------------------------------------------------- */
@@ -729,21 +785,15 @@ static struct attn_edit edit_of(const struct ablation *ablation, struct attn_loc
 static enum attn_status read_side(const struct side *side, const struct attn_ablate_set *set,
                                   struct attn_edit *edits, size_t *n, struct attn_error *err)
 {
-    const struct ablation *ablation = side->of;
-    const bool is_of_encoder = side == &ablation->sides[OF_ENCODER];
-    const struct attn_dims *dims = attn_selection_dims(ablation->frame.run->selection);
     struct attn_selection *listed;
-    const struct attn_selection *heads;
 
-    ATTN_TRY(attn_error_in(attn_edit_select_heads(set->heads, is_of_encoder, dims, &listed, err),
-                           "sets", err));
-    heads = listed && is_of_encoder ? attn_selection_encoder(listed) : listed;
+    ATTN_TRY(attn_error_in(select_heads(side, set->heads, &listed, err), "sets", err));
     for (size_t k = 0; k < n_heads_of(side); k++) {
         const int block = (int)(k / side->dims->n_head), head = (int)(k % side->dims->n_head);
 
-        if (attn_selection_has_block_head(heads, block, head))
+        if (has_head(side, listed, block, head))
             edits[(*n)++] =
-                edit_of(ablation, attn_location_of_block(side->dims, ATTN_SITE_Z, block, head), -1,
+                edit_of(side->of, attn_location_of_block(side->dims, ATTN_SITE_Z, block, head), -1,
                         side->material);
     }
     attn_selection_free(listed);
@@ -757,12 +807,6 @@ static enum attn_status read_set(struct ablation *ablation, size_t i, struct par
     const struct attn_ablate_set *set = &ablation->args->sets[i];
     struct attn_edit *edits = ablation->sets.edits + i * n_all_heads(ablation);
 
-    if (ablation->n_side == 1 && ablation->frame.run->model->encoder &&
-        strstr(set->heads, "encoder:"))
-        return attn_error_set(err, ATTN_INVALID,
-                              "sets: '%s' names heads of the encoder, and the references have the "
-                              "same source: expected zero, mean or uniform in their place",
-                              attn_quote_string(set->heads).text);
     *part = (struct part){.at = {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS}, .neuron = -1};
     part->set = set->name ? set->name : set->heads;
     for (size_t k = 0; k < ablation->n_side; k++)
@@ -1121,6 +1165,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct ablation *ablation = state;
 
     ablation->args = ablation->frame.args;
+    ablation->heads = ablation->frame.request.selection.heads;
     attn_frame_choose_nothing(&ablation->frame.request);
     return check(ablation, err);
 }

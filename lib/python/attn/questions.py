@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
-           with_: str = "zero", sets=None, cumulative: bool = False, references=None, control: int = 0, seed: int = 0,
-           sort: str | None = None, limit: int = 0, **options) -> Table:
+           with_: str = "zero", heads=None, sets=None, cumulative: bool = False, references=None, control: int = 0,
+           seed: int = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -36,6 +36,7 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     with_       what replaces the output of that part: zeros (default), its mean over the positions of the text or of
                 all texts of `references`, or its rows in one text of `references`; uniform: the head gives every key
                 that it sees the same weight
+    heads       the heads that are switched off: 2.5,3.* or 0-3 of each layer; default: all
     sets        switch off these heads together, instead of each head by itself: 'copying=3.2,3.5'. May be given several
                 times, one row each
     cumulative  switch off one more part in each row, beginning with the part whose own effect is the smallest
