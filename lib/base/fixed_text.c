@@ -8,6 +8,16 @@
 #include <stdio.h>
 #include <string.h>
 
+bool attn_text_has_word(const char *list, const char *word, size_t size)
+{
+    for (size_t n; *list; list += n + (list[n] == ' ')) {
+        n = strcspn(list, " ");
+        if (n == size && memcmp(list, word, size) == 0)
+            return true;
+    }
+    return false;
+}
+
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
 {
     static const size_t room = sizeof "...";

@@ -22,6 +22,9 @@
 void attn_fixed_text_append(char *text, size_t size, size_t *used, const char *format, ...)
     ATTN_PRINTF(4, 5);
 
+/* Whether WORD [size] is one of the words of LIST, which spaces separate. */
+bool attn_text_has_word(const char *list, const char *word, size_t size);
+
 /*
  * Untrusted text in a message: a short, escaped copy.
  *

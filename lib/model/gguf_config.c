@@ -621,13 +621,31 @@ static enum attn_status put_parts(const struct writing *w)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-/* Architectures whose files cannot be read. */
+/* Architectures whose files cannot be read; names are separated by spaces. */
 static const struct {
-    const char *name, *reason;
+    const char *names, *reason;
 } refused_architectures[] = {
     {"phimoe", "its files lack the factors 'short_mscale' and 'long_mscale', which the directory "
                "of Hugging Face has"},
-    {"granitehybrid", "its Mamba layers have no attention map"},
+    {"qwen2vl qwen3vl qwen3vlmoe",
+     "it reads pictures and text, and its text part is read from the directory of Hugging Face"},
+    {"internlm2 baichuan xverse orion deepseek exaone minicpm codeshell refact plamo jais chatglm "
+     "maincoder mellum llama-embed",
+     "it is near llama, and has no row yet"},
+    {"bert modern-bert nomic-bert nomic-bert-moe jina-bert-v2 jina-bert-v3 neo-bert eurobert "
+     "gemma-embedding t5 t5encoder",
+     "encoders are read from the directory of Hugging Face"},
+    {"mamba mamba2 jamba falcon-h1 granitehybrid nemotron_h nemotron_h_moe lfm2 lfm2moe qwen3next "
+     "qwen35 qwen35moe kimi-linear rwkv6 rwkv7 arwkv7 rwkv6qwen2 plamo2",
+     "its layers of state spaces, convolutions or linear attention have no attention map"},
+    {"deepseek2 deepseek32 deepseek4 minicpm3 plm glm-dsa mistral4",
+     "its keys and values are narrow (MLA)"},
+    {"gemma3n gemma4 deci openelm bitnet cogvlm", "its blocks have further parts"},
+    {"llama4 dbrx grok arctic glm4moe ernie4_5-moe hunyuan-moe bailingmoe bailingmoe2 dots1 afmoe "
+     "minimax-m2 smallthinker grovemoe exaone-moe cohere2moe mimo2 step35",
+     "its mixture of experts is of another kind than those that are read"},
+    {"dream llada llada-moe rnd1", "it fills in masked words, and has no order of reading"},
+    {"clip wavtokenizer-dec eagle3 dflash", "it is no language model"},
 };
 
 static enum attn_status refuse_architecture(const struct writing *w, const char *name, size_t size,
@@ -637,7 +655,7 @@ static enum attn_status refuse_architecture(const struct writing *w, const char 
     const char *reason = NULL;
 
     for (size_t i = 0; i < sizeof refused_architectures / sizeof *refused_architectures; i++)
-        if (strcmp(refused_architectures[i].name, quote.text) == 0)
+        if (attn_text_has_word(refused_architectures[i].names, name, size))
             reason = refused_architectures[i].reason;
     attn_error_set(w->err, ATTN_UNSUPPORTED,
                    "'general.architecture' in '%s' is '%s', which is not read%s%s", w->path,
@@ -645,6 +663,27 @@ static enum attn_status refuse_architecture(const struct writing *w, const char 
     if (!reason)
         attn_error_hint(w->err, "architectures that are read: %s", known);
     return ATTN_UNSUPPORTED;
+}
+
+/* Checks that the file contains a model. */
+static enum attn_status check_type(const struct writing *w)
+{
+    static const char *const types[][2] = {{"adapter", ", an adapter"},
+                                           {"mmproj", ", the picture part of a model"},
+                                           {"vocab", ", a tokenizer without a model"},
+                                           {"imatrix", ", a table for quantization"}};
+    const char *name = NULL, *meaning = "";
+    size_t size = 0;
+
+    ATTN_TRY(attn_gguf_get_text(w->gguf, "general.type", &name, &size, w->err));
+    if (!name || attn_text_has_word("model", name, size))
+        return ATTN_OK;
+    for (size_t i = 0; i < sizeof types / sizeof *types; i++)
+        if (attn_text_has_word(types[i][0], name, size))
+            meaning = types[i][1];
+    return attn_error_set(w->err, ATTN_UNSUPPORTED,
+                          "'general.type' in '%s' is '%s'%s, expected the model's own file",
+                          w->path, attn_quote(name, size).text, meaning);
 }
 
 static enum attn_status find_architecture(struct writing *w)
@@ -687,6 +726,7 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
     struct writing w = {.gguf = gguf, .json = json, .err = err, .path = path.text};
     struct attn_tensor_entry embed;
 
+    ATTN_TRY(check_type(&w));
     ATTN_TRY(find_architecture(&w));
     ATTN_TRY(refuse_extras(&w));
     ATTN_TRY(read_sizes(&w));

@@ -479,6 +479,16 @@ MORE(put_short_pattern, put_window(image);
      attn_gguf_put_array(image, full("attention.sliding_window_pattern"), ATTN_GGUF_BOOL, 3,
                          "\1\0\1", 3))
 
+static void put_mmproj(struct attn_gguf_image *image)
+{
+    attn_gguf_put_text(image, "general.type", "mmproj");
+}
+
+static void put_other_type(struct attn_gguf_image *image)
+{
+    attn_gguf_put_text(image, "general.type", "card");
+}
+
 #define UNSUPPORTED(key, what)                                                                     \
     "'" key "' in 'made/model.gguf' is " what ", which this version does not support"
 
@@ -490,8 +500,20 @@ START_TEST(what_is_not_read_is_refused_by_name)
         const char *message;
     } rows[] = {
         {"mamba", NULL,
-         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read"},
-        {"clip", NULL, "'general.architecture' in 'made/model.gguf' is 'clip', which is not read"},
+         "'general.architecture' in 'made/model.gguf' is 'mamba', which is not read: its layers of "
+         "state spaces, convolutions or linear attention have no attention map"},
+        {"clip", NULL,
+         "'general.architecture' in 'made/model.gguf' is 'clip', which is not read: it is no "
+         "language model"},
+        {"nomic-bert-moe", NULL,
+         "'general.architecture' in 'made/model.gguf' is 'nomic-bert-moe', which is not read: "
+         "encoders are read from the directory of Hugging Face"},
+        {"mamb", NULL, "'general.architecture' in 'made/model.gguf' is 'mamb', which is not read"},
+        {"llama", put_mmproj,
+         "'general.type' in 'made/model.gguf' is 'mmproj', the picture part of a model, expected "
+         "the model's own file"},
+        {"llama", put_other_type,
+         "'general.type' in 'made/model.gguf' is 'card', expected the model's own file"},
         {"phimoe", NULL,
          "'general.architecture' in 'made/model.gguf' is 'phimoe', which is not read: its files "
          "lack the factors 'short_mscale' and 'long_mscale', which the directory of Hugging Face "

@@ -12,6 +12,7 @@
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/gguf.h"
@@ -232,20 +233,6 @@ static enum attn_status get_list(const struct gguf_reader *reader, const char *k
 static bool equals(const char *text, size_t size, const char *word)
 {
     return strlen(word) == size && memcmp(text, word, size) == 0;
-}
-
-/* Whether NAME [size] is a word of LIST. */
-static bool is_in_list(const char *list, const char *name, size_t size)
-{
-    const char *end;
-
-    for (; *list; list = *end ? end + 1 : end) {
-        end = strchr(list, ' ');
-        end = end ? end : list + strlen(list);
-        if ((size_t)(end - list) == size && memcmp(list, name, size) == 0)
-            return true;
-    }
-    return false;
 }
 
 /* Adds all tokens to the vocabulary, and reads their types. */
@@ -477,7 +464,7 @@ static enum attn_status find_rule(const struct gguf_reader *reader, const struct
                            "'%s' is missing in '%s': how texts are split is not known", KEY("pre"),
                            reader->path),
             err);
-    while (i < n && !is_in_list(split_rules[i].names, name, size))
+    while (i < n && !attn_text_has_word(split_rules[i].names, name, size))
         i++;
     if (i < n && split_rules[i].pre_tokenizer) {
         *rule = &split_rules[i];
@@ -547,7 +534,7 @@ static enum attn_status refuse_kind(const struct gguf_reader *reader, const char
     };
     size_t i = 0;
 
-    while (i < sizeof kinds / sizeof *kinds && !is_in_list(kinds[i].names, model, size))
+    while (i < sizeof kinds / sizeof *kinds && !attn_text_has_word(kinds[i].names, model, size))
         i++;
     return hint_vocab(attn_error_set(err, ATTN_UNSUPPORTED,
                                      "'%s' in '%s' is '%s'%s%s, this version reads gpt2 and llama",
