@@ -8,8 +8,7 @@
  *     attn_question_picture(&asked, table, &picture, &err);
  *     attn_table_picture_write(table, &picture, &options, &output, &err);
  *
- * The questions: ablate, align, attribute, diff, examples, heads (attn_survey), lens, patch, score,
- * similarity.
+ * attn_question_at goes through the questions. `heads` is attn_survey.
  */
 #ifndef ATTN_EXPERIMENT_QUESTIONS_H
 #define ATTN_EXPERIMENT_QUESTIONS_H
@@ -17,8 +16,8 @@
 #include "figures/table_picture.h"
 #include "study/question.h"
 
-/* Returns the arguments that question NAME accepts. Other names: "generate"; "items", the arguments
- * about items that all questions share (struct attn_items_args); "batch" (struct attn_batch_args).
+/* Returns the arguments that question NAME accepts. Other names: "items", the arguments about
+ * items that all questions share (struct attn_items_args); "batch" (struct attn_batch_args).
  * NULL for an unknown name. */
 ATTN_API const struct attn_question *attn_question_find(const char *name);
 

@@ -200,7 +200,7 @@ const struct attn_question attn_question_spans = {
         "A share says where heads look. It does not say that what is there is used: long\n"
         "spans have large shares, and the first token has weight that is only parked.\n"
         "`effect` says what changes when the queries do not see a span (change) or no\n"
-        "other token does (cut). Over `items` the numbers are means, and rows `gold` are\n"
+        "other token does (cut). Over `items` the numbers are means, and rows gold are\n"
         "those of the span that the key gold of an item names. They alone have best and\n"
         "largest then: how often that span has the highest score, and the largest change.\n",
     .examples = "  attn-cli spans -m fable `positions` key='\"The keys\"' `positions` to=2-3 \\\n"

@@ -97,8 +97,8 @@ const struct attn_param_list attn_dropout_params = ATTN_PARAM_LIST("Attention", 
 
 static const struct attn_param array_dropout_rows[] = {
     ATTN_PARAM(MASK, "dropout_mask", "FILE.npy", struct attn_attention_args, change.keep,
-               "which weights `dropout` keeps (1) and which it drops (0), instead of a choice by "
-               "`seed`; an array with the axes of the scores",
+               "which weights `dropout` keeps (1) and which it drops (0), instead of drawing "
+               "them; an array with the axes of the scores",
                .option = "keep", .second = offsetof(struct attn_attention_args, keep)),
 };
 

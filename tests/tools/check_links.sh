@@ -2,6 +2,8 @@
 # check_links.sh - every relative link of a Markdown file leads to a file and, with `#`, to a heading
 # of it; and no file of the manual has more than 350 lines.
 #
+# Sources that the table of lib/README.md names are there, too: `writers/picture.h`, or `picture.h`.
+#
 # Anchors are those of GitHub: lower case, without punctuation, `-` for each space, and `-1` after the
 # second heading of the same text. Code blocks and `code` hold no links.
 set -u
@@ -51,4 +53,8 @@ done | awk '
     END { for (i = 1; i <= n; i++) if (!(at[i] in known)) print wanted[i] }')
 found+=$(wc -l "${files[@]}" | awk -v longest="$longest" '
     $2 ~ /^cmd\/manual\// && $1 > longest { printf "\n%s: %d lines, expected at most %d", $2, $1, longest }')
+sources=$(find lib cmd tests -name '*.[ch]')
+for name in $(sed -n '/^## I want to/,/^## /p' lib/README.md | grep -oE '`[a-z][a-z0-9_/]*\.[ch]`' | tr -d '`' | LC_ALL=C sort -u); do
+    grep -qE "(^|/)$name\$" <<<"$sources" || found+=$'\n'"lib/README.md: '$name' is no source"
+done
 [ -z "$found" ] || { echo "$found" | sed '/^$/d' && exit 1; }

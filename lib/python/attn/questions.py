@@ -476,7 +476,7 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
 
     A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
     first token has weight that is only parked. `effect` says what changes when the queries do not see a span (change)
-    or no other token does (cut). Over `items` the numbers are means, and rows `gold` are those of the span that the key
+    or no other token does (cut). Over `items` the numbers are means, and rows gold are those of the span that the key
     gold of an item names. They alone have best and largest then: how often that span has the highest score, and the
     largest change.
 
