@@ -162,6 +162,8 @@ static void add_input(struct explaining *e)
         say(e, config->image.patch_height > 0 ? ", with what was learned of the position"
                : config->stack.n_mel > 0      ? " plus the embedding of its position"
                                               : " plus that of its position");
+    if (is_first && config->has_embed_norm)
+        say(e, ", normalized");
     say(e, "\n  q = ");
     add_projection(e, "x", has_norm_before(e), 'Q');
     say(e, " = %s\n", vector_text(row->projected_q ? row->projected_q : row->q, row->d_head).text);

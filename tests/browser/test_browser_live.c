@@ -554,12 +554,16 @@ static void assert_told(void)
 START_TEST(shipped_stories_are_told)
 {
     static const char *const stories[][2] = {
-        {"fable", "five-heads"}, {"self-attention", "self-attention"}, {"letters", "letters"}};
-    static const char *const texts_of[] = {"The keys", "Life is short", "CBABBC"};
+        {"fable", "five-heads"},
+        {"self-attention", "self-attention"},
+        {"letters", "letters"},
+        {"microgpt.json", "microgpt"}};
+    static const char *const texts_of[] = {"The keys", "Life is short", "CBABBC", "emma"};
 
     enter();
     borrow("models/self-attention", "self-attention");
     borrow("models/letters", "letters");
+    borrow("data/microgpt/model.json", "microgpt.json");
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
         static const char *const ways[] = {"live-on", "live-back"};
         char path[4096];
