@@ -16,6 +16,12 @@ class Pairs(ModelCase):
     ARCHIVE, NAME = "encoders.tar", "bert"
 
     @needs_cli
+    def test_functions_may_name_the_encoder(self):
+        want = self.model.run([1, 2, 3], sites="z", edits=attn.zero("z", layer=1)).z[1]
+        for name in ("encoder.1.attn.hook_z", "blocks.1.attn.hook_z"):
+            self.assert_same(self.model.run([1, 2, 3], sites="z", edits={name: lambda event: np.zeros_like(event.data)}).z[1], want)
+        self.assert_raises(ValueError, "the name 'z'", self.model.run, [1, 2, 3], edits={"decoder:z": abs})
+
     def test_runs_are_what_the_tool_writes(self):
         theirs = cli_arrays("-m", self.path, FIRST, "--pair", SECOND, "--sites", "*", "--key-mask",
                             ",".join(map(str, MASK)))

@@ -42,8 +42,11 @@ class FunctionEdit(Edit):
         self.op, self.words, self.data = c.ATTN_EDIT_FUNCTION, None, None
         stack, layer = self._read_name()
         layers = [layer]
+        config = lib.attn_model_config(lib.attn_host_model(host.pointer)).contents
+        if stack == "encoder" and config.is_encoder:
+            stack = ""  # its only one
         if stack in ("decoder", "cross") and layer == c.ATTN_ALL_LAYERS:
-            layers = list(range(lib.attn_model_config(lib.attn_host_model(host.pointer)).contents.n_layer // 2))
+            layers = list(range(config.n_layer // 2))
         self.stacks = {stack} if lib.attn_site_is_in_layer(SITES[self.site]) else set()
         self.places = [c.attn_location(stack=STACKS.index(stack), layer=layer, head=c.ATTN_ALL_HEADS, site=SITES[self.site])
                        for layer in layers]

@@ -301,7 +301,8 @@ class Request:
                 raise ValueError(f"an edit of '{edit.site}' names no stack, expected head='cross:0.1', layer='decoder:0' or, for a "
                                  "function, the name 'cross:z'")
             if not config.stack.has_encoder and edit.stacks - {""}:
-                raise ValueError(f"an edit of '{edit.site}' names a stack, and the model has one")
+                raise ValueError(f"an edit of '{edit.site}' names a stack, and the model has one, expected head='0.1', layer=0 or, for "
+                                 f"a function, the name '{edit.site}'")
         return self
 
     def _find(self, host, words: str) -> list[int]:
