@@ -509,5 +509,7 @@ bool attn_param_is_set(const struct attn_param *param, const void *home, const v
     const char *one = home, *other = defaults;
 
     return param->home != ATTN_PARAM_OF_CALLER &&
-           memcmp(one + param->offset, other + param->offset, size_of(param)) != 0;
+           (memcmp(one + param->offset, other + param->offset, size_of(param)) != 0 ||
+            (param->type == ATTN_PARAM_TEXT && param->second &&
+             memcmp(one + param->second, other + param->second, sizeof(void *)) != 0));
 }

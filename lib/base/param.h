@@ -37,7 +37,9 @@ enum attn_param_type {
     ATTN_PARAM_SWITCH = 5, /* bool: one of two `words`, whose `values` are 0 and 1 */
     ATTN_PARAM_METHOD = 6, /* a CHOICE with `values`, in which ig may be ig:N; second: size_t, N */
     ATTN_PARAM_SEEDED = 7, /* size_t, at least `least`; second: uint64_t. "N" or "N:SEED" */
-    ATTN_PARAM_TEXT = 8,   /* const char *, null-terminated and borrowed; NULL: not given */
+    /* const char *, null-terminated and borrowed; NULL: not given. Programs may set `second`, if it
+     * is not 0, instead: const struct attn_ndarray *, of rank `least` */
+    ATTN_PARAM_TEXT = 8,
     /* a TEXT with a list of positions, heads, sites or names: "1,3-5". Programs may pass lists */
     ATTN_PARAM_LIST = 9,
     ATTN_PARAM_ID = 10, /* const int32_t *; NULL: not given */

@@ -127,6 +127,7 @@ static const struct attn_param param_rows[] = {
         TEXT, "jacobian", "FILE.npz", struct attn_lens_args, jacobian,
         "read the output of each layer with the Jacobian lens of FILE.npz, which first carries "
         "it to the last layer",
+        .second = offsetof(struct attn_lens_args, jacobian_array), .least = 3,
         .traits = ATTN_PARAM_IS_FILE),
     ATTN_PARAM(TEXT, "fit", "FILE.npz", struct attn_lens_args, fit,
                "fit a Jacobian lens to the texts of `items`, and write it to FILE.npz"),
@@ -217,6 +218,12 @@ static bool reads_by_token(const struct attn_config *config)
            (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 }
 
+/* Whether ARGS have a Jacobian lens. */
+static bool has_jacobian(const struct attn_lens_args *args)
+{
+    return args->jacobian || args->jacobian_array;
+}
+
 /* Reads the sites of the request, which must be sites of the stream. */
 static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
 {
@@ -224,9 +231,9 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
     const struct attn_dims dims = attn_config_dims(lens->frame.config, 1);
     const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
     const struct attn_site_set allowed =
-        lens->args->jacobian ? ATTN_SITES(attn_site_of_output(&dims))
-        : is_sum             ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
-                                          ATTN_SITE_NORMALIZED_RESID_POST)
+        has_jacobian(lens->args) ? ATTN_SITES(attn_site_of_output(&dims))
+        : is_sum                 ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                                              ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
 
     if (asked->sites && attn_sites_parse(asked->sites, &lens->sites, err) != ATTN_OK)
@@ -234,12 +241,12 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
     if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
         return attn_error_set(
             err, ATTN_INVALID,
-            lens->args->jacobian ? "a Jacobian lens reads the output of each layer, not '%s'"
-            : is_sum             ? "a lens reads resid_pre, normalized_resid_mid and "
-                                   "normalized_resid_post of this model, not '%s'"
-                                 : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
+            has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer, not '%s'"
+            : is_sum                 ? "a lens reads resid_pre, normalized_resid_mid and "
+                                       "normalized_resid_post of this model, not '%s'"
+                                     : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
             asked->sites);
-    if (lens->args->jacobian)
+    if (has_jacobian(lens->args))
         lens->sites = allowed;
     asked->sites = NULL;
     asked->given = NULL;
@@ -444,9 +451,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
     drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
                            : args->reads_heads ? ATTN_ANSWER_LOGIT
                                                : ATTN_ANSWER_PROB;
-    view->asked = args->reads_heads ? "by what each head adds alone"
-                  : args->jacobian  ? "read after each layer by a Jacobian lens"
-                                    : "read after each layer";
+    view->asked = args->reads_heads    ? "by what each head adds alone"
+                  : has_jacobian(args) ? "read after each layer by a Jacobian lens"
+                                       : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
     if (has_foil && !has_items)
         view->values = ATTN_TABLE_COLUMN(VALUE);
@@ -643,7 +650,8 @@ static enum attn_status read_rows(struct lens *lens, struct reading reading, con
     attn_error_set(err, status,
                    "the jacobian of '%s' makes values of layer %d that are not finite, expected "
                    "float32 numbers",
-                   attn_quote_string(lens->args->jacobian).text, reading.layer);
+                   attn_quote_string(lens->args->jacobian ? lens->args->jacobian : "array").text,
+                   reading.layer);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -792,13 +800,13 @@ static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_
     struct attn_jacobian jacobian = {.data = NULL};
     enum attn_status status = ATTN_OK;
 
-    if (args->jacobian && inquiry->host && inquiry->request) {
+    if (has_jacobian(args) && inquiry->host && inquiry->request) {
         const struct attn_model *model = attn_host_model(inquiry->host);
         const struct attn_notes notes = attn_request_notes(inquiry->request);
 
         ATTN_TRY(attn_trial_check_host(inquiry->host, err));
         ATTN_TRY(attn_error_at(attn_jacobian_check(model, err), ATTN_STAGE_OPTIONS, err));
-        status = attn_jacobian_read(args->jacobian, inquiry->host, &notes, &jacobian, err);
+        status = attn_jacobian_read(args, inquiry->host, &notes, &jacobian, err);
         own.plan = &jacobian;
     }
     if (status == ATTN_OK)

@@ -19,6 +19,7 @@
 #include "predict/answer.h"
 #include "run/run.h"
 
+struct attn_ndarray;    /* formats/ndarray.h */
 struct attn_study_args; /* study/study.h */
 
 struct attn_lens_args {
@@ -34,6 +35,7 @@ struct attn_lens_args {
     const char *fit;      /* file for the Jacobian lens that is fitted to the items; or NULL */
     size_t skip, first;   /* of each text, for `fit`: positions that are left out, and tokens that
                              are read; `first` 0: 128 */
+    const struct attn_ndarray *jacobian_array; /* [n_layer - 1, D, D], instead of `jacobian` */
 };
 
 #define ATTN_LENS_ARGS_DEFAULT                                                                     \

@@ -28,9 +28,9 @@ struct attn_jacobian_facts {
     const char *corpus; /* name of the file of texts */
 };
 
-/* Reads PATH, for the model of HOST. Sends a note to NOTES if it was fitted to other weights.
- * Errors have a stage. Release *jacobian after a failure, too. */
-enum attn_status attn_jacobian_read(const char *path, const struct attn_host *host,
+/* Reads the file or takes the array of ARGS, for the model of HOST. Sends a note to NOTES if the
+ * file was fitted to other weights. Errors have a stage. Release *jacobian after a failure, too. */
+enum attn_status attn_jacobian_read(const struct attn_lens_args *args, const struct attn_host *host,
                                     const struct attn_notes *notes, struct attn_jacobian *jacobian,
                                     struct attn_error *err);
 void attn_jacobian_release(struct attn_jacobian *jacobian); /* {0} is allowed */

@@ -114,30 +114,23 @@ static void compare_weights(const struct attn_npz *npz, const char *path,
                   attn_quote_string(attn_model_name(attn_host_model(host))).text);
 }
 
-/* Returns an error unless the array of JACOBIAN fits the model CONFIG. */
-static enum attn_status check_shape(const struct attn_jacobian *jacobian, const char *path,
-                                    const struct attn_model *model, struct attn_error *err)
+/* Returns an error unless the array SHAPE [rank] of TYPE, such as "float32", fits MODEL. PATH is
+ * its file, or NULL if it is an array of a program. */
+static enum attn_status check_shape(const char *path, int rank, const size_t *shape,
+                                    const char *type, const struct attn_model *model,
+                                    struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
-    const size_t *shape = attn_npy_shape(jacobian->npy);
-    const int rank = attn_npy_rank(jacobian->npy);
-    const enum attn_dtype type = attn_npy_dtype(jacobian->npy);
-    char found[96];
-    size_t used = 0;
+    char found[ATTN_SHAPE_TEXT_SIZE];
 
     if (rank == 3 && shape[0] == config->n_layer - 1 && shape[1] == config->d_model &&
-        shape[2] == config->d_model &&
-        (type == ATTN_DTYPE_F32 || type == ATTN_DTYPE_F64 || type == ATTN_DTYPE_F16))
+        shape[2] == config->d_model && strncmp(type, "float", strlen("float")) == 0)
         return ATTN_OK;
-    for (int i = 0; i < rank && used < sizeof found; i++)
-        used += (size_t)snprintf(found + used, sizeof found - used, "%s%zu", i > 0 ? ", " : "",
-                                 shape[i]);
-    found[rank > 0 ? sizeof found - 1 : 0] = '\0';
     attn_error_set(err, ATTN_FORMAT,
-                   "the jacobian of '%s' is %s [%s], expected floats [%zu, %zu, %zu] for '%s'",
-                   attn_quote_string(path).text, attn_npy_dtype_name(jacobian->npy), found,
-                   config->n_layer - 1, config->d_model, config->d_model,
-                   attn_quote_string(attn_model_name(model)).text);
+                   "the jacobian%s%s%s is %s %s, expected floats [%zu, %zu, %zu] for '%s'",
+                   path ? " of '" : "", path ? attn_quote_string(path).text : "", path ? "'" : "",
+                   type, attn_shape_text(rank, shape, found), config->n_layer - 1, config->d_model,
+                   config->d_model, attn_quote_string(attn_model_name(model)).text);
     return attn_error_at(ATTN_FORMAT, ATTN_STAGE_MODEL, err);
 }
 
@@ -150,7 +143,8 @@ static enum attn_status read_matrices(struct attn_jacobian *jacobian, const char
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no array 'jacobian'",
                               attn_quote_string(path).text);
     ATTN_TRY(attn_npz_read(jacobian->npz, i, &jacobian->npy, err));
-    ATTN_TRY(check_shape(jacobian, path, model, err));
+    ATTN_TRY(check_shape(path, attn_npy_rank(jacobian->npy), attn_npy_shape(jacobian->npy),
+                         attn_npy_dtype_name(jacobian->npy), model, err));
     jacobian->n = attn_npy_shape(jacobian->npy)[0];
     jacobian->d = attn_npy_shape(jacobian->npy)[1];
     jacobian->data = attn_npy_floats_in_place(jacobian->npy);
@@ -162,12 +156,23 @@ static enum attn_status read_matrices(struct attn_jacobian *jacobian, const char
     return ATTN_OK;
 }
 
-enum attn_status attn_jacobian_read(const char *path, const struct attn_host *host,
+enum attn_status attn_jacobian_read(const struct attn_lens_args *args, const struct attn_host *host,
                                     const struct attn_notes *notes, struct attn_jacobian *jacobian,
                                     struct attn_error *err)
 {
-    enum attn_status status = attn_npz_open(path, &jacobian->npz, err);
+    const struct attn_ndarray *array = args->jacobian_array;
+    const char *path = args->jacobian;
+    enum attn_status status;
 
+    if (array) {
+        status =
+            check_shape(NULL, array->rank, array->shape, "float32", attn_host_model(host), err);
+        if (status == ATTN_OK)
+            *jacobian = (struct attn_jacobian){
+                .n = array->shape[0], .d = array->shape[1], .data = array->data};
+        return status;
+    }
+    status = attn_npz_open(path, &jacobian->npz, err);
     if (status == ATTN_OK)
         status = read_matrices(jacobian, path, attn_host_model(host), err);
     if (status == ATTN_OK)

@@ -1145,6 +1145,7 @@ static const struct {
     {"    fit", offsetof(struct attn_lens_args, fit)},
     {"    skip", offsetof(struct attn_lens_args, skip)},
     {"    first", offsetof(struct attn_lens_args, first)},
+    {"    jacobian_array", offsetof(struct attn_lens_args, jacobian_array)},
     {"attn_patch_args", sizeof(struct attn_patch_args)},
     {"    size", offsetof(struct attn_patch_args, size)},
     {"    corrupted", offsetof(struct attn_patch_args, corrupted)},

@@ -1,5 +1,6 @@
 """Tables of experiments beside those of attn-cli; generated texts."""
 import math
+import tempfile
 import unittest
 
 import numpy as np
@@ -151,6 +152,20 @@ class Tables(TestCase):
         frame = model().heads(KEYS).to_pandas()
         self.assertIsInstance(frame, pandas.DataFrame)
         self.assertEqual(frame.shape, (32, len(frame.columns)))
+
+    def test_a_jacobian_lens_is_a_file_or_an_array(self):
+        m, d = model(), model().d_model
+        lens = np.eye(d, dtype=np.float32) + 0.01 * np.random.default_rng(1).standard_normal((m.n_layer - 1, d, d)).astype(np.float32)
+        with tempfile.TemporaryDirectory() as folder:
+            np.savez(f"{folder}/J.npz", jacobian=lens)
+            for asked in (dict(text=KEYS), dict(items=[{"text": KEYS, "target": " are"}])):
+                of_file = m.lens(**asked, jacobian=f"{folder}/J.npz")
+                self.assertEqual(m.lens(**asked, jacobian=lens).to_dict(), of_file.to_dict())
+                self.assertNotEqual(m.lens(**asked).to_dict(), of_file.to_dict())
+        self.assert_raises(attn.FormatError, ("[2, 128, 128]", "[3, 128, 128]"), m.lens, KEYS, jacobian=lens[:2])
+        self.assert_raises(attn.FormatError, "not finite", m.lens, KEYS, jacobian=lens * np.float32(np.inf))
+        self.assert_raises(ValueError, "jacobian", m.lens, KEYS, jacobian=lens[0])
+        self.assert_raises(TypeError, "heads_out", m.lens, KEYS, jacobian=lens, heads_out=True)
 
     def test_edits_without_effect_are_named(self):
         m = model()

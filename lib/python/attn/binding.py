@@ -2455,6 +2455,7 @@ attn_lens_args._fields_ = [
     ("fit", c_char_p),
     ("skip", c_size_t),
     ("first", c_size_t),
+    ("jacobian_array", POINTER(attn_ndarray)),
 ]
 attn_patch_args._fields_ = [
     ("size", c_size_t),

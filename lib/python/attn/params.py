@@ -143,6 +143,8 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
         put(c_size_t, addressof(mask_array(value, name, keep)))
     elif kind == c.ATTN_PARAM_ARRAY:
         put(c_size_t, addressof(ndarray(value, name, (param.least,), "[T, T]", keep)))
+    elif kind == c.ATTN_PARAM_TEXT and param.second and not isinstance(value, (str, bytes, os.PathLike)):
+        put(c_size_t, addressof(ndarray(value, name, (param.least,), f"a file or rank {param.least}", keep)), param.second)
     else:
         text = (spec(value, name) if kind == c.ATTN_PARAM_LIST else
                 terminated(value, name) if isinstance(value, str) else path_bytes(value, name))
