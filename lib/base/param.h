@@ -49,12 +49,10 @@ enum attn_param_type {
      * NULL); second: size_t, their number. "[NAME=]VALUE" appends one */
     ATTN_PARAM_NAMED = 12,
     ATTN_PARAM_OWN = 13, /* set by `read` */
-    /* struct attn_input, whose text is set, and at `second` its size; programs set the whole
-     * struct */
+    /* struct attn_input, whose text is set; second: its size. Programs set the whole struct */
     ATTN_PARAM_INPUT = 14,
     ATTN_PARAM_IMAGE = 15, /* the same for a picture; second: const char *, its path */
-    /* const struct attn_input *; second: size_t, their number. The caller fills it, as it does
-     * ARRAY */
+    /* const struct attn_input *; second: size_t, their number. The caller fills it and ARRAY */
     ATTN_PARAM_INPUTS = 16,
     ATTN_PARAM_ARRAY = 17, /* const struct attn_ndarray *, of rank `least` */
     ATTN_PARAM_SIZED = 18, /* const char *, borrowed; second: size_t, its bytes */
@@ -66,8 +64,7 @@ enum attn_param_type {
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22,
-    /* pointer to structs {const int32_t *ids; size_t n; const char *text}; second: size_t, their
-     * number. Each use appends the ids of one text */
+    /* structs {const int32_t *ids; size_t n; const char *text}; second: size_t. Each use adds one */
     ATTN_PARAM_ID_LISTS = 23
 };
 

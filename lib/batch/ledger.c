@@ -180,6 +180,26 @@ enum attn_status attn_ledger_report_input(const char *input, const char *path, c
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
+void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
+                             size_t n_shard)
+{
+    bool is_same = true;
+
+    for (size_t i = 0; ledger->name && is_same && i < n_shard; i++) {
+        struct attn_buffer other = {0};
+
+        attn_ledger_append_path(&other, path, i, n_shard);
+        attn_buffer_append_string(&other, ".run.json");
+        is_same = i == shard || !attn_buffer_string(&other) ||
+                  attn_ledger_manifest_is_of(other.data, ledger->identity.input);
+        if (!is_same)
+            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
+                      "'%s' is of another input: these shards are not parts of one file",
+                      attn_quote_string(other.data).text);
+        attn_buffer_release(&other);
+    }
+}
+
 enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err)
 {
     const bool is_synced = ledger->is_synced;

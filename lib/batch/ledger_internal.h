@@ -205,6 +205,9 @@ enum attn_status attn_ledger_journal_resume(struct attn_ledger *ledger, struct a
 enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
                                             const struct attn_host *host, struct attn_error *err);
 
+/* Whether the manifest PATH is absent, or has the input INPUT. */
+bool attn_ledger_manifest_is_of(const char *path, const char *input);
+
 /* Reads the manifest, if it exists, and restores the owner's state in the ledger. ATTN_INVALID at
  * the stage of the options if it has another identity, or was changed. */
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,

@@ -332,27 +332,14 @@ static const char *read_file(const char *path, struct attn_buffer *text)
     return attn_buffer_string(text);
 }
 
-void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
-                             size_t n_shard)
+bool attn_ledger_manifest_is_of(const char *path, const char *input)
 {
-    bool is_same = true;
+    struct attn_buffer text = {0};
+    const char *found = read_file(path, &text);
+    const bool is_same = !found || has_member(found, "input", input);
 
-    for (size_t i = 0; ledger->name && is_same && i < n_shard; i++) {
-        struct attn_buffer other = {0}, text = {0};
-        const char *found = NULL;
-
-        attn_ledger_append_path(&other, path, i, n_shard);
-        attn_buffer_append_string(&other, ".run.json");
-        if (i != shard && attn_buffer_string(&other))
-            found = read_file(other.data, &text);
-        is_same = !found || has_member(found, "input", ledger->identity.input);
-        if (!is_same)
-            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
-                      "'%s' is of another input: these shards are not parts of one file",
-                      attn_quote_string(other.data).text);
-        attn_buffer_release(&other);
-        attn_buffer_release(&text);
-    }
+    attn_buffer_release(&text);
+    return is_same;
 }
 
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
