@@ -48,7 +48,12 @@ const struct command command_models = {
         "gpt_oss; bert, roberta, xlm-roberta, camembert, distilbert, electra, albert,\n"
         "modernbert, esm; t5, mt5, umt5, bart, mbart, marian, pegasus, m2m_100,\n"
         "blenderbot, whisper; vit, dinov2, dinov2_with_registers, clip, clip_text_model,\n"
-        "clip_vision_model; attn.\n",
+        "clip_vision_model; attn; qwen2_vl_text, qwen2_5_vl_text, qwen3_vl_text,\n"
+        "qwen3_vl_moe_text. Of models that also read pictures or sound, the part that\n"
+        "reads texts: gemma3, shieldgemma2, mistral3, idefics2, idefics3, smolvlm,\n"
+        "llava, vipllava, llava_next, llava_next_video, llava_onevision, video_llava,\n"
+        "internvl, ovis2, qwen2_vl, qwen2_5_vl, qwen3_vl, qwen3_vl_moe, aya_vision,\n"
+        "cohere2_vision, voxtral, qwen2_audio, granite_speech.\n",
     .examples = "  attn-cli models\n"
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),

@@ -56,7 +56,8 @@
     X(ASSUMED, 47, "assumed")             /* a setting that the files of a model lack */           \
     X(SLOW_BF16, 48, "slow_bf16")         /* a processor without instructions for bfloat16 */      \
     X(OTHER_SHARD, 49, "other_shard")     /* another shard was computed from another input */      \
-    X(TIE, 50, "tie")                     /* an order among equal values is that of the file */
+    X(TIE, 50, "tie")                     /* an order among equal values is that of the file */    \
+    X(TENSOR_NAMES, 51, "tensor_names")   /* what is left out of the names of tensors */
 
 enum attn_note {
 #define ATTN_NOTE_ENUM(identifier, number, name) ATTN_NOTE_##identifier = (number),

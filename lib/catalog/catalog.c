@@ -587,7 +587,8 @@ static void find_problem(struct model_row *row)
         copy_failure(row, words);
     else if (!source->directory)
         snprintf(words, sizeof words, "not downloaded");
-    else if (row->family[0] != '\0' && !attn_family_find(row->family))
+    else if (row->family[0] != '\0' && !attn_family_find(row->family) &&
+             !attn_family_find_part(row->family))
         snprintf(words, sizeof words, "%s", row->family);
     else if (!attn_source_has_part(source, "model.safetensors") &&
              !attn_source_has_part(source, "model.safetensors.index.json"))

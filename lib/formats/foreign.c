@@ -109,6 +109,8 @@ static const char *class_of(const struct attn_source *source)
 
     if (attn_json_read_part(source, "config.json", none, &json, NULL) == ATTN_OK)
         attn_json_get_string(json, attn_json_root(json), "model_type", &type, NULL);
+    if (type && attn_node_find(attn_json_root(json), "vision_config"))
+        found = "AutoModelForImageTextToText";
     for (size_t i = 0; type && i < sizeof masked / sizeof *masked; i++)
         found = strcmp(type, masked[i]) == 0 ? "AutoModelForMaskedLM" : found;
     for (size_t i = 0; type && i < sizeof whole / sizeof *whole; i++)

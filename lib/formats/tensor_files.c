@@ -1,7 +1,9 @@
 /* tensor_files.c - see tensor_files.h. */
 #include "formats/tensor_files_internal.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
+#include "base/status_internal.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -32,6 +34,7 @@ void attn_tensor_files_free(struct attn_tensor_files *files)
     }
     attn_free(files->shards);
     attn_free(files->records);
+    attn_free(files->names);
     attn_free(files);
 }
 
@@ -94,6 +97,69 @@ bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *n
     if (entry)
         *entry = entry_of(files, record);
     return true;
+}
+
+/* Returns the first of the N records of RENAMED whose name is also that of the next one, or NULL.
+ */
+static const struct attn_tensor_record *find_twin(const struct attn_tensor_record *renamed,
+                                                  size_t n)
+{
+    for (size_t i = 1; i < n; i++)
+        if (attn_tensor_compare_names(&renamed[i - 1], &renamed[i]) == 0)
+            return &renamed[i - 1];
+    return NULL;
+}
+
+/* Returns the name that RENAMED had before: a record keeps the text of its shape. */
+static const char *name_before(const struct attn_tensor_files *files,
+                               const struct attn_tensor_record *renamed)
+{
+    size_t i = 0;
+
+    while (files->records[i].shape != renamed->shape)
+        i++;
+    return files->records[i].name;
+}
+
+enum attn_status attn_tensor_files_rename(struct attn_tensor_files *files,
+                                          attn_tensor_rename_fn *rename, void *user,
+                                          struct attn_error *err)
+{
+    struct attn_tensor_record *renamed;
+    const struct attn_tensor_record *twin;
+    size_t size = 0, n = 0;
+    char *names, *end;
+
+    for (size_t i = 0; i < files->count; i++)
+        size += files->records[i].name_size + 1;
+    ATTN_TRY(ATTN_ALLOC(renamed, files->count, err));
+    end = names = attn_alloc_uninitialized(size, 1, err);
+    for (size_t i = 0; names && i < files->count; i++) {
+        renamed[n] = files->records[i];
+        if (!rename(user, files->records[i].name, end))
+            continue;
+        renamed[n].name = end;
+        renamed[n].name_size = strlen(end);
+        end += renamed[n++].name_size + 1;
+    }
+    qsort(renamed, n, sizeof *renamed, attn_tensor_compare_names);
+    twin = find_twin(renamed, n);
+    if (names && !twin) {
+        attn_free(files->records);
+        attn_free(files->names);
+        files->records = renamed, files->count = n, files->names = names;
+        return ATTN_OK;
+    }
+    if (names)
+        attn_error_set(err, ATTN_FORMAT,
+                       "'%s' and '%s' in '%s' both mean the tensor '%s', expected one of them",
+                       attn_quote_string(name_before(files, twin)).text,
+                       attn_quote_string(name_before(files, twin + 1)).text,
+                       attn_quote_string(files->shards[twin->shard].file.path).text,
+                       attn_quote_string(twin->name).text);
+    attn_free(renamed);
+    attn_free(names);
+    return names ? ATTN_FORMAT : ATTN_NO_MEMORY;
 }
 
 int attn_tensor_files_n_shard(const struct attn_tensor_files *files)

@@ -11,6 +11,7 @@
 #define ATTN_FORMATS_TENSOR_FILES_H
 
 #include "base/dtype.h"
+#include "base/status.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,6 +43,16 @@ bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *n
 int attn_tensor_files_n_shard(const struct attn_tensor_files *files);
 const char *attn_tensor_files_path(const struct attn_tensor_files *files, int shard);
 size_t attn_tensor_files_size(const struct attn_tensor_files *files, int shard);
+
+/* Writes the new name of the tensor NAME, which is at most as long, to RENAMED. False: the tensor
+ * is left out. */
+typedef bool attn_tensor_rename_fn(void *user, const char *name, char *renamed);
+
+/* Gives all tensors of FILES the names that RENAME writes. If two are equal, returns ATTN_FORMAT
+ * and names both tensors; FILES is then unchanged. */
+enum attn_status attn_tensor_files_rename(struct attn_tensor_files *files,
+                                          attn_tensor_rename_fn *rename, void *user,
+                                          struct attn_error *err);
 
 /* Copies the SIZE bytes at DATA, which are in one of the files, by reading the file instead of the
  * mapped memory. False if that is not possible; COPY is then undefined. */

@@ -28,6 +28,7 @@ struct attn_tensor_files {
     int n_shard;
     struct attn_tensor_record *records; /* [count], sorted by name; owns */
     size_t count;
+    char *names; /* owns; the names that attn_tensor_files_rename gave, or NULL */
 };
 
 /* Creates an empty directory with room for N_SHARD files. NULL on failure, with ERR set. */

@@ -264,7 +264,15 @@ static const struct attn_column differences_columns[] = {{TEXT("part")}, {TEXT("
 
 static enum attn_status find_differences(struct filling *to)
 {
-    return attn_differences_append(attn_model_config(to->given.model), to->table, to->err);
+    const struct attn_model *model = to->given.model;
+    char text[120];
+
+    ATTN_TRY(attn_differences_append(attn_model_config(model), to->table, to->err));
+    if (!model->part)
+        return ATTN_OK;
+    snprintf(text, sizeof text, "the text part of %s; %s not read: %zu tensors", model->part->type,
+             model->part->others, model->n_outside);
+    return append(to, attn_cell_string("files"), attn_cell_string(text));
 }
 
 static const struct attn_column parameters_columns[] = {{COUNT("embedding")},

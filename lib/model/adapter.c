@@ -11,6 +11,7 @@
 #include "formats/safetensors.h"
 #include "kernels/kernels.h"
 #include "model/elements.h"
+#include "model/tensor_names.h"
 #include "tokenizer/regex.h"
 
 #include <inttypes.h>
@@ -716,7 +717,10 @@ enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
         struct attn_adapter_change *change = &adapter->changes[i];
         struct attn_weight_spec spec;
 
-        if (!attn_weights_find(target->config, change->tensor, &spec))
+        const char *name =
+            target->is_part ? attn_tensor_names_of_part(change->tensor) : change->tensor;
+
+        if (!attn_weights_find(target->config, name, &spec))
             continue;
         if (!attn_weights_can_change(&spec))
             return refuse_tensor(adapter, change->name, ATTN_UNSUPPORTED,
@@ -734,14 +738,16 @@ enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
 
 enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
                                          const struct attn_family *naming,
-                                         const struct attn_config *config, const char *model,
-                                         struct attn_error *err)
+                                         const struct attn_config *config, bool is_part,
+                                         const char *model, struct attn_error *err)
 {
     for (size_t i = 0; i < adapter->n; i++) {
         const struct attn_adapter_change *change = &adapter->changes[i];
 
         if (change->is_used ||
-            (config->has_two_towers && attn_weights_know(naming, config, change->tensor)))
+            (config->has_two_towers && attn_weights_know(naming, config, change->tensor)) ||
+            (is_part &&
+             !attn_weights_know(naming, config, attn_tensor_names_of_part(change->tensor))))
             continue;
         attn_error_set(err, ATTN_UNSUPPORTED,
                        "the adapter changes '%s', which '%s', a model of type %s, does not have",

@@ -49,7 +49,7 @@ struct attn_adapter {
 struct attn_adapter_target {
     struct attn_weights *weights;
     struct attn_config *config;
-    bool is_gguf;
+    bool is_gguf, is_part;  /* is_part: of a model with other parts, which are not read */
     struct attn_pool *pool; /* or NULL */
 };
 
@@ -66,10 +66,11 @@ enum attn_status attn_adapter_apply(struct attn_adapter *adapter,
                                     struct attn_error *err);
 
 /* Returns ATTN_UNSUPPORTED, and names the module, if a change of ADAPTER was not applied, unless it
- * is of the other tower of a model of CONFIG, whose family is NAMING. */
+ * is of the other tower of a model of CONFIG, whose family is NAMING, or IS_PART and the change is
+ * of another part. */
 enum attn_status attn_adapter_check_used(const struct attn_adapter *adapter,
                                          const struct attn_family *naming,
-                                         const struct attn_config *config, const char *model,
-                                         struct attn_error *err);
+                                         const struct attn_config *config, bool is_part,
+                                         const char *model, struct attn_error *err);
 
 #endif

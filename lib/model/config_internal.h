@@ -225,6 +225,7 @@ struct attn_rope_keys {
     bool has_longrope; /* the family supports longrope */
     bool has_mscales;  /* longrope has one list, and `short_mscale` and `long_mscale` */
     bool has_alpha;    /* for type "dynamic", `alpha` may change theta once and for all */
+    bool has_sections; /* `mrope_section` is passed over: a text alone has equal positions in all */
     bool has_growth;   /* the object has `llama_4_scaling_beta` (query_growth) */
     const struct attn_rope *without_object; /* the defaults, except for the width, if the file has
                                                no object; NULL: type "default". If its theta is 0,

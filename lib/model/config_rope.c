@@ -92,7 +92,7 @@ static enum attn_status read_type(const struct rope_source *source, enum attn_ro
         key = "type", object = object_with(source, key);
         ATTN_TRY(attn_json_get_string(source->json, object, key, &name, err));
     }
-    if (!name)
+    if (!name || (source->keys->has_sections && strcmp(name, "mrope") == 0))
         return ATTN_OK;
     if (source->keys->has_longrope && !source->keys->has_mscales &&
         (strcmp(name, "su") == 0 || strcmp(name, "yarn") == 0))
@@ -357,7 +357,7 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
     ATTN_TRY(read_type(source, &rope->type, err));
     if (rope->theta == 0)
         rope->theta = source->keys->default_theta;
-    if (object && attn_node_find(object, "mrope_section"))
+    if (object && attn_node_find(object, "mrope_section") && !source->keys->has_sections)
         return attn_error_set(err, ATTN_UNSUPPORTED,
                               "'mrope_section' in '%s' is set, which this version does not support",
                               attn_config_quote(source->json).text);

@@ -128,6 +128,8 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "bad_words_ids",
                                                "blocks",
                                                "eos_token_id",
+                                               "language_config",
+                                               "llm_config",
                                                "id2label",
                                                "image_size",
                                                "labels",
@@ -145,6 +147,32 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config",
                                                "vision_config_dict",
                                                NULL};
+
+static const struct attn_decoder_part text_parts[] = {
+    {"gemma3", "gemma3_text", "pictures are", false},
+    {"shieldgemma2", "gemma3_text", "pictures are", false},
+    {"mistral3", "mistral", "pictures are", false},
+    {"idefics2", "mistral", "pictures are", false},
+    {"smolvlm", "llama", "pictures are", false},
+    {"idefics3", "llama", "pictures are", false},
+    {"llava", "llama", "pictures are", false},
+    {"vipllava", "llama", "pictures are", false},
+    {"llava_next", "llama", "pictures are", false},
+    {"llava_next_video", "llama", "pictures are", false},
+    {"video_llava", "llama", "pictures are", false},
+    {"llava_onevision", "qwen2", "pictures are", false},
+    {"internvl", "qwen2", "pictures are", false},
+    {"ovis2", "qwen2", "pictures are", false},
+    {"qwen2_vl", "qwen2_vl_text", "pictures are", true},
+    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true},
+    {"qwen3_vl", "qwen3_vl_text", "pictures are", false},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false},
+    {"aya_vision", "cohere2", "pictures are", false},
+    {"cohere2_vision", "cohere2", "pictures are", false},
+    {"voxtral", "llama", "sound is", false},
+    {"qwen2_audio", "qwen2", "sound is", false},
+    {"granite_speech", "granite", "sound is", false},
+};
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
 static const struct refused_type {
@@ -185,41 +213,88 @@ static const struct refused_type {
     {"qwen", "its config needs code of its own", "qwen2"},
     {"stablelm_epoch", "a form of 2023", "stablelm"},
     {"RefinedWeb RefinedWebModel", "a form of 2023", "falcon"},
-    {"mistral3 mllama llava llava_next smolvlm", "it reads pictures and text", "llama"},
-    {"gemma3 paligemma", "it reads pictures and text", "gemma3_text"},
-    {"qwen2_vl qwen2_5_vl qwen3_vl", "it reads pictures and text", "qwen3"},
+    {"mllama", "it reads pictures and text", "llama"},
+    {"paligemma", "it reads pictures and text", "gemma3_text"},
 };
+
+/* Keys that say what a model of an unknown type is. */
+static const struct {
+    const char *key, *reason;
+} telling[] = {
+    {"auto_map", "its config needs code of its own"},
+    {"vision_config", "it reads pictures and text"},
+    {"audio_config", "it reads sound and text"},
+    {"kv_lora_rank", "keys and values from a smaller vector (MLA)"},
+    {"num_experts", "mixture of experts of a kind that is not read"},
+    {"num_local_experts", "mixture of experts of a kind that is not read"},
+    {"n_routed_experts", "mixture of experts of a kind that is not read"},
+    {"conv_dim", "an encoder of sound"},
+    {"num_mel_bins", "it reads sound"},
+    {"image_size", "an encoder of pictures of a kind that is not read"},
+    {"num_channels", "it reads pictures"},
+    {"decoder_layers", "it has two stacks of a kind that is not read"},
+    {"state_size", "layers without attention maps (a state space)"},
+    {NULL, "no rule here describes its blocks"},
+};
+
+/* Whether WORD is one of WORDS, which spaces separate. */
+static bool has_word(const char *words, const char *word)
+{
+    const size_t size = strlen(word);
+
+    for (const char *at = words; *at; at += strspn(at, " ")) {
+        const size_t n = strcspn(at, " ");
+
+        if (n == size && memcmp(at, word, n) == 0)
+            return true;
+        at += n;
+    }
+    return false;
+}
 
 static const struct refused_type *find_refused(const char *type)
 {
-    const size_t size = strlen(type);
-
     for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
-        for (const char *at = refused_types[i].types; *at; at += strspn(at, " ")) {
-            const size_t n = strcspn(at, " ");
-
-            if (n == size && memcmp(at, type, n) == 0)
-                return &refused_types[i];
-            at += n;
-        }
+        if (has_word(refused_types[i].types, type))
+            return &refused_types[i];
     return NULL;
 }
 
+/* Returns the reason why TYPE, a type without a row, is not read. */
+static const char *find_reason(const struct attn_json *json, const char *type)
+{
+    size_t i = 0;
+
+    if (attn_family_find(type))
+        return "it is no decoder";
+    while (telling[i].key && !attn_config_find_given(attn_json_root(json), telling[i].key))
+        i++;
+    return telling[i].reason;
+}
+
+/* Refuses TYPE, which the config of JSON has at the top or, IN_SECTION, in the object of a decoder.
+ */
 static enum attn_status refuse_type(const struct attn_json *json, const char *type,
-                                    struct attn_error *err)
+                                    bool is_in_section, struct attn_error *err)
 {
     const struct refused_type *refused = find_refused(type);
     struct attn_typo typo = {.typed = type, .size = strlen(type)};
-    const bool needs_code = attn_node_find(attn_json_root(json), "auto_map");
-    struct refused_type made = {.reason = needs_code ? "its config needs code of its own" : ""};
+    struct refused_type made = {.reason = ""};
 
     for (size_t i = 0; !refused && i < n_family; i++)
-        attn_typo_try(&typo, families[i]->model_type);
-    if (!refused)
-        made.nearest = attn_typo_meant(&typo), refused = &made;
-    attn_error_set(err, ATTN_UNSUPPORTED, "'model_type' in '%s' is '%s', which is not read%s%s",
-                   attn_config_quote(json).text, attn_quote_string(type).text,
-                   refused->reason[0] ? ": " : "", refused->reason);
+        if (strncmp(type, families[i]->model_type, 3) == 0)
+            attn_typo_try(&typo, families[i]->model_type);
+    for (size_t i = 0; !refused && i < sizeof text_parts / sizeof *text_parts; i++)
+        if (strncmp(type, text_parts[i].type, 3) == 0)
+            attn_typo_try(&typo, text_parts[i].type);
+    if (!refused) {
+        made.reason = find_reason(json, type);
+        made.nearest = is_in_section ? NULL : attn_typo_meant(&typo);
+        refused = &made;
+    }
+    attn_error_set(err, ATTN_UNSUPPORTED, "'model_type'%s in '%s' is '%s', which is not read: %s",
+                   is_in_section ? " of 'text_config'" : "", attn_config_quote(json).text,
+                   attn_quote_string(type).text, refused->reason);
     if (refused->nearest)
         attn_error_hint(err, "the nearest type that is read is '%s'", refused->nearest);
     return ATTN_UNSUPPORTED;
@@ -247,6 +322,48 @@ static enum attn_status read_tower(const struct attn_json *json, const struct at
     if (config->d_embed == 0)
         config->d_embed = config->d_model;
     return attn_config_check(json, config, err);
+}
+
+const struct attn_decoder_part *attn_family_find_part(const char *model_type)
+{
+    for (size_t i = 0; i < sizeof text_parts / sizeof *text_parts; i++)
+        if (strcmp(text_parts[i].type, model_type) == 0)
+            return &text_parts[i];
+    return NULL;
+}
+
+/* Reads the config of the decoder of a text PART. Its keys are in an object, or, in files of
+ * Qwen2-VL of transformers 4, at the top. Of the top, only the tokens that end a text count.
+ * Whether the output is tied follows from the file: it has another matrix, or none. */
+static enum attn_status read_part(struct attn_json *json, const struct attn_decoder_part *part,
+                                  struct attn_config *config, struct attn_config_layers *layers,
+                                  struct attn_error *err)
+{
+    static const char *const sections[] = {"text_config", "llm_config", "language_config"};
+    const struct attn_node *root = attn_json_root(json), *section = NULL;
+    const char *type = part->text_type;
+    const struct attn_family *its;
+    enum attn_status status;
+
+    for (size_t i = 0; i < sizeof sections / sizeof *sections && !section; i++)
+        ATTN_TRY(attn_config_find_object(json, root, sections[i], &section, err));
+    if (!section && !part->may_lack_section)
+        return attn_error_set(err, ATTN_FORMAT, "'text_config' is missing in '%s'",
+                              attn_config_quote(json).text);
+    if (section)
+        ATTN_TRY(attn_json_get_string(json, section, "model_type", &type, err));
+    its = attn_family_find(type);
+    if (!its || its->form.defaults.is_encoder || its->encoder || its->towers[0])
+        return refuse_type(json, type, section != NULL, err);
+    ATTN_TRY(attn_config_refuse_extras(json, &its->form, err));
+    attn_json_enter(json, section);
+    status = read_tower(json, its, config, layers, err);
+    attn_json_enter(json, NULL);
+    ATTN_TRY(status);
+    attn_family_read_end_ids(json, config);
+    if (config->output != ATTN_OUTPUT_NONE)
+        config->output = ATTN_OUTPUT_TIED;
+    return ATTN_OK;
 }
 
 /* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,
@@ -285,7 +402,7 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     enum attn_status status;
 
     if (!its)
-        return refuse_type(json, family->towers[tower], err);
+        return refuse_type(json, family->towers[tower], false, err);
     ATTN_TRY(attn_config_refuse_extras(json, &family->form, err));
     ATTN_TRY(attn_config_get_width(json, "projection_dim", &d_projected, err));
     ATTN_TRY(find_section(json, tower, &section, err));
@@ -311,12 +428,14 @@ enum attn_status attn_family_read_config(struct attn_json *json, const struct at
 {
     const char *type = NULL;
 
-    if (!family)
+    if (!family) {
         ATTN_TRY(find_type(json, &type, err));
-    if (!family)
+        if (attn_family_find_part(type))
+            return read_part(json, attn_family_find_part(type), config, layers, err);
         family = attn_family_find(type);
+    }
     if (!family)
-        return refuse_type(json, type, err);
+        return refuse_type(json, type, false, err);
     return family->towers[0] ? read_of_two(json, family, tower, config, layers, err)
                              : read_tower(json, family, config, layers, err);
 }

@@ -41,8 +41,9 @@
     X(MLP_POST_NORM, NONE, PART, is_mlp_post)                                                      \
     X(SINKS, NONE, PART, config->has_sinks)                                                        \
     X(ROUTER, MLP, PART, has_experts)                                                              \
-    X(EXPERTS_FOUND, MLP, FOUND, has_experts) /* one tensor for all; its shape begins with n */    \
-    X(EXPERTS, MLP, PART, has_experts)        /* one tensor for all, or one each, with @ */        \
+    X(EXPERTS_FOUND, MLP, FOUND, has_experts)  /* one tensor for all; its shape begins with n */   \
+    X(EXPERTS_TURNED, MLP, FOUND, has_experts) /* as the one before, in files with [in, out] */    \
+    X(EXPERTS, MLP, PART, has_experts)         /* one tensor for all, or one each, with @ */       \
     X(EXPERT_BIAS, MLP, BIAS, has_experts && config->has_expert_bias) /* bias of the router */     \
     X(EXPERT_BIASES, MLP, BIAS, has_experts && config->has_expert_bias)                            \
     X(SHARED_BIAS, MLP, BIAS, false)                                                               \
@@ -52,6 +53,7 @@
     X(MLP_GATE, MLP, PART, has_gate)                                                               \
     X(MLP_BIAS, MLP, BIAS, has_mlp && config->has_mlp_bias)                                        \
     X(MLP_GATE_BIAS, MLP, BIAS, has_gate && config->has_mlp_bias)                                  \
+    X(MLP_APART, MLP, FOUND, has_gate) /* instead of a later tensor of the gate and mlp_in */      \
     X(MLP_PLAIN, MLP, PART, has_plain) /* a plain MLP with other names than the gated one */       \
     X(MLP_PLAIN_BIAS, MLP, PART, has_plain && config->has_mlp_bias)                                \
     X(XIELU, NONE, PART, has_mlp && config->xielu)                                                 \
@@ -117,6 +119,7 @@ enum attn_weight_kind {
     ATTN_WEIGHT_QVK_QUARTERS, /* [out, in], in four parts: q, v and k of a quarter of the heads each
                                */
     ATTN_WEIGHT_GATED_ROWS,   /* [out, in]: the gate, then mlp_in */
+    ATTN_WEIGHT_GATED_MATRIX, /* [in, out]: the columns of the gate, then those of mlp_in */
     ATTN_WEIGHT_ALTERNATE_MATRIX, /* [in, out]: columns of the gate and of mlp_in alternate */
     ATTN_WEIGHT_ALTERNATE_ROWS    /* [out, in]: rows of the gate and of mlp_in alternate */
 };
@@ -217,6 +220,7 @@ struct attn_family {
     X(gpt_bigcode) X(bloom) \
     X(mixtral) X(qwen2_moe) X(qwen3_moe) X(olmoe) X(gpt_oss) X(granitemoe) X(granitemoeshared) \
     X(granitemoehybrid) X(phimoe) X(mpt) X(falcon) \
+    X(qwen2_vl_text) X(qwen2_5_vl_text) X(qwen3_vl_text) X(qwen3_vl_moe_text) \
     X(t5) X(mt5) X(umt5) X(bart) X(mbart) X(marian) X(pegasus) X(m2m_100) X(blenderbot) \
     X(whisper) \
     X(bert) X(roberta) X(xlm_roberta) X(camembert) X(distilbert) X(electra) X(albert) \
@@ -229,6 +233,19 @@ struct attn_family {
 #define ATTN_FAMILY_DECLARE(name) extern const struct attn_family attn_family_##name;
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 #undef ATTN_FAMILY_DECLARE
+
+/* A type whose files hold a decoder of texts beside encoders of other things, which are not read.
+ */
+struct attn_decoder_part {
+    const char *type;
+    const char *text_type; /* that of the decoder, in configs that do not say it */
+    const char *others;    /* what is not read: "pictures are" */
+    bool may_lack_section; /* the decoder's keys may stand at the top, as transformers 4 wrote them
+                            */
+};
+
+/* Returns the row of MODEL_TYPE, or NULL. */
+const struct attn_decoder_part *attn_family_find_part(const char *model_type);
 
 /* Returns the family of MODEL_TYPE, or NULL. */
 const struct attn_family *attn_family_find(const char *model_type);

@@ -16,6 +16,7 @@
 #include "model/gguf_config.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
+#include "model/tensor_names.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -54,6 +55,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     static const char name[] = "config.json", generation[] = "generation_config.json";
     const bool is_absent = !attn_source_has_part(source, name);
     enum attn_status status = is_absent ? attn_foreign_check(source, err) : ATTN_OK;
+    const char *type = NULL;
 
     if (status == ATTN_OK)
         status = attn_json_read_part(source, name, attn_family_config_keys, &json[0], err);
@@ -63,6 +65,10 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
         attn_error_hint(err, "a model directory holds config.json, model.safetensors and the files "
                              "of a tokenizer");
     ATTN_TRY(status);
+    if (attn_json_get_string(json[0], attn_json_root(json[0]), "model_type", &type, NULL) ==
+            ATTN_OK &&
+        type)
+        model->part = attn_family_find_part(type);
     ATTN_TRY(attn_family_read_config(json[0], model->naming, tower, &model->config, &model->layers,
                                      err));
     if (model->config.stack.has_encoder) {
@@ -301,7 +307,7 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
                              const struct attn_model_options *options, struct attn_error *err)
 {
     const struct attn_adapter_target target = {&m->weights, &m->config, m->gguf != NULL,
-                                               options->pool};
+                                               m->part != NULL, options->pool};
     const struct attn_packing packing = {.compute = options->compute,
                                          .most_of_blocks = attn_memory_of_machine() / 4,
                                          .most_of_experts = attn_memory_of_machine() / 4 * 3,
@@ -397,9 +403,12 @@ static enum attn_status open_files(const struct attn_source *source,
         ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
         m->st = m->files;
         m->naming = attn_family_find(m->config.model_type);
+        m->n_outside = attn_tensor_files_count(m->st);
+        ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
+        m->n_outside -= attn_tensor_files_count(m->st);
         other = m->naming->other_names;
-        if (other && !attn_weights_are_named(m->naming, m->st) &&
-            attn_weights_are_named(other, m->st)) {
+        if (other && !attn_weights_are_named(m->naming, "", m->st) &&
+            attn_weights_are_named(other, "", m->st)) {
             m->naming = other;
             attn_config_release(&m->config, &m->layers);
             ATTN_TRY(read_config(source, options->tower, m, err));
@@ -409,7 +418,7 @@ static enum attn_status open_files(const struct attn_source *source,
     if (m->encoder)
         ATTN_TRY(open_encoder(m, options, err));
     if (m->adapter)
-        ATTN_TRY(attn_adapter_check_used(m->adapter, m->naming, &m->config, name, err));
+        ATTN_TRY(attn_adapter_check_used(m->adapter, m->naming, &m->config, m->part, name, err));
     ATTN_TRY(attn_sentence_read(source, m, err));
     if (m->sentence.usual && m->sentence.usual->text[0] != '\0')
         attn_note(options->on_note, options->user, ATTN_NOTE_PROMPT,
@@ -417,6 +426,10 @@ static enum attn_status open_files(const struct attn_source *source,
                   "front",
                   attn_quote_string(m->sentence.usual->text).text,
                   attn_quote_string(m->sentence.usual->name).text);
+    if (m->part)
+        attn_note(options->on_note, options->user, ATTN_NOTE_UNUSED_TENSORS,
+                  "the text part of %s (%s); %s not read", m->part->type, m->config.model_type,
+                  m->part->others);
     if (options->on_note)
         report_unused(m, options);
     return ATTN_OK;

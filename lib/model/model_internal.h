@@ -78,6 +78,9 @@ struct attn_model {
     struct attn_microgpt *microgpt;     /* owns: the file of microgpt that st is made of, or NULL */
     struct attn_adapter *adapter;       /* owns: what changed the weights, or NULL */
     const struct attn_family *naming;   /* names the tensors in st */
+    /* For a decoder beside encoders that are not read: its row, and the number of their tensors. */
+    const struct attn_decoder_part *part;
+    size_t n_outside;
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     enum attn_compute compute;  /* number format in which weights are multiplied */

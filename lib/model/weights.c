@@ -34,6 +34,7 @@ struct binder {
     const char *prefix; /* "" or the prefix of the family */
     bool is_fused;      /* q, k and v are one tensor, in a GGUF file */
     bool is_joined;     /* the gate and mlp_in are one tensor, in a GGUF file */
+    bool is_turned;     /* matrices of all experts in one tensor are [in, out] */
     int layer;          /* the layer that is being bound */
     struct attn_error *err;
 };
@@ -305,11 +306,13 @@ static void store_fused(struct attn_block_weights *block, const struct attn_conf
     struct attn_expert *shared = rule->part == ATTN_PART_SHARED_EXPERT ? &block->shared : NULL;
     const bool is_vector = tensor->rank == 1;
     const bool is_columns =
-        !is_vector && (kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_MATRIX);
+        !is_vector && (kind == ATTN_WEIGHT_QKV_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_MATRIX ||
+                       kind == ATTN_WEIGHT_GATED_MATRIX);
     const bool is_rows = !is_vector && !is_columns;
     const bool alternates =
         kind == ATTN_WEIGHT_ALTERNATE_MATRIX || kind == ATTN_WEIGHT_ALTERNATE_ROWS;
-    const bool is_mlp = alternates || kind == ATTN_WEIGHT_GATED_ROWS;
+    const bool is_mlp =
+        alternates || kind == ATTN_WEIGHT_GATED_ROWS || kind == ATTN_WEIGHT_GATED_MATRIX;
     const bool is_v_first = kind == ATTN_WEIGHT_QVK_QUARTERS;
     const size_t n_out = tensor->shape[is_columns], n_in = is_rows ? tensor->shape[1] : 1;
     const size_t n_group = is_v_first                      ? 4
@@ -628,6 +631,18 @@ static void note_found(enum attn_weight_part part, struct attn_config *config)
         config->has_contacts = true;
 }
 
+/* Whether the tensor of RULE is there in two: the gate and mlp_in. */
+static bool is_apart(const struct binder *binder, const struct attn_weight_rule *rule)
+{
+    const struct attn_block_weights *block = &binder->weights->blocks[binder->layer];
+
+    if (rule->kind != ATTN_WEIGHT_GATED_ROWS || !is_in_layer(rule))
+        return false;
+    return rule->part == ATTN_PART_MLP_GATE_BIAS
+               ? block->mlp_gate.bias.data && block->mlp_in.bias.data
+               : block->mlp_gate.weight.data && block->mlp_in.weight.data;
+}
+
 static enum attn_status bind_rule(const struct binder *binder, const struct attn_weight_rule *rule)
 {
     const enum need need = find_need(rule->part, binder->config, binder->layer);
@@ -637,6 +652,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
     char name[ATTN_WEIGHT_NAME_SIZE];
 
     if (need == NOT_NEEDED || !is_of_layer(rule, binder->config, binder->layer) ||
+        part == (binder->is_turned ? ATTN_PART_EXPERTS_FOUND : ATTN_PART_EXPERTS_TURNED) ||
         (binder->family->is_gguf && is_of_other_form(binder, rule)))
         return ATTN_OK;
     if (rule->kind == ATTN_WEIGHT_VECTOR_OF_HEADS)
@@ -664,7 +680,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         return ATTN_OK;
     if (!is_found && part == ATTN_PART_EMBEDDING)
         is_found = find_tied_output(binder, &entry);
-    if (!is_found && need == USED_IF_FOUND)
+    if (!is_found && (need == USED_IF_FOUND || is_apart(binder, rule)))
         return ATTN_OK;
     if (!is_found)
         return refuse_missing(binder, name);
@@ -673,7 +689,7 @@ static enum attn_status bind_rule(const struct binder *binder, const struct attn
         binder->config->output = ATTN_OUTPUT_OWN;
     note_found(part, binder->config);
     if (part == ATTN_PART_EXPERTS || part == ATTN_PART_EXPERTS_FOUND ||
-        part == ATTN_PART_EXPERT_BIASES)
+        part == ATTN_PART_EXPERTS_TURNED || part == ATTN_PART_EXPERT_BIASES)
         store_experts(binder, rule, &entry.tensor);
     else
         store(binder, rule, &entry.tensor);
@@ -864,6 +880,32 @@ static void find_output(const struct binder *binder)
     config->has_output_bias = false;
 }
 
+/* Whether the matrices of all experts in one tensor are [in, out]: then a rule for them fits its
+ * tensor in all layers that have experts, and the other rules of these tensors do not all fit. */
+static bool find_turned(struct binder *binder)
+{
+    bool fits[2] = {true, true}, has_turned = false;
+
+    for (size_t i = 0; i < binder->family->n_rule; i++) {
+        const struct attn_weight_rule *rule = &binder->family->rules[i];
+        struct attn_tensor_entry entry;
+        char name[ATTN_WEIGHT_NAME_SIZE];
+
+        if (rule->part != ATTN_PART_EXPERTS_TURNED && rule->part != ATTN_PART_EXPERTS_FOUND)
+            continue;
+        for (binder->layer = 0; binder->layer < (int)binder->config->n_layer; binder->layer++) {
+            if (!find_tensor(binder, rule, name, &entry))
+                continue;
+            has_turned = has_turned || rule->part == ATTN_PART_EXPERTS_TURNED;
+            for (int k = 0; k < entry.tensor.rank && rule->shape[k]; k++)
+                if (entry.tensor.shape[k] !=
+                    dimension(rule->shape[k], binder->config, binder->layer))
+                    fits[rule->part == ATTN_PART_EXPERTS_TURNED] = false;
+        }
+    }
+    return has_turned && fits[1] && !fits[0];
+}
+
 /* Allocates the blocks and their experts. */
 static enum attn_status allocate_blocks(struct attn_weights *weights,
                                         const struct attn_config *config, struct attn_error *err)
@@ -930,6 +972,7 @@ enum attn_status attn_weights_bind(struct attn_weights *weights, struct attn_con
         find_biases(&binder);
 
     ATTN_TRY(find_prefix(family, st, &binder.prefix, err));
+    binder.is_turned = find_turned(&binder);
     find_output(&binder);
     /* A single tower has no projection if its file lacks it. */
     for (size_t i = 0; i < family->n_rule; i++)
@@ -1254,9 +1297,17 @@ static bool is_named(const struct attn_weight_rule *rule, const char *prefix, co
     return spelling;
 }
 
-bool attn_weights_are_named(const struct attn_family *naming, const struct attn_tensor_files *st)
+bool attn_weights_are_named(const struct attn_family *naming, const char *prefix,
+                            const struct attn_tensor_files *st)
 {
-    return has_tensor(naming, &naming->rules[0], "", st);
+    const struct attn_weight_rule *first = &naming->rules[0];
+    const char *own = naming->prefix;
+
+    if (prefix)
+        return has_tensor(naming, first, prefix, st);
+    return has_tensor(naming, first, "", st) ||
+           (own && (has_tensor(naming, first, own, st) ||
+                    has_tensor(naming, first, alternative_prefix(own), st)));
 }
 
 /* Returns the rule that names the tensor NAME, or NULL. *layer receives its layer. */
@@ -1348,8 +1399,8 @@ bool attn_weights_can_change(const struct attn_weight_spec *spec)
                                           rule->offset == offsetof(struct attn_weights, ln_row.b));
 
     return !strchr(rule->name, '@') && rule->part != ATTN_PART_EXPERTS &&
-           rule->part != ATTN_PART_EXPERTS_FOUND && rule->part != ATTN_PART_EXPERT_BIASES &&
-           !is_sink && !is_row_norm;
+           rule->part != ATTN_PART_EXPERTS_FOUND && rule->part != ATTN_PART_EXPERTS_TURNED &&
+           rule->part != ATTN_PART_EXPERT_BIASES && !is_sink && !is_row_norm;
 }
 
 /* Adds CHANGE, float32, to the map W, whose new elements are TO. A row of TO, and what is read at

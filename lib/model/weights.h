@@ -237,8 +237,9 @@ bool attn_weights_are_shared(const struct attn_config *config, size_t layer);
 bool attn_weights_know(const struct attn_family *naming, const struct attn_config *config,
                        const char *name);
 
-/* Whether ST has the first tensor of NAMING. */
-bool attn_weights_are_named(const struct attn_family *naming, const struct attn_tensor_files *st);
+/* Whether ST has the first tensor of NAMING after PREFIX; NULL: after any that NAMING has. */
+bool attn_weights_are_named(const struct attn_family *naming, const char *prefix,
+                            const struct attn_tensor_files *st);
 
 /* For a GGUF file: returns ATTN_UNSUPPORTED and names a tensor that was not bound, unless it is
  * known to be unused. Such a tensor is the only sign that a part of the model would be left out. */

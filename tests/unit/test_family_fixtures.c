@@ -77,6 +77,11 @@ static const struct partial partials[] = {{"letters", 3, 14},
  * its site. */
 enum bound { PATTERN, RESIDUAL, FINAL, LOGITS, OTHER, N_BOUND };
 
+/* Models by other names of tensors, with the logits of one prompt. */
+static const char *const renamed[] = {
+    "gemma3",        "llava",           "smolvlm", "qwen2-vl", "qwen3-vl-moe", "cohere2-vision",
+    "llama-wrapped", "llama-lightning", "vit",     "dinov2",   "granitemoe",   "phimoe"};
+
 /* What one prompt of a model came to. */
 struct outcome {
     double bounds[N_BOUND];
@@ -314,6 +319,11 @@ START_TEST(every_tensor_is_that_of_float64)
     for (size_t i = 0; i < sizeof partials / sizeof *partials; i++) {
         snprintf(directory, sizeof directory, "tests/fixtures/truth-%s", partials[i].name);
         n_failed += run_model(partials[i].name, directory, &partials[i]);
+    }
+    for (size_t i = 0; i < sizeof renamed / sizeof *renamed; i++) {
+        snprintf(directory, sizeof directory, "tests/fixtures/names-%s", renamed[i]);
+        n_failed += run_model(renamed[i], directory,
+                              &(struct partial){.name = renamed[i], .n_prompt = 1, .n_site = 1});
     }
     for (int i = 0; i < (int)(sizeof decoders / sizeof *decoders); i++)
         n_failed += run_model(decoders[i] + strlen("tests/fixtures/"), decoders[i], NULL);

@@ -32,12 +32,13 @@
 /* The tensors of a mixture: the router; all experts in one tensor, or each in its own; the shared
  * expert; and the MLP of layers without experts. */
 #define ROUTER                                                                                     \
-    WEIGHT(MLP "gate.weight" MOE "gate.weight" MOE "router.layer.weight", "nD", ATTN_PART_ROUTER,  \
-           router),                                                                                \
-        FUSED(MLP "experts.gate_up_proj" MOE "input_linear.weight", "njD",                         \
-              ATTN_PART_EXPERTS_FOUND, GATED_ROWS),                                                \
-        WEIGHT(MLP "experts.down_proj" MOE "output_linear.weight", "nDf", ATTN_PART_EXPERTS_FOUND, \
-               mlp_out),                                                                           \
+    WEIGHT(MLP "gate.weight" MOE "gate.weight" MOE "router.layer.weight|" MLP "router.weight" MOE  \
+               "router.weight",                                                                    \
+           "nD", ATTN_PART_ROUTER, router),                                                        \
+        FUSED(MLP "experts.gate_up_proj" MOE "input_linear.weight" MOE "experts.gate_up_proj",     \
+              "njD", ATTN_PART_EXPERTS_FOUND, GATED_ROWS),                                         \
+        WEIGHT(MLP "experts.down_proj" MOE "output_linear.weight" MOE "experts.down_proj", "nDf",  \
+               ATTN_PART_EXPERTS_FOUND, mlp_out),                                                  \
         EACH("gate_proj", "w1", "fD", mlp_gate), EACH("up_proj", "w3", "fD", mlp_in),              \
         EACH("down_proj", "w2", "Df", mlp_out)
 #define EXPERTS                                                                                    \
@@ -172,6 +173,26 @@ const struct attn_family attn_family_qwen3_moe = {
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_expert = 128,
                           .n_expert_used = 8, .d_expert = 768,
                           SIZES(151936, 2048, 6144, 24, 32, 4, 0, 32768, 1e-6F)}}};
+
+/* The decoder of Qwen3-VL-MoE: Qwen3-MoE with other defaults, whose files hold the matrices of
+ * experts transposed. */
+#define TURNED_EXPERTS                                                                             \
+    FUSED(MLP "experts.gate_up_proj", "nDj", ATTN_PART_EXPERTS_TURNED, GATED_MATRIX),              \
+        TENSOR(MLP "experts.down_proj", "nfD", ATTN_PART_EXPERTS_TURNED, ATTN_WEIGHT_IN_OUT,       \
+               WEIGHT_OF(mlp_out)),                                                                \
+        EXPERTS
+static const struct attn_weight_rule qwen3_vl_rules[] = {
+    RULES(QKV, QK_NORM, TURNED_EXPERTS, NORMS_OF_LLAMA)};
+
+const struct attn_family attn_family_qwen3_vl_moe_text = {
+    FAMILY("qwen3_vl_moe_text", "Qwen3VLMoeText", "model.", qwen3_vl_rules),
+    .read_config = read_mixture,
+    .form = {KEYS_BUT_ROPE, .rope = {TURNS("rope_theta", 5e5, 1), .has_sections = true},
+             ATTN_SWITCHES(ATTN_ATTENTION_BIAS, ATTN_WIDTH("moe_intermediate_size", d_expert)),
+             .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD, .n_expert = 60,
+                          .n_expert_used = 4, .d_expert = 1408,
+                          .expert_weights = ATTN_EXPERTS_SOFTMAX_ALL_NORMALIZED,
+                          SIZES(151936, 2048, 5632, 24, 16, 16, 0, 128000, 1e-6F)}}};
 
 /* OLMoE: norms of q and k over all heads, as in OLMo 2, but norms before attention and experts. */
 const struct attn_family attn_family_olmoe = {

@@ -106,6 +106,24 @@ const struct attn_family attn_family_qwen3 = {
              .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
                           SIZES(151936, 4096, 22016, 32, 32, 32, 128, 32768, 1e-6F)}}};
 
+/* The decoders of Qwen's models of pictures: Qwen2 and Qwen3 with other defaults. A text alone has
+ * the same positions in all sections of mRoPE. */
+#define ROPE_OF_SECTIONS(base) .rope = {TURNS("rope_theta", base, 1), .has_sections = true}
+#define FORM_OF_QWEN2_VL                                                                           \
+    KEYS_BUT_ROPE, ROPE_OF_SECTIONS(1e6),                                                          \
+        .windows = {ATTN_WINDOWS_SWITCHED, .width = 4096, .first = 80},                            \
+        .defaults = {BLOCK_OF_LLAMA, .has_qkv_bias = true,                                         \
+                     SIZES(152064, 8192, 29568, 80, 64, 8, 0, 32768, 1e-5F)}
+const struct attn_family attn_family_qwen2_vl_text = {
+    FAMILY("qwen2_vl_text", "Qwen2VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL}};
+const struct attn_family attn_family_qwen2_5_vl_text = {
+    FAMILY("qwen2_5_vl_text", "Qwen2_5_VLText", "model.", llama_rules), .form = {FORM_OF_QWEN2_VL}};
+const struct attn_family attn_family_qwen3_vl_text = {
+    FAMILY("qwen3_vl_text", "Qwen3VLText", "model.", llama_rules),
+    .form = {KEYS_BUT_ROPE, ROPE_OF_SECTIONS(5e5), ATTN_SWITCHES(ATTN_ATTENTION_BIAS),
+             .defaults = {BLOCK_OF_LLAMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
+                          SIZES(151936, 4096, 22016, 32, 32, 32, 128, 128000, 1e-6F)}}};
+
 /*
  * OLMo 2 (configuration_olmo2.py, modeling_olmo2.py): norms after attention and MLP instead of
  * before (post-norm), and norms of q and k over all heads at once:

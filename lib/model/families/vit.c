@@ -9,9 +9,9 @@
  *     logits = classifier(f[0]), for DINOv2 classifier([f[0]; mean of f over the patches])
  *
  * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and uses only
- * row 0 of f. Traps: names in files differ from those of transformers 5; SwiGLU uses weights_in and
- * weights_out; CLIP's patches have no bias; a file saved without the classifier has no logits. For
- * positions of another grid see image_patches.c.
+ * row 0 of f. Traps: files have other names than transformers 5 in memory; SwiGLU uses weights_in
+ * and weights_out, in memory gate_proj, up_proj and down_proj; CLIP's patches have no bias; a file
+ * saved without the classifier has no logits. For positions of another grid see image_patches.c.
  */
 #include "base/escape.h"
 #include "base/memory.h"
@@ -33,9 +33,23 @@
                MODEL(patches.bias)),                                                               \
         TABLE("embeddings.position_embeddings", "1ID", ATTN_PART_POSITIONS, positions)
 
-#define ATTENTION                                                                                  \
-    QUERY_KEY_VALUE("encoder.layer.#.attention.attention."),                                       \
-        OUT_MAP("encoder.layer.#.attention.output.dense")
+/* A map under two names: that of files, and that of transformers 5 in memory, which adapters and
+ * saved state_dicts have. */
+#define EITHER(name, new, shape, part, bias_shape, bias_part, map)                                 \
+    {name ".weight|" new ".weight", shape, part, ATTN_WEIGHT_OUT_IN, WEIGHT_OF(map)},              \
+        VECTOR(name ".bias|" new ".bias", bias_shape, bias_part, BIAS_OF(map))
+#define ATTENTION(new)                                                                             \
+    EITHER("encoder.layer.#.attention.attention.query", new ".#.attention.q_proj", "QD",           \
+           ATTN_PART_PROJECTIONS, "Q", ATTN_PART_QKV_BIAS, q),                                     \
+        EITHER("encoder.layer.#.attention.attention.key", new ".#.attention.k_proj", "KD",         \
+               ATTN_PART_PROJECTIONS, "K", ATTN_PART_QKV_BIAS, k),                                 \
+        EITHER("encoder.layer.#.attention.attention.value", new ".#.attention.v_proj", "WD",       \
+               ATTN_PART_PROJECTIONS, "W", ATTN_PART_QKV_BIAS, v),                                 \
+        EITHER("encoder.layer.#.attention.output.dense", new ".#.attention.o_proj", "DZ",          \
+               ATTN_PART_OUT_PROJ, "D", ATTN_PART_OUT_BIAS, out)
+#define EITHER_NORM(name, new, part, norm)                                                         \
+    VECTOR(name ".weight|" new ".weight", "D", part, NORM_W(norm)),                                \
+        VECTOR(name ".bias|" new ".bias", "D", part, NORM_B(norm))
 
 /* The classifier; also tensors for other tasks and for training, which are ignored. */
 #define CLASSIFIER                                                                                 \
@@ -44,10 +58,15 @@
 
 static const struct attn_weight_rule vit_rules[] = {
     EMBEDDING,
-    LAYER_NORM("encoder.layer.#.layernorm_before", ATTN_PART_NORM, ln1),
-    ATTENTION,
-    LAYER_NORM("encoder.layer.#.layernorm_after", ATTN_PART_MLP_NORM, ln2),
-    PLAIN_MLP("encoder.layer.#.", "intermediate.dense", "output.dense"),
+    EITHER_NORM("encoder.layer.#.layernorm_before", "layers.#.layernorm_before", ATTN_PART_NORM,
+                ln1),
+    ATTENTION("layers"),
+    EITHER_NORM("encoder.layer.#.layernorm_after", "layers.#.layernorm_after", ATTN_PART_MLP_NORM,
+                ln2),
+    EITHER("encoder.layer.#.intermediate.dense", "layers.#.mlp.fc1", "FD", ATTN_PART_MLP, "F",
+           ATTN_PART_MLP_BIAS, mlp_in),
+    EITHER("encoder.layer.#.output.dense", "layers.#.mlp.fc2", "DF", ATTN_PART_MLP, "D",
+           ATTN_PART_MLP_BIAS, mlp_out),
     FINAL_LAYER_NORM("layernorm"),
     CLASSIFIER,
 };
@@ -58,15 +77,19 @@ static const struct attn_weight_rule vit_rules[] = {
            mlp_in),                                                                                \
         LINEAR("encoder.layer.#.mlp.fc2", "DF", ATTN_PART_MLP_PLAIN, "D",                          \
                ATTN_PART_MLP_PLAIN_BIAS, mlp_out),                                                 \
+        LINEAR("encoder.layer.#.mlp.gate_proj", "FD", ATTN_PART_MLP_APART, "F",                    \
+               ATTN_PART_MLP_APART, mlp_gate),                                                     \
+        LINEAR("encoder.layer.#.mlp.up_proj", "FD", ATTN_PART_MLP_APART, "F", ATTN_PART_MLP_APART, \
+               mlp_in),                                                                            \
         FUSED("encoder.layer.#.mlp.weights_in.weight", "JD", ATTN_PART_MLP_GATE, GATED_ROWS),      \
         FUSED("encoder.layer.#.mlp.weights_in.bias", "J", ATTN_PART_MLP_GATE_BIAS, GATED_ROWS),    \
-        LINEAR("encoder.layer.#.mlp.weights_out", "DF", ATTN_PART_MLP_GATE, "D",                   \
-               ATTN_PART_MLP_GATE_BIAS, mlp_out)
+        EITHER("encoder.layer.#.mlp.weights_out", "encoder.layer.#.mlp.down_proj", "DF",           \
+               ATTN_PART_MLP_GATE, "D", ATTN_PART_MLP_GATE_BIAS, mlp_out)
 
 #define SCALE(name, scale) VECTOR(name ".lambda1", "D", ATTN_PART_LAYER_SCALE, NORM_W(scale))
 
 #define LAYERS_OF_DINOV2                                                                           \
-    LAYER_NORM("encoder.layer.#.norm1", ATTN_PART_NORM, ln1), ATTENTION,                           \
+    LAYER_NORM("encoder.layer.#.norm1", ATTN_PART_NORM, ln1), ATTENTION("encoder.layer"),          \
         SCALE("encoder.layer.#.layer_scale1", attn_scale),                                         \
         LAYER_NORM("encoder.layer.#.norm2", ATTN_PART_MLP_NORM, ln2), MLP_OF_DINOV2,               \
         SCALE("encoder.layer.#.layer_scale2", mlp_scale)

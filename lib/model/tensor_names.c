@@ -1,0 +1,227 @@
+/* tensor_names.c - see tensor_names.h. */
+#include "model/tensor_names.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/status_internal.h"
+#include "formats/tensor_files.h"
+#include "model/weights.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* --- What wraps a model ----------------------------------------------------------------------- */
+
+/* What torch.compile, FSDP, checkpoints of activations, DataParallel and peft put into names. */
+static const struct {
+    const char *text;
+    bool is_in_front; /* else it may be before any part of the name */
+} wraps[] = {{"_orig_mod.", false},
+             {"_fsdp_wrapped_module.", false},
+             {"_checkpoint_wrapped_module.", false},
+             {"module.", true},
+             {"base_model.model.", true}};
+
+enum { N_WRAP = sizeof wraps / sizeof *wraps };
+static const char lightning[] = "model.", head[] = "lm_head.";
+
+static bool begins(const char *name, const char *with)
+{
+    return strncmp(name, with, strlen(with)) == 0;
+}
+
+/* Returns the number of the wrap that NAME begins with, or N_WRAP. */
+static size_t find_wrap(const char *name, bool is_in_front)
+{
+    size_t i = 0;
+
+    while (i < N_WRAP && !(begins(name, wraps[i].text) && (is_in_front || !wraps[i].is_in_front)))
+        i++;
+    return i;
+}
+
+/* An attn_tensor_rename_fn that leaves out all wraps. USER: whether each was found. */
+static bool unwrap(void *user, const char *name, char *renamed)
+{
+    bool *found = user, is_in_front = true;
+
+    while (*name) {
+        const size_t i = find_wrap(name, is_in_front), size = strcspn(name, ".");
+        const size_t n = size + (name[size] == '.');
+
+        if (i < N_WRAP) {
+            found[i] = true;
+            name += strlen(wraps[i].text);
+            continue;
+        }
+        memcpy(renamed, name, n);
+        renamed += n, name += n;
+        is_in_front = false;
+    }
+    *renamed = '\0';
+    return true;
+}
+
+static bool strip_lightning(void *user, const char *name, char *renamed)
+{
+    (void)user;
+    name += begins(name, lightning) ? strlen(lightning) : 0;
+    memcpy(renamed, name, strlen(name) + 1);
+    return true;
+}
+
+/* Whether one of FILES has a wrap in its name. */
+static bool has_wraps(const struct attn_tensor_files *files)
+{
+    bool is_wrapped = false;
+
+    for (size_t i = 0; i < attn_tensor_files_count(files) && !is_wrapped; i++) {
+        const char *name = attn_tensor_files_entry(files, i).name;
+
+        is_wrapped = find_wrap(name, true) < N_WRAP;
+        for (; *name && !is_wrapped; name += strcspn(name, "."), name += *name == '.')
+            is_wrapped = find_wrap(name, false) < N_WRAP;
+    }
+    return is_wrapped;
+}
+
+/* Refuses a model that peft wrapped and that still has its adapter beside the weights. */
+static enum attn_status refuse_adapter(const struct attn_tensor_files *files,
+                                       struct attn_error *err)
+{
+    for (size_t i = 0; i < attn_tensor_files_count(files); i++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, i);
+
+        if (!strstr(entry.name, ".base_layer.") &&
+            !(begins(entry.name, "base_model.model.") && strstr(entry.name, "lora_")))
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED,
+                       "'%s' is a model with an adapter inside ('%s'), expected one or the other",
+                       attn_quote_string(attn_tensor_files_path(files, entry.shard)).text,
+                       attn_quote_string(entry.name).text);
+        attn_error_hint(err, "in peft, merge_and_unload() first, then save_pretrained()");
+        return ATTN_UNSUPPORTED;
+    }
+    return ATTN_OK;
+}
+
+/* Whether all tensors of NAMING have lightning's prefix: the first has, and has no other. */
+static bool is_of_lightning(const struct attn_tensor_files *files, const struct attn_family *naming)
+{
+    const char *prefix = naming->prefix ? naming->prefix : "";
+    char with[ATTN_WEIGHT_NAME_SIZE];
+
+    snprintf(with, sizeof with, "%s%s", lightning, prefix);
+    return !attn_weights_are_named(naming, NULL, files) &&
+           (attn_weights_are_named(naming, with, files) ||
+            attn_weights_are_named(naming, lightning, files));
+}
+
+/* --- The text part ---------------------------------------------------------------------------- */
+
+/* What may be in front of the names of a text part. The first that is found counts. */
+static const char *const of_parts[] = {"model.language_model.",
+                                       "language_model.model.",
+                                       "model.language_model.model.",
+                                       "language_model.model.model.",
+                                       "model.text_model.",
+                                       "model.llm.",
+                                       "model.",
+                                       "",
+                                       "language_model.",
+                                       "text_model."};
+static const char *const of_heads[] = {"", "language_model.", "model.language_model."};
+
+enum { N_PART = sizeof of_parts / sizeof *of_parts, N_HEAD = sizeof of_heads / sizeof *of_heads };
+
+struct part_names {
+    char prefix[ATTN_WEIGHT_NAME_SIZE], head[ATTN_WEIGHT_NAME_SIZE]; /* of names; of the output's */
+};
+
+static bool take_part(void *user, const char *name, char *renamed)
+{
+    const struct part_names *names = user;
+
+    if (begins(name, names->head))
+        name += strlen(names->head) - strlen(head);
+    else if (begins(name, names->prefix))
+        name += strlen(names->prefix);
+    else
+        return false;
+    memcpy(renamed, name, strlen(name) + 1);
+    return true;
+}
+
+/* Looks for NAME after LEAD and each of the N prefixes of LIST. Writes the first to PREFIX. */
+static bool find_prefix(const struct attn_tensor_files *files, const char *lead,
+                        const char *const *list, size_t n, const char *name,
+                        char prefix[ATTN_WEIGHT_NAME_SIZE])
+{
+    char whole[2 * ATTN_WEIGHT_NAME_SIZE];
+
+    for (size_t i = 0; i < n; i++) {
+        snprintf(prefix, ATTN_WEIGHT_NAME_SIZE, "%s%s", lead, list[i]);
+        snprintf(whole, sizeof whole, "%s%s", prefix, name);
+        if (attn_tensor_files_find(files, whole, NULL))
+            return true;
+    }
+    return false;
+}
+
+static enum attn_status read_part(struct attn_tensor_files *files, struct attn_error *err)
+{
+    static const char *const leads[] = {"", lightning};
+    struct part_names names;
+
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+        if (!find_prefix(files, leads[i], of_parts, N_PART, "embed_tokens.weight", names.prefix))
+            continue;
+        if (!find_prefix(files, leads[i], of_heads, N_HEAD, "lm_head.weight", names.head))
+            names.head[0] = '\0';
+        snprintf(names.head + strlen(names.head), sizeof head, "%s", head);
+        return attn_tensor_files_rename(files, take_part, &names, err);
+    }
+    return attn_error_set(err, ATTN_FORMAT,
+                          "'embed_tokens.weight' is missing in '%s', under '%s' and other prefixes "
+                          "of a text part",
+                          attn_quote_string(attn_tensor_files_path(files, 0)).text, of_parts[0]);
+}
+
+const char *attn_tensor_names_of_part(const char *name)
+{
+    size_t most = 0;
+
+    for (size_t i = 0; i < N_PART; i++)
+        if (begins(name, of_parts[i]) && strlen(of_parts[i]) > most)
+            most = strlen(of_parts[i]);
+    return name + most;
+}
+
+/* --- Both ------------------------------------------------------------------------------------- */
+
+enum attn_status attn_tensor_names_read(struct attn_tensor_files *files,
+                                        const struct attn_family *naming,
+                                        const struct attn_decoder_part *part,
+                                        const struct attn_model_options *options,
+                                        struct attn_error *err)
+{
+    bool found[N_WRAP] = {false}, has_lightning;
+    char text[300];
+    size_t used = 0;
+
+    ATTN_TRY(refuse_adapter(files, err));
+    if (has_wraps(files))
+        ATTN_TRY(attn_tensor_files_rename(files, unwrap, found, err));
+    has_lightning = !part && is_of_lightning(files, naming);
+    if (has_lightning)
+        ATTN_TRY(attn_tensor_files_rename(files, strip_lightning, NULL, err));
+    for (size_t i = 0; i <= N_WRAP; i++)
+        if (i < N_WRAP ? found[i] : has_lightning)
+            attn_fixed_text_append(text, sizeof text, &used, "%s'%s'", used > 0 ? ", " : "",
+                                   i < N_WRAP ? wraps[i].text : lightning);
+    if (used > 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_TENSOR_NAMES,
+                  "left out of the names of tensors in '%s': %s",
+                  attn_quote_string(attn_tensor_files_path(files, 0)).text, text);
+    return part ? read_part(files, err) : ATTN_OK;
+}
