@@ -179,33 +179,105 @@ static const struct refused_type {
     const char *types; /* separated by spaces */
     const char *reason, *nearest;
 } refused_types[] = {
-    {"longt5", "its encoder attends to blocks of the text", "t5"},
-    {"switch_transformers", "it has two stacks and experts", NULL},
-    {"led", "it has two stacks, and attention of its own", NULL},
-    {"encoder-decoder vision-encoder-decoder", "it is made of two models", NULL},
-    {"deberta deberta-v2 xlnet", "its scores have terms of positions", NULL},
-    {"mpnet swin beit", "its scores have a bias of positions", NULL},
-    {"xlm nomic_bert squeezebert", "its blocks are not read", NULL},
+    /* texts */
+    {"deberta deberta-v2 xlnet transfo-xl", "its scores have terms of positions", NULL},
+    {"mpnet", "its scores have a bias of positions", NULL},
+    {"xlm flaubert nomic_bert squeezebert mobilebert canine perceiver mra yoso nystromformer "
+     "jina_embeddings_v3 gte eurobert ibert",
+     "its blocks are not read", NULL},
     {"esmc esm3 evolla", "its blocks are not read", "esm"},
     {"longformer big_bird reformer funnel convbert", "it has attention of its own", NULL},
-    {"roberta-prelayernorm xlm-roberta-xl", "its norms stand before attention and MLP", NULL},
-    {"layoutlm", "it has positions on a page", NULL},
+    {"roberta-prelayernorm xlm-roberta-xl megatron-bert",
+     "its norms stand before attention and MLP", NULL},
+    {"layoutlm layoutlmv2 layoutlmv3 layoutxlm lilt bros markuplm tapas udop",
+     "it has positions on a page", NULL},
+    {"ernie ernie_m rembert roc_bert splinter data2vec-text luke bert-generation nezha xmod",
+     "its embedding or its blocks differ from BERT's", "bert"},
+    {"roformer", "it turns positions", NULL},
+    {"modernbert-decoder", "a decoder with ModernBERT's blocks", "modernbert"},
+    {"fnet", "it has no attention", NULL},
+    {"openai-gpt ctrl biogpt cpmant persimmon gpt_neox_japanese diffllama doge bitnet blt nanochat "
+     "vaultgemma jais2 hrm_text cwm moshi",
+     "its blocks are not read", NULL},
+    /* two stacks */
+    {"longt5", "its encoder attends to blocks of the text", "t5"},
+    {"switch_transformers nllb-moe", "it has two stacks and experts", NULL},
+    {"led bigbird_pegasus pegasus_x", "it has two stacks, and attention of its own", NULL},
+    {"blenderbot-small fsmt mvp plbart prophetnet xlm-prophetnet t5gemma t5gemma2 trocr rag",
+     "it has two stacks of a kind that is not read", NULL},
+    {"encoder-decoder vision-encoder-decoder speech-encoder-decoder", "it is made of two models",
+     NULL},
+    /* pictures */
+    {"swin swinv2 beit data2vec-vision donut-swin", "its scores have a bias of positions", NULL},
     {"deit", "it has a token of distillation beside [CLS]", NULL},
-    {"vit_mae", "it reads a part of the patches", NULL},
-    {"siglip siglip_vision_model", "its picture has no [CLS]", NULL},
+    {"vit_mae vit_msn ijepa", "it reads a part of the patches", NULL},
+    {"siglip siglip_vision_model siglip2 siglip2_vision_model", "its picture has no [CLS]", NULL},
     {"dinov3_vit", "it turns positions of patches", NULL},
-    {"hubert wav2vec2", "encoders of sound are not read", NULL},
-    {"qwen3_next qwen3_5 qwen3_5_text", "layers without attention maps (Gated DeltaNet)", "qwen3"},
+    {"convnext convnextv2 dinov3_convnext resnet regnet bit efficientnet mobilenet_v1 mobilenet_v2 "
+     "poolformer focalnet hgnet_v2",
+     "an encoder of pictures without attention", NULL},
+    {"cvt levit pvt pvt_v2 segformer mobilevit mobilevitv2 dinat hiera swiftformer vitdet "
+     "imagegpt pixio radio timm_wrapper",
+     "an encoder of pictures whose blocks are not read", NULL},
+    {"detr conditional_detr deformable_detr dab-detr rt_detr rt_detr_v2 rf_detr yolos d_fine "
+     "table-transformer mask2former maskformer oneformer grounding-dino omdet-turbo sam sam2 sam3 "
+     "sam_hq eomt",
+     "it finds objects in pictures", NULL},
+    {"dpt depth_anything depth_pro glpn zoedepth", "it measures depth in pictures", NULL},
+    {"videomae timesformer vivit vjepa2 videoprism", "it reads films", NULL},
+    {"align altclip blip chinese_clip clipseg groupvit owlvit owlv2 xclip flava metaclip_2 aimv2 "
+     "bridgetower vision-text-dual-encoder",
+     "two towers of another kind", "clip"},
+    {"clap", "two towers, of sound and texts", NULL},
+    /* pictures or sound, and texts */
+    {"mllama", "its decoder has layers of cross-attention to pictures", "llama"},
+    {"paligemma colpali", "its prompt is trained to be seen both ways", "gemma"},
+    {"phi4_multimodal", "its decoder has adapters for pictures and sound inside", "phi3"},
+    {"glm4v glm4v_moe glm_ocr glm46v", "its positions have sections in another order", "glm4"},
+    {"florence2", "it reads pictures and text, with BART inside", "bart"},
+    {"gemma3n gemma3n_text gemma4 gemma4_text gemma4_unified",
+     "its layers have embeddings of their own, and share keys", "gemma3_text"},
+    {"lfm2_vl lfm3_vl qwen3_5 qwen3_5_moe",
+     "it reads pictures and text, and has layers without attention maps", NULL},
+    {"blip-2 instructblip instructblipvideo kosmos-2 kosmos-2.5 fuyu emu3 idefics molmo molmo2 "
+     "minicpmv internvl_chat janus chameleon git pix2struct aria got_ocr2 deepseek_vl "
+     "deepseek_vl_hybrid deepseek_ocr2 perception_lm fast_vlm ovis visual_bert vilt lxmert "
+     "llava_llama llava_qwen llava_mistral phi3_v moondream1 cogvlm minicpmo pi0 "
+     "ernie4_5_vl_moe video_llama_3 qwen2_5_vl_moe kimi_k25 kimi_vl",
+     "it reads pictures and text", NULL},
+    {"qwen2_5_omni qwen3_omni_moe", "it reads and speaks", "qwen2"},
+    {"audioflamingo3 voxtral_realtime granite_speech_plus kyutai_speech_to_text ultravox "
+     "vibevoice glmasr qwen3_asr",
+     "it reads sound and text", NULL},
+    {"hubert wav2vec2 wav2vec2-bert wav2vec2-conformer wavlm sew sew-d unispeech unispeech-sat "
+     "data2vec-audio audio-spectrogram-transformer parakeet_ctc parakeet_encoder lasr_ctc",
+     "an encoder of sound", NULL},
+    {"speech_to_text speecht5 seamless_m4t seamless_m4t_v2 moonshine pop2piano canary",
+     "it hears or speaks, with blocks that are not read", "whisper"},
+    {"encodec mimi dac xcodec snac", "codes of sound", NULL},
+    {"bark vits musicgen musicgen_melody csm dia fastspeech2_conformer", "it speaks or plays",
+     NULL},
+    {"decision_transformer autoformer informer patchtst patchtsmixer time_series_transformer "
+     "timesfm",
+     "it reads series of numbers", NULL},
+    /* layers without maps, and other attention */
+    {"qwen3_next qwen3_5_text qwen3_5_moe_text olmo_hybrid",
+     "layers without attention maps (Gated DeltaNet)", "qwen3"},
     {"mamba mamba2 falcon_mamba", "layers without attention maps (a state space)", NULL},
-    {"rwkv", "layers without attention maps (a recurrence)", NULL},
-    {"jamba falcon_h1 lfm2 bamba zamba2 nemotron_h recurrent_gemma",
+    {"rwkv xlstm", "layers without attention maps (a recurrence)", NULL},
+    {"jamba falcon_h1 lfm2 lfm2_moe lfm3 bamba zamba zamba2 nemotron_h recurrent_gemma "
+     "kimi_linear bailing_hybrid",
      "layers without attention maps, between others", "llama"},
-    {"deepseek_v2 deepseek_v3", "keys and values from a smaller vector (MLA)", "qwen3"},
-    {"minimax llama4 dbrx ernie4_5_moe glm4_moe dots1 hunyuan_v1_moe lfm2_moe",
+    {"deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 glm4_moe_lite glm_moe_dsa longcat_flash "
+     "mistral4 youtu",
+     "keys and values from a smaller vector (MLA)", "qwen3"},
+    {"minimax minimax_m2 llama4 llama4_text dbrx ernie4_5_moe glm4_moe dots1 hunyuan_v1_moe "
+     "jetmoe flex_olmo afmoe exaone_moe solar_open arctic grok-1 cohere2_moe granitemoe_swa "
+     "mimo_v2_flash step3p5 laguna",
      "mixture of experts of a kind that is not read", "mixtral"},
-    {"gemma3n gemma4", "its blocks have further parts", "gemma3_text"},
+    /* code of their own, and forms of 2023 */
     {"minicpm", "transformers 5.23 does not have it, its config needs code of its own", "granite"},
-    {"internlm2", "transformers 5.23 does not have it, its config needs code of its own",
+    {"internlm internlm2", "transformers 5.23 does not have it, its config needs code of its own",
      "internlm3"},
     {"minicpm3", "keys and values from a smaller vector (MLA)", "granite"},
     {"baichuan", "its config needs code of its own", "llama"},
@@ -213,28 +285,33 @@ static const struct refused_type {
     {"qwen", "its config needs code of its own", "qwen2"},
     {"stablelm_epoch", "a form of 2023", "stablelm"},
     {"RefinedWeb RefinedWebModel", "a form of 2023", "falcon"},
-    {"mllama", "it reads pictures and text", "llama"},
-    {"paligemma", "it reads pictures and text", "gemma3_text"},
 };
 
-/* Keys that say what a model of an unknown type is. */
+/* Keys of a config, or parts of its type, that say what a model of an unknown type is. */
 static const struct {
-    const char *key, *reason;
+    const char *key, *word, *reason;
 } telling[] = {
-    {"auto_map", "its config needs code of its own"},
-    {"vision_config", "it reads pictures and text"},
-    {"audio_config", "it reads sound and text"},
-    {"kv_lora_rank", "keys and values from a smaller vector (MLA)"},
-    {"num_experts", "mixture of experts of a kind that is not read"},
-    {"num_local_experts", "mixture of experts of a kind that is not read"},
-    {"n_routed_experts", "mixture of experts of a kind that is not read"},
-    {"conv_dim", "an encoder of sound"},
-    {"num_mel_bins", "it reads sound"},
-    {"image_size", "an encoder of pictures of a kind that is not read"},
-    {"num_channels", "it reads pictures"},
-    {"decoder_layers", "it has two stacks of a kind that is not read"},
-    {"state_size", "layers without attention maps (a state space)"},
-    {NULL, "no rule here describes its blocks"},
+    {"auto_map", NULL, "its config needs code of its own"},
+    {"vision_config", "_vl", "it reads pictures and text"},
+    {"audio_config", "asr", "it reads sound and text"},
+    {NULL, "ocr", "it reads pictures and text"},
+    {NULL, "omni", "it reads pictures, sound and text"},
+    {NULL, "vision", "a part that reads pictures"},
+    {NULL, "audio", "a part that reads sound"},
+    {NULL, "speech", "it reads sound"},
+    {NULL, "detr", "it finds objects in pictures"},
+    {NULL, "sam", "it finds objects in pictures"},
+    {"kv_lora_rank", NULL, "keys and values from a smaller vector (MLA)"},
+    {"num_experts", NULL, "mixture of experts of a kind that is not read"},
+    {"num_local_experts", NULL, "mixture of experts of a kind that is not read"},
+    {"n_routed_experts", NULL, "mixture of experts of a kind that is not read"},
+    {"conv_dim", NULL, "an encoder of sound"},
+    {"num_mel_bins", NULL, "it reads sound"},
+    {"image_size", "vit", "an encoder of pictures of a kind that is not read"},
+    {"num_channels", NULL, "it reads pictures"},
+    {"decoder_layers", NULL, "it has two stacks of a kind that is not read"},
+    {"state_size", NULL, "layers without attention maps (a state space)"},
+    {NULL, "", "no rule here describes its blocks"},
 };
 
 /* Whether WORD is one of WORDS, which spaces separate. */
@@ -267,7 +344,8 @@ static const char *find_reason(const struct attn_json *json, const char *type)
 
     if (attn_family_find(type))
         return "it is no decoder";
-    while (telling[i].key && !attn_config_find_given(attn_json_root(json), telling[i].key))
+    while (!(telling[i].word && strstr(type, telling[i].word)) &&
+           !(telling[i].key && attn_config_find_given(attn_json_root(json), telling[i].key)))
         i++;
     return telling[i].reason;
 }
