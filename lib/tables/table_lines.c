@@ -25,6 +25,7 @@ struct lines {
     struct attn_buffer plain;    /* owned; a cell's text before it is escaped */
     struct attn_buffer text;     /* owned; the text of a cell, or of the lines around the table */
     size_t types;                /* the column of row types, if all rows are data; or SIZE_MAX */
+    bool is_folded; /* standard deviations and errors are left out, because they do not fit */
 };
 
 /* --- Texts ------------------------------------------------------------------------------------ */
@@ -122,16 +123,23 @@ static bool is_error(const struct lines *lines, size_t c)
            attn_table_find_spread(lines->table, c - 2, ATTN_TRAIT_SE) == c;
 }
 
+static bool is_spread(const struct attn_column *column)
+{
+    return (column->traits & (ATTN_TRAIT_SD | ATTN_TRAIT_SE)) != 0;
+}
+
 /* Returns true if column C is not shown: it has standard deviations, followed by standard errors in
- * parentheses, and the style doesn't keep it; or it has the types of rows that are all data. */
+ * parentheses, or is folded, and the style doesn't keep it; or it has the types of rows that are
+ * all data. */
 static bool is_left_out(const struct lines *lines, size_t c)
 {
+    const struct attn_column *column = attn_table_column(lines->table, c);
     const char *kept = lines->style->kept;
 
     if (c == lines->types)
         return true;
-    return is_error(lines, c + 1) &&
-           (!kept || strcmp(attn_table_column(lines->table, c)->name, kept) != 0);
+    return (is_error(lines, c + 1) || (lines->is_folded && is_spread(column))) &&
+           (!kept || strcmp(column->name, kept) != 0);
 }
 
 /* --- Cells ------------------------------------------------------------------------------------ */
@@ -214,11 +222,13 @@ static void add_line(struct lines *lines, size_t line)
     }
 }
 
-/* Fills the grid, and hides the columns that are too many for the width. */
+/* Fills the grid. */
 static enum attn_status fill(struct lines *lines, struct attn_error *err)
 {
     struct attn_text_table *grid = &lines->grid;
     size_t n = 0;
+
+    grid->kept = 0;
 
     for (size_t c = 0; c < attn_table_n_column(lines->table); c++)
         n += !is_left_out(lines, c);
@@ -240,9 +250,23 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
         add_line(lines, line);
     ATTN_TRY(attn_buffer_check(&lines->plain, err));
     ATTN_TRY(attn_buffer_check(&lines->text, err));
-    ATTN_TRY(attn_text_table_measure(grid, err));
-    if (lines->style->width > 0)
-        attn_text_table_hide(grid, lines->style->width);
+    return attn_text_table_measure(grid, err);
+}
+
+/* Fills the grid, and leaves out the columns that are too many for the width: in text first
+ * standard deviations and errors, then the rightmost. */
+static enum attn_status fit(struct lines *lines, struct attn_error *err)
+{
+    const size_t width = lines->style->width;
+
+    ATTN_TRY(fill(lines, err));
+    if (width == 0 || attn_text_table_width(&lines->grid) <= width)
+        return ATTN_OK;
+    for (size_t c = 0; !lines->grid.between && c < attn_table_n_column(lines->table); c++)
+        lines->is_folded |= is_spread(attn_table_column(lines->table, c));
+    if (lines->is_folded)
+        ATTN_TRY(fill(lines, err));
+    attn_text_table_hide(&lines->grid, width);
     return ATTN_OK;
 }
 
@@ -301,15 +325,19 @@ static void append_head(struct lines *lines)
     attn_buffer_append_string(&lines->text, "}\n\\toprule\n");
 }
 
-/* Appends a line that names the hidden columns. */
+/* Appends a line that names the columns that are left out for the width. */
 static void append_hidden(struct lines *lines)
 {
     const char *before = lines->is_latex      ? "% not shown: "
                          : lines->is_markdown ? "\n<!-- not shown: "
                                               : "not shown: ";
 
-    if (lines->grid.n_hidden == 0)
+    if (lines->grid.n_hidden == 0 && !lines->is_folded)
         return;
+    if (lines->is_folded) {
+        attn_buffer_append_format(&lines->text, "%sstandard deviations and errors", before);
+        before = ", ";
+    }
     for (size_t c = 0, n = 0; c < attn_table_n_column(lines->table); c++) {
         if (is_left_out(lines, c) || attn_text_table_shows(&lines->grid, n++))
             continue;
@@ -346,7 +374,7 @@ static enum attn_status write(struct lines *lines, struct attn_sink *sink, struc
 {
     static const char rule[] = "\\midrule\n";
 
-    ATTN_TRY(fill(lines, err));
+    ATTN_TRY(fit(lines, err));
     lines->text.size = 0;
     if (lines->grid.between)
         append_head(lines);

@@ -45,8 +45,8 @@ enum attn_table_form {
 };
 
 /* How a table is written. All members but the first two are for aligned text, LaTeX and Markdown.
- * If the table is too wide for these, its rightmost columns are left out, and the last line names
- * them. */
+ * If the table is too wide for these, its rightmost columns are left out, in text after standard
+ * deviations and errors, and the last line names them. */
 struct attn_table_style {
     enum attn_table_form form;
     int precision;         /* see attn_table_write */
