@@ -9,9 +9,8 @@
  *     };
  *     const struct attn_param_list attn_lens_params = ATTN_PARAM_LIST("Lens", rows);
  *
- * The folder that defines a struct of arguments also defines the list of its parameters. A question
- * names the lists that it uses, and the offset of each struct in its own arguments
- * (study/question.h).
+ * The folder that defines a struct of arguments also defines its list. A question names the lists
+ * that it uses, and the offset of each struct in its arguments (study/question.h).
  *
  * Texts name parameters in backquotes, with underscores: `heads_out`. The command line shows this
  * as --heads-out, Python as heads_out=.
@@ -64,7 +63,7 @@ enum attn_param_type {
     ATTN_PARAM_MASK = 21,
     /* no field: an option of the command whose settings are the parameters with `of` */
     ATTN_PARAM_SETTINGS = 22,
-    /* structs {const int32_t *ids; size_t n; const char *text}; second: size_t. Each use adds one */
+    /* structs {const int32_t *ids; size_t n; const char *text}; second: size_t. A use adds one */
     ATTN_PARAM_ID_LISTS = 23
 };
 
@@ -110,8 +109,7 @@ struct attn_param {
     size_t marks;  /* offset of the unsigned that contains this bit */
     /* kinds of output that it affects, a set of enum attn_medium (base/medium.h); 0: all */
     unsigned media;
-    /* Reads TEXT into HOME, instead of the reader of the type. LABEL is the parameter's name for
-     * messages. */
+    /* Reads TEXT into HOME, instead of the reader of the type. LABEL is its name for messages. */
     enum attn_status (*read)(const struct attn_param *param, void *home, const char *label,
                              const char *text, struct attn_error *err);
     void (*release)(const struct attn_param *param, void *home); /* frees what `read` allocated */
