@@ -17,7 +17,8 @@ const struct option_group place_options = {.params = &attn_place_params};
 
 enum attn_status places_check(const struct call *call, struct attn_error *err)
 {
-    static const char uses[] = "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|rescale";
+    static const char uses[] =
+        "at|queries|from|to|score|baseline-keep|ablate|knockout|patch|steer|rescale";
 
     if (!option_text(call, "positions") || option_find_given(call, uses))
         return ATTN_OK;
