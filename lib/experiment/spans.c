@@ -1237,6 +1237,13 @@ static const struct attn_table_view head_views[] = {
      .asked = "on each span"},
 };
 
+static const struct attn_table_view span_views[] = {
+    {.rows = ATTN_TABLE_COLUMN(SPAN),
+     .columns = ATTN_TABLE_COLUMN(SPAN),
+     .values = ATTN_TABLE_COLUMN(SHARE),
+     .figure = ATTN_FIGURE_BARS},
+};
+
 static const struct attn_table_view step_views[] = {
     {.rows = ATTN_TABLE_COLUMN(SPAN),
      .columns = ATTN_ROLE_POSITION,
@@ -1246,7 +1253,8 @@ static const struct attn_table_view step_views[] = {
      .asked = "at each step"},
 };
 
-/* Describes the picture. That of steps shows one head, the last, and names it. */
+/* Describes the picture. That of spans shows their effects, if there are any, and names the heads.
+ * That of steps shows one head, the last, and names it. */
 static void draw(const void *given, struct attn_drawn *drawn)
 {
     const struct attn_spans_args *args = given;
@@ -1255,6 +1263,15 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
     drawn->has_answer = args->has_effect;
     drawn->answer = args->answer;
+    if (args->by == ATTN_SPANS_BY_SPAN) {
+        const char *heads = drawn->request ? drawn->request->selection.heads : NULL;
+
+        if (args->has_effect)
+            drawn->picture->view.values = ATTN_TABLE_COLUMN(CHANGE);
+        attn_drawn_ask(drawn, "%s %s%s",
+                       args->has_effect ? "without each span in" : "on each span in",
+                       heads ? "the heads " : "all heads", heads ? heads : "");
+    }
     if (args->by == ATTN_SPANS_BY_STEP && n > 0)
         attn_drawn_ask(
             drawn, "in head %d.%d at each step",
@@ -1272,7 +1289,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
 #define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
 
 static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views), .is_keyed = true};
-static const struct attn_experiment of_spans = {EXPERIMENT, .is_keyed = true};
+static const struct attn_experiment of_spans = {EXPERIMENT, VIEWS(span_views), .is_keyed = true};
 static const struct attn_experiment of_steps = {EXPERIMENT, VIEWS(step_views), .is_listed = true,
                                                 .is_ragged = true};
 
