@@ -69,7 +69,8 @@ struct reading {
 
 bool attn_microgpt_is_source(const struct attn_source *source)
 {
-    return attn_source_override(source, ATTN_MICROGPT_PART);
+    return attn_source_override(source, ATTN_MICROGPT_PART) ||
+           attn_source_blob(source, ATTN_MICROGPT_PART);
 }
 
 /* --- Matrices --------------------------------------------------------------------------------- */

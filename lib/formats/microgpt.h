@@ -19,9 +19,10 @@
 
 #include <stdbool.h>
 
-/* The part of a source that is such a file. A directory never has it: it is always an override. */
+/* The part of a source that is such a file. */
 #define ATTN_MICROGPT_PART "microgpt.json"
 
+/* Whether SOURCE has it as an override or as a blob. A directory has no file of this name. */
 bool attn_microgpt_is_source(const struct attn_source *source);
 
 struct attn_microgpt;
