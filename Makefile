@@ -130,7 +130,7 @@ LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(foreach isa,$(ISAS),$(VECTOR_SOURCES:%.c=$(BUILD)/%_$(isa).o))
 CMD_SOURCES := $(filter-out $(OTHER_SYSTEM),$(wildcard cmd/*.c cmd/*/*.c))
 MODEL_FILES := $(wildcard models/*/*.*) # folders, like that of a training, have no dot
-SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl) # of tutorials
+SHARED_FILES := $(MODEL_FILES) $(wildcard data/experiments/*.csv data/experiments/*.jsonl data/microgpt/*.* data/stories/*.json)
 PAGE_FILES := $(wildcard lib/page/*.js lib/page/*.css lib/page/*.html)
 CMD_OBJECTS := $(CMD_SOURCES:%.c=$(BUILD)/%.o)
 SUPPORT_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/support/*.c))
