@@ -156,7 +156,10 @@ static enum attn_status check_files(const struct attn_source *source,
                    "'%s' has no tokenizer, expected tokenizer.json, vocab.json, vocab.txt or "
                    "tokenizer.model",
                    where.text);
-    if (has_any)
+    if (attn_source_has_part(source, "tekken.json"))
+        attn_error_hint(err, "'tekken.json' is Mistral's own form; use the tokenizer.json of the "
+                             "repository, or mistral_common");
+    else if (has_any)
         attn_error_hint(err, "transformers makes tokenizer.json of its files, if config.json or "
                              "tokenizer_config.json names their class: "
                              "AutoTokenizer.from_pretrained(DIR).save_pretrained(DIR)");
@@ -229,6 +232,30 @@ static enum attn_status read_by_class(struct attn_tokenizer *tokenizer,
     return read_row(tokenizer, source, found, row, err);
 }
 
+/* Adds notes about a key, and a file, that transformers follows. */
+static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
+                                  const struct attn_source *source, const struct attn_class *found,
+                                  struct attn_error *err)
+{
+    static const char key[] = "split_special_tokens", file[] = "tokenizer.model";
+    bool is_set = false;
+
+    ATTN_TRY(attn_class_get_bool(found, key, &is_set, err));
+    if (is_set)
+        ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
+                                         "'%s' is true in tokenizer_config.json: `special text` "
+                                         "does that, and special tokens are found without it",
+                                         key));
+    return found->row && found->row->form <= ATTN_CLASS_LETTERS &&
+                   attn_source_has_part(source, file) &&
+                   !attn_source_has_part(source, "tokenizer.json")
+               ? attn_tokenizer_add_note(tokenizer, err,
+                                         "'%s' is not read, because '%s' has other files; "
+                                         "transformers 5 reads it",
+                                         file, attn_quote_string(found->name).text)
+               : ATTN_OK;
+}
+
 /* Reads TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
@@ -247,6 +274,8 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
         status = attn_class_find(&found, source, err);
         if (status == ATTN_OK)
             status = read_by_class(tokenizer, source, &found, err);
+        if (status == ATTN_OK)
+            status = add_notes(tokenizer, source, &found, err);
         attn_class_release(&found);
     }
     ATTN_TRY(status);
@@ -319,6 +348,8 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
         return status;
     }
     tokenizer->chat_template = find_chat_template(tokenizer, source);
+    if (attn_tokenizer_note(tokenizer))
+        attn_note(on_note, user, ATTN_NOTE_TOKENIZER, "%s", tokenizer->note);
     if (tokenizer->unread) {
         tokenizer->unread->on_note = on_note;
         tokenizer->unread->user = user;
@@ -351,6 +382,7 @@ static void free_side(struct attn_tokenizer *tokenizer)
     attn_free(tokenizer->mask_text);
     attn_vocabulary_release(&tokenizer->vocabulary);
     attn_added_release(&tokenizer->added);
+    attn_added_release(&tokenizer->absent);
     attn_free(tokenizer->is_foreign);
     attn_bpe_model_release(&tokenizer->bpe);
     attn_wordpiece_model_release(&tokenizer->wordpiece);
@@ -446,6 +478,23 @@ static enum attn_status check_text(const struct attn_tokenizer *tokenizer,
     return ATTN_OK;
 }
 
+/* Refuses a text with a token of the class that the vocabulary lacks. transformers gives it an id
+ * for which the model has no row. */
+static enum attn_status check_absent(const struct attn_tokenizer *tokenizer,
+                                     const struct given_text *given, struct attn_error *err)
+{
+    const struct attn_added *absent = &tokenizer->absent;
+
+    for (size_t i = 0; i < absent->n; i++)
+        if (memmem(given->text, given->size, attn_added_content(absent, i), absent->tokens[i].size))
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "the %s has the token '%s' of the tokenizer's class, which the vocabulary lacks",
+                given->name,
+                attn_quote(attn_added_content(absent, i), absent->tokens[i].size).text);
+    return ATTN_OK;
+}
+
 /* Appends the tokens of a text, with offsets in it. */
 static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
                                     const struct given_text *given,
@@ -456,6 +505,8 @@ static enum attn_status encode_text(const struct attn_tokenizer *tokenizer,
     const size_t first = encoding->n;
 
     ATTN_TRY(check_text(tokenizer, given, &own, err));
+    if (own.special != ATTN_SPECIAL_TEXT && given->size > 0)
+        ATTN_TRY(check_absent(tokenizer, given, err));
     ATTN_TRY(
         attn_pipeline_encode(&tokenizer->pipeline, given->text, given->size, &own, encoding, err));
     if (tokenizer->post.trims)

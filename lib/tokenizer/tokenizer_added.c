@@ -15,6 +15,7 @@
 #include "base/number.h"
 #include "formats/json.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* A token as a file describes it. */
@@ -359,7 +360,8 @@ static bool has_new(const struct added_files *files)
 }
 
 /* Lists the token of role I; two roles may share a token. A token that no file names and the
- * vocabulary lacks only affects the ids of others, because models have no row for it. */
+ * vocabulary lacks only affects the ids of others, because models have no row for it; a text that
+ * has it is refused. */
 static enum attn_status list_role(struct added_files *files, size_t i, const char *path,
                                   struct attn_error *err)
 {
@@ -367,7 +369,8 @@ static enum attn_status list_role(struct added_files *files, size_t i, const cha
     struct attn_token_role *role = entry->role;
 
     if (entry->is_of_class && !role->is_needed && find(files, entry) < 0 && !files->has_new)
-        return ATTN_OK;
+        return attn_added_append(&files->tokenizer->absent, entry->token, entry->content,
+                                 entry->size, err);
     if (role->is_needed && find(files, entry) < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has no '%s', the '%s' of its tokenizer",
                               attn_quote_string(files->tokenizer->unread->path).text,
@@ -377,6 +380,16 @@ static enum attn_status list_role(struct added_files *files, size_t i, const cha
     return ATTN_OK;
 }
 
+/* Reads the entries of all files, after special_tokens_map.json if it counts. */
+static enum attn_status read_sources(struct added_files *files, struct attn_token_role *roles,
+                                     size_t n, struct attn_error *err)
+{
+    if (!files->decoder && attn_source_has_part(files->source, "special_tokens_map.json"))
+        ATTN_TRY(
+            attn_json_read_part(files->source, "special_tokens_map.json", NULL, &files->map, err));
+    return read_entries(files, roles, n, err);
+}
+
 /* Reads all entries and lists them in the order in which new tokens get their ids. */
 static enum attn_status read_all(struct added_files *files, struct attn_token_role *roles, size_t n,
                                  struct attn_error *err)
@@ -384,10 +397,7 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
     const char *config, *map;
     size_t n_id;
 
-    if (!files->decoder && attn_source_has_part(files->source, "special_tokens_map.json"))
-        ATTN_TRY(
-            attn_json_read_part(files->source, "special_tokens_map.json", NULL, &files->map, err));
-    ATTN_TRY(read_entries(files, roles, n, err));
+    ATTN_TRY(read_sources(files, roles, n, err));
     config = files->config ? attn_json_name(files->config) : NULL;
     map = files->map ? attn_json_name(files->map) : config;
     ATTN_TRY(add_listed(files, files->decoder ? config : files->file.path, err));
@@ -404,24 +414,142 @@ static enum attn_status read_all(struct added_files *files, struct attn_token_ro
     return attn_added_mark_foreign(files->tokenizer, err);
 }
 
-enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
-                                           const struct attn_source *source,
-                                           const struct attn_json *config,
-                                           struct attn_token_role *roles, size_t n,
-                                           struct attn_error *err)
+/* --- Beside tokenizer.json -------------------------------------------------------------------- */
+
+/* Returns the index of the added token with the content of ENTRY, or -1. */
+static ptrdiff_t find_added(const struct attn_added *added, const struct entry *entry)
 {
-    struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
+    for (size_t i = 0; i < added->n; i++)
+        if (added->tokens[i].size == entry->size &&
+            memcmp(attn_added_content(added, i), entry->content, entry->size) == 0)
+            return (ptrdiff_t)i;
+    return -1;
+}
+
+/* Whether a file names the content of ENTRY as that of a role. */
+static bool has_role(const struct added_files *files, const struct entry *entry)
+{
+    for (size_t i = files->n_listed; i < files->n_role; i++)
+        if (files->entries[i].size == entry->size &&
+            memcmp(files->entries[i].content, entry->content, entry->size) == 0)
+            return true;
+    return false;
+}
+
+/* Adds ENTRY after the tokens so far; IS_LISTED if its file has an id, which must be that one. AT
+ * is its index among the added tokens, or -1. */
+static enum attn_status add_beside(struct added_files *files, struct entry *entry, bool is_listed,
+                                   ptrdiff_t at, struct attn_error *err)
+{
+    struct attn_vocabulary *vocabulary = &files->tokenizer->vocabulary;
+    struct attn_added *added = &files->tokenizer->added;
+    const int32_t known = at >= 0 ? added->tokens[at].id : find(files, entry);
+    const int32_t id = known >= 0 ? known : (int32_t)vocabulary->n_key;
+    const size_t n = vocabulary->n;
+
+    if (is_listed ? entry->token.id != id : known < 0 && n != vocabulary->n_key)
+        return attn_error_set(
+            err, ATTN_FORMAT,
+            "the token '%s' has id %d in files beside tokenizer.json, expected %d, %s",
+            attn_quote(entry->content, entry->size).text, (int)(is_listed ? entry->token.id : -1),
+            (int)id, known >= 0 ? "its id in tokenizer.json" : "the next one");
+    entry->token.id = id;
+    entry->token.is_new = known < 0;
+    entry->token.is_special = entry->token.is_special || has_role(files, entry);
+    if (at >= 0) {
+        entry->token.begin = added->tokens[at].begin;
+        entry->token.size = added->tokens[at].size;
+        entry->token.is_new = added->tokens[at].is_new;
+        added->tokens[at] = entry->token;
+        return ATTN_OK;
+    }
+    if (known < 0)
+        ATTN_TRY(attn_vocabulary_add(vocabulary, entry->content, entry->size, id, err));
+    ATTN_TRY(attn_added_append(added, entry->token, entry->content, entry->size, err));
+    return index_new(files, n, files->tokenizer->unread->path, err);
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    const struct entry *left = a, *right = b;
+
+    return (left->token.id > right->token.id) - (left->token.id < right->token.id);
+}
+
+static enum attn_status read_all_beside(struct added_files *files, struct attn_token_role *roles,
+                                        size_t n, struct attn_error *err)
+{
+    struct attn_tokenizer *tokenizer = files->tokenizer;
+
+    for (size_t i = 0; i < n; i++)
+        roles[i].is_needed = false;
+    ATTN_TRY(read_sources(files, roles, n, err));
+    if (files->n_listed > 1)
+        qsort(files->entries, files->n_listed, sizeof *files->entries, compare_ids);
+    files->has_new = has_new(files);
+    for (size_t i = 0; i < files->n; i++) {
+        struct entry *entry = &files->entries[i];
+        const ptrdiff_t at = find_added(&tokenizer->added, entry);
+
+        if (i >= files->n_listed)
+            entry->token.id = -1;
+        if (at >= 0 && i >= files->n_listed) {
+            entry->token.id = tokenizer->added.tokens[at].id;
+            if (entry->is_of_class && entry->role->is_wide)
+                tokenizer->added.tokens[at].strips_left = true;
+        } else if (!entry->is_of_class || files->has_new || find(files, entry) >= 0)
+            ATTN_TRY(add_beside(files, entry, i < files->n_listed, at, err));
+        else
+            ATTN_TRY(attn_added_append(&tokenizer->absent, entry->token, entry->content,
+                                       entry->size, err));
+        if (entry->role)
+            entry->role->id = entry->token.id;
+    }
+    attn_free(tokenizer->is_foreign);
+    tokenizer->is_foreign = NULL;
+    return attn_added_mark_foreign(tokenizer, err);
+}
+
+/* Reads by READ from FILES, and releases them. */
+static enum attn_status read_with(struct added_files files,
+                                  enum attn_status (*read)(struct added_files *files,
+                                                           struct attn_token_role *roles, size_t n,
+                                                           struct attn_error *err),
+                                  struct attn_token_role *roles, size_t n, struct attn_error *err)
+{
     enum attn_status status;
 
-    if (config)
-        files.decoder = attn_node_find(attn_json_root(config), "added_tokens_decoder");
+    if (files.config)
+        files.decoder = attn_node_find(attn_json_root(files.config), "added_tokens_decoder");
     if (files.decoder && attn_node_is_null(files.decoder))
         files.decoder = NULL;
-    status = read_all(&files, roles, n, err);
+    status = read(&files, roles, n, err);
     attn_json_free(files.map);
     attn_file_release(&files.file);
     attn_vocabulary_release(&files.added);
     attn_free(files.entries);
     attn_free(files.by_id);
     return status;
+}
+
+enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
+                                           const struct attn_source *source,
+                                           const struct attn_json *config,
+                                           struct attn_token_role *roles, size_t n,
+                                           struct attn_error *err)
+{
+    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
+
+    return read_with(files, read_all, roles, n, err);
+}
+
+enum attn_status attn_tokenizer_read_beside(struct attn_tokenizer *tokenizer,
+                                            const struct attn_source *source,
+                                            const struct attn_json *config,
+                                            struct attn_token_role *roles, size_t n,
+                                            struct attn_error *err)
+{
+    const struct added_files files = {.tokenizer = tokenizer, .source = source, .config = config};
+
+    return read_with(files, read_all_beside, roles, n, err);
 }

@@ -91,33 +91,55 @@ static const struct attn_class_row rows[] = {
      .types = "llama mistral mixtral ministral phi3 phimoe arcee code_llama ernie4_5 ernie4_5_moe "
               "llava llava_next llava_next_video llava_onevision vipllava video_llava mistral3 "
               "idefics idefics2 idefics3 paligemma aria chameleon persimmon jamba"},
-    {"Gemma", ATTN_CLASS_MERGES, .tokens = {"<bos>", "<eos>", "<unk>"}, AROUND_LLAMA,
+    {"Gemma", ATTN_CLASS_MERGES,
+     .tokens = {"<bos>", "<eos>", "<unk>", NULL, "<pad>", NULL, "<mask>"}, AROUND_LLAMA,
+     .traits = ATTN_CLASS_PIECE_ROLES,
      .types = "gemma gemma2 gemma3 gemma3_text gemma3n gemma3n_text recurrent_gemma shieldgemma2 "
               "t5gemma"},
-    {"Marian", ATTN_CLASS_MARIAN, .types = "marian"},
-    {"XLMRoberta LayoutXLM MBart MBart50 Nllb M2M100 Camembert Pegasus Albert XLNet DebertaV2 "
-     "RemBert "
-     "BigBird XGLM Barthez Reformer BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text PLBart Cpm "
-     "BartPho Bartpho Udop SeamlessM4T FNet Luke MLuke Herbert OpenAIGPT RoFormer LayoutLMv2 "
-     "LayoutLMv3 "
-     "MarkupLM "
-     "Qwen3_5 Bloom",
+    {"Marian", ATTN_CLASS_MARIAN, .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>"},
+     .single = "A eos", .types = "marian"},
+    {"Albert RemBert", ATTN_CLASS_REFUSED,
+     .tokens = {"[CLS]", "[SEP]", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"},
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "albert nystromformer yoso rembert"},
+    {"DebertaV2", ATTN_CLASS_REFUSED,
+     .tokens = {"[CLS]", "[SEP]", "[UNK]", "[SEP]", "[PAD]", "[CLS]", "[MASK]"},
+     .types = "deberta-v2"},
+    {"XLNet", ATTN_CLASS_REFUSED,
+     .tokens = {"<s>", "</s>", "<unk>", "<sep>", "<pad>", "<cls>", "<mask>"},
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "xlnet"},
+    {"BigBird", ATTN_CLASS_REFUSED,
+     .tokens = {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"},
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "big_bird"},
+    {"MBart", ATTN_CLASS_REFUSED, ROBERTA, .single = "A eos lang", .pair = "A B eos lang",
+     .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart"},
+    {"MBart50", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
+     .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart50"},
+    {"Nllb", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
+     .language = "eng_Latn", .traits = ATTN_CLASS_WIDE_MASK, .types = "nllb nllb-moe"},
+    {"XLMRoberta LayoutXLM Camembert Barthez FNet XGLM PLBart Cpm BartPho Bartpho "
+     "SeamlessM4T",
+     ATTN_CLASS_REFUSED, ROBERTA, .traits = ATTN_CLASS_WIDE_MASK,
+     .types = "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr "
+              "camembert xglm barthez fnet"},
+    {"Herbert", ATTN_CLASS_REFUSED, ROBERTA, .types = "herbert"},
+    {"Pegasus", ATTN_CLASS_REFUSED,
+     .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, "<mask_2>"},
+     .types = "pegasus pegasus_x bigbird_pegasus"},
+    {"Reformer BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text Udop OpenAIGPT RoFormer "
+     "LayoutLMv2 LayoutLMv3 MarkupLM Qwen3_5 Bloom",
      ATTN_CLASS_REFUSED,
-     .types =
-         "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr mbart "
-         "mbart50 nllb nllb-moe m2m_100 camembert pegasus pegasus_x bigbird_pegasus albert "
-         "nystromformer yoso xlnet deberta-v2 rembert big_bird xglm barthez reformer fnet luke "
-         "mluke herbert "
-         "openai-gpt roformer qwen3_5 qwen3_5_text bloom"},
+     .types = "reformer openai-gpt roformer qwen3_5 qwen3_5_text "
+              "bloom"},
     {"BertJapanese Phobert Bertweet CTRL BlenderbotSmall FSMT XLM Flaubert BioGpt Canine ByT5 "
      "Perceiver "
      "MyT5 RoCBert Tapas ProphetNet XLMProphetNet GPTNeoXJapanese Wav2Vec2CTC Wav2Vec2PhonemeCTC "
-     "Wav2Vec2 Vits Clvp Dia CpmAnt Mgpstr TransfoXL Speech2Text2 FastSpeech2Conformer",
+     "Wav2Vec2 Vits Clvp Dia CpmAnt Mgpstr TransfoXL Speech2Text2 FastSpeech2Conformer Luke MLuke "
+     "M2M100",
      ATTN_CLASS_SLOW,
      .types = "bert-japanese phobert bertweet ctrl blenderbot-small fsmt xlm flaubert biogpt "
               "canine byt5 "
               "perceiver myt5 roc_bert tapas prophetnet xlm-prophetnet gpt_neox_japanese wav2vec2 "
-              "hubert "
+              "hubert luke mluke m2m_100 "
               "unispeech vits clvp dia cpmant mgp-str"},
 };
 
@@ -228,8 +250,7 @@ void attn_class_release(struct attn_class *found)
     *found = (struct attn_class){0};
 }
 
-/* Whether tokenizer_config.json names code for the tokenizer. */
-static bool has_code(const struct attn_class *found)
+bool attn_class_has_code(const struct attn_class *found)
 {
     const struct attn_node *map =
         found->config ? attn_node_find(attn_json_root(found->config), "auto_map") : NULL;
@@ -241,7 +262,7 @@ enum attn_status attn_class_check(const struct attn_class *found, const char *di
                                   struct attn_error *err)
 {
     const struct attn_quote where = attn_quote_string(directory ? directory : "DIR");
-    const bool is_code = has_code(found);
+    const bool is_code = attn_class_has_code(found);
 
     if (!is_code && (!found->name || (found->row && found->row->form < ATTN_CLASS_REFUSED)))
         return ATTN_OK;
@@ -383,7 +404,8 @@ struct ends {
     const struct attn_class *found;
     const struct attn_token_role *roles;
     const struct attn_tokenizer *tokenizer;
-    bool has_optional; /* a token is added because a key says so */
+    const char *language; /* borrows; the default of `src_lang`, or NULL */
+    bool has_optional;    /* a token is added because a key says so */
 };
 
 /* A word of a template: "bos!:1". */
@@ -429,14 +451,18 @@ static enum attn_status find_token(const struct ends *ends, const char *key, siz
         attn_quote_string(ends->tokenizer->unread->path).text, attn_quote(key, size).text);
 }
 
-/* Finds the token of Whisper's `language`. */
+/* Finds the token of `src_lang`, which names it, or of Whisper's `language`. */
 static enum attn_status find_language(const struct ends *ends, int32_t *id, struct attn_error *err)
 {
     static const char first[] = "<|startoftranscript|>";
     const char *value, *next = NULL;
     int32_t index;
 
-    ATTN_TRY(get_string(ends->found, "language", &value, err));
+    ATTN_TRY(get_string(ends->found, ends->language ? "src_lang" : "language", &value, err));
+    if (ends->language) {
+        value = value ? value : ends->language;
+        return find_token(ends, value, strlen(value), id, err);
+    }
     if (!value)
         return ATTN_OK;
     index = find_index(aliases, ",", value, strlen(value), &next);
@@ -551,12 +577,24 @@ enum attn_status attn_class_add_ends(const struct attn_class *found,
                                      struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     struct attn_post_process *post = &tokenizer->post;
-    struct ends ends = {.found = found, .roles = roles, .tokenizer = tokenizer};
+    struct ends ends = {
+        .found = found, .roles = roles, .tokenizer = tokenizer, .language = row->language};
+    const char *side, *single = row->single, *text = row->pair;
+    bool is_old = false; /* NLLB's tokens at the end, as in its first version */
 
     post->single = post->pair = (struct attn_template){.n = 0};
-    ATTN_TRY(make_template(&ends, row->single, &post->single, err));
+    if (row->language)
+        ATTN_TRY(attn_class_get_bool(found, "legacy_behaviour", &is_old, err));
+    if (is_old && row == attn_class_row("Nllb"))
+        single = "A eos lang", text = "A B eos lang";
+    ATTN_TRY(make_template(&ends, single, &post->single, err));
     /* If a key adds a token, and the template for pairs does not say where, versions differ. */
     post->takes_pair =
         row->pair && !(ends.has_optional && !strchr(row->pair, '?') && !strchr(row->pair, '!'));
-    return post->takes_pair ? make_template(&ends, row->pair, &post->pair, err) : ATTN_OK;
+    if (!post->takes_pair)
+        return ATTN_OK;
+    ATTN_TRY(get_string(found, "padding_side", &side, err));
+    if (side && strcmp(side, "left") == 0 && strstr(row->pair, "question"))
+        post->takes_pair = false; /* Splinter puts the question last then */
+    return make_template(&ends, text, &post->pair, err);
 }

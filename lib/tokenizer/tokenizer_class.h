@@ -32,13 +32,14 @@ enum attn_class_form {
 };
 
 enum attn_class_trait {
-    ATTN_CLASS_NFC = 1,        /* texts are converted to normal form C */
-    ATTN_CLASS_DIGITS = 2,     /* each digit is a piece */
-    ATTN_CLASS_CLIP = 4,       /* lower case, single spaces, matches alone, and a suffix */
-    ATTN_CLASS_PREFIXED = 8,   /* `add_prefix_space` is true by default */
-    ATTN_CLASS_TRIMS = 16,     /* ranges exclude white space */
-    ATTN_CLASS_WIDE_MASK = 32, /* a mask token that is a string includes the space to its left */
-    ATTN_CLASS_OWN_SPACE = 64, /* `add_prefix_space` takes precedence over tokenizer.json */
+    ATTN_CLASS_NFC = 1,           /* texts are converted to normal form C */
+    ATTN_CLASS_DIGITS = 2,        /* each digit is a piece */
+    ATTN_CLASS_CLIP = 4,          /* lower case, single spaces, matches alone, and a suffix */
+    ATTN_CLASS_PREFIXED = 8,      /* `add_prefix_space` is true by default */
+    ATTN_CLASS_TRIMS = 16,        /* ranges exclude white space */
+    ATTN_CLASS_WIDE_MASK = 32,    /* a mask token that is a string includes the space to its left */
+    ATTN_CLASS_OWN_SPACE = 64,    /* `add_prefix_space` takes precedence over tokenizer.json */
+    ATTN_CLASS_PIECE_ROLES = 128, /* tokens with roles are pieces; no key changes spaces */
 };
 
 /* The roles of tokens, in the order in which transformers adds them. */
@@ -73,9 +74,10 @@ struct attn_class_row {
      * ("lang"), or a token of the vocabulary. ":1" sets the type; "bos?" is added if
      * `add_bos_token` is set, "bos!" unless it is false. PAIR is NULL if pairs are refused. */
     const char *single, *pair;
-    const char *types; /* model types with this class by default, separated by spaces */
-    const char *split; /* the pattern that splits texts, for bytes; NULL: GPT-2's */
-    unsigned traits;   /* enum attn_class_trait */
+    const char *types;    /* model types with this class by default, separated by spaces */
+    const char *language; /* default of `src_lang`, the token "lang"; NULL: it is Whisper's */
+    const char *split;    /* the pattern that splits texts, for bytes; NULL: GPT-2's */
+    unsigned traits;      /* enum attn_class_trait */
 };
 
 /* The class of a tokenizer. Initialize with = {0}; end with attn_class_release. */
@@ -99,6 +101,9 @@ enum attn_status attn_class_check(const struct attn_class *found, const char *di
 
 /* Returns the row of the class NAME, such as "Bert", which must exist. */
 const struct attn_class_row *attn_class_row(const char *name);
+
+/* Whether tokenizer_config.json names code for the tokenizer. */
+bool attn_class_has_code(const struct attn_class *found);
 
 /* Whether tokenizer_config.json has KEY, and it is not null. */
 bool attn_class_has(const struct attn_class *found, const char *key);

@@ -36,11 +36,12 @@ struct attn_settings {
     enum attn_tokenizer_kind kind;
     uint32_t *drop; /* owns; [n_drop] code points */
     size_t n_drop;
-    char *unk;    /* owns; NULL if absent */
-    size_t n_unk; /* size of `unk` */
-    char *bos;    /* owns; the token in front of each text, for words and characters; or NULL */
-    bool lowers, strips_accents; /* settings of BertNormalizer, if `has_bert` */
-    bool has_bert;
+    char *unk;                      /* owns; NULL if absent */
+    size_t n_unk;                   /* size of `unk` */
+    char *bos;                      /* owns; the token in front of each text, for words and
+                                       characters; or NULL */
+    const struct attn_class *found; /* borrows; the class beside tokenizer.json, while it is read */
+    bool has_bert;                  /* tokenizer.json has a BertNormalizer */
 };
 
 struct attn_word_rule {
@@ -101,6 +102,7 @@ struct attn_tokenizer {
     struct attn_settings settings;
     struct attn_vocabulary vocabulary;
     struct attn_added added;
+    struct attn_added absent; /* tokens of the class that the vocabulary lacks: only contents */
     bool *is_foreign; /* owns; by id: added tokens that are not the model's; NULL: there are none */
     struct attn_bpe_model bpe;             /* ATTN_TOKENIZER_BPE */
     struct attn_wordpiece_model wordpiece; /* ATTN_TOKENIZER_WORDPIECE */
@@ -204,6 +206,25 @@ enum attn_status attn_tokenizer_read_added(struct attn_tokenizer *tokenizer,
                                            const struct attn_json *config,
                                            struct attn_token_role *roles, size_t n,
                                            struct attn_error *err);
+
+/* Adds the tokens that the files beside tokenizer.json add to it, which follow its own. Their flags
+ * replace those in tokenizer.json. */
+enum attn_status attn_tokenizer_read_beside(struct attn_tokenizer *tokenizer,
+                                            const struct attn_source *source,
+                                            const struct attn_json *config,
+                                            struct attn_token_role *roles, size_t n,
+                                            struct attn_error *err);
+
+/* Apply keys of tokenizer_config.json to parts of tokenizer.json (tokenizer_beside.c). The first
+ * two get the VALUE of `add_prefix_space` in a part, which may be ByteLevel (IS_BYTES) and the
+ * whole pre-tokenizer (IS_WHOLE); and the settings of BertNormalizer. The third compares the rest;
+ * ROLES have their ids, and HAS_POST says whether the file has a post-processor. */
+enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_whole, bool is_bytes,
+                                    bool *value, struct attn_error *err);
+enum attn_status attn_beside_bert(struct attn_tokenizer *tokenizer,
+                                  struct attn_bert_normalizer *normalizer, struct attn_error *err);
+enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_post,
+                                    const struct attn_token_role *roles, struct attn_error *err);
 
 /* Sets the mask token, if the files of SOURCE name one that is in the vocabulary, which must be
  * complete. Called for encoders only. */

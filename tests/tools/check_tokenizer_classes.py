@@ -36,7 +36,7 @@ CORPUS = ("The ferry leaves at noon, and the old boat waits in the harbour. I do
 TEXTS = ["The ferry don't wait 1999", "a naïve café, 12 keys!", "two  spaces", "I'M HERE, DON'T", " leading and trailing ",
          "e\u0301galite\u0301 \ufb01sh ½ Ａ", "line\nbreak\r\n\ttab  \n\n x", "猫が好き。一二三 привет", "ok 🙂 fine<mask> a [MASK]b [SEP]",
          "<s> the </s><|endoftext|> x<pad>", "12345 3.14 1,000", "don’t “quote” …", "x" * 30 + " \u200b\u00a0y\u3000z", "<unk> [UNK] [CLS]a <cls>b",
-         "<extra_id_0> the <extra_id_99>x <call> <|call|>", "'s 're 'LL we'Ve", "ǅ İ ß ΑΣ ĳ", "a\u0327\u0301 \u1e9b\u0323", "`` q '' ``", "the <call>the the<call> the"]
+         "<extra_id_0> the <extra_id_99>x <call> <|call|>", "'s 're 'LL we'Ve", "ǅ İ ß ΑΣ ĳ", "a\u0327\u0301 \u1e9b\u0323", "`` q '' ``", "the <call>the the<call> the", "the <mask> x <s> y", "a <cls> <sep> [CLS] b"]
 PAIRS = [["the ferry", "old boat"], ["a", " b c"]]
 
 
@@ -149,7 +149,7 @@ def keys(random, n_vocab):
         {"mask_token": token("<mask>", lstrip=flip)}, {"mask_token": token("[MASK]", rstrip=True)}, {"bos_token": None}, {"mask_token": "<call>"}, {"additional_special_tokens": ["<call>"]},
         {"extra_special_tokens": {"call": "<call>"}}, {"added_tokens_decoder": {str(n_vocab): new}}, {"added_tokens_decoder": {str(n_vocab + 1): new}}, {"added_tokens_decoder": {"3": token("<unk>", single_word=True)}},
         {"added_tokens_decoder": {str(n_vocab): {**new, "content": "the"}}}, {"auto_map": {"AutoTokenizer": ["own.Own", None]}}, {"word_tokenizer_type": "basic"}, {"sp_model_kwargs": {}}, {"add_dummy_prefix_space": flip},
-        {"use_fast": flip}, {"from_slow": flip}, {"special_tokens_map_file": None}, {"name_or_path": "x"}, {"tokenizer_file": None}, {"vocab_size": 5}, {"do_normalize": flip}, {"remove_space": flip}, {"fix_mistral_regex": flip}])
+        {"use_fast": flip}, {"special_tokens_map_file": None}, {"name_or_path": "x"}, {"tokenizer_file": None}, {"vocab_size": 5}, {"do_normalize": flip}, {"remove_space": flip}, {"fix_mistral_regex": flip}])
 
 
 # --- Judging ------------------------------------------------------------------------------------------------------------------------
@@ -169,13 +169,13 @@ def judge(binary, folder, new, old):
     for kind, inputs in (("ids", [(t, None) for t in TEXTS]), ("pairs", PAIRS)):
         for i, (text, pair) in enumerate(inputs):
             code, ids, said = ours(binary, folder, text, pair)
-            if code == 3:
+            if code == 3 or code == 4 and "which the vocabulary lacks" in said:
                 return "refused", said.split("\n")[0]
             if code:
                 if "does not say how" in said or "unknown word" in said:
                     continue
                 return "WRONG", f"exit {code}: {said.strip()}"
-            said = "\n".join(line for line in said.split("\n") if "no line of" not in line and "the text has one" not in line)
+            said = "; ".join(part for part in said.replace("\n", "; ").split("; ") if "no line of" not in part and "the text has one" not in part and "leaves its own out" not in part)
             if "note:" in said:
                 return "noted", said.split("\n")[0]
             has = True

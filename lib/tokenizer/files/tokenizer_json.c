@@ -674,9 +674,11 @@ static enum attn_status add_model(struct attn_tokenizer *tokenizer, struct attn_
     return attn_pipeline_add(pipeline, &attn_bpe_stage, &tokenizer->bpe, err);
 }
 
-/* Reads the file once, and then the parts whose places were recorded. */
-static enum attn_status read_file(struct json_reader *reading, struct attn_error *err)
+/* Reads the file once, and then the parts whose places were recorded. ROLES get their ids. */
+static enum attn_status read_file(struct json_reader *reading, const struct attn_source *source,
+                                  struct attn_token_role *roles, struct attn_error *err)
 {
+    const struct attn_class *found = reading->tokenizer->settings.found;
     struct attn_tokenizer *tokenizer = reading->tokenizer;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
     const struct attn_added *added = &tokenizer->added;
@@ -685,6 +687,9 @@ static enum attn_status read_file(struct json_reader *reading, struct attn_error
     ATTN_TRY(read_top(reading, err));
     if (reading->added.text)
         ATTN_TRY(attn_added_read_json(tokenizer, reading->added.text, reading->added.size, err));
+    if (found->name || found->config || attn_source_has_part(source, "added_tokens.json"))
+        ATTN_TRY(attn_tokenizer_read_beside(tokenizer, source, found->config, roles,
+                                            ATTN_CLASS_N_ROLE, err));
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
     ATTN_TRY(attn_pipeline_add(pipeline, &attn_change_invalid, NULL, err));
     ATTN_TRY(attn_added_add_stage(pipeline, added, false, 0, err));
@@ -694,34 +699,8 @@ static enum attn_status read_file(struct json_reader *reading, struct attn_error
     ATTN_TRY(read_part(reading, ATTN_ROLE_PRE_TOKENIZER, err));
     ATTN_TRY(add_model(tokenizer, err));
     ATTN_TRY(read_part(reading, ATTN_ROLE_DECODER, err));
-    return read_part(reading, ATTN_ROLE_POST_PROCESSOR, err);
-}
-
-/* Stores a note if JSON, which is tokenizer_config.json, has other settings than BertNormalizer in
- * tokenizer.json, because AutoTokenizer of transformers uses those of tokenizer_config.json. */
-static enum attn_status compare_settings(struct attn_tokenizer *tokenizer,
-                                         const struct attn_json *json, struct attn_error *err)
-{
-    const struct attn_settings *settings = &tokenizer->settings;
-    const bool is[] = {settings->lowers, settings->strips_accents};
-    static const char *const keys[] = {"do_lower_case", "strip_accents"};
-    char text[160];
-
-    for (size_t i = 0; i < 2 && !tokenizer->note; i++) {
-        const struct attn_node *node = attn_node_find(attn_json_root(json), keys[i]);
-        bool said = is[i];
-
-        if (!node || !attn_node_is_bool(node, &said) || said == is[i])
-            continue;
-        snprintf(text, sizeof text,
-                 "%s is %s in tokenizer_config.json, which AutoTokenizer of transformers takes; "
-                 "tokenizer.json says the contrary, and is read",
-                 keys[i], said ? "true" : "false");
-        tokenizer->note = attn_strndup(text, strlen(text), err);
-        if (!tokenizer->note)
-            return ATTN_NO_MEMORY;
-    }
-    return ATTN_OK;
+    ATTN_TRY(read_part(reading, ATTN_ROLE_POST_PROCESSOR, err));
+    return attn_beside_finish(tokenizer, reading->parts[ATTN_ROLE_POST_PROCESSOR].text, roles, err);
 }
 
 enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
@@ -730,6 +709,8 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
 {
     struct attn_file file = {0};
     struct json_reader reading = {.tokenizer = tokenizer};
+    static const struct attn_class_row bare = {.single = "A"};
+    struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     enum attn_status status;
 
     ATTN_TRY(attn_file_read_part(source, file_name, &file, err));
@@ -745,13 +726,17 @@ enum attn_status attn_tokenizer_json_read(struct attn_tokenizer *tokenizer,
         tokenizer->detail = "'tokenizer.json' is read, 'vocab.json' beside it is not";
     reading.path = file.path;
     reading.reader = attn_json_reader_init((const char *)file.data, file.size, file.path);
-    status = read_file(&reading, err);
+    tokenizer->settings.found = found;
+    attn_class_get_roles(found->row ? found->row : &bare, roles);
+    /* Where a tokenizer.json is read, DeBERTa leaves the flags of its mask token to the file. */
+    if (found->row == attn_class_row("Deberta"))
+        roles[MASK_ROLE].is_wide = false;
+    status = read_file(&reading, source, roles, err);
+    tokenizer->settings.found = NULL;
     if (tokenizer->kind == ATTN_TOKENIZER_BPE)
         tokenizer->unread->read = read_merges;
     attn_free(reading.model.unk.text);
     attn_free(reading.model.prefix.text);
     attn_free(reading.model.suffix.text);
-    return status == ATTN_OK && tokenizer->settings.has_bert && found->config
-               ? compare_settings(tokenizer, found->config, err)
-               : status;
+    return status;
 }

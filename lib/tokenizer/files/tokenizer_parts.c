@@ -65,6 +65,7 @@ struct part {
     const struct part_row *rows; /* the types of the role; ends with NULL */
     const struct part_row *row;  /* the type of this part */
     const struct attn_node *node;
+    bool is_whole; /* it is not an element of a list */
     struct values values;
 };
 
@@ -207,6 +208,7 @@ static enum attn_status read_typed(const struct part *part, const struct attn_no
                          .role = part->role,
                          .rows = part->rows,
                          .row = part->rows,
+                         .is_whole = !part->row,
                          .node = node};
     const struct attn_node *found;
     const char *type;
@@ -296,23 +298,18 @@ static enum attn_status add_strip(const struct part *part, struct attn_error *er
 /* Adds the steps of BERT's normalizer, each of which may be switched off. */
 static enum attn_status add_bert_normalizer(const struct part *part, struct attn_error *err)
 {
-    struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
     const struct attn_node *accents = attn_node_find(part->node, "strip_accents");
-    struct attn_settings *settings = &part->tokenizer->settings;
-    bool strips = part->values.lowercase; /* the default */
+    struct attn_bert_normalizer normalizer = {.cleans = part->values.clean_text,
+                                              .sets_apart = part->values.handle_chinese_chars,
+                                              .strips_accents = part->values.lowercase,
+                                              .lowers = part->values.lowercase};
 
-    if (accents && !attn_node_is_null(accents) && !attn_node_is_bool(accents, &strips))
+    if (accents && !attn_node_is_null(accents) &&
+        !attn_node_is_bool(accents, &normalizer.strips_accents))
         return refuse_member(part, "strip_accents", "true, false or null", err);
-    settings->has_bert = true;
-    settings->lowers = part->values.lowercase;
-    settings->strips_accents = strips;
-    return attn_bert_add_normalizer(
-        pipeline,
-        &(struct attn_bert_normalizer){.cleans = part->values.clean_text,
-                                       .sets_apart = part->values.handle_chinese_chars,
-                                       .strips_accents = strips,
-                                       .lowers = part->values.lowercase},
-        err);
+    part->tokenizer->settings.has_bert = true;
+    ATTN_TRY(attn_beside_bert(part->tokenizer, &normalizer, err));
+    return attn_bert_add_normalizer(&part->tokenizer->pipeline, &normalizer, err);
 }
 
 static enum attn_status add_charsmap(const struct part *part, struct attn_error *err)
@@ -365,8 +362,10 @@ static enum attn_status add_pattern(const struct part *part, enum attn_split_beh
 static enum attn_status add_byte_level(const struct part *part, struct attn_error *err)
 {
     struct attn_pipeline *pipeline = &part->tokenizer->pipeline;
+    bool has_prefix = part->values.add_prefix_space;
 
-    if (part->values.add_prefix_space)
+    ATTN_TRY(attn_beside_prefix(part->tokenizer, part->is_whole, true, &has_prefix, err));
+    if (has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, " ", ATTN_PREFIX_UNLESS_THERE, err));
     if (part->values.use_regex)
         ATTN_TRY(add_pattern(part, ATTN_SPLIT_ISOLATED, ATTN_GPT2_REGEX, true, err));
@@ -463,9 +462,12 @@ static enum attn_status add_metaspace(const struct part *part, struct attn_error
                                   : has_words                  ? ATTN_PREFIX_OF_WORD
                                                                : ATTN_PREFIX_UNLESS_THERE;
 
+    bool has_prefix = strcmp(scheme, "never") != 0;
+
+    ATTN_TRY(attn_beside_prefix(part->tokenizer, part->is_whole, false, &has_prefix, err));
     if (strcmp(replacement, " ") != 0)
         ATTN_TRY(attn_change_add_replace(pipeline, " ", replacement, err));
-    if (strcmp(scheme, "never") != 0)
+    if (has_prefix)
         ATTN_TRY(attn_change_add_prefix(pipeline, replacement, when, err));
     return part->values.split
                ? add_pattern(part, ATTN_SPLIT_MERGED_WITH_NEXT, replacement, false, err)

@@ -280,6 +280,23 @@ static enum attn_status check_model(const struct side *side, struct attn_error *
     return ATTN_OK;
 }
 
+/* Refuses the list of tiktoken, whose lines are a token in base64, a space and a number. */
+static enum attn_status refuse_tiktoken(const struct attn_file *file, struct attn_error *err)
+{
+    static const char base64[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=";
+    size_t n = 0;
+
+    while (n < file->size && file->data[n] && strchr(base64, file->data[n]))
+        n++;
+    if (n == 0 || n + 1 >= file->size || file->data[n] != ' ' || file->data[n + 1] < '0' ||
+        file->data[n + 1] > '9')
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_UNSUPPORTED,
+                          "'%s' is tiktoken's list, not a model of SentencePiece",
+                          attn_quote_string(file->path).text);
+}
+
 /* Reads the model file into the model and the pieces of the tokenizer. */
 static enum attn_status read_model(struct side *side, struct attn_error *err)
 {
@@ -289,6 +306,7 @@ static enum attn_status read_model(struct side *side, struct attn_error *err)
     const char *path;
 
     ATTN_TRY(attn_file_read_part(side->source, side->name, &side->file, err));
+    ATTN_TRY(refuse_tiktoken(&side->file, err));
     path = side->file.path;
     unigram->vocabulary = &tokenizer->pieces;
     unigram->ids = &tokenizer->vocabulary;
@@ -388,6 +406,28 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     return ATTN_OK;
 }
 
+/* Makes the tokens after the pieces of T5 special; they include white space on both sides. */
+static enum attn_status add_extras(struct attn_tokenizer *tokenizer, size_t n,
+                                   struct attn_error *err)
+{
+    struct attn_added *added = &tokenizer->added;
+
+    for (size_t id = tokenizer->unigram.n; id < n; id++) {
+        const struct attn_added_token token = {
+            .id = (int32_t)id, .is_special = true, .strips_left = true, .strips_right = true};
+        size_t at = 0, size;
+        const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)id, &size);
+
+        while (at < added->n && added->tokens[at].id != token.id)
+            at++;
+        if (at == added->n)
+            ATTN_TRY(attn_added_append(added, token, key, size, err));
+        else
+            added->tokens[at].strips_left = added->tokens[at].strips_right = true;
+    }
+    return ATTN_OK;
+}
+
 /* Adds the stages, and EOS after a text or a pair of texts. */
 static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_error *err)
 {
@@ -429,25 +469,28 @@ static enum attn_status add_decoder(struct side *side, struct attn_error *err)
 
 static enum attn_status read_side(struct side *side, struct attn_error *err)
 {
-    enum { UNK, EOS, PAD, N_ROLE };
-    struct attn_token_role roles[N_ROLE] = {[UNK] = {"unk_token", "<unk>", true, -1},
-                                            [EOS] = {"eos_token", "</s>", true, -1},
-                                            [PAD] = {"pad_token", "<pad>", false, -1}};
+    struct attn_token_role roles[ATTN_CLASS_N_ROLE];
     struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_unigram_model *unigram = &tokenizer->unigram;
+    size_t n_read;
 
     tokenizer->kind = ATTN_TOKENIZER_UNIGRAM;
     tokenizer->skips_unknown_ids = true;
     ATTN_TRY(read_model(side, err));
     ATTN_TRY(read_ids(side, err));
-    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles, N_ROLE, err));
+    n_read = tokenizer->vocabulary.n;
+    attn_class_get_roles(side->row, roles);
+    ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
+                                       ATTN_CLASS_N_ROLE, err));
+    if (!side->vocabulary)
+        ATTN_TRY(add_extras(tokenizer, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
-    unigram->ids_unk = roles[UNK].id;
+    unigram->ids_unk = roles[UNK_ROLE].id;
     attn_unigram_model_finish(unigram);
     unigram->unk_score = (double)(side->least - 10);
-    ATTN_TRY(add_stages(side, roles[EOS].id, err));
+    ATTN_TRY(add_stages(side, roles[EOS_ROLE].id, err));
     ATTN_TRY(add_decoder(side, err));
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
@@ -498,7 +541,7 @@ static enum attn_status read_prefix(struct side *side, struct attn_error *err)
 {
     bool is_legacy = true;
 
-    if (!side->config)
+    if (!side->config || side->row->traits & ATTN_CLASS_PIECE_ROLES)
         return ATTN_OK;
     ATTN_TRY(
         attn_json_get_bool(side->config, attn_json_root(side->config), "legacy", &is_legacy, err));
@@ -549,6 +592,11 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
                                        ATTN_CLASS_N_ROLE, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
+        if (side->row->traits & ATTN_CLASS_PIECE_ROLES &&
+            roles[i].id >= (int32_t)tokenizer->unigram.n)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no piece that is its '%s'",
+                                  attn_quote_string(side->file.path).text, roles[i].key);
     ATTN_TRY(add_found(side, err));
     bpe->vocabulary = &tokenizer->vocabulary;
     bpe->has_byte_fallback = side->settings[BYTES];

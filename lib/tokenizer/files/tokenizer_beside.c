@@ -1,0 +1,261 @@
+/*
+ * tokenizer_beside.c - keys of tokenizer_config.json that stand beside a tokenizer.json. Some take
+ * precedence over that file, in transformers 4.57 and 5.23. For others the versions differ: the
+ * file is followed, and a note names the key.
+ */
+#include "tokenizer/tokenizer_internal.h"
+
+#include "base/escape.h"
+#include "base/status_internal.h"
+
+#include <string.h>
+
+static const char config_name[] = "tokenizer_config.json"; /* for messages */
+
+/* Whether a file of the tokenizer may contradict tokenizer.json; the type of the model alone does
+ * not. */
+static bool is_named(const struct attn_class *found)
+{
+    return found && (found->config || found->is_class);
+}
+
+static const char *word_of(bool value)
+{
+    return value ? "true" : "false";
+}
+
+/* Notes that the file has VALUE of KEY, and tokenizer_config.json, or the default of the class, the
+ * other one. */
+static enum attn_status note_value(struct attn_tokenizer *tokenizer, const struct attn_class *found,
+                                   const char *key, bool value, struct attn_error *err)
+{
+    return attn_tokenizer_add_note(
+        tokenizer, err, "'%s' is %s in %s%s; tokenizer.json has %s, and is followed", key,
+        word_of(!value), attn_class_has(found, key) ? config_name : "transformers by default, for ",
+        attn_class_has(found, key) ? ""
+        : found->name              ? attn_quote_string(found->name).text
+                                   : "",
+        word_of(value));
+}
+
+/* --- The space in front of a text ------------------------------------------------------------- */
+
+enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_whole, bool is_bytes,
+                                    bool *value, struct attn_error *err)
+{
+    static const char key[] = "add_prefix_space";
+    const struct attn_class *found = tokenizer->settings.found;
+    const unsigned traits = found && found->row ? found->row->traits : 0;
+    bool wanted = traits & ATTN_CLASS_PREFIXED;
+
+    if (!is_named(found))
+        return ATTN_OK;
+    ATTN_TRY(attn_class_get_bool(found, key, &wanted, err));
+    if (wanted == *value)
+        return ATTN_OK;
+    if (attn_class_has(found, key) && is_bytes && is_whole && traits & ATTN_CLASS_OWN_SPACE)
+        *value = wanted;
+    else if (attn_class_has(found, key) || (is_bytes && is_whole))
+        return note_value(tokenizer, found, key, *value, err);
+    return ATTN_OK;
+}
+
+/* --- BERT's normal form ----------------------------------------------------------------------- */
+
+static const char *const bert_keys[] = {"do_lower_case", "strip_accents", "tokenize_chinese_chars"};
+
+/* Returns the first key of BERT's normalizer that tokenizer_config.json has, or NULL. */
+static const char *find_bert_key(const struct attn_class *found)
+{
+    for (size_t i = 0; i < 3; i++)
+        if (attn_class_has(found, bert_keys[i]))
+            return bert_keys[i];
+    return NULL;
+}
+
+enum attn_status attn_beside_bert(struct attn_tokenizer *tokenizer,
+                                  struct attn_bert_normalizer *normalizer, struct attn_error *err)
+{
+    const struct attn_class *found = tokenizer->settings.found;
+    const bool is_bert = found && found->row && found->row->form == ATTN_CLASS_WORDS;
+    struct attn_bert_normalizer own = *normalizer;
+
+    if (!is_named(found) || (!is_bert && !find_bert_key(found)))
+        return ATTN_OK;
+    if (is_bert)
+        own.lowers = own.sets_apart = true;
+    ATTN_TRY(attn_class_get_bool(found, bert_keys[0], &own.lowers, err));
+    if (is_bert)
+        own.strips_accents = own.lowers;
+    ATTN_TRY(attn_class_get_bool(found, bert_keys[1], &own.strips_accents, err));
+    ATTN_TRY(attn_class_get_bool(found, bert_keys[2], &own.sets_apart, err));
+    if (is_bert && find_bert_key(found)) {
+        *normalizer = own;
+        return ATTN_OK;
+    }
+    if (own.lowers != normalizer->lowers)
+        return note_value(tokenizer, found, bert_keys[0], normalizer->lowers, err);
+    if (own.strips_accents != normalizer->strips_accents)
+        return note_value(tokenizer, found, bert_keys[1], normalizer->strips_accents, err);
+    return own.sets_apart != normalizer->sets_apart
+               ? note_value(tokenizer, found, bert_keys[2], normalizer->sets_apart, err)
+               : ATTN_OK;
+}
+
+/* --- Tokens around texts ---------------------------------------------------------------------- */
+
+/* Whether TEMPLATE adds token ID before the text, or anywhere if IS_FRONT is false. */
+static bool has_token(const struct attn_template *template, int32_t id, bool is_front)
+{
+    for (size_t i = 0; i < template->n; i++) {
+        if (template->items[i].id == id)
+            return true;
+        if (is_front && template->items[i].id < 0)
+            return false;
+    }
+    return false;
+}
+
+/* Compares `add_bos_token` and `add_eos_token` with the file. Without a post-processor they are
+ * followed, as by transformers 4 for Llama. */
+static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
+                                      const struct attn_class *found, bool has_post,
+                                      const struct attn_token_role *roles, struct attn_error *err)
+{
+    static const char *const keys[] = {"add_bos_token", "add_eos_token"};
+    static const struct attn_class_row ends = {.single = "bos? A eos?",
+                                               .pair = "bos? A eos? bos?:1 B:1 eos?:1"};
+    struct attn_post_process *post = &tokenizer->post;
+
+    for (size_t i = 0; i < 2; i++) {
+        const bool is_default =
+            found->row && found->row->single && i == 0 && strstr(found->row->single, "bos!");
+        bool is_wanted = is_default;
+        const int32_t id = roles[i == 0 ? BOS_ROLE : EOS_ROLE].id;
+        const bool is_there = id >= 0 && has_token(&post->single, id, i == 0);
+
+        ATTN_TRY(attn_class_get_bool(found, keys[i], &is_wanted, err));
+        if ((!attn_class_has(found, keys[i]) && !is_default) || is_wanted == is_there || id == -2)
+            continue;
+        if (has_post)
+            return note_value(tokenizer, found, keys[i], is_there, err);
+        ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
+                                         "tokenizer.json adds no token to texts; '%s' in %s is "
+                                         "followed",
+                                         keys[i], config_name));
+        return attn_class_add_ends(found, &ends, roles, tokenizer, err);
+    }
+    return ATTN_OK;
+}
+
+static bool is_equal(const struct attn_template *a, const struct attn_template *b)
+{
+    bool is_equal = a->n == b->n;
+
+    for (size_t i = 0; is_equal && i < a->n; i++)
+        is_equal = a->items[i].id == b->items[i].id;
+    return is_equal;
+}
+
+/* Compares what the file adds to texts with the rule of the class, where keys change it. */
+static enum attn_status compare_ends(struct attn_tokenizer *tokenizer,
+                                     const struct attn_class *found, bool has_post,
+                                     const struct attn_token_role *roles, struct attn_error *err)
+{
+    static const char *const keys[] = {"language", "task", "predict_timestamps", "src_lang",
+                                       "legacy_behaviour"};
+    const char *key = NULL;
+    const struct attn_post_process file = tokenizer->post;
+    const struct attn_class_row *row = found->row;
+    const bool is_splinter = row && row->pair && strstr(row->pair, "question");
+    const bool has_keys = is_splinter || (row && row->single && strstr(row->single, "lang"));
+    enum attn_status status;
+    bool is_right;
+
+    if (!row || !row->single || (has_post && !has_keys) || strchr(row->single, '?') ||
+        strchr(row->single, '!'))
+        return ATTN_OK;
+    status = attn_class_add_ends(found, row, roles, tokenizer, NULL);
+    if (status == ATTN_NO_MEMORY)
+        return attn_error_no_memory(err);
+    is_right = status == ATTN_OK && is_equal(&file.single, &tokenizer->post.single) &&
+               (!is_splinter || is_equal(&file.pair, &tokenizer->post.pair));
+    for (size_t i = 0; i < sizeof keys / sizeof *keys && !key; i++)
+        key = attn_class_has(found, keys[i]) ? keys[i] : NULL;
+    /* Both versions of transformers follow `src_lang` and `legacy_behaviour`. */
+    if (is_right || (status == ATTN_OK && row->language && key))
+        return ATTN_OK;
+    tokenizer->post = file;
+    return attn_tokenizer_add_note(tokenizer, err,
+                                   "tokenizer.json adds %s tokens around a text than %s of "
+                                   "transformers%s%s%s, and is followed; "
+                                   "`special_tokens off` leaves them out",
+                                   has_post ? "other" : "fewer",
+                                   attn_quote_string(found->name).text, key ? " by '" : "",
+                                   key ? key : "", key ? "'" : "");
+}
+
+/* Notes `cls_token` and `sep_token` of tokenizer_config.json that the file does not add. */
+static enum attn_status compare_tokens(struct attn_tokenizer *tokenizer,
+                                       const struct attn_class *found,
+                                       const struct attn_token_role *roles, struct attn_error *err)
+{
+    const struct attn_template *single = &tokenizer->post.single;
+    const bool has_cls = found->row && found->row->single && strstr(found->row->single, "cls");
+
+    for (size_t i = 0; i < 2; i++) {
+        const struct attn_token_role *role = &roles[i == 0 ? CLS_ROLE : SEP_ROLE];
+
+        if (has_cls && single->n > 2 && attn_class_has(found, role->key) && role->id >= 0 &&
+            !has_token(single, role->id, false))
+            ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
+                                             "tokenizer.json does not add '%s' of %s to texts, and "
+                                             "is followed",
+                                             role->key, config_name));
+    }
+    return ATTN_OK;
+}
+
+/* --- All keys --------------------------------------------------------------------------------- */
+
+/* Notes a class whose rule transformers takes instead of the file, at least in version 5. */
+static enum attn_status compare_class(struct attn_tokenizer *tokenizer,
+                                      const struct attn_class *found, struct attn_error *err)
+{
+    const struct attn_class_row *row = found->row;
+    const bool is_code = attn_class_has_code(found);
+    const bool is_slow = row && row->form == ATTN_CLASS_SLOW;
+    const bool is_refused = row && row->form == ATTN_CLASS_REFUSED;
+    const bool is_words = row && row->form == ATTN_CLASS_WORDS;
+    const bool is_pieces = row && row->form == ATTN_CLASS_PIECES;
+    const bool is_merges = row && (row->form == ATTN_CLASS_BYTES || row->form == ATTN_CLASS_MERGES);
+    const char *problem = is_code   ? "'auto_map' names code of its own, which is not run"
+                          : is_slow ? "this class of transformers has files of its own"
+                          : (is_words && tokenizer->kind != ATTN_TOKENIZER_WORDPIECE) ||
+                                  (is_pieces && tokenizer->kind != ATTN_TOKENIZER_UNIGRAM) ||
+                                  (is_refused && tokenizer->kind == ATTN_TOKENIZER_WORDPIECE &&
+                                   row->tokens[UNK_ROLE]) ||
+                                  (is_merges && tokenizer->kind != ATTN_TOKENIZER_BPE)
+                              ? "its model is of another kind than that of the class"
+                          : is_words && !tokenizer->settings.has_bert
+                              ? "it has no BertNormalizer, which the class adds"
+                              : NULL;
+
+    return problem ? attn_tokenizer_add_note(
+                         tokenizer, err, "tokenizer.json is followed, and not '%s': %s",
+                         attn_quote_string(found->name ? found->name : config_name).text, problem)
+                   : ATTN_OK;
+}
+
+enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_post,
+                                    const struct attn_token_role *roles, struct attn_error *err)
+{
+    const struct attn_class *found = tokenizer->settings.found;
+
+    if (!is_named(found))
+        return ATTN_OK;
+    ATTN_TRY(compare_class(tokenizer, found, err));
+    ATTN_TRY(compare_flags(tokenizer, found, has_post, roles, err));
+    ATTN_TRY(compare_ends(tokenizer, found, has_post, roles, err));
+    return compare_tokens(tokenizer, found, roles, err);
+}
