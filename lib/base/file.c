@@ -186,7 +186,42 @@ const struct attn_blob *attn_source_blob(const struct attn_source *source, const
     return NULL;
 }
 
-static enum attn_status open_part(const struct attn_source *source, const char *name,
+enum attn_status attn_file_check_kind(const struct attn_file *file, bool is_text,
+                                      struct attn_error *err)
+{
+    static const char pointer[] = "version https://git-lfs", blank[] = " \t\r\n\xef\xbb\xbf";
+    const char *data = (const char *)file->data;
+    size_t i = 0;
+
+    if (file->size >= strlen(pointer) && memcmp(data, pointer, strlen(pointer)) == 0) {
+        attn_error_set(err, ATTN_FORMAT, "'%s' is a Git LFS pointer, not the file itself",
+                       attn_quote_string(file->path).text);
+        attn_error_hint(err, "git lfs pull, in the directory that was cloned, fetches the file");
+        return ATTN_FORMAT;
+    }
+    while (i < file->size && i < READ_STEP && data[i] != '\0' && strchr(blank, data[i]))
+        i++;
+    /* The size of a header, which safetensors begin with, has a byte of 0. */
+    if (is_text || i == file->size || data[i] != '<' ||
+        memchr(data, '\0', file->size < 8 ? file->size : 8))
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_FORMAT, "'%s' is a page of HTML (a failed download)",
+                          attn_quote_string(file->path).text);
+}
+
+/* Whether part NAME may begin with '<', as a vocabulary of <s>. */
+static bool may_begin_so(const char *name)
+{
+    static const char *const ends[] = {".json", ".safetensors", ".gguf"};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++)
+        if (strlen(name) > strlen(ends[i]) &&
+            strcmp(name + strlen(name) - strlen(ends[i]), ends[i]) == 0)
+            return false;
+    return true;
+}
+
+static enum attn_status find_part(const struct attn_source *source, const char *name,
                                   struct loading loading, struct attn_file *file,
                                   struct attn_error *err)
 {
@@ -222,6 +257,22 @@ static enum attn_status open_part(const struct attn_source *source, const char *
     else
         status = attn_error_errno(err, "open", path, ENOENT);
     attn_free(path);
+    return status;
+}
+
+static enum attn_status open_part(const struct attn_source *source, const char *name,
+                                  struct loading loading, struct attn_file *file,
+                                  struct attn_error *err)
+{
+    struct attn_file found = {0};
+    enum attn_status status = find_part(source, name, loading, &found, err);
+
+    if (status == ATTN_OK && found.storage != ATTN_FILE_HELD)
+        status = attn_file_check_kind(&found, may_begin_so(name), err);
+    if (status == ATTN_OK)
+        *file = found;
+    else
+        attn_file_release(&found);
     return status;
 }
 
@@ -279,7 +330,7 @@ enum attn_status attn_file_read_held(struct attn_file *file, struct attn_error *
     status = read_all(descriptor, (size_t)info.st_size, file->max, file, err);
     if (status == ATTN_OK)
         close(descriptor);
-    return status;
+    return status == ATTN_OK ? attn_file_check_kind(file, true, err) : status;
 }
 
 /* A part with an override counts as existing whatever its path is, and so does a dangling link:

@@ -30,6 +30,11 @@ enum attn_status attn_file_open_regular(const char *path, enum attn_load load,
 enum attn_status attn_file_read_regular(const char *path, size_t max, struct attn_file *file,
                                         struct attn_error *err);
 
+/* Fails with ATTN_FORMAT if FILE is a pointer of Git LFS or, unless it IS_TEXT, a page of HTML,
+ * which failed downloads leave. */
+enum attn_status attn_file_check_kind(const struct attn_file *file, bool is_text,
+                                      struct attn_error *err);
+
 /* Opens part NAME of SOURCE: an override (attn_file_open), a blob, or a regular DIRECTORY/NAME. */
 enum attn_status attn_file_open_part(const struct attn_source *source, const char *name,
                                      enum attn_load load, struct attn_file *file,

@@ -259,6 +259,42 @@ static enum attn_status report_file(const char *path, mode_t mode, struct attn_e
     return ATTN_INVALID;
 }
 
+static enum attn_status report_address(const char *address, const struct attn_hub_name *hub,
+                                       struct attn_error *err)
+{
+    char command[ATTN_FOUND_FETCH_SIZE];
+
+    attn_error_set(err, ATTN_INVALID, "'%s' is an address, expected a directory or a name",
+                   attn_quote_string(address).text);
+    attn_hub_fetch(hub, command, sizeof command);
+    if (hub->repository[0] != '\0')
+        attn_error_hint(err, "%s; then the name is %s", command, hub->repository);
+    return ATTN_INVALID;
+}
+
+/* Reports that PATH is what the cache has of a repository, whose snapshots are the models. */
+static enum attn_status report_root(const struct attn_catalog *catalog, const char *path,
+                                    const struct attn_hub_name *hub, struct attn_error *err)
+{
+    const bool is_there = catalog->hub && attn_hub_has(catalog->hub, hub);
+    size_t size = strlen(path); /* of the folder that the cache is */
+
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    while (size > 0 && path[size - 1] != '/')
+        size--;
+    while (size > 1 && path[size - 1] == '/')
+        size--;
+    attn_error_set(err, ATTN_INVALID,
+                   "'%s' is an entry of a cache of Hugging Face, not a model: its name is '%s'",
+                   attn_quote_string(path).text, hub->repository);
+    attn_error_hint(err, "-m %s%s%s", hub->repository, is_there ? "" : ", with HF_HUB_CACHE=",
+                    is_there   ? ""
+                    : size > 0 ? attn_quote(path, size).text
+                               : ".");
+    return ATTN_INVALID;
+}
+
 /* As attn_catalog_find, for a NAME without a prefix that is no path: a model in a folder, a
  * built-in one, or one in the cache. */
 static enum attn_status find_bare(const struct attn_catalog *catalog, const char *name,
@@ -268,6 +304,8 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
     struct stat info;
     bool is_name;
 
+    if (attn_hub_read_address(name, &hub))
+        return report_address(name, &hub, err);
     if (is_bare(name) && find_in_folders(catalog, name, found)) {
         found->source.directory = found->directory;
         return use_directory(found, found->directory, NULL, false, err);
@@ -315,6 +353,10 @@ enum attn_status attn_catalog_find(const struct attn_catalog *given, const char 
 
     ATTN_TRY(attn_options_read(given, &catalog, err));
     if (attn_path_is_folder(name)) {
+        struct attn_hub_name hub;
+
+        if (attn_hub_read_root(name, &hub))
+            return report_root(&catalog, name, &hub, err);
         *found = (struct attn_catalog_found){.source = {.name = name, .directory = name}};
         return use_directory(found, name, NULL, false, err);
     }

@@ -78,6 +78,39 @@ bool attn_hub_read_name(const char *text, struct attn_hub_name *name)
     return true;
 }
 
+bool attn_hub_read_address(const char *text, struct attn_hub_name *name)
+{
+    static const char *const hosts[] = {"huggingface.co/", "www.huggingface.co/", "hf.co/"};
+    static const char *const others[] = {"datasets/", "spaces/", "docs/", "api/"};
+    const char *rest = text;
+    char repository[ATTN_HUB_NAME_SIZE];
+    size_t i = 0, size;
+
+    *name = (struct attn_hub_name){.repository = ""};
+    for (size_t k = 0; k < 2; k++)
+        if (strncmp(text, k == 0 ? "https://" : "http://", 8 - k) == 0)
+            rest = text + 8 - k;
+    while (i < 3 && strncmp(rest, hosts[i], strlen(hosts[i])) != 0)
+        i++;
+    if (i == 3)
+        return rest != text;
+    rest += strlen(hosts[i]);
+    for (i = 0; i < sizeof others / sizeof *others; i++)
+        if (strncmp(rest, others[i], strlen(others[i])) == 0)
+            return true;
+    size = strcspn(rest, "/?#");
+    if (rest[size] == '/')
+        size += 1 + strcspn(rest + size + 1, "/?#");
+    size -= size > 0 && rest[size - 1] == '/';
+    if (size < sizeof repository) {
+        snprintf(repository, sizeof repository, "%.*s", (int)size, rest);
+        if (!attn_hub_read_name(repository, name))
+            name->repository[0] = '\0';
+        name->tag = NULL; /* it would point into `repository` */
+    }
+    return true;
+}
+
 /* Writes to PATH the path INNER in the folder of the repository of NAME. Returns whether it fits.
  */
 static bool locate(const char *hub, const struct attn_hub_name *name, const char *inner,
@@ -379,6 +412,20 @@ static bool read_entry(const char *entry, struct attn_hub_name *name)
     is_name = strcspn(text, "@:") == strlen(text) && attn_hub_read_name(text, name);
     name->tag = NULL; /* a tag would point into `text` */
     return is_name;
+}
+
+bool attn_hub_read_root(const char *path, struct attn_hub_name *name)
+{
+    char entry[ATTN_HUB_NAME_SIZE], snapshots[ATTN_PATH_SIZE];
+    size_t end = strlen(path), begin;
+
+    while (end > 1 && path[end - 1] == '/')
+        end--;
+    for (begin = end; begin > 0 && path[begin - 1] != '/';)
+        begin--;
+    snprintf(entry, sizeof entry, "%.*s", (int)(end - begin), path + begin);
+    return end - begin < sizeof entry && read_entry(entry, name) &&
+           attn_path_join(path, "snapshots", snapshots) && attn_path_is_folder(snapshots);
 }
 
 static enum attn_status visit_repository(const char *hub, const struct attn_hub_name *name,

@@ -85,6 +85,13 @@ struct attn_hub_name {
  * cache. */
 bool attn_hub_read_name(const char *text, struct attn_hub_name *name);
 
+/* Whether TEXT is an address, as https://huggingface.co/OWNER/NAME/tree/main. Reads the repository
+ * into NAME; it is empty if the address has none. */
+bool attn_hub_read_address(const char *text, struct attn_hub_name *name);
+
+/* Whether PATH is the folder of a repository in a cache. Reads its name into NAME. */
+bool attn_hub_read_root(const char *path, struct attn_hub_name *name);
+
 /* Whether the cache HUB has a folder of NAME's repository. */
 bool attn_hub_has(const char *hub, const struct attn_hub_name *name);
 

@@ -9,6 +9,7 @@
 #include "formats/json.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ADAPTER "adapter_config.json"
@@ -136,6 +137,81 @@ static void give_as_hint(struct attn_buffer *command, struct attn_error *err)
     attn_buffer_release(command);
 }
 
+/* Files that other programs read, and what to say of them. */
+static const struct {
+    const char *name, *what, *hint; /* hint: or NULL */
+} others[] = {
+    {"consolidated.safetensors", "has Mistral's own names of tensors",
+     "the repository's model-00001-of-... files and their index are read"},
+    {"consolidated.safetensors.index.json", "has Mistral's own names of tensors",
+     "the repository's model-00001-of-... files and their index are read"},
+    {"tf_model.h5", "is of TensorFlow", NULL},
+    {"flax_model.msgpack", "is of Flax", NULL},
+    {"rust_model.ot", "is of rust-bert", NULL},
+    {"model.bin", "is of another program", NULL},
+    {"onnx", "has ONNX models alone", NULL},
+};
+
+/* Copies to NAME the last of the names in FOLDER, by the number in it, that are BEFORE, anything
+ * and END. */
+static bool find_between(const char *folder, const char *before, const char *end,
+                         char name[ATTN_FOREIGN_NAME_SIZE])
+{
+    struct attn_path_names names = {0};
+    unsigned long most = 0;
+    bool is_found = false;
+
+    if (attn_path_list(folder, &names, NULL) == ATTN_OK)
+        for (size_t i = 0; i < names.n; i++) {
+            const char *own = names.names[i], *rest = own + strlen(before);
+            const size_t size = strlen(own), n = strlen(before) + strlen(end);
+
+            if (size <= n || size >= ATTN_FOREIGN_NAME_SIZE ||
+                strncmp(own, before, strlen(before)) != 0 ||
+                strcmp(own + size - strlen(end), end) != 0 ||
+                (is_found && strtoul(rest, NULL, 10) < most))
+                continue;
+            most = strtoul(rest, NULL, 10);
+            memcpy(name, own, size + 1);
+            is_found = true;
+        }
+    attn_path_names_release(&names);
+    return is_found;
+}
+
+/* Refuses what a directory has instead of a model that is read, if it is known. */
+static enum attn_status check_others(const struct attn_source *source, struct attn_error *err)
+{
+    const struct attn_quote folder = attn_quote_string(source->directory);
+    char name[ATTN_FOREIGN_NAME_SIZE], path[ATTN_PATH_SIZE];
+
+    if (!attn_source_has_part(source, "config.json") &&
+        find_between(source->directory, "checkpoint-", "", name) &&
+        attn_path_join(source->directory, name, path) &&
+        attn_source_has_part(&(struct attn_source){.directory = path}, "config.json")) {
+        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no model here, but in '%s'", folder.text,
+                       attn_quote_string(name).text);
+        attn_error_hint(err, "-m %s", attn_quote_string(path).text);
+        return ATTN_UNSUPPORTED;
+    }
+    if (find_between(source->directory, "model.", ".safetensors", name)) {
+        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has only the variant '%s'", folder.text,
+                       attn_quote_string(name).text);
+        attn_error_hint(err, "ln -s %s %s/model.safetensors", name, folder.text);
+        return ATTN_UNSUPPORTED;
+    }
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        if (!attn_source_has_part(source, others[i].name))
+            continue;
+        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' %s, expected model.safetensors",
+                       others[i].name, folder.text, others[i].what);
+        if (others[i].hint)
+            attn_error_hint(err, "%s", others[i].hint);
+        return ATTN_UNSUPPORTED;
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err)
 {
     const char *folder = source->directory;
@@ -154,7 +230,7 @@ enum attn_status attn_foreign_check(const struct attn_source *source, struct att
         return ATTN_UNSUPPORTED;
     }
     if (!attn_foreign_find(source, file))
-        return ATTN_OK;
+        return source->directory ? check_others(source, err) : ATTN_OK;
     attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' cannot be read, expected model.safetensors",
                    attn_quote_string(file).text, attn_quote_string(folder).text);
     if (source->fetch) {

@@ -43,11 +43,8 @@ static void hint_at_kind(const struct attn_file *file, struct attn_error *err)
     static const struct {
         const char *start, *hint;
     } kinds[] = {
-        {"version https://git-lfs",
-         "this is a Git LFS pointer, not the weights; run `git lfs pull` where it was cloned"},
         {"PK\3\4", "this is a ZIP archive, perhaps a PyTorch checkpoint; save it as safetensors"},
         {"GGUF", "this is a GGUF file; give it as the model itself"},
-        {"<", "this looks like a web page; the download may have failed"},
     };
 
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
@@ -85,6 +82,7 @@ static enum attn_status read_prefix(struct header *header)
     limit = file->size - PREFIX_SIZE;
     limit = limit < MAX_HEADER_SIZE ? limit : MAX_HEADER_SIZE;
     if (size > limit) {
+        ATTN_TRY(attn_file_check_kind(file, false, header->err));
         attn_error_set(header->err, ATTN_FORMAT,
                        "'%s' has %zu bytes and a header of %" PRIu64
                        " bytes, expected a safetensors file with a header of at most %zu",

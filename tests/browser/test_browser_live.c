@@ -553,11 +553,10 @@ static void assert_told(void)
 /* Each step of the stories that come with the program, forwards and backwards. */
 START_TEST(shipped_stories_are_told)
 {
-    static const char *const stories[][2] = {
-        {"fable", "five-heads"},
-        {"self-attention", "self-attention"},
-        {"letters", "letters"},
-        {"microgpt.json", "microgpt"}};
+    static const char *const stories[][2] = {{"fable", "five-heads"},
+                                             {"self-attention", "self-attention"},
+                                             {"letters", "letters"},
+                                             {"microgpt.json", "microgpt"}};
     static const char *const texts_of[] = {"The keys", "Life is short", "CBABBC", "emma"};
 
     enter();
