@@ -188,7 +188,8 @@ START_TEST(what_has_no_order_is_refused)
 {
     expect_refusal("entropy", "there is no column 'entropy' to sort by, expected one of condition, "
                               "part, id, change, kl, same, kl:up");
-    expect_refusal("change:left", "there is no column 'change:left' to sort by, expected one of "
+    expect_refusal("change:left", "there is no order 'left' to sort by, expected up or down");
+    expect_refusal("left:change", "there is no column 'left:change' to sort by, expected one of "
                                   "condition, part, id, change, kl, same, kl:up");
     expect_refusal("", "there is no column '' to sort by, expected one of condition, part, id, "
                        "change, kl, same, kl:up");
