@@ -24,7 +24,10 @@ enum { SAMPLE_RATE = 16000, FRAMES_OF_MEL = 2 /* a position of the encoder */ };
 
 struct speech {
     const struct attn_model *model;
-    struct attn_run *run;         /* owns */
+    struct attn_run *run;         /* owns; of the text or the ids */
+    struct attn_run *heard;       /* owns; the same tokens and an end token, or NULL: `run` */
+    int32_t *ids;                 /* owns; the ids of `heard` */
+    size_t n_token;               /* of the run whose weights are read */
     struct attn_capture *capture; /* owns */
     struct attn_text_words words; /* owns */
     const char *text;             /* the transcript; NULL for ids */
@@ -36,17 +39,28 @@ struct speech {
 
 /* --- Heads and frames ------------------------------------------------------------------------ */
 
-/* Returns the heads that align: those of the model, or all of the upper half of its layers, written
- * to HALF [size]. */
-static const char *default_heads(const struct attn_model *model, char *half, size_t size)
+/* Finds the heads that align: those of the model, or with a note all of the upper half of its
+ * layers, written to HALF [size]. */
+static enum attn_status find_heads(const struct attn_model *model,
+                                   const struct attn_request *request, char *half, size_t size,
+                                   const char **heads, struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(model);
     size_t n_layer = 0;
 
+    *heads = model->alignment_heads;
+    if (model->bad_heads.status != ATTN_OK)
+        return attn_error_copy(err, &model->bad_heads);
+    if (*heads)
+        return ATTN_OK;
     for (size_t i = 0; i < config->n_layer; i++)
         n_layer += config->is_cross[i];
     snprintf(half, size, "cross:%zu-%zu.*", n_layer / 2, n_layer - 1);
-    return model->alignment_heads ? model->alignment_heads : half;
+    *heads = half;
+    attn_note(request->on_note, request->user, ATTN_NOTE_ASSUMED,
+              "no 'alignment_heads' in generation_config.json: all heads of the upper half of the "
+              "layers are averaged");
+    return ATTN_OK;
 }
 
 /* Returns the positions of the encoder that hear the sound, and not the silence behind it. */
@@ -85,9 +99,9 @@ static void count_head(struct speech *speech, const float *pattern)
 static void copy_head(struct speech *speech, const float *pattern)
 {
     const size_t n_key = speech->run->source.n, n_frame = speech->n_frame;
-    float *rows = speech->weights + speech->n_head++ * speech->run->text.n * n_frame;
+    float *rows = speech->weights + speech->n_head++ * speech->n_token * n_frame;
 
-    for (size_t t = 0; t < speech->run->text.n; t++) {
+    for (size_t t = 0; t < speech->n_token; t++) {
         double sum = 0;
 
         for (size_t i = 0; i < n_frame; i++)
@@ -99,11 +113,24 @@ static void copy_head(struct speech *speech, const float *pattern)
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Whether token T is of a word: of the text, and not special; of ids all but the first. */
+/* Whether the last token of the text ends it. */
+static bool has_end(const struct speech *speech)
+{
+    const struct attn_config *config = attn_model_config(speech->model);
+    const struct attn_sequence *text = &speech->run->text;
+    bool is_end = false;
+
+    for (size_t i = 0; i < config->n_end_id && text->n > 0; i++)
+        is_end = is_end || text->ids[text->n - 1] == config->end_ids[i];
+    return is_end;
+}
+
+/* Whether token T is of a word: of the text, and not special; of ids all but the first, and an end
+ * token that is the last. */
 static bool is_of_word(const struct speech *speech, size_t t)
 {
     if (!speech->text)
-        return t > 0;
+        return t > 0 && (t + 1 < speech->run->text.n || !has_end(speech));
     return speech->words.of[t] != SIZE_MAX &&
            !attn_tokenizer_is_special(speech->tokenizer, speech->run->text.ids[t]);
 }
@@ -143,15 +170,17 @@ static double begin_of(const struct speech *speech, const struct attn_table *tim
            (double)hop / SAMPLE_RATE;
 }
 
-/* Returns the text of WORD from its token T on: without special tokens in front. */
-static struct attn_cell cell_of_word(const struct speech *speech, size_t t, size_t word)
+/* Returns the text of WORD from its token T to LAST, without special tokens around it. */
+static struct attn_cell cell_of_word(const struct speech *speech, size_t t, size_t last,
+                                     size_t word)
 {
-    const size_t end = speech->words.items[word].end;
-    const size_t token = speech->run->text.encoding.begin[t];
-    size_t begin = speech->words.items[word].begin;
+    const struct attn_encoding *encoding = &speech->run->text.encoding;
+    size_t begin = speech->words.items[word].begin, end = speech->words.items[word].end;
 
-    if (token > begin && token < end)
-        begin = token;
+    if (encoding->begin[t] > begin && encoding->begin[t] < end)
+        begin = encoding->begin[t];
+    if (encoding->end[last] > begin && encoding->end[last] < end)
+        end = encoding->end[last];
     return attn_cell_text(speech->text + begin, end - begin);
 }
 
@@ -170,12 +199,13 @@ static enum attn_status append_words(const struct speech *speech, const struct a
         end = t + 1;
         if (!is_of_word(speech, t))
             continue;
-        while (speech->text && end < speech->end && speech->words.of[end] == word)
+        while (speech->text && end < speech->end && speech->words.of[end] == word &&
+               is_of_word(speech, end))
             end++;
         row[0] = attn_cell_integer(n_word++);
         row[1] = attn_cell_text(id, (size_t)n);
         if (speech->text)
-            row[1] = cell_of_word(speech, t, word);
+            row[1] = cell_of_word(speech, t, end - 1, word);
         row[2] = attn_cell_real(begin_of(speech, times, t));
         row[3] = attn_cell_real(begin_of(speech, times, end));
         ATTN_TRY(attn_table_append(table, row, 4, err));
@@ -196,19 +226,42 @@ static enum attn_status check_model(const struct attn_request *request,
     return ATTN_OK;
 }
 
+/* Prepares a run of the tokens of the text and of an end token, which the model hears at the end of
+ * a sound, as openai-whisper does. */
+static enum attn_status add_end(struct speech *speech, struct attn_host *host,
+                                const struct attn_request *request, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(speech->model);
+    const struct attn_sequence *text = &speech->run->text;
+    struct attn_request ended = *request;
+
+    if (has_end(speech) || config->n_end_id == 0)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(speech->ids, text->n + 1, err));
+    memcpy(speech->ids, text->ids, text->n * sizeof *speech->ids);
+    speech->ids[text->n] = config->end_ids[0];
+    ended.input = (struct attn_input){.ids = speech->ids, .n_id = text->n + 1};
+    ended.on_note = NULL; /* `run` has sent the notes */
+    return attn_run_prepare(host, &ended, &speech->heard, err);
+}
+
 /* Runs the transcript and copies the weights of the heads. */
 static enum attn_status listen(struct speech *speech, struct attn_host *host,
                                const struct attn_request *request, struct attn_error *err)
 {
     struct attn_result result = {0};
+    struct attn_run *heard;
 
     ATTN_TRY(attn_run_prepare(host, request, &speech->run, err));
     speech->text = request->input.text;
     if (speech->text)
         ATTN_TRY(attn_host_tokenizer(host, &speech->tokenizer, err));
     ATTN_TRY(attn_error_at(find_words(speech, err), ATTN_STAGE_INPUT, err));
-    ATTN_TRY(attn_capture_create(attn_run_selection(speech->run), &speech->capture, err));
-    ATTN_TRY(attn_run_perform(speech->run, attn_capture_trace(speech->capture), &result, err));
+    ATTN_TRY(add_end(speech, host, request, err));
+    heard = speech->heard ? speech->heard : speech->run;
+    speech->n_token = heard->text.n;
+    ATTN_TRY(attn_capture_create(attn_run_selection(heard), &speech->capture, err));
+    ATTN_TRY(attn_run_perform(heard, attn_capture_trace(speech->capture), &result, err));
     attn_result_release(&result);
     for_each_head(speech, count_head);
     if (speech->n_head == 0)
@@ -218,7 +271,7 @@ static enum attn_status listen(struct speech *speech, struct attn_host *host,
     speech->n_frame = count_frames(speech, request->source.embeddings);
     ATTN_TRY(ATTN_ALLOC(
         speech->weights,
-        attn_size_mul(speech->n_head, attn_size_mul(speech->run->text.n, speech->n_frame)), err));
+        attn_size_mul(speech->n_head, attn_size_mul(speech->n_token, speech->n_frame)), err));
     speech->n_head = 0;
     for_each_head(speech, copy_head);
     return ATTN_OK;
@@ -233,13 +286,15 @@ static enum attn_status make_table(const struct speech *speech, struct attn_tabl
     const struct attn_ndarray weights = {
         .data = speech->weights,
         .rank = 3,
-        .shape = {speech->n_head, speech->run->text.n, speech->n_frame}};
+        .shape = {speech->n_head, speech->n_token, speech->n_frame}};
+    const struct attn_times_form form = {.first = speech->first - 1,
+                                         .n = speech->end - speech->first + 1,
+                                         .n_median = speech->model->n_median};
     struct attn_table *times, *made = NULL;
     enum attn_status status;
 
     /* the row of a token predicts the next one; the last of them what follows the text */
-    ATTN_TRY(attn_token_times_of(&weights, speech->first - 1, speech->end - speech->first + 1,
-                                 &times, err));
+    ATTN_TRY(attn_token_times_of(&weights, &form, &times, err));
     status = attn_table_create("times", columns, sizeof columns / sizeof *columns, &made, err);
     if (status == ATTN_OK)
         status = append_words(speech, times, made, err);
@@ -264,12 +319,20 @@ enum attn_status attn_speech_times(struct attn_host *host, const struct attn_req
     asked = *request;
     asked.selection = (struct attn_request_selection){0};
     asked.selection.sites = "pattern";
-    asked.selection.heads = heads ? heads : default_heads(speech.model, half, sizeof half);
+    status = speech.model->bad_median.status == ATTN_OK
+                 ? ATTN_OK
+                 : attn_error_copy(err, &speech.model->bad_median);
+    if (status == ATTN_OK && !heads)
+        status = find_heads(speech.model, request, half, sizeof half, &heads, err);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_MODEL, err));
+    asked.selection.heads = heads;
     status = listen(&speech, host, &asked, err);
     if (status == ATTN_OK)
         status = attn_error_at(make_table(&speech, table, err), ATTN_STAGE_MODEL, err);
     attn_capture_free(speech.capture);
+    attn_run_free(speech.heard);
     attn_run_free(speech.run);
+    attn_free(speech.ids);
     attn_text_words_release(&speech.words);
     attn_free(speech.weights);
     return status;

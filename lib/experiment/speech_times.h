@@ -16,11 +16,11 @@
  * Runs the text or ids of REQUEST, the transcript after a start token, over its source, a sound or
  * a spectrogram. HEADS are those of cross-attention that align, as in selections, "cross:2.1";
  * NULL: `alignment_heads` of the model's generation_config.json, or without it all of the upper
- * half of the layers, as openai-whisper. The steps are those of
- * its timing.py: frames after the end of a sound are left out and rows divided by their sums, a
- * token has the row of the token before it, which predicts it, and weights are standardized over
- * all rows. The table has a row for each word, a
- * run without white space, or for each id after the first:
+ * half of the layers, with a note, as openai-whisper. The steps are those of its timing.py: an end
+ * token is added if it is missing, frames after the end of a sound are left out and rows divided
+ * by their sums, a token has the row of the token before it, which predicts it, and weights are
+ * standardized over all rows. The table has a row for each word, a run without white space, or for
+ * each id between the first and the end token:
  *
  *     word_index, word, begin, end       in seconds
  *

@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdint.h>
 
-enum { WIDTH = 7 }; /* frames of the median filter */
+enum { USUAL_MEDIAN = 7 }; /* frames of the median filter */
 
 static const double frame_seconds = 0.02;
 
@@ -23,6 +23,8 @@ struct times {
     size_t n, n_frame;    /* tokens and frames */
     size_t first, n_row;  /* the tokens are rows FIRST to FIRST + N of N_ROW rows */
     double *head;         /* [n_row, n_frame] the standardized weights of one head */
+    size_t n_median;      /* frames of the median */
+    double *sorted;       /* [n_median] */
     double *mean;         /* mean over heads of the smoothed weights */
     float *costs;         /* cost of the best path to each cell */
     unsigned char *steps; /* enum step: last step of that path */
@@ -47,15 +49,16 @@ static void standardize(struct times *times, const float *weights)
     }
 }
 
-/* Returns the median of ROW [n] around AT; the row is reflected at its ends. */
-static double median(const double *row, size_t n, size_t at)
+/* Returns the median of ROW [n_frame] around AT; the row is reflected at its ends. */
+static double median(const struct times *times, const double *row, size_t at)
 {
-    double sorted[WIDTH];
+    const size_t n = times->n_frame, half = times->n_median / 2;
+    double *sorted = times->sorted;
 
-    if (n <= WIDTH / 2)
+    if (n <= half)
         return row[at];
-    for (size_t k = 0; k < WIDTH; k++) {
-        const size_t from = at + k < WIDTH / 2 ? WIDTH / 2 - at - k : at + k - WIDTH / 2;
+    for (size_t k = 0; k < times->n_median; k++) {
+        const size_t from = at + k < half ? half - at - k : at + k - half;
         const double value = row[from < n ? from : 2 * (n - 1) - from];
         size_t i = k;
 
@@ -63,7 +66,7 @@ static double median(const double *row, size_t n, size_t at)
             sorted[i] = sorted[i - 1];
         sorted[i] = value;
     }
-    return sorted[WIDTH / 2];
+    return sorted[half];
 }
 
 /* Computes costs and steps. Ties and rounding are as in openai-whisper. */
@@ -123,6 +126,7 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
     const size_t n_cell = attn_size_mul(times->n, times->n_frame);
     const size_t n_all = attn_size_mul(times->n_row, times->n_frame);
 
+    ATTN_TRY(ATTN_ALLOC(times->sorted, times->n_median, err));
     ATTN_TRY(ATTN_ALLOC(times->head, n_all, err));
     ATTN_TRY(ATTN_ALLOC(times->mean, n_cell, err));
     ATTN_TRY(ATTN_ALLOC(times->costs, n_cell, err));
@@ -132,7 +136,7 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
 
         standardize(times, weights + h * n_all);
         for (size_t i = 0, f = 0; i < n_cell; i++, f = i % times->n_frame)
-            times->mean[i] += median(head + i - f, times->n_frame, f) / (double)n_head;
+            times->mean[i] += median(times, head + i - f, f) / (double)n_head;
     }
     warp(times);
     return append_rows(times, table, err);
@@ -141,11 +145,14 @@ static enum attn_status find(struct times *times, const float *weights, size_t n
 enum attn_status attn_token_times(const struct attn_ndarray *weights, struct attn_table **table,
                                   struct attn_error *err)
 {
-    return attn_token_times_of(weights, 0, SIZE_MAX, table, err);
+    const struct attn_times_form form = {.n = SIZE_MAX, .n_median = USUAL_MEDIAN};
+
+    return attn_token_times_of(weights, &form, table, err);
 }
 
-enum attn_status attn_token_times_of(const struct attn_ndarray *weights, size_t first, size_t n,
-                                     struct attn_table **table, struct attn_error *err)
+enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
+                                     const struct attn_times_form *form, struct attn_table **table,
+                                     struct attn_error *err)
 {
     static const struct attn_column columns[] = {
         ATTN_COLUMN("token", INTEGER), ATTN_COLUMN("frame", INTEGER),
@@ -160,8 +167,9 @@ enum attn_status attn_token_times_of(const struct attn_ndarray *weights, size_t 
         return attn_error_set(err, ATTN_INVALID, "`weights` has %d axes, expected [H, T, S]",
                               weights->rank);
     times.n_row = weights->shape[weights->rank - 2];
-    times.n = n < SIZE_MAX ? n : times.n_row;
-    times.first = first;
+    times.n = form->n < SIZE_MAX ? form->n : times.n_row;
+    times.first = form->first;
+    times.n_median = form->n_median;
     times.n_frame = weights->shape[weights->rank - 1];
     const size_t n_head = weights->rank == 3 ? weights->shape[0] : 1;
 
@@ -172,6 +180,7 @@ enum attn_status attn_token_times_of(const struct attn_ndarray *weights, size_t 
                                   (double)weights->data[i], i);
     ATTN_TRY(attn_table_create("times", columns, sizeof columns / sizeof *columns, &made, err));
     status = find(&times, weights->data, n_head, made, err);
+    attn_free(times.sorted);
     attn_free(times.head);
     attn_free(times.mean);
     attn_free(times.costs);

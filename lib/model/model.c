@@ -22,13 +22,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Reads the heads that align words with sound from JSON, generation_config.json. What
- * is no list of [layer, head] is passed over, as by transformers until it is used. */
-static enum attn_status read_alignment(const struct attn_json *json, char **heads,
+/* Reads the heads of MODEL that align words with sound from JSON, generation_config.json. What is
+ * no list of [layer, head] is passed over, as by transformers until it is used. */
+static enum attn_status read_alignment(const struct attn_json *json, struct attn_model *model,
                                        struct attn_error *err)
 {
     const struct attn_node *item = attn_node_find(attn_json_root(json), "alignment_heads");
+    const struct attn_config *config = &model->config;
     struct attn_buffer text = {0};
+    int64_t n_layer = 0;
+
+    for (size_t i = 0; i < config->n_layer; i++)
+        n_layer += config->is_cross[i];
 
     item = item && attn_node_is_array(item) ? attn_node_first(item) : NULL;
     for (; item; item = attn_node_next(item)) {
@@ -36,15 +41,36 @@ static enum attn_status read_alignment(const struct attn_json *json, char **head
         const struct attn_node *head = layer ? attn_node_next(layer) : NULL;
         int64_t at[2];
 
-        if (head && attn_node_int(layer, &at[0]) && attn_node_int(head, &at[1]) && at[0] >= 0 &&
-            at[1] >= 0)
-            attn_buffer_append_format(&text, "%scross:%lld.%lld", text.size > 0 ? "," : "",
-                                      (long long)at[0], (long long)at[1]);
+        if (!head || !attn_node_int(layer, &at[0]) || !attn_node_int(head, &at[1]))
+            continue;
+        if (at[0] < 0 || at[1] < 0 || at[0] >= n_layer || at[1] >= (int64_t)config->n_head)
+            attn_error_set(&model->bad_heads, ATTN_FORMAT,
+                           "'alignment_heads' in '%s' has [%lld, %lld], the decoder has %lld "
+                           "layer%s of %zu head%s: it is another size's file",
+                           attn_quote_string(attn_json_name(json)).text, (long long)at[0],
+                           (long long)at[1], (long long)n_layer, n_layer == 1 ? "" : "s",
+                           config->n_head, config->n_head == 1 ? "" : "s");
+        attn_buffer_append_format(&text, "%scross:%lld.%lld", text.size > 0 ? "," : "",
+                                  (long long)at[0], (long long)at[1]);
     }
     if (text.size == 0)
         return attn_buffer_check(&text, err);
-    *heads = attn_buffer_take(&text, err);
-    return *heads ? ATTN_OK : ATTN_NO_MEMORY;
+    model->alignment_heads = attn_buffer_take(&text, err);
+    return model->alignment_heads ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Reads the width of the median filter for times of words, which is odd, from config.json. */
+static void read_median(const struct attn_json *json, struct attn_model *model)
+{
+    static const char key[] = "median_filter_width";
+
+    model->n_median = 7;
+    if (attn_json_get_size(json, attn_json_root(json), key, 1, 9999, &model->n_median,
+                           &model->bad_median) == ATTN_OK &&
+        model->n_median % 2 == 0)
+        attn_error_set(&model->bad_median, ATTN_FORMAT,
+                       "'%s' in '%s' is %zu, expected an odd number", key,
+                       attn_quote_string(attn_json_name(json)).text, model->n_median);
 }
 
 /* Reads the config of MODEL from its JSON files. The caller frees the two trees in JSON. */
@@ -81,6 +107,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
         ATTN_TRY(attn_family_read_encoder(json[0], attn_family_find(model->config.model_type),
                                           &encoder->config, &encoder->layers, err));
         model->config.n_source = encoder->config.n_ctx == SIZE_MAX ? 0 : encoder->config.n_ctx;
+        read_median(json[0], model);
     }
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
@@ -89,7 +116,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     ATTN_TRY(attn_json_read_part(source, generation, attn_family_config_keys, &json[1], err));
     attn_family_read_end_ids(json[1], &model->config);
     attn_family_read_generation(json[1], &model->config);
-    return model->encoder ? read_alignment(json[1], &model->alignment_heads, err) : ATTN_OK;
+    return model->encoder ? read_alignment(json[1], model, err) : ATTN_OK;
 }
 
 /* Reads how ENCODER makes a spectrogram of sound. A failure is kept until there is sound. */

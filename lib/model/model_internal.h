@@ -85,9 +85,11 @@ struct attn_model {
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     enum attn_compute compute;  /* number format in which weights are multiplied */
     char *name;                 /* owns */
-    /* owns; of a model of speech: the heads whose weights say when words were spoken, "cross:2.1";
-     * or NULL */
+    /* Of a model of speech, whose weights say when words were spoken: owns the heads, "cross:2.1",
+     * or NULL; the frames of the median filter; and why one of them is wrong. */
     char *alignment_heads;
+    size_t n_median;
+    struct attn_error bad_heads, bad_median;
     bool has_engine; /* attn_model_start_engine has started the engine below */
     struct attn_gemm_engine engine;
     enum attn_gemm gemm;

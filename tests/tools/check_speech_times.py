@@ -3,7 +3,8 @@
 
     check_speech_times.py [--count N]     attn-cli is in build/release
 
-N random models of Whisper's kind hear a random sound and read random ids. The patterns are those of `attn-cli run`, which
+N random models of Whisper's kind, some with another median filter, hear a random sound and read random ids, every other time with
+the end token that is added otherwise. The patterns are those of `attn-cli run`, which
 other checks compare with transformers; frames, standardization, median and path are checked here.
 """
 import argparse
@@ -33,6 +34,7 @@ def make_model(rng, folder, names_heads):
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.mul_(8 if parameter.dim() > 1 else 1)
+    model.config.median_filter_width = int(rng.choice([1, 3, 7, 9]))
     model.save_pretrained(folder)
     (folder / "preprocessor_config.json").write_text(json.dumps({"feature_size": 16, "n_fft": 400, "hop_length": 160}))
     if not names_heads:
@@ -53,12 +55,12 @@ def make_sound(rng, path):
     return n
 
 
-def whisper_times(patterns, n_sample):
+def whisper_times(patterns, n_sample, width):
     """Begins of the tokens that the rows predict, in seconds: patterns [H, T, S]."""
     weights = torch.tensor(patterns).double()[:, :, :max(1, n_sample // 160 // 2)]
     weights = weights / weights.sum(-1, keepdim=True)
     std, mean = torch.std_mean(weights, dim=-2, keepdim=True, unbiased=False)
-    matrix = _median_filter(((weights - mean) / std)[None], 7)[0].mean(0)
+    matrix = _median_filter(((weights - mean) / std)[None], width)[0].mean(0)[:-1]
     tokens, frames = _dynamic_time_warping(-matrix.numpy())
     return frames[np.pad(np.diff(tokens), (1, 0), constant_values=1).astype(bool)] * FRAME
 
@@ -76,12 +78,12 @@ def main():
         torch.manual_seed(number)
         heads = make_model(rng, folder, number % 2 == 0)
         n_sample = make_sound(rng, folder / "s.wav")
-        ids = ",".join(map(str, [3, *rng.integers(4, 60, int(rng.integers(2, 13)))]))
-        given = ["-q", "-m", folder, "--source-file", folder / "s.wav", "--ids", ids]
-        run("run", *given, "--sites", "pattern", "--npz", folder / "p.npz")
+        ids = [3, *map(int, rng.integers(4, 60, int(rng.integers(2, 13))))]
+        given = ["-q", "-m", folder, "--source-file", folder / "s.wav", "--ids", ",".join(map(str, ids + [2] * (number % 4 > 1)))]
+        run("run", *given[:-1], ",".join(map(str, ids + [2])), "--sites", "pattern", "--npz", folder / "p.npz")
         kept = np.load(folder / "p.npz")
         times = whisper_times(np.stack([kept[f"decoder.{layer}.cross_attn.hook_pattern"][head] for layer, head in heads]),
-                              n_sample)
+                              n_sample, json.loads((folder / "config.json").read_text())["median_filter_width"])
         rows = [line.split(",") for line in run("align", *given, "--csv", "-").splitlines()[1:]]
         seen = np.array([[float(row[2]), float(row[3])] for row in rows])
         n_word += len(times) - 1
