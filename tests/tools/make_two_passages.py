@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """make_two_passages.py - writes models/two-passages: weights that are known, and items for them.
 
-    tests/tools/make_two_passages.py models/two-passages
+    tests/tools/make_two_passages.py models/two-passages data/experiments/two-passages.jsonl
 
 A text is "BOS NAME CITY . NAME CITY . NAME", and the answer is the city after that name. Head 0.0 looks at the token before
 and writes its name, head 1.0 looks for the token after the name that it reads and writes its city. Head 1.1 looks at the
@@ -101,7 +101,7 @@ def main():
               "output": "own"}
     (folder / "config.json").write_text(json.dumps(config, indent=1) + "\n")
     (folder / "vocab.json").write_text(json.dumps({word: i for i, word in enumerate(VOCABULARY)}) + "\n")
-    (folder / "items.jsonl").write_text("".join(json.dumps(item) + "\n" for item in items()))
+    pathlib.Path(sys.argv[2]).write_text("".join(json.dumps(item) + "\n" for item in items()))
     write_tensors(folder / "model.safetensors", weights())
 
 
