@@ -76,7 +76,7 @@ static void push_choice(struct attn_json_writer *json, const struct attn_param *
 
 /* Writes the default of PARAM, whose field is at AT. A number that cannot be given means that the
  * default depends on something else, which the help says: null. */
-static void push_param(struct attn_json_writer *json, const struct attn_param *param,
+static void push_field(struct attn_json_writer *json, const struct attn_param *param,
                        const char *at)
 {
     const double real = param->type == ATTN_PARAM_REAL ? *(const double *)(const void *)at : 0;
@@ -86,9 +86,7 @@ static void push_param(struct attn_json_writer *json, const struct attn_param *p
         real >= (double)param->least && (param->most == 0 || real <= (double)param->most);
 
     if (param->type == ATTN_PARAM_FLAG)
-        attn_json_bool(json, param->home != ATTN_PARAM_OF_CALLER && *(const bool *)at);
-    else if (param->home == ATTN_PARAM_OF_CALLER)
-        attn_json_null(json);
+        attn_json_bool(json, *(const bool *)at);
     else if (param->type == ATTN_PARAM_COUNT && count > 0 && count <= INT32_MAX)
         attn_json_size(json, count);
     else if (param->type == ATTN_PARAM_SEED && seed <= INT64_MAX)
@@ -105,6 +103,19 @@ static void push_param(struct attn_json_writer *json, const struct attn_param *p
         attn_json_null(json);
 }
 
+/* Writes the default of PARAM, whose struct is at HOME. The caller may have its field: no default.
+ */
+static void push_param(struct attn_json_writer *json, const struct attn_param *param,
+                       const char *home)
+{
+    if (param->home != ATTN_PARAM_OF_CALLER)
+        push_field(json, param, home + param->offset);
+    else if (param->type == ATTN_PARAM_FLAG)
+        attn_json_bool(json, false);
+    else
+        attn_json_null(json);
+}
+
 /* Writes the default of OPTION, whose value is in ARGS. */
 static void push_default(struct attn_json_writer *json, const struct option *option,
                          const char *args)
@@ -114,7 +125,7 @@ static void push_default(struct attn_json_writer *json, const struct option *opt
         option->kind == OPTION_KIND_NUMBER ? *(const int64_t *)(const void *)at : 0;
 
     if (option->param)
-        push_param(json, option->param, at + option->param->offset);
+        push_param(json, option->param, at);
     else if (option->kind == OPTION_KIND_FLAG || option->kind == OPTION_KIND_HELP)
         attn_json_bool(json, option->kind == OPTION_KIND_FLAG && *(const bool *)at);
     else if (option->kind == OPTION_KIND_NUMBER && number >= option->min)
