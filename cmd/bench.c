@@ -289,6 +289,8 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
         *err = (struct attn_error){0};
         return ATTN_OK;
     }
+    if (status == ATTN_INVALID && !args->lengths)
+        attn_error_hint(err, "`make bench-parts` of the source measures parts of a model");
     ATTN_TRY(at_stage(status == ATTN_INVALID ? ATTN_STAGE_OPTIONS
                       : status == ATTN_IO    ? ATTN_STAGE_OUTPUT
                                              : ATTN_STAGE_MODEL,

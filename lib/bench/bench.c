@@ -77,12 +77,9 @@ static enum attn_status read_parts(const char *list, const struct attn_bench_kin
 
         while (i < n && (strlen(kinds[i].name) != size || memcmp(at, kinds[i].name, size) != 0))
             i++;
-        if (i == n) {
-            attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
-                           attn_quote(at, size).text, names);
-            return attn_error_hint(err,
-                                   "`make bench-parts` of the source measures parts of a model");
-        }
+        if (i == n)
+            return attn_error_set(err, ATTN_INVALID, "unknown part '%s', expected some of %s",
+                                  attn_quote(at, size).text, names);
         wanted[i] = true;
         at += size;
     }

@@ -84,7 +84,7 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     SPLIT(CHINESE) ", " DIGIT
 #define DEEPSEEK_3                                                                                 \
     SPLIT("\\\\p{N}{1,3}") ", " SPLIT("[\\u4e00-\\u9fa5\\u3040-\\u309f\\u30a0-\\u30ff]+") ", "     \
-    SPLIT("[!\\\"#$%&'()*+,\\\\-./:;<=>?@\\\\[\\\\\\\\\\\\]^_`{|}~][A-Za-z]+"                      \
+    SPLIT("[!\\\"#$%&'()*+,\\\\-./:;<=>?@\\\\[\\\\\\\\\\\\]^_\x60{|}~][A-Za-z]+"                      \
           "|[^\\\\r\\\\n\\\\p{L}\\\\p{P}\\\\p{S}]?[\\\\p{L}\\\\p{M}]+"                             \
           "| ?[\\\\p{P}\\\\p{S}]+" LINES "|" BLANKS)
 /* Letters with two cases, as Unicode 11 had them, without those of mathematics. */
@@ -112,7 +112,7 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     SPLIT("\\\\s?[!-/:-~\\uff01-\\uff0f\\uff1a-\\uff5e\\u2018-\\u201f\\u3000-\\u3002]+") ", "      \
     SPLIT("\\\\s+$") ", " SPLIT(CHINESE) ", " SPLIT("\\\\p{N}+")
 #define FALCON                                                                                     \
-    SPLIT("[\\\\p{P}\\\\$\\\\+<=>\\\\^~\\\\|`]+") ", " SPLIT(GPT2) ", " SPLIT("[0-9][0-9][0-9]")
+    SPLIT("[\\\\p{P}\\\\$\\\\+<=>\\\\^~\\\\|\x60]+") ", " SPLIT(GPT2) ", " SPLIT("[0-9][0-9][0-9]")
 #define BLOOM                                                                                      \
     SPLIT(" ?[^(\\\\s|.,!?\\u2026\\u3002\\uff0c\\u3001\\u0964\\u06d4\\u060c)]+")
 
