@@ -119,6 +119,29 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
     return model->encoder ? read_alignment(json[1], model, err) : ATTN_OK;
 }
 
+/* Stores the name of the code that JSON, config.json, names for its model: "modeling_x" of
+ * {"AutoModel": "owner/name--modeling_x.Class"}. It is not run. */
+static enum attn_status read_code(struct attn_model *model, const struct attn_json *json,
+                                  struct attn_error *err)
+{
+    const struct attn_node *map = attn_node_find(attn_json_root(json), "auto_map");
+
+    if (!map || !attn_node_is_object(map))
+        return ATTN_OK;
+    for (const struct attn_node *node = attn_node_first(map); node && !model->code;
+         node = attn_node_next(node)) {
+        const char *code = attn_node_string(node), *file = code ? strstr(code, "--") : NULL;
+
+        if (!code || strncmp(attn_node_key(node), "AutoModel", strlen("AutoModel")) != 0)
+            continue;
+        file = file ? file + 2 : code;
+        model->code = attn_strndup(file, strcspn(file, "."), err);
+        if (!model->code)
+            return ATTN_NO_MEMORY;
+    }
+    return ATTN_OK;
+}
+
 /* Reads how ENCODER makes a spectrogram of sound. A failure is kept until there is sound. */
 static void read_sound(const struct attn_source *source, struct attn_model *encoder)
 {
@@ -151,8 +174,10 @@ static enum attn_status read_config(const struct attn_source *source, enum attn_
                                     struct attn_model *model, struct attn_error *err)
 {
     struct attn_json *json[2] = {NULL, NULL};
-    const enum attn_status status = read_files(source, tower, model, json, err);
+    enum attn_status status = read_files(source, tower, model, json, err);
 
+    if (status == ATTN_OK)
+        status = read_code(model, json[0], err);
     attn_json_free(json[0]);
     attn_json_free(json[1]);
     if (status == ATTN_OK && model->encoder)
@@ -453,6 +478,10 @@ static enum attn_status open_files(const struct attn_source *source,
                   "front",
                   attn_quote_string(m->sentence.usual->text).text,
                   attn_quote_string(m->sentence.usual->name).text);
+    if (m->code)
+        attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
+                  "own code %s.py is not run; the model is read as %s",
+                  attn_quote_string(m->code).text, m->config.model_type);
     if (m->part)
         attn_note(options->on_note, options->user, ATTN_NOTE_UNUSED_TENSORS,
                   "the text part of %s (%s); %s not read", m->part->type, m->config.model_type,
@@ -518,6 +547,7 @@ void attn_model_free(struct attn_model *model)
     }
     attn_model_free(model->encoder);
     attn_free(model->work);
+    attn_free(model->code);
     attn_weights_release(&model->weights);
     attn_sentence_release(&model->sentence);
     attn_tensor_files_free(model->files);

@@ -81,6 +81,7 @@ struct attn_model {
     /* For a decoder beside encoders that are not read: its row, and the number of their tensors. */
     const struct attn_decoder_part *part;
     size_t n_outside;
+    char *code; /* owns; the file of own code that config.json names for the model; or NULL */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
     enum attn_compute compute;  /* number format in which weights are multiplied */
