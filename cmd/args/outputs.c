@@ -364,7 +364,8 @@ enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group
     struct attn_table_order order = tables_order(args);
 
     *sorted = NULL;
-    if ((!order.sort && order.n_most == 0) || attn_table_n_row(table) == 0)
+    order.columns = NULL; /* pictures have all; see tables_write */
+    if ((!order.sort && order.n_most == 0 && order.n_where == 0) || attn_table_n_row(table) == 0)
         return ATTN_OK;
     order.n_group = n_group;
     order.is_joint = is_joint;
@@ -416,15 +417,17 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
 
 enum { KEPT_SIZE = 128 }; /* size of the name of a column */
 
-enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_picture *picture, struct attn_sink *out,
-                              struct attn_error *err)
+/* Writes TABLE, whose columns are chosen. */
+static enum attn_status write_table(const struct tables_args *args, struct attn_table *table,
+                                    const struct attn_table_picture *picture, struct attn_sink *out,
+                                    struct attn_error *err)
 {
     const struct attn_column *column = attn_table_picture_column(picture, table);
     struct attn_table_style style = {.precision = (int)args->output.precision,
                                      .width = args->picture.options.width,
                                      .elsewhere = "--csv -",
-                                     .kept = column ? column->name : NULL};
+                                     .kept = column ? column->name : NULL,
+                                     .is_chosen = args->order.columns};
     char sorted[KEPT_SIZE];
 
     if (args->order.sort) {
@@ -440,4 +443,23 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
         return ATTN_OK;
     style.width = terminal_room(args->picture.options.width);
     return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_styled(table, &style, out, err), err);
+}
+
+enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
+                              const struct attn_table_picture *picture, struct attn_sink *out,
+                              struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table_picture chosen = *picture;
+    struct attn_table *written;
+    enum attn_status status;
+
+    if (!args->order.columns)
+        return write_table(args, table, picture, out, err);
+    order.columns = args->order.columns;
+    chosen.n_label = 0;
+    ATTN_TRY(attn_table_sort(table, &order, &written, err));
+    status = write_table(args, written, &chosen, out, err);
+    attn_table_free(written);
+    return status;
 }

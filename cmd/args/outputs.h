@@ -80,7 +80,7 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 /* The output options of a command with one table. Initialize with precision -1. */
 struct tables_args {
     struct output_args output;
-    struct attn_table_order order; /* --sort and --limit */
+    struct attn_table_order order; /* --sort, --limit, --where and --columns */
     const char *column;            /* --column, which is drawn; NULL: not given */
     struct picture_args picture;
 };

@@ -239,6 +239,9 @@ enum attn_status question_begin_items(struct question *question, struct attn_err
         return ATTN_OK;
     question->items.args.lists_labels = question->args->running.is_verbose;
     question->items.args.sort = question->args->tables.order.sort;
+    question->items.args.columns = question->args->tables.order.columns;
+    question->items.args.where = question->args->tables.order.where;
+    question->items.args.n_where = question->args->tables.order.n_where;
     question->unit = "items";
     question->reuse = true;
     if (items->asked.each.path) {

@@ -102,6 +102,9 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
     enum attn_status status;
 
     order.sort = sort;
+    order.columns = fold->study->columns;
+    order.where = fold->study->where;
+    order.n_where = fold->study->n_where;
     ATTN_TRY(attn_fold_layout_create(fold, columns, n, &table, err));
     status = attn_fold_layout_fill(fold, columns, n, table, err);
     if (status == ATTN_OK)

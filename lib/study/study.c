@@ -636,8 +636,9 @@ enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
     ATTN_TRY(check_labels(study, err));
     ATTN_TRY(look_for_defaults(study, err));
     ATTN_TRY(attn_fold_check_test(study->fold, lacking, err));
-    return study->args->sort ? attn_fold_check_sort(study->fold, lacking, study->args->sort, err)
-                             : ATTN_OK;
+    return study->args->sort || study->args->columns || study->args->n_where > 0
+               ? attn_fold_check_sort(study->fold, lacking, study->args->sort, err)
+               : ATTN_OK;
 }
 
 /* Chooses the texts of ITEM, and gives it the places of the request and the only label. */

@@ -91,6 +91,11 @@ struct attn_study_args {
     /* a column to test: adds the columns p, the p value of its mean, and q, the false discovery
      * rate over all rows of the table; or NULL */
     const char *fdr;
+    /* how the caller will choose rows and columns of the table (tables/table_order.h), checked like
+     * `sort`; or NULL */
+    const char *columns;
+    const char *const *where; /* [n_where] */
+    size_t n_where;
 };
 
 /* The arguments about items that every question shares: the file of items, the study, and the file

@@ -400,7 +400,7 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
                           .types = attn_table_find_role(table, ATTN_ROLE_ROW_TYPE)};
     enum attn_status status;
 
-    if (!attn_table_is_all_data(table, lines.types))
+    if (style->is_chosen || !attn_table_is_all_data(table, lines.types))
         lines.types = SIZE_MAX;
     if (lines.is_latex || lines.is_markdown) {
         lines.grid.begin = lines.is_latex ? "" : "| ";

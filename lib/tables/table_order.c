@@ -6,6 +6,8 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/number.h"
+#include "base/param_internal.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 
@@ -18,6 +20,14 @@ static const struct attn_param params[] = {
         "sort the rows by this column, the largest first, of numbers with both signs the largest "
         "of either; :up and :down sort by value",
         "print only the first N rows; 0: all, the default where no other is named"),
+    ATTN_PARAM(TEXTS, "where", "COLUMN=VALUE", struct attn_table_order, where,
+               "keep only the rows with this value; 'COLUMN=': those without one. May be given "
+               "several times",
+               .second = offsetof(struct attn_table_order, n_where)),
+    ATTN_PARAM(TEXT, "columns", "NAME,...", struct attn_table_order, columns,
+               "write only these columns, in this order",
+               .media =
+                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER),
 };
 
 const struct attn_param_list attn_table_order_params = ATTN_PARAM_LIST("Rows", params);
@@ -296,6 +306,163 @@ static enum attn_status append_groups(const struct ordering *ordering, struct at
     return ATTN_OK;
 }
 
+/* --- Choices ---------------------------------------------------------------------------------- */
+
+/* Finds the column NAME [size] of TABLE, for what USE says. */
+static enum attn_status find_column(const struct attn_table *table, const char *name, size_t size,
+                                    const char *use, size_t *column, struct attn_error *err)
+{
+    struct attn_buffer names = {0};
+    enum attn_status status;
+
+    for (*column = 0; *column < attn_table_n_column(table); ++*column) {
+        const char *found = attn_table_column(table, *column)->name;
+
+        if (strlen(found) == size && memcmp(found, name, size) == 0) {
+            attn_buffer_release(&names);
+            return ATTN_OK;
+        }
+        attn_buffer_append_format(&names, "%s%s", names.size > 0 ? ", " : "", found);
+    }
+    status = attn_buffer_check(&names, err);
+    if (status == ATTN_OK)
+        status = attn_error_set(err, ATTN_INVALID, "there is no column '%s' %s, expected one of %s",
+                                attn_quote(name, size).text, use,
+                                attn_buffer_string(&names) ? names.data : "");
+    attn_buffer_release(&names);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* A row must have VALUE in COLUMN: a text, or a number, NaN without a value. */
+struct condition {
+    size_t column;
+    const char *value;
+    double number;
+};
+
+static enum attn_status read_condition(const struct attn_table *table, const char *text,
+                                       struct condition *condition, struct attn_error *err)
+{
+    const char *equals = text ? strchr(text, '=') : NULL;
+    enum attn_value_type type;
+
+    if (!equals)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`where` is '%s', expected COLUMN=VALUE",
+                           attn_quote_string(text ? text : "").text);
+    ATTN_TRY(
+        find_column(table, text, (size_t)(equals - text), "for `where`", &condition->column, err));
+    condition->value = equals + 1;
+    condition->number = (double)NAN;
+    type = attn_table_column(table, condition->column)->type;
+    if (type == ATTN_VALUE_TEXT || condition->value[0] == '\0')
+        return ATTN_OK;
+    if (type == ATTN_VALUE_BOOLEAN && strcmp(condition->value, "true") == 0)
+        condition->number = 1;
+    else if (type == ATTN_VALUE_BOOLEAN && strcmp(condition->value, "false") == 0)
+        condition->number = 0;
+    else if (attn_value_is_list(type) ||
+             !attn_parse_double(condition->value, strlen(condition->value), &condition->number))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`where` has '%s', and the column '%s' holds %s",
+                           attn_quote_string(condition->value).text,
+                           attn_table_column(table, condition->column)->name,
+                           attn_value_is_list(type)     ? "lists"
+                           : type == ATTN_VALUE_BOOLEAN ? "true and false"
+                                                        : "numbers");
+    return ATTN_OK;
+}
+
+/* Whether ROW of TABLE has the value. Reals are written as float32, so they are compared so. */
+static bool is_met(const struct condition *condition, const struct attn_table *table, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(table, row, condition->column);
+
+    if (cell.type == ATTN_VALUE_MISSING || condition->value[0] == '\0')
+        return cell.type == ATTN_VALUE_MISSING && condition->value[0] == '\0';
+    if (cell.type == ATTN_VALUE_TEXT)
+        return cell.size == strlen(condition->value) &&
+               memcmp(cell.text, condition->value, cell.size) == 0;
+    return cell.type == ATTN_VALUE_REAL ? (float)cell.real == (float)condition->number
+                                        : (double)cell.integer == condition->number;
+}
+
+/* Copies the COLUMNS [n] of TABLE to *CHOSEN, in the rows that meet CONDITIONS [n_condition]. */
+static enum attn_status choose(const struct attn_table *table, const size_t *columns, size_t n,
+                               const struct condition *conditions, size_t n_condition,
+                               struct attn_table **chosen, struct attn_error *err)
+{
+    struct attn_column *shown = attn_alloc(n, sizeof *shown, err);
+    struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
+    enum attn_status status = shown && cells ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        shown[i] = *attn_table_column(table, columns[i]);
+    if (status == ATTN_OK)
+        status = attn_table_create(attn_table_name(table), shown, n, chosen, err);
+    if (status == ATTN_OK)
+        status = attn_table_copy_about(table, *chosen, err);
+    for (size_t row = 0; status == ATTN_OK && row < attn_table_n_row(table); row++) {
+        size_t k = 0;
+
+        while (k < n_condition && is_met(&conditions[k], table, row))
+            k++;
+        for (size_t i = 0; i < n; i++)
+            cells[i] = attn_table_cell(table, row, columns[i]);
+        if (k == n_condition)
+            status = attn_table_append(*chosen, cells, n, err);
+    }
+    attn_free(shown);
+    attn_free(cells);
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+}
+
+/* Copies the rows of TABLE that have the values of `where`. */
+static enum attn_status choose_rows(const struct attn_table *table,
+                                    const struct attn_table_order *order,
+                                    struct attn_table **chosen, struct attn_error *err)
+{
+    const size_t n = attn_table_n_column(table);
+    struct condition *conditions = attn_alloc(order->n_where, sizeof *conditions, err);
+    size_t *columns = attn_alloc(n, sizeof *columns, err);
+    enum attn_status status = conditions && columns ? ATTN_OK : ATTN_NO_MEMORY;
+
+    for (size_t i = 0; status == ATTN_OK && i < n; i++)
+        columns[i] = i;
+    for (size_t i = 0; status == ATTN_OK && i < order->n_where; i++)
+        status = read_condition(table, order->where[i], &conditions[i], err);
+    if (status == ATTN_OK)
+        status = choose(table, columns, n, conditions, order->n_where, chosen, err);
+    attn_free(conditions);
+    attn_free(columns);
+    return status;
+}
+
+/* Replaces *TABLE by a copy with the columns of LIST alone. */
+static enum attn_status choose_columns(struct attn_table **table, const char *list,
+                                       struct attn_error *err)
+{
+    struct attn_table *chosen = NULL;
+    size_t *columns, n = 0;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(columns, strlen(list) + 1, err));
+    status = ATTN_OK;
+    for (size_t size; status == ATTN_OK && list; list = list[size] ? list + size + 1 : NULL) {
+        size = strcspn(list, ",");
+        status = find_column(*table, list, size, "for `columns`", &columns[n++], err);
+    }
+    if (status == ATTN_OK)
+        status = choose(*table, columns, n, NULL, 0, &chosen, err);
+    attn_free(columns);
+    if (status == ATTN_OK) {
+        attn_table_free(*table);
+        *table = chosen;
+    } else {
+        attn_table_free(chosen);
+    }
+    return status;
+}
+
 /* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
@@ -317,12 +484,22 @@ enum attn_status attn_table_sort(const struct attn_table *table,
                                  struct attn_error *err)
 {
     struct ordering ordering = {.table = table, .order = ATTN_TABLE_ORDER_DEFAULT};
-    enum attn_status status;
+    struct attn_table *chosen = NULL;
+    enum attn_status status = ATTN_OK;
 
     if (!attn_is_given(table, "table", err) || !attn_is_given(sorted, "sorted", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_options_read(order, &ordering.order, err));
-    status = sort(&ordering, err);
+    if (ordering.order.n_where > 0 && !attn_is_given(ordering.order.where, "where", err))
+        return ATTN_INVALID;
+    if (ordering.order.n_where > 0)
+        status = choose_rows(table, &ordering.order, &chosen, err);
+    ordering.table = chosen ? chosen : table;
+    if (status == ATTN_OK)
+        status = sort(&ordering, err);
+    if (status == ATTN_OK && ordering.order.columns)
+        status = choose_columns(&ordering.sorted, ordering.order.columns, err);
+    attn_table_free(chosen);
     if (status == ATTN_OK)
         *sorted = ordering.sorted;
     else

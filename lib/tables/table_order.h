@@ -1,5 +1,5 @@
 /*
- * table_order.h - sorts the rows of a table and keeps the first of them.
+ * table_order.h - chooses rows and columns of a table, sorts the rows and keeps the first of them.
  *
  *     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
  *     struct attn_table *sorted;
@@ -31,15 +31,22 @@ struct attn_table_order {
     /* All groups have the same rows. They are sorted once, each by its first value in any group, so
      * that every group keeps the same `n_most` rows in the same order. */
     bool is_joint;
+    /* [n_where] "COLUMN=VALUE": only rows with all of these values are kept, before the others are
+     * sorted. "COLUMN=": rows without a value */
+    const char *const *where;
+    size_t n_where;
+    /* names of the columns that are kept, in this order: "layer,head,change"; NULL: all. The table
+     * is sorted before */
+    const char *columns;
 };
 
 #define ATTN_TABLE_ORDER_DEFAULT                                                                   \
     ((struct attn_table_order){.size = sizeof(struct attn_table_order)})
 
-/* Sets *sorted to a new table with the rows of TABLE that ORDER keeps, sorted. The caller frees it.
- * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
- * ATTN_INVALID, with the stage of options, if the column does not exist, holds lists, or has no
- * value in any row that may move, or if `is_joint` and groups have different numbers of rows. */
+/* Sets *sorted to a new table with the rows and columns of TABLE that ORDER keeps, sorted. The
+ * caller frees it. ATTN_INVALID, with the stage of options, if a column does not exist, or its type
+ * does not have the value; if the column to sort by holds lists, or has no value in any row that
+ * may move, or if `is_joint` and groups have different numbers of rows. */
 ATTN_API enum attn_status attn_table_sort(const struct attn_table *table,
                                           const struct attn_table_order *order,
                                           struct attn_table **sorted, struct attn_error *err);

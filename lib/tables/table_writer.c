@@ -25,7 +25,8 @@ struct table_page {
 /* Returns true if the table has no column of row types, and needs one: all its rows are data. */
 static bool lacks_types(const struct table_page *page)
 {
-    return page->style.has_row_types && page->style.form != ATTN_TABLE_TABBED &&
+    return page->style.has_row_types && !page->style.is_chosen &&
+           page->style.form != ATTN_TABLE_TABBED &&
            attn_table_find_role(page->table, ATTN_ROLE_ROW_TYPE) == SIZE_MAX;
 }
 

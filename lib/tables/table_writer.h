@@ -59,6 +59,7 @@ struct attn_table_style {
     size_t n_group;      /* the first N columns name a group; LaTeX has rules between groups */
     /* CSV and JSON end with the column of row types, "data", also if the table has none */
     bool has_row_types;
+    bool is_chosen; /* the columns were chosen: none is added or left out for what it says */
 };
 
 /* Writes all of TABLE to SINK. PRECISION is the number of decimals (0 to 17) of reals whose

@@ -47,7 +47,8 @@ ELSEWHERE = {
     "Model.similarity": "pairs",
     "Model.compare": "compare",
     "Result.measures of Model.map": "attend --measures",
-    "Table.sort of what Model.compare gives": "run --sort run --limit attend --sort attend --limit",
+    "Table.sort, where and select of what Model.compare gives": "run --sort run --limit attend --sort attend --limit attend --where "
+                                                                "attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
     "files of tensors, which numpy compares": "diff --tolerance diff --relative-tolerance",
     "arrays and files, and no model": "align --times align --links",

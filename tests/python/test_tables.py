@@ -97,6 +97,18 @@ class Rows(TestCase):
         self.assertEqual(str(again), str(model().heads(KEYS).sort("max", 2)))
 
 
+    @needs_cli
+    def test_chosen_columns_are_those_of_the_tool(self):
+        t = model().ablate(KEYS, **HOW, where={"layer": 2}, columns="head,change", sort="change", limit=2)
+        lines = cli("ablate", *ANSWER, "--where", "layer=2", "--columns", "head,change", "--sort", "change", "--limit", "2",
+                    "--csv", "-", KEYS).decode().splitlines()
+        self.assertEqual(list(t.columns), lines[0].split(","))
+        self.assertEqual([int(line.split(",")[0]) for line in lines[1:]], list(t["head"]))
+        self.assertEqual(list(model().ablate(KEYS, **HOW).select("kl", "head").columns), ["kl", "head"])
+        self.assertIn("change", str(t))
+        self.assert_raises(KeyError, ("x", "change"), t.select, "x")
+
+
 class Grids(TestCase):
     def test_a_grid_is_by_layer_and_head(self):
         t = model().heads(KEYS)

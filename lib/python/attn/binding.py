@@ -1955,6 +1955,9 @@ attn_table_order._fields_ = [
     ("n_most", c_size_t),
     ("n_group", c_size_t),
     ("is_joint", c_bool),
+    ("where", POINTER(c_char_p)),
+    ("n_where", c_size_t),
+    ("columns", c_char_p),
 ]
 attn_table_style._fields_ = [
     ("form", c_int),
@@ -1966,6 +1969,7 @@ attn_table_style._fields_ = [
     ("label", c_char_p),
     ("n_group", c_size_t),
     ("has_row_types", c_bool),
+    ("is_chosen", c_bool),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
@@ -2296,6 +2300,9 @@ attn_study_args._fields_ = [
     ("cluster", c_char_p),
     ("has_contrasts", c_bool),
     ("fdr", c_char_p),
+    ("columns", c_char_p),
+    ("where", POINTER(c_char_p)),
+    ("n_where", c_size_t),
 ]
 attn_items_args._fields_ = [
     ("items", attn_items_options),

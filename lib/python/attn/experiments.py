@@ -44,10 +44,12 @@ class _Question:
         """GIVEN are the variables of the method, which are its arguments. USED says what is used of a selection."""
         refuse_unused(options, *used)
         places = ("items", "items_format", "bootstrap", "interval", "cluster", "contrast", "fdr", "max_failed", "shard", "each", "resume",
-                  "sync", "sort", "limit")
+                  "sync", "sort", "limit", "where", "columns")
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
         self.sort, self.limit = _order_of(given.get("sort"), given.get("limit", 0))  # of the table
+        self.where, columns = given.get("where") or {}, given.get("columns") or ()
+        self.columns = columns.split(",") if isinstance(columns, str) else columns
         options = dict(options)
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
@@ -95,12 +97,18 @@ class _Question:
         if study:
             result.info, result._n_group = study.info(), study.sum.n_label
             study.warn(result.notes)
-            return _sorted(result, self.sort, self.limit)
+            return self.ordered(result)
         for found in sums:
             for field, *_ in found._fields_:
                 value = getattr(found, field)
                 result.info[field] = value.decode() if isinstance(value, bytes) else value
-        return _sorted(result, self.sort, self.limit)
+        return self.ordered(result)
+
+    def ordered(self, table: Table) -> Table:
+        """TABLE with the rows and columns that are asked for, in their order."""
+        table = table.where(**self.where) if self.where else table
+        table = table.sort(self.sort, self.limit) if (self.sort is not None or self.limit) and len(table) else table
+        return table.select(*self.columns) if self.columns else table
 
 
 def _order_of(sort, limit) -> tuple[str | None, int]:
@@ -108,10 +116,6 @@ def _order_of(sort, limit) -> tuple[str | None, int]:
     if sort is not None:
         terminated(sort, "sort")
     return sort, whole(limit, "limit")
-
-
-def _sorted(table: Table, sort: str | None, limit: int) -> Table:
-    return table.sort(sort, limit) if (sort is not None or limit) and len(table) else table
 
 
 def ask(name: str, model: Model, text, given: dict) -> Any:
@@ -125,7 +129,7 @@ def ask(name: str, model: Model, text, given: dict) -> Any:
         asking.check(row, {**given, **options})
         if _order_of(given["sort"], given["limit"]) != (None, 0):
             raise TypeError(f"{'sort' if given['sort'] is not None else 'limit'} needs score=True: each item has its own links")
-        named = {key: value for key, value in given.items() if key not in ("self", "text", "options", "sort", "limit")}
+        named = {key: value for key, value in given.items() if key not in ("self", "text", "options", "sort", "limit", "where", "columns")}
         keep: list = []
         return align_items(model, asking.arguments(row, given, keep), options, named)
     if name == "attribute" and (whole(given["generated"], "generated") or given["continuation"] is not None):
@@ -230,7 +234,7 @@ def _ask_align(question: _Question, args, given: dict) -> Table:
 
     result = interruptible(compute, question.host.cancel)
     warn_of(result.notes)
-    return _sorted(result, question.sort, question.limit)
+    return question.ordered(result)
 
 
 # How links are made, which times of words do not have.
@@ -292,7 +296,7 @@ def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 
         drawn = drawn_of(asked, table)
         found = table_of(table)
         found._drawn = drawn
-        return _sorted(found, sort, limit)
+        return found.sort(sort, limit) if (sort is not None or limit) and len(found) else found
 
     return interruptible(compute, host.cancel)
 

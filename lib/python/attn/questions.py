@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "head",
            with_: str = "zero", heads=None, sets=None, cumulative: bool = False, references=None, control: int = 0,
-           seed: int = 0, sort: str | None = None, limit: int = 0, **options) -> Table:
+           seed: int = 0, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+           **options) -> Table:
     """How the answer changes without a part of the model.
 
     Switches off one part of the model at a time, and prints how the answer changes: the metric, its change, the
@@ -45,6 +46,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
     seed        of the choice of a reference, and of the random choices of `control`
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -54,7 +57,8 @@ def ablate(self: Model, text=None, *, target=None, foil=None, at=None, metric: s
 
 def align(self: Model, text=None, *, method=None, layers=None, heads=None, shifted: bool = False, by: str = "token",
           template=None, soft: bool = False, score: bool = False, gold=None, one_based: bool = False,
-          sort: str | None = None, limit: int = 0, **options) -> Table | list[dict]:
+          sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+          **options) -> Table | list[dict]:
     """Which word of a source is which word of a text.
 
     Prints a line of links for a source and a text: 0-0 1-2 links word 0 of the source to word 0 of the text, and word 1
@@ -100,6 +104,8 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
     one_based   words in gold count from 1
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -110,7 +116,7 @@ def align(self: Model, text=None, *, method=None, layers=None, heads=None, shift
 def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", by: str = "part",
               score=None, method: str = "dla", baseline: str = "auto", baseline_text=None, baseline_image=None,
               baseline_keep=None, merge_words: bool = False, generated: int = 0, continuation=None,
-              sort: str | None = None, limit: int = 0, **options) -> Table:
+              sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """How much each part of the model adds to a logit.
 
     Splits the logit of `target` (minus that of `foil`), a token after TEXT or a label, into what embedding, positions,
@@ -170,6 +176,8 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
     continuation the same for the tokens of TEXT, which follows the text
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -178,7 +186,7 @@ def attribute(self: Model, text=None, *, target=None, foil=None, at=None, metric
 
 
 def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, sort: str | None = None, limit: int = 0,
-         **options) -> Table:
+         where: dict | None = None, columns=None, **options) -> Table:
     """What differs between two texts, models or attentions.
 
     Compares where the heads look in two texts, or in one text under two models or two kinds of attention: total
@@ -198,6 +206,8 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
     with_attention compare one text under `attention` and under KIND, which is written in the same way
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -206,7 +216,8 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
 
 
 def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "max", bins: int = 0, top: int = 0,
-             headvis=None, rows: bool = False, sort: str | None = None, limit: int = 0, **options) -> Table:
+             headvis=None, rows: bool = False, sort: str | None = None, limit: int = 0, where: dict | None = None,
+             columns=None, **options) -> Table:
     """What each head does on a corpus, shown by examples.
 
     Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
@@ -232,6 +243,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     rows        keep the weights of the shown texts, which the page of the table shows
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -242,7 +255,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
 def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False, repeats: int = 0, seed: int = 0,
           runs: int = 0, measures=None, pattern=None, from_=None, to=None, effect: bool = False, threshold: float = 0,
           target=None, foil=None, at=None, metric: str = "auto", sort: str | None = None, limit: int = 0,
-          **options) -> Table:
+          where: dict | None = None, columns=None, **options) -> Table:
     """Where each head looks, and what type of head it is.
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
@@ -290,6 +303,8 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
                 log_prob, logit, prob, kl, ce)
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -299,7 +314,7 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
 def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers=None, top: int = 0, sites=None,
          heads_out: bool = False, jacobian=None, fit=None, skip: int | None = None, first: int = 0,
-         sort: str | None = None, limit: int = 0, **options) -> Table:
+         sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None, **options) -> Table:
     """What each layer already knows of the next token.
 
     Reads the residual stream of each layer with the model's own final norm and output matrix (the logit lens), and
@@ -331,6 +346,8 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
     first       of `fit`: read the first N tokens of each text; default: 128
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -341,7 +358,8 @@ def lens(self: Model, text=None, *, target=None, foil=None, queries=None, layers
 def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at=None, metric: str = "auto", site=None,
           queries=None, direction: str = "restore", estimate: str | None = None, verify: int | None = None,
           by: str = "head", control: int = 0, seed: int = 0, corrupted_source=None, corrupted_image=None,
-          positions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
+          positions=None, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+          **options) -> Table:
     """Which part of the model carries the difference of two texts.
 
     Runs the corrupted text again and again, each time with another piece copied from the clean run, and prints how much
@@ -385,6 +403,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
     positions   places by their names, each of which is patched as a whole: a row for each
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -393,7 +413,8 @@ def patch(self: Model, clean=None, corrupted=None, *, target=None, foil=None, at
 
 
 def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: str = "auto", merge_words: bool = False,
-          stride: int = 0, by: str = "text", regions=None, sort: str | None = None, limit: int = 0, **options) -> Table:
+          stride: int = 0, by: str = "text", regions=None, sort: str | None = None, limit: int = 0,
+          where: dict | None = None, columns=None, **options) -> Table:
     """How surprising each token of a text is.
 
     Prints for each token of TEXT how surprising it is given what came before: -log2 p (bits), -ln p (nats), its rank
@@ -428,6 +449,8 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
                 (`marks`), with the sums over the tokens of the place. Punctuation after a word is not in its region
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -436,7 +459,7 @@ def score(self: Model, text=None, *, target=None, foil=None, at=None, metric: st
 
 
 def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sort: str | None = None, limit: int = 0,
-          **options) -> Table:
+          where: dict | None = None, columns=None, **options) -> Table:
     """Where heads park weight: sinks, and massive activations.
 
     Prints for each head the mean weight of the first token over the rows that see it (first_weight), whether it is a
@@ -457,6 +480,8 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
     threshold   a column is a sink if its mean weight is above X; default: 0.3
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync
@@ -466,7 +491,8 @@ def sinks(self: Model, text=None, *, by: str = "head", threshold: float = 0, sor
 
 def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None, heads=None, neutral=None,
           continuation=None, generated: int = 0, effect: bool = False, target=None, foil=None, at=None,
-          metric: str = "auto", sort: str | None = None, limit: int = 0, **options) -> Table:
+          metric: str = "auto", sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+          **options) -> Table:
     """Which part of the context was used.
 
     Names parts of the text by `positions NAME=SPEC`, and prints how much each head looks at them: the share of its
@@ -502,6 +528,8 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
                 log_prob, logit, prob, kl, ce)
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
+    where       only the rows with these values, as {'layer': 2}; Table.where does the same
+    columns     only these columns, in this order; Table.select does the same
     options     those of Model.run about input, attention and interventions; items, a path, texts, dicts or a frame,
                 with items_format, marks, group_by, paired, bootstrap, interval, cluster, contrast, fdr, each, shard,
                 max_failed, resume, sync

@@ -153,6 +153,14 @@ class Table:
         return self._like(Table(self.name, list(self._columns.values()),
                                 [[cells[row] for row in kept] for cells in self._cells.values()]))
 
+    def select(self, *names: str) -> Table:
+        """A table of these columns, in this order."""
+        for name in names:
+            self._values(name)  # refuses another
+        made = self._like(Table(self.name, [self._columns[name] for name in names], [self._cells[name] for name in names]))
+        made._n_group, made._drawn = 0, {}  # a picture could lack its columns
+        return made
+
     def _like(self, made: Table) -> Table:
         made.info, made.notes = dict(self.info), list(self.notes)
         made._n_group, made._drawn, made._use_labels = self._n_group, self._drawn, self._use_labels
