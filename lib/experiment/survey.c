@@ -706,6 +706,7 @@ static enum attn_status find_sets(struct survey *survey, struct attn_ablate_args
 
 static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
 {
+    struct attn_request request = survey->frame.request;
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     const struct attn_model *encoder = attn_host_model(survey->frame.host)->encoder;
@@ -718,7 +719,8 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     survey->frame.has_noted_spaces = true;
     if (survey->frame.request.selection.heads)
         ATTN_TRY(find_sets(survey, &args, err));
-    ATTN_TRY(attn_ablate(survey->frame.host, &survey->frame.request, &args, &effects, &sum, err));
+    request.selection.heads = NULL; /* the sets have them */
+    ATTN_TRY(attn_ablate(survey->frame.host, &request, &args, &effects, &sum, err));
     change = attn_table_find(effects, "change");
     right = attn_table_find(effects, "right");
     survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
