@@ -3,6 +3,7 @@
 #ifndef ATTN_INPUT_SEQUENCE_H
 #define ATTN_INPUT_SEQUENCE_H
 
+#include "base/status_internal.h"
 #include "forward/session.h"
 #include "image/pixels.h"
 #include "input/input.h"
@@ -135,6 +136,10 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
                                   const struct attn_input *source, const struct attn_model *model,
                                   const struct attn_tokenizer *tokenizer,
                                   struct attn_sequence *sequence, struct attn_error *err);
+
+/* Notes that the text of SEQUENCE begins or ends with a token that TOKENIZER added there, too. */
+void attn_sequence_note_twice(const struct attn_sequence *sequence,
+                              const struct attn_tokenizer *tokenizer, struct attn_notes notes);
 
 void attn_sequence_release(struct attn_sequence *sequence);
 

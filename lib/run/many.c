@@ -9,7 +9,6 @@
 #include "input/record_internal.h"
 #include "run/many_item.h"
 #include "run/window.h"
-#include "tokenizer/tokenizer_internal.h"
 
 enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };
 
@@ -97,7 +96,7 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     if (attn_run_describe_residues(item->run, message))
         attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s",
                   (size_t)item->record.number, message);
-    attn_encoding_note_twice(&item->run->text.encoding, item->run->tokenizer,
+    attn_sequence_note_twice(&item->run->text, item->run->tokenizer,
                              (struct attn_notes){note_first, many});
     for (size_t i = 0; i < many->n_part; i++) {
         many->parts[i].n_idle += item->run->edits.parts[i].n_idle;

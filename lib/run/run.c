@@ -225,14 +225,13 @@ static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
         ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
                                     &run->text, err));
     note_chat(run);
-    attn_encoding_note_twice(&run->text.encoding, run->tokenizer, attn_request_notes(request));
+    attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
     if (attn_run_describe_residues(run, residues))
         attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
     ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
                               run->source_tokenizer, &run->source, err));
     note_sound(run);
-    attn_encoding_note_twice(&run->source.encoding, run->source_tokenizer,
-                             attn_request_notes(request));
+    attn_sequence_note_twice(&run->source, run->source_tokenizer, attn_request_notes(request));
     const struct attn_answer_scope scope = attn_run_answer_scope(run);
 
     return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
