@@ -11,6 +11,7 @@
 #include "experiment/questions_internal.h"
 #include "forward/session_internal.h"
 #include "kernels/kernels.h"
+#include "model/config_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
 #include "predict/prediction.h"
@@ -189,6 +190,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
                   "itself",
                   frame->config->stack.n_beam);
     ATTN_TRY(check_stacks(frame, err));
+    if (attn_config_looks_both_ways(frame->config))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' looks both ways: it has no next token",
+                           attn_quote_string(attn_model_name(frame->run->model)).text);
     ATTN_TRY(attn_session_check_next(frame->run->attention.layers, frame->config, err));
     if (generator->args->n_stop > 0 && !frame->run->tokenizer) {
         return attn_refuse(err, ATTN_STAGE_OPTIONS,

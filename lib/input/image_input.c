@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "image/pixel_steps.h"
 #include "image/pixels_internal.h"
+#include "model/image_patches.h"
 #include "model/model_extra.h"
 
 #include <stdio.h>
@@ -107,6 +108,13 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",
                               attn_quote_string(attn_model_name(model)).text, n_channel);
     ATTN_TRY(attn_model_image_grid(model, pixels->height, pixels->width, &sequence->grid, err));
+    if (config->image.resample == ATTN_RESAMPLE_OTHERS &&
+        !attn_image_is_usual(&config->image, pixels->height, pixels->width))
+        attn_note(notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
+                  "the positions of %zu x %zu patches are resampled to %zu x %zu",
+                  config->image.width / config->image.patch_width,
+                  config->image.height / config->image.patch_height, sequence->grid.n_col,
+                  sequence->grid.n_row);
     sequence->pixels = pixels;
     sequence->n = sequence->grid.n_front + sequence->grid.n_row * sequence->grid.n_col;
     return make_labels(sequence, err);

@@ -50,7 +50,8 @@ static const char *const expert_weights[] = {[ATTN_EXPERTS_SOFTMAX_ALL] = "softm
 
 static const char *const resamples[] = {[ATTN_RESAMPLE_NONE] = "none",
                                         [ATTN_RESAMPLE_CUBIC] = "cubic",
-                                        [ATTN_RESAMPLE_ANTIALIAS] = "cubic_antialias"};
+                                        [ATTN_RESAMPLE_ANTIALIAS] = "cubic_antialias",
+                                        [ATTN_RESAMPLE_OTHERS] = "cubic_others"};
 static const char *const poolings[] = {[ATTN_POOLING_NONE] = "none",
                                        [ATTN_POOLING_FIRST] = "first",
                                        [ATTN_POOLING_FIRST_AND_MEAN] = "first_and_mean",

@@ -16,11 +16,13 @@ static const struct attn_config_extra extras[] = {
     {"compression_config", ATTN_WISH_PRESENT}, /* in older files of compressed-tensors */
     {"pruned_heads", ATTN_WISH_FILLED},
     {"add_cross_attention", ATTN_WISH_TRUE},
-    {"is_causal", ATTN_WISH_FALSE},
-    {"use_bidirectional_attention", ATTN_WISH_TRUE},
     {"attention_chunk_size", ATTN_WISH_ABOVE_ZERO},
     {.key = NULL},
 };
+/* Refused where transformers does not read them. */
+static const struct attn_config_extra both_ways[][2] = {
+    {{"is_causal", ATTN_WISH_FALSE}, {.key = NULL}},
+    {{"use_bidirectional_attention", ATTN_WISH_TRUE}, {.key = NULL}}};
 static const struct attn_config_extra stacks[] = {{"is_encoder_decoder", ATTN_WISH_TRUE},
                                                   {.key = NULL}};
 static const struct attn_config_extra encoders[] = {
@@ -81,6 +83,33 @@ enum attn_status attn_config_refuse(const struct attn_json *json, const struct a
     return ATTN_OK;
 }
 
+/* Whether decoders of FORM look both ways if `is_causal` is false: those with rotary positions. */
+static bool may_be_causal_or_not(const struct attn_config_form *form)
+{
+    return form->rope.theta && !form->defaults.is_encoder && !form->is_of_two_stacks;
+}
+
+/* Reads whether a decoder looks both ways, and changes *width, of windows that are not 0 wide, to
+ * what they are to each side, including the query itself. */
+static enum attn_status read_direction(const struct attn_json *json,
+                                       const struct attn_config_form *form, bool *is_both,
+                                       size_t *width, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json);
+    bool is_causal = true, is_halved = false;
+
+    if (may_be_causal_or_not(form))
+        ATTN_TRY(attn_json_get_bool(json, root, "is_causal", &is_causal, err));
+    if (form->may_look_both_ways)
+        ATTN_TRY(attn_json_get_bool(json, root, "use_bidirectional_attention", &is_halved, err));
+    *is_both = form->defaults.is_encoder || !is_causal || is_halved;
+    if (*width > 0 && (is_halved || form->windows.is_centered))
+        *width = *width / 2 + 1;
+    if (*width > 0 && !is_causal)
+        ++*width;
+    return ATTN_OK;
+}
+
 enum attn_status attn_config_refuse_extras(const struct attn_json *json,
                                            const struct attn_config_form *form,
                                            struct attn_error *err)
@@ -98,6 +127,10 @@ enum attn_status attn_config_refuse_extras(const struct attn_json *json,
         ATTN_TRY(attn_config_refuse(json, root, encoders, err));
     if (form->defaults.n_expert == 0)
         ATTN_TRY(attn_config_refuse(json, root, experts, err));
+    if (!may_be_causal_or_not(form))
+        ATTN_TRY(attn_config_refuse(json, root, both_ways[0], err));
+    if (!form->may_look_both_ways)
+        ATTN_TRY(attn_config_refuse(json, root, both_ways[1], err));
     return attn_config_refuse(json, root, extras + (strcmp(method, "mxfp4") == 0), err);
 }
 
@@ -328,13 +361,15 @@ static enum attn_status read_half_window(const struct attn_json *json, size_t *w
 }
 
 static enum attn_status read_windows(const struct attn_json *json, struct attn_windows windows,
-                                     bool is_of_unturned, const struct attn_config *config,
+                                     const struct attn_config_form *form,
+                                     const struct attn_config *config,
                                      struct attn_config_layers *layers, struct attn_error *err)
 {
     const struct attn_node *root = attn_json_root(json);
     const struct attn_node *given = attn_node_find(root, "sliding_window");
     const struct attn_node *list = attn_config_find_given(root, "layer_types");
-    bool is_on = windows.rule != ATTN_WINDOWS_SWITCHED;
+    const bool is_of_unturned = form->unturned == ATTN_UNTURNED_LIST;
+    bool is_on = windows.rule != ATTN_WINDOWS_SWITCHED, is_both;
 
     if (windows.rule == ATTN_WINDOWS_NONE)
         return ATTN_OK;
@@ -349,8 +384,7 @@ static enum attn_status read_windows(const struct attn_json *json, struct attn_w
     else
         ATTN_TRY(
             attn_json_get_size(json, root, "sliding_window", 1, ATTN_MAX_CTX, &windows.width, err));
-    if (windows.is_centered)
-        windows.width = windows.width / 2 + 1; /* to each side, including the query itself */
+    ATTN_TRY(read_direction(json, form, &is_both, &windows.width, err));
     if (windows.rule == ATTN_WINDOWS_SWITCHED)
         ATTN_TRY(attn_json_get_size(json, root, "max_window_layers", 0, ATTN_MAX_WIDTH,
                                     &windows.first, err));
@@ -381,16 +415,17 @@ static enum attn_status read_factor(const struct attn_json *json, const struct a
 /* Reads the activation, the epsilon and tying, and allocates the lists of layers. */
 static enum attn_status read_common(ATTN_CONFIG_ARGS)
 {
-    const struct attn_attention attention = {.kind = ATTN_ATTENTION_FULL,
-                                             .mask = config->is_encoder ? ATTN_MASK_NONE
-                                                                        : ATTN_MASK_CAUSAL,
-                                             .is_scaled = true,
-                                             .factor = 1};
+    struct attn_attention attention = {
+        .kind = ATTN_ATTENTION_FULL, .mask = ATTN_MASK_CAUSAL, .is_scaled = true, .factor = 1};
     const struct attn_node *root = attn_json_root(json);
     const char *activation = config->act_fn;
     double eps = (double)config->norm_eps;
-    bool is_tied = config->output == ATTN_OUTPUT_TIED;
+    bool is_tied = config->output == ATTN_OUTPUT_TIED, is_both;
+    size_t none = 0;
 
+    ATTN_TRY(read_direction(json, form, &is_both, &none, err));
+    if (is_both)
+        attention.mask = ATTN_MASK_NONE;
     if (form->activation_key)
         ATTN_TRY(attn_json_get_string(json, root, form->activation_key, &activation, err));
     if (form->has_xielu && strcmp(activation, "xielu") == 0)
@@ -503,8 +538,7 @@ enum attn_status attn_config_read_form(ATTN_CONFIG_ARGS)
                                                         : "sliding_window_pattern",
                                     1, ATTN_MAX_LAYER, &windows.full_every, err));
     ATTN_TRY(attn_config_read_unturned(json, form, config, layers, err));
-    ATTN_TRY(
-        read_windows(json, windows, form->unturned == ATTN_UNTURNED_LIST, config, layers, err));
+    ATTN_TRY(read_windows(json, windows, form, config, layers, err));
     return (form->rope.theta || form->rope.count) && config->positions != ATTN_POSITIONS_ALIBI
                ? attn_config_read_rope(json, form, config, layers, err)
                : ATTN_OK;

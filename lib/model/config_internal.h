@@ -54,6 +54,13 @@ static inline bool attn_config_reads_raw_qk(const struct attn_config *config)
     return config->qk_norm != ATTN_QK_NORM_NONE || config->qkv_clip > 0;
 }
 
+/* Whether CONFIG is of a decoder whose tokens see those after them, too. */
+static inline bool attn_config_looks_both_ways(const struct attn_config *config)
+{
+    return !config->is_encoder && config->task == ATTN_TASK_VOCABULARY && config->n_layer > 0 &&
+           !config->is_cross[0] && config->attention[0].mask == ATTN_MASK_NONE;
+}
+
 /* Returns the largest width of an MLP, an expert or a shared expert. */
 static inline size_t attn_config_widest_mlp(const struct attn_config *config)
 {
@@ -314,6 +321,7 @@ struct attn_config_form {
     const struct attn_config_extra *refused;
     const char *width_key;    /* the key of d_head, whatever the flags above are; or NULL */
     bool gelu_is_tanh;        /* "gelu" means the form with tanh */
+    bool may_look_both_ways;  /* `use_bidirectional_attention` is read */
     bool has_xielu;           /* the activation may be "xielu" */
     bool null_width_is_usual; /* head_dim null means d_model / n_head, absent it is the default */
     bool is_divided;          /* n_head must divide d_model, even if there is a head_dim */

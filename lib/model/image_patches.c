@@ -38,7 +38,8 @@ bool attn_image_is_usual(const struct attn_image_config *image, size_t height, s
     const bool is_own = height == image->height && width == image->width;
     const size_t n = (height / image->patch_height) * (width / image->patch_width);
 
-    if (image->resample == ATTN_RESAMPLE_NONE)
+    if (image->resample == ATTN_RESAMPLE_NONE ||
+        (image->resample == ATTN_RESAMPLE_OTHERS && is_own))
         return is_own;
     /* Transformers treats this case as usual. */
     return n == attn_image_n_patch(image) && height == width;
@@ -139,7 +140,7 @@ static struct taps find_taps(enum attn_resample resample, size_t n, size_t m, si
     struct taps taps = {.n = 4, .a = -0.75, .sum = 1, .step = -1};
     double end;
 
-    if (resample == ATTN_RESAMPLE_CUBIC) {
+    if (resample != ATTN_RESAMPLE_ANTIALIAS) {
         taps.first = floor(centre - 0.5) - 1;
         taps.start = centre - 0.5 - taps.first;
         return taps;

@@ -5,6 +5,7 @@
 #include "base/fixed_text.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "model/config_internal.h"
 
 #include <string.h>
 
@@ -29,6 +30,9 @@ bool attn_model_has_one_label(const struct attn_model *model)
 
 enum attn_status attn_model_check_tokens(const struct attn_model *model, struct attn_error *err)
 {
+    if (attn_config_looks_both_ways(attn_model_config(model)))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' looks both ways: it has no next token",
+                           attn_quote_string(attn_model_name(model)).text);
     if (attn_model_config(model)->task == ATTN_TASK_VOCABULARY)
         return ATTN_OK;
     attn_error_hint(err, "items with a `target` score how often it is right");

@@ -512,13 +512,11 @@ static void set_extra(struct attn_case *c, struct known *known)
                                             {"pruned_heads", "{\"0\":[1]}"},
                                             {"add_cross_attention", "true"},
                                             {"is_encoder_decoder", "true"},
-                                            {"is_causal", "false"},
-                                            {"use_bidirectional_attention", "true"},
                                             {"attention_chunk_size", "8"},
                                             {"num_experts", "4"},
                                             {"num_local_experts", "8"},
                                             {"quantization_config", "{}"}};
-    const size_t i = attn_case_below(c, 10);
+    const size_t i = attn_case_below(c, 8);
 
     set(known, extras[i][0], extras[i][1]);
 }

@@ -62,7 +62,10 @@ ROWS = {
     "cohere2-vision": ("Cohere2Vision", dict(text_config={**TWO, "model_type": "cohere2", "logit_scale": 0.25}, vision_config={**EYE, "model_type": "siglip_vision_model"}, alignment_intermediate_size=8), True, lambda name: "model." + name),
     "llama-wrapped": ("Llama", TEXT, False, wrapped),
     "llama-lightning": ("Llama", TEXT, False, lambda name: "model." + name),
+    "embedding-gemma": ("Gemma3:Gemma3Text", {**TWO, "head_dim": 8, "use_bidirectional_attention": True}),
+    "mistral-both-ways": ("Mistral", {**TEXT, "sliding_window": 2}, False, None, lambda config: {**config, "is_causal": False}),
     "vit": ("ViT", VIT, True),
+    "vit-larger": ("ViT", VIT),
     "dinov2": ("Dinov2", {**VIT, "use_swiglu_ffn": True}, True),
     "granitemoe": ("GraniteMoe", {**TEXT, **MIXTURE}, True),
     "phimoe": ("Phimoe", {**TEXT, **MIXTURE}, True),
@@ -71,15 +74,20 @@ ROWS = {
 
 def run(model, pixels):
     wide = torch.tensor(pixels[None]) if pixels is not None else torch.tensor([IDS])
+    other = {"interpolate_pos_encoding": True} if pixels is not None and pixels.shape[1] > 8 else {}
     with torch.no_grad():
-        return (model(pixel_values=wide.to(model.dtype)) if pixels is not None else model(input_ids=wide)).logits[0].double().numpy()
+        return (model(pixel_values=wide.to(model.dtype), **other) if pixels is not None else model(input_ids=wide)).logits[0].double().numpy()
 
 
 def make(name, stem, settings, in_memory=False, rename=None, change=None):
     ending = "ForImageClassification" if stem in ("ViT", "Dinov2") else "ForConditionalGeneration" if "vision_config" in settings else "ForCausalLM"
     folder, arrays = OUT / f"names-{name}", {}
-    pixels = np.random.default_rng(1).standard_normal((3, 8, 8)).astype(np.float32) if "Image" in ending else None
-    config = getattr(T, stem + "Config")(**settings)
+    sides = (12, 16) if name == "vit-larger" else (8, 8)
+    pixels = np.random.default_rng(1).standard_normal((3, *sides)).astype(np.float32) if "Image" in ending else None
+    stem, config_stem = stem.split(":") if ":" in stem else (stem, stem)
+    config = getattr(T, config_stem + "Config")(**settings)
+    if name == "mistral-both-ways":
+        config.is_causal = False
     config._experts_implementation = config.get_text_config()._experts_implementation = "eager"
     torch.manual_seed(1)
     model = getattr(T, stem + ending)(config).eval()

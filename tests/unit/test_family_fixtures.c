@@ -78,9 +78,21 @@ static const struct partial partials[] = {{"letters", 3, 14},
 enum bound { PATTERN, RESIDUAL, FINAL, LOGITS, OTHER, N_BOUND };
 
 /* Models by other names of tensors, with the logits of one prompt. */
-static const char *const renamed[] = {
-    "gemma3",        "llava",           "smolvlm", "qwen2-vl", "qwen3-vl-moe", "cohere2-vision",
-    "llama-wrapped", "llama-lightning", "vit",     "dinov2",   "granitemoe",   "phimoe"};
+static const char *const renamed[] = {"gemma3",
+                                      "llava",
+                                      "smolvlm",
+                                      "qwen2-vl",
+                                      "qwen3-vl-moe",
+                                      "cohere2-vision",
+                                      "llama-wrapped",
+                                      "llama-lightning",
+                                      "embedding-gemma",
+                                      "mistral-both-ways",
+                                      "vit",
+                                      "vit-larger",
+                                      "dinov2",
+                                      "granitemoe",
+                                      "phimoe"};
 
 /* What one prompt of a model came to. */
 struct outcome {

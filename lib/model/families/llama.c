@@ -214,6 +214,7 @@ const struct attn_family attn_family_gemma3_text = {
     .form = {KEYS_OF_GEMMA,
              .windows = {ATTN_WINDOWS_BY_LIST, .width = 4096, .full_every = 6, .has_pattern = true},
              ROPE(1e6, 1), .rope_of_windows = {TURNS("rope_local_base_freq", 1e4, 1)},
+             .may_look_both_ways = true,
              .defaults = {BLOCK_OF_GEMMA, .qk_norm = ATTN_QK_NORM_PER_HEAD,
                           SIZES(262208, 2304, 9216, 26, 8, 4, 256, 131072, 1e-6F)}}};
 

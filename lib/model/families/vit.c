@@ -193,6 +193,8 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
 static enum attn_status read_vit(ATTN_CONFIG_ARGS)
 {
     ATTN_TRY(read_image(json, &config->image, err));
+    if (config->image.resample == ATTN_RESAMPLE_OTHERS && attn_image_side(&config->image) == 0)
+        config->image.resample = ATTN_RESAMPLE_NONE; /* only positions of a square can be */
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
     config->output = ATTN_OUTPUT_OWN; /* regardless of tie_word_embeddings */
     if (config->image.resample == ATTN_RESAMPLE_NONE)
@@ -224,8 +226,9 @@ const struct attn_family attn_family_vit = {
     FAMILY("vit", "ViT", "vit.", vit_rules), .read_config = read_vit,
     .form = {KEYS_OF_BERT, .names = &vit_names,
              .defaults = {BLOCK_OF_VIT, BASE, A_CLASSIFIER, .d_mlp = 3072, .act_fn = "gelu",
-                          .norm_eps = 1e-12F,
-                          .image = {IMAGE_OF(16), .pooling = ATTN_POOLING_FIRST}}}};
+                          .norm_eps = 1e-12F, .n_ctx = SIZE_MAX,
+                          .image = {IMAGE_OF(16), .resample = ATTN_RESAMPLE_OTHERS,
+                                    .pooling = ATTN_POOLING_FIRST}}}};
 
 /* --- DINOv2 ----------------------------------------------------------------------------------- */
 
