@@ -92,8 +92,9 @@ struct side {
     enum attn_site rotated;               /* the same after norm and rotation */
     size_t head;                          /* among the heads of the map */
     size_t *rows;                         /* [n] positions, ascending */
-    size_t n;
-    double *stream;       /* [D, E] map from the stream, for a norm of scale 1 */
+    size_t n, n_row;                      /* n_row: positions in the text, or in the source */
+    bool is_of_source;                    /* keys of a source, whose rows are one writer */
+    double *stream;                       /* [D, E] map from the stream, for a norm of scale 1 */
     double *branch;       /* [D, E] the same from the output of the current block's heads */
     double *scale;        /* [n] scale of the norm before the layer, or 1 */
     double *branch_scale; /* [n] scale of the norm after the current block's heads, or 1 */
@@ -121,9 +122,9 @@ struct pair_split {
     int block;               /* its layer among all blocks */
     struct attn_trace trace; /* receives the rows of the head, and what the capture records */
     struct attn_selection *watched;   /* owns */
-    unsigned char *is_query, *is_key; /* [T] */
-    float *products;                  /* [n_query, T] q k^T of the queries */
-    unsigned char *is_seen;           /* [n_query, T] keys that a query sees */
+    unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
+    float *products;                  /* [n_query, S] q k^T of the queries */
+    unsigned char *is_seen;           /* [n_query, S] keys that a query sees */
     struct side queries, keys;
     struct attn_rotary rotary; /* its tables are owned by the frame */
     double factor;             /* factor of the scores */
@@ -215,13 +216,8 @@ static enum attn_status find_head(struct pair_split *split, struct attn_error *e
     }
     attn_selection_free(chosen);
     if (status == ATTN_OK && n != 1)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' are %zu heads that read the text, expected one head",
+        return attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
                               attn_quote_string(split->of_heads).text, n);
-    if (status == ATTN_OK && config->is_cross[split->block])
-        return attn_error_set(err, ATTN_INVALID,
-                              "head '%s' looks at a source, whose keys are no sum of writers",
-                              attn_quote_string(split->of_heads).text);
     return status;
 }
 
@@ -247,7 +243,7 @@ static enum attn_status read_score(struct pair_split *split, struct attn_error *
 static void list_rows(const struct pair_split *split, const unsigned char *flags, struct side *side)
 {
     side->n = 0;
-    for (size_t i = 0; i < split->frame.run->text.n; i++)
+    for (size_t i = 0; i < side->n_row; i++)
         if (flags[i])
             side->rows[side->n++] = i;
 }
@@ -257,14 +253,20 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
 {
     struct attn_frame *frame = &split->frame;
     const struct attn_sequence *text = &frame->run->text;
+    const bool is_cross = frame->config->is_cross[split->block];
+    const struct attn_sequence *of_keys = is_cross ? &frame->run->source : text;
+    const size_t n_all = text->n + of_keys->n;
 
-    split->is_query = attn_frame_alloc(frame, 2 * text->n, 1);
-    split->queries.rows = attn_frame_alloc(frame, 2 * text->n, sizeof *split->queries.rows);
+    split->keys.is_of_source = is_cross;
+    split->queries.n_row = text->n;
+    split->keys.n_row = of_keys->n;
+    split->is_query = attn_frame_alloc(frame, n_all, 1);
+    split->queries.rows = attn_frame_alloc(frame, n_all, sizeof *split->queries.rows);
     ATTN_TRY(attn_frame_memory(frame, err));
     split->is_key = split->is_query + text->n;
     split->keys.rows = split->queries.rows + text->n;
     ATTN_TRY(attn_positions_find(text, split->of_queries, split->is_query, err));
-    ATTN_TRY(attn_positions_find(text, split->of_keys, split->is_key, err));
+    ATTN_TRY(attn_positions_find(of_keys, split->of_keys, split->is_key, err));
     list_rows(split, split->is_query, &split->queries);
     return ATTN_OK;
 }
@@ -273,7 +275,8 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
 static const char *find_reason(const struct pair_split *split, size_t i, size_t j)
 {
     const struct attn_attention *attention = &split->frame.run->attention.layers[split->block];
-    const int32_t *mask = split->frame.run->text.key_mask;
+    const struct attn_run *run = split->frame.run;
+    const int32_t *mask = split->keys.is_of_source ? run->source.key_mask : run->text.key_mask;
 
     return attention->mask == ATTN_MASK_CAUSAL && j > i ? "the key comes later"
            : mask && mask[j] == 0                       ? "the key is masked"
@@ -285,7 +288,7 @@ static const char *find_reason(const struct pair_split *split, size_t i, size_t 
 /* Checks that each query sees each key, and lists the keys up to the last that a query sees. */
 static enum attn_status check_cells(struct pair_split *split, struct attn_error *err)
 {
-    const size_t n = split->frame.run->text.n;
+    const size_t n = split->keys.n_row;
     size_t last = 0;
 
     for (size_t q = 0; q < split->queries.n; q++)
@@ -314,7 +317,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 {
     struct pair_split *split = user;
     const struct attn_trace *capture = attn_capture_trace(split->frame.capture);
-    const size_t n = split->frame.run->text.n;
+    const size_t n = split->keys.n_row;
     float *row = split->products + split->queries.n * n; /* scratch */
 
     if (event->at.site != ATTN_SITE_QK && event->at.site != ATTN_SITE_ATTN_SCORES)
@@ -352,7 +355,7 @@ static enum attn_status select_sites(const struct pair_split *split, struct attn
 static enum attn_status watch(struct pair_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const size_t n = frame->run->text.n;
+    const size_t n = split->keys.n_row;
     const struct attn_site_set scores = ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES);
     const struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q,
@@ -474,15 +477,15 @@ static void read_map(const struct pair_split *split, struct side *side, double *
     }
 }
 
-/* Copies row ROW of a site with N_HEAD heads [n_head, T, E] to X [n_head, E]. */
-static void copy_heads(const struct pair_split *split, enum attn_site site, size_t row,
-                       size_t n_head, double *x)
+/* Copies row R of SIDE of a site with N_HEAD heads [n_head, n_row, E] to X [n_head, E]. */
+static void copy_heads(const struct pair_split *split, const struct side *side, enum attn_site site,
+                       size_t r, size_t n_head, double *x)
 {
-    const size_t width = split->frame.config->d_head, n = split->frame.run->text.n;
+    const size_t width = split->frame.config->d_head;
     const float *found = kept(split, site, split->block);
 
     for (size_t i = 0; i < n_head * width; i++)
-        x[i] = (double)found[(i / width * n + row) * width + i % width];
+        x[i] = (double)found[(i / width * side->n_row + side->rows[r]) * width + i % width];
 }
 
 /* Rotates X [E], a query or a key at position ROW. */
@@ -518,14 +521,15 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
     const struct attn_config *config = split->frame.config;
     const size_t width = config->d_head, d = config->d_model;
     const bool is_joint = config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
+    const bool has_norm = split->weights->ln1.w.data && !side->is_of_source;
     const float *stream = kept(split, ATTN_SITE_RESID_PRE, split->block);
     double *head = x + side->head * width;
 
     for (size_t r = 0; r < side->n; r++) {
-        for (size_t i = 0; i < d; i++)
+        for (size_t i = 0; i < d && has_norm; i++)
             side->wide[i] = (double)stream[side->rows[r] * d + i];
-        side->scale[r] = split->weights->ln1.w.data ? norm_scale(config, side->wide, d) : 1;
-        copy_heads(split, side->site, side->rows[r], n_head, x);
+        side->scale[r] = has_norm ? norm_scale(config, side->wide, d) : 1;
+        copy_heads(split, side, side->site, r, n_head, x);
         if (config->qk_norm_is_late)
             rotate(split, side->rows[r], head);
         side->head_scale[r] = !side->norm->w.data ? 1
@@ -534,7 +538,7 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
         side->length[r] = 1;
         if (split->frame.run->attention.layers[split->block].similarity == ATTN_SIMILARITY_DOT)
             continue;
-        copy_heads(split, side->rotated, side->rows[r], n_head, x);
+        copy_heads(split, side, side->rotated, r, n_head, x);
         side->length[r] = length_of(head, width);
     }
 }
@@ -567,6 +571,8 @@ static void read_maps(const struct pair_split *split, struct side *side, double 
     memcpy(side->bias, row + of_norm, width * sizeof *row);
     attn_vector_elements(&side->map->bias, first + width, row);
     memcpy(side->bias + width, row + first, width * sizeof *row);
+    if (side->is_of_source)
+        return;
     read_map(split, side, row);
     attn_vector_elements(&before->b, d, row);
     add_mapped(split, row, side->stream, side->bias + 2 * width);
@@ -583,11 +589,11 @@ static void list_writers(const struct pair_split *split, struct side *side)
     const struct attn_block_weights *blocks = split->frame.run->model->weights.blocks;
     struct writer *at = side->writers;
 
-    *at++ = (struct writer){"embed", -1, -1};
-    if (config->positions == ATTN_POSITIONS_LEARNED &&
+    *at++ = (struct writer){side->is_of_source ? "source" : "embed", -1, -1};
+    if (!side->is_of_source && config->positions == ATTN_POSITIONS_LEARNED &&
         !attn_backward_reads_embeddings(split->frame.run->model))
         *at++ = (struct writer){"pos", -1, -1};
-    for (int block = 0; block < split->block; block++) {
+    for (int block = 0; !side->is_of_source && block < split->block; block++) {
         for (int head = 0; head < (int)config->n_head; head++)
             *at++ = (struct writer){"head", block, head};
         if (blocks[block].out.bias.data || blocks[block].ln1_post.b.data)
@@ -595,7 +601,7 @@ static void list_writers(const struct pair_split *split, struct side *side)
         if (kept(split, ATTN_SITE_MLP_OUT, block))
             *at++ = (struct writer){"mlp", block, -1};
     }
-    if (split->weights->ln1.b.data)
+    if (!side->is_of_source && split->weights->ln1.b.data)
         *at++ = (struct writer){"norm_bias", -1, -1};
     if (side->map->bias.data || side->norm->b.data || config->qkv_clip > 0)
         *at++ = (struct writer){"bias", -1, -1};
@@ -644,9 +650,9 @@ static double clipped_by(const struct attn_config *config, double x)
 /* Adds to SIDE's bias what clipping after a norm over all heads changes. */
 static void add_clipped(const struct pair_split *split, struct side *side, size_t r)
 {
-    const size_t width = split->frame.config->d_head, n = split->frame.run->text.n;
+    const size_t width = split->frame.config->d_head;
     const float *x =
-        kept(split, side->site, split->block) + (side->head * n + side->rows[r]) * width;
+        kept(split, side->site, split->block) + (side->head * side->n_row + side->rows[r]) * width;
 
     for (size_t e = 0; e < width; e++)
         side->x[r * width + e] +=
@@ -695,7 +701,7 @@ static void finish_rows(const struct pair_split *split, struct side *side, bool 
  * of the score and over the keys that each query sees. */
 static void store_rows(struct pair_split *split, struct side *side, size_t index)
 {
-    const size_t width = split->frame.config->d_head, n = split->frame.run->text.n;
+    const size_t width = split->frame.config->d_head, n = split->keys.n_row;
     const size_t n_query = split->queries.n, size = n_query * width;
 
     if (side == &split->queries) {
@@ -756,6 +762,20 @@ static void map_wide(const struct pair_split *split, struct side *side, const st
     }
 }
 
+/* Sets side->x to what the rows of the source have written: the keys less the bias of their map. */
+static void map_source(const struct pair_split *split, struct side *side)
+{
+    const size_t width = split->frame.config->d_head;
+
+    for (size_t r = 0; r < side->n; r++) {
+        const float *k = kept(split, side->site, split->block) +
+                         (side->head * side->n_row + side->rows[r]) * width;
+
+        for (size_t e = 0; e < width; e++)
+            side->x[r * width + e] = (double)k[e] - side->bias[width + e];
+    }
+}
+
 /* Sets side->x to the bias of the norm before the layer. */
 static void map_norm_bias(const struct pair_split *split, struct side *side)
 {
@@ -769,7 +789,7 @@ static void map_norm_bias(const struct pair_split *split, struct side *side)
 static void map_bias(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->frame.config;
-    const size_t width = config->d_head, d = config->d_model, n = split->frame.run->text.n;
+    const size_t width = config->d_head, d = config->d_model, n = side->n_row;
     const bool is_clipped = config->qkv_clip > 0 && config->qk_norm != ATTN_QK_NORM_ALL_HEADS;
     const float *stream = kept(split, ATTN_SITE_RESID_PRE, split->block);
     const float *found = kept(split, side->site, split->block) + side->head * n * width;
@@ -832,8 +852,7 @@ static void map_head(void *context, size_t head, int worker)
     const struct attn_matrix *out =
         &split->frame.run->model->weights.blocks[split->current].out.weight;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
-    const float *found =
-        kept(split, ATTN_SITE_Z, split->current) + head * split->frame.run->text.n * of_z;
+    const float *found = kept(split, ATTN_SITE_Z, split->current) + head * side->n_row * of_z;
     double *block = split->scratch + (size_t)worker * split->n_scratch;
     double *z = block + of_z * d, *made = z + side->n * of_z;
     double *x = side->heads + head * side->n * width;
@@ -931,6 +950,8 @@ static enum attn_status map_side(struct pair_split *split, struct side *side,
             map_bias(split, side);
         else if (strcmp(writer->part, "norm_bias") == 0)
             map_norm_bias(split, side);
+        else if (side->is_of_source)
+            map_source(split, side);
         else
             map_wide(split, side, writer);
         finish_rows(split, side, is_bias);
@@ -1032,7 +1053,7 @@ static double position_bias(const struct pair_split *split, size_t i, size_t j)
  * of the forward pass. C is as in find_pair. */
 static void find_cells_mean(const struct pair_split *split, bool has_product, double c[2])
 {
-    const size_t n = split->frame.run->text.n, n_query = split->queries.n;
+    const size_t n = split->keys.n_row, n_query = split->queries.n;
 
     c[0] = c[1] = 0;
     for (size_t q = 0; q < n_query; q++) {
@@ -1181,9 +1202,10 @@ static bool shows(const void *state, size_t column)
 
 static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(PART, OTHER_PART, RELATIVE), .parts = "attn_bias mlp norm_bias bias",
-     .inputs = "embed pos"},
+     .inputs = "embed pos source"},
     {ATTN_VIEW_OF(LAYER, HEAD, RELATIVE),
-     .parts = "attn_bias mlp embed pos norm_bias bias position_bias", .inputs = "embed pos"},
+     .parts = "attn_bias mlp embed pos source norm_bias bias position_bias",
+     .inputs = "embed pos source"},
 };
 
 /* Names the score in the title, and its value if TABLE has the row of the sum. */

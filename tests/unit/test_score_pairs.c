@@ -1,0 +1,99 @@
+/*
+ * test_score_pairs.c - `attribute --score` of every head of models with two stacks: the pairs of
+ * writers add up to the score of the forward pass.
+ */
+#include "attn.h"
+#include "base/table_internal.h"
+#include "extra.h"
+#include "tests/support/encoders.h"
+#include "tests/support/suite.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+static const int32_t source[] = {5, 17, 9, 33, 1}, target[] = {2, 11, 7, 22};
+
+static double cell_of(const struct attn_table *table, size_t row, const char *name)
+{
+    return attn_table_cell(table, row, attn_table_find(table, name)).real;
+}
+
+/* Splits the score QUERIES>KEYS of HEAD; the caller frees the table. */
+static struct attn_table *split_score(struct attn_host *host, const char *cells, const char *head)
+{
+    struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_error err = {0};
+    struct attn_table *table;
+    char score[96];
+
+    snprintf(score, sizeof score, "%s@%s", cells, head);
+    request.input = (struct attn_input){.ids = target, .n_id = sizeof target / sizeof *target};
+    if (attn_model_config(attn_host_model(host))->d_source > 0)
+        request.source = (struct attn_input){.ids = source, .n_id = sizeof source / sizeof *source};
+    args.score = score;
+    args.n_most = 99999;
+    ck_assert_msg(attn_attribute(host, &request, &args, &table, &err) == ATTN_OK, "%s: %s",
+                  attn_model_name(attn_host_model(host)), err.message);
+    return table;
+}
+
+/* The rows before the last two are the pairs, the last two their sum and the model's score. */
+static void assert_adds_up(const char *name, const char *head, const struct attn_table *table)
+{
+    static const char *const columns[] = {"score", "relative"};
+    const size_t n = attn_table_n_row(table) - 2;
+
+    ck_assert_uint_ge(n, 1);
+    for (int i = 0; i < 2; i++) {
+        const double made = cell_of(table, n, columns[i]),
+                     model = cell_of(table, n + 1, columns[i]);
+        double largest = 0, sum = 0;
+
+        for (size_t row = 0; row < n; row++) {
+            const double x = cell_of(table, row, columns[i]);
+
+            sum += x;
+            largest = fmax(largest, fabs(x));
+        }
+        ck_assert_double_gt(largest, 0);
+        ck_assert_msg(fabs(made - model) <= 1e-4 * largest, "%s, %s of %s: %.9g, not %.9g", name,
+                      columns[i], head, made, model);
+        ck_assert_double_le(fabs(made - sum), 1e-9 * largest);
+    }
+}
+
+/* Splits a score of every head of STACK in a model. */
+static void split_all(const char *name, const char *stack)
+{
+    struct attn_host *host = attn_encoder_host(name, 2);
+    const struct attn_config *config = attn_model_config(attn_host_model(host));
+
+    for (size_t i = 0; i < config->n_layer / 2 * config->n_head; i++) {
+        char head[64];
+        struct attn_table *table;
+
+        snprintf(head, sizeof head, "%s%zu.%zu", stack, i / config->n_head, i % config->n_head);
+        table = split_score(host, "2,3>0,1", head);
+        assert_adds_up(name, head, table);
+        attn_table_free(table);
+    }
+    attn_host_free(host);
+}
+
+START_TEST(pairs_of_heads_that_attend_to_a_source_add_up)
+{
+    static const char *const names[] = {"t5",   "flan_t5", "nllb",    "mt5",
+                                        "umt5", "mbart",   "pegasus", "m2m_100"};
+
+    attn_encoders_unpack();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        split_all(names[i], "decoder:");
+        split_all(names[i], "cross:");
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
+ATTN_SUITE("pairs of a score", pairs_of_heads_that_attend_to_a_source_add_up)
