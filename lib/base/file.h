@@ -57,6 +57,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("target.spm", 64 << 20)                                                                      \
     X("target_vocab.json", 64 << 20)                                                               \
     X("spiece.model", 64 << 20)                                                                    \
+    X("sentencepiece.bpe.model", 64 << 20)                                                         \
     X("tokenizer.model", 64 << 20)                                                                 \
     X("tokenizer.json", 128 << 20)                                                                 \
     X("model.safetensors.index.json", 32 << 20)                                                    \

@@ -139,17 +139,20 @@ static enum attn_status check_files(const struct attn_source *source,
         [ATTN_CLASS_BYTES] = {"vocab.json", "merges.txt"},
         [ATTN_CLASS_WORDS] = {"vocab.txt"},
         [ATTN_CLASS_LETTERS] = {"vocab.txt"},
-        [ATTN_CLASS_PIECES] = {"spiece.model"},
         [ATTN_CLASS_MERGES] = {"tokenizer.model"}};
     const struct attn_quote where =
         attn_quote_string(source->directory ? source->directory : source->name);
     const bool has_any = has_vocabulary(source);
+    const char *first = row && row->file ? row->file : row ? files[row->form][0] : NULL;
 
-    for (size_t i = 0; has_any && row && i < 2 && files[row->form][i]; i++)
-        if (!attn_source_has_part(source, files[row->form][i]))
-            return attn_error_set(
-                err, ATTN_IO, "'%s' has no '%s', which the tokenizer of '%s' reads", where.text,
-                files[row->form][i], attn_quote_string(found->name ? found->name : "").text);
+    for (size_t i = 0; has_any && first && i < 2; i++) {
+        const char *name = i == 0 ? first : files[row->form][1];
+
+        if (name && !attn_source_has_part(source, name))
+            return attn_error_set(err, ATTN_IO,
+                                  "'%s' has no '%s', which the tokenizer of '%s' reads", where.text,
+                                  name, attn_quote_string(found->name ? found->name : "").text);
+    }
     if (has_any && (row || attn_source_has_part(source, "vocab.json")))
         return ATTN_OK;
     attn_error_set(err, ATTN_IO,

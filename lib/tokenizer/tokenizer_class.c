@@ -85,7 +85,7 @@ static const struct attn_class_row rows[] = {
      .tokens = {NULL, "<eos>", "<unk>", NULL, "<pad>", "<cls>", "<mask>"}, .single = "cls A eos",
      .pair = "cls A eos B:1 eos:1", .types = "esm"},
     {"T5 MT5", ATTN_CLASS_PIECES, .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>"},
-     .single = "A eos", .pair = "A eos B eos",
+     .file = "spiece.model", .single = "A eos", .pair = "A eos B eos",
      .types = "t5 mt5 umt5 longt5 switch_transformers musicgen musicgen_melody pix2struct"},
     {"Llama CodeLlama", ATTN_CLASS_MERGES, LLAMA, AROUND_LLAMA,
      .types = "llama mistral mixtral ministral phi3 phimoe arcee code_llama ernie4_5 ernie4_5_moe "
@@ -110,19 +110,23 @@ static const struct attn_class_row rows[] = {
     {"BigBird", ATTN_CLASS_REFUSED,
      .tokens = {"<s>", "</s>", "<unk>", "[SEP]", "<pad>", "[CLS]", "[MASK]"},
      .traits = ATTN_CLASS_WIDE_MASK, .types = "big_bird"},
+    {"XLMRoberta", ATTN_CLASS_PIECES, ROBERTA, AROUND_ROBERTA, .file = "sentencepiece.bpe.model",
+     .front = "<s> <pad> </s> <unk>", .n_skip = 3, .back = "<mask>", .traits = ATTN_CLASS_WIDE_MASK,
+     .types = "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr"},
+    {"Camembert", ATTN_CLASS_PIECES, ROBERTA, AROUND_ROBERTA, .file = "sentencepiece.bpe.model",
+     .front = "<s>NOTUSED <pad> </s>NOTUSED <unk> <unk>NOTUSED", .n_skip = 1, .back = "<mask>",
+     .traits = ATTN_CLASS_WIDE_MASK, .types = "camembert"},
     {"MBart", ATTN_CLASS_REFUSED, ROBERTA, .single = "A eos lang", .pair = "A B eos lang",
      .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart"},
     {"MBart50", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
      .language = "en_XX", .traits = ATTN_CLASS_WIDE_MASK, .types = "mbart50"},
     {"Nllb", ATTN_CLASS_REFUSED, ROBERTA, .single = "lang A eos", .pair = "lang A B eos",
      .language = "eng_Latn", .traits = ATTN_CLASS_WIDE_MASK, .types = "nllb nllb-moe"},
-    {"XLMRoberta LayoutXLM Camembert Barthez FNet XGLM PLBart Cpm BartPho Bartpho "
+    {"LayoutXLM Barthez FNet XGLM PLBart Cpm BartPho Bartpho "
      "SeamlessM4T",
-     ATTN_CLASS_REFUSED, ROBERTA, .traits = ATTN_CLASS_WIDE_MASK,
-     .types = "xlm-roberta xlm-roberta-xl xmod gte jina_embeddings_v3 kosmos-2 metaclip_2 trocr "
-              "camembert xglm barthez fnet"},
+     ATTN_CLASS_REFUSED, ROBERTA, .traits = ATTN_CLASS_WIDE_MASK, .types = "xglm barthez fnet"},
     {"Herbert", ATTN_CLASS_REFUSED, ROBERTA, .types = "herbert"},
-    {"Pegasus", ATTN_CLASS_REFUSED,
+    {"Pegasus", ATTN_CLASS_REFUSED, .single = "A eos", .pair = "A B eos",
      .tokens = {NULL, "</s>", "<unk>", NULL, "<pad>", NULL, "<mask_2>"},
      .types = "pegasus pegasus_x bigbird_pegasus"},
     {"Reformer BertGeneration GPTSw3 Siglip SpeechT5 Speech2Text Udop OpenAIGPT RoFormer "

@@ -74,7 +74,12 @@ struct attn_class_row {
      * ("lang"), or a token of the vocabulary. ":1" sets the type; "bos?" is added if
      * `add_bos_token` is set, "bos!" unless it is false. PAIR is NULL if pairs are refused. */
     const char *single, *pair;
-    const char *types;    /* model types with this class by default, separated by spaces */
+    const char *types; /* model types with this class by default, separated by spaces */
+    /* A model of SentencePiece: its file, the tokens before its pieces from N_SKIP on, which take
+     * the place of those before, and the tokens after them. Without FRONT, pieces have their
+     * numbers. */
+    const char *file, *front, *back;
+    int n_skip;
     const char *language; /* default of `src_lang`, the token "lang"; NULL: it is Whisper's */
     const char *split;    /* the pattern that splits texts, for bytes; NULL: GPT-2's */
     unsigned traits;      /* enum attn_class_trait */

@@ -169,7 +169,7 @@ def judge(binary, folder, new, old):
     for kind, inputs in (("ids", [(t, None) for t in TEXTS]), ("pairs", PAIRS)):
         for i, (text, pair) in enumerate(inputs):
             code, ids, said = ours(binary, folder, text, pair)
-            if code == 3 or code == 4 and "which the vocabulary lacks" in said:
+            if code == 3 or code == 4 and ("which the vocabulary lacks" in said or "nor its unknown token" in said):
                 return "refused", said.split("\n")[0]
             if code:
                 if "does not say how" in said or "unknown word" in said:

@@ -195,18 +195,24 @@ static enum attn_status compare_ends(struct attn_tokenizer *tokenizer,
                                    key ? key : "", key ? "'" : "");
 }
 
-/* Notes `cls_token` and `sep_token` of tokenizer_config.json that the file does not add. */
+/* Notes tokens of tokenizer_config.json that the file does not add, where it adds others. */
 static enum attn_status compare_tokens(struct attn_tokenizer *tokenizer,
                                        const struct attn_class *found,
                                        const struct attn_token_role *roles, struct attn_error *err)
 {
+    static const struct {
+        const char *word;
+        int role;
+    } ends[] = {{"cls", CLS_ROLE}, {"sep", SEP_ROLE}, {"bos", BOS_ROLE}, {"eos", EOS_ROLE}};
     const struct attn_template *single = &tokenizer->post.single;
-    const bool has_cls = found->row && found->row->single && strstr(found->row->single, "cls");
+    const char *words = found->row && found->row->single ? found->row->single : "";
 
-    for (size_t i = 0; i < 2; i++) {
-        const struct attn_token_role *role = &roles[i == 0 ? CLS_ROLE : SEP_ROLE];
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const struct attn_token_role *role = &roles[ends[i].role];
 
-        if (has_cls && single->n > 2 && attn_class_has(found, role->key) && role->id >= 0 &&
+        if (strstr(words, ends[i].word) && single->n > 1 &&
+            single->items[i % 2 == 0 ? 0 : single->n - 1].id >= 0 &&
+            attn_class_has(found, role->key) && role->id >= 0 &&
             !has_token(single, role->id, false))
             ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
                                              "tokenizer.json does not add '%s' of %s to texts, and "

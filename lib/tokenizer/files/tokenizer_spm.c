@@ -122,6 +122,7 @@ struct side {
     const struct attn_json *config; /* tokenizer_config.json, or NULL */
     /* The files of pieces and of ids; vocabulary NULL: ids are the numbers of pieces. */
     const char *name, *vocabulary;
+    int32_t offset; /* of the ids of pieces to their numbers */
     bool is_bpe;
     bool is_modern;       /* `legacy` of the config is false: see add_modern_spaces */
     unsigned char *types; /* owns; [n] types of the pieces, for BPE */
@@ -201,8 +202,9 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
     ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
                        sizeof *unigram->scores, err));
     unigram->scores[unigram->n++] = (double)piece->score;
-    if (!side->vocabulary)
-        ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, piece->key, piece->size, id, err));
+    if (!side->vocabulary && id >= side->row->n_skip)
+        ATTN_TRY(attn_vocabulary_add(&tokenizer->vocabulary, piece->key, piece->size,
+                                     id + side->offset, err));
     if (piece->type == PIECE_UNKNOWN)
         unigram->unk_id = id;
     if (piece->type == PIECE_USER) {
@@ -378,18 +380,37 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
     return status;
 }
 
+/* Adds WORDS, which are separated by spaces, with ids from ID on. Returns the next id in *id. */
+static enum attn_status add_words(struct attn_vocabulary *vocabulary, const char *words,
+                                  int32_t *id, struct attn_error *err)
+{
+    for (const char *at = words; at && *at; at += strspn(at, " ")) {
+        const size_t size = strcspn(at, " ");
+
+        if (vocabulary)
+            ATTN_TRY(attn_vocabulary_add(vocabulary, at, size, *id, err));
+        ++*id;
+        at += size;
+    }
+    return ATTN_OK;
+}
+
 /* Reads vocab.json, or for T5 adds the tokens that follow the pieces. */
 static enum attn_status read_ids(struct side *side, struct attn_error *err)
 {
     struct attn_vocabulary *vocabulary = &side->tokenizer->vocabulary;
     const char *path = side->file.path;
-    int64_t n_extra = side->vocabulary || side->is_bpe ? 0 : 100;
+    int64_t n_extra = side->vocabulary || side->is_bpe || side->row->front ? 0 : 100;
+    int32_t first = 0, next = (int32_t)side->tokenizer->unigram.n + side->offset;
     char key[32];
 
     if (side->vocabulary) {
         ATTN_TRY(attn_file_read_part(side->source, side->vocabulary, &side->ids, err));
         ATTN_TRY(attn_vocabulary_read(vocabulary, &side->ids, err));
         path = side->ids.path;
+    } else if (side->row->front) {
+        ATTN_TRY(add_words(vocabulary, side->row->front, &first, err));
+        ATTN_TRY(add_words(vocabulary, side->row->back, &next, err));
     } else if (side->config && !side->is_bpe) {
         ATTN_TRY(attn_json_get_int(side->config, attn_json_root(side->config), "extra_ids", 0,
                                    100000, &n_extra, err));
@@ -428,8 +449,7 @@ static enum attn_status add_extras(struct attn_tokenizer *tokenizer, size_t n,
     return ATTN_OK;
 }
 
-/* Adds the stages, and EOS after a text or a pair of texts. */
-static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_error *err)
+static enum attn_status add_stages(struct side *side, struct attn_error *err)
 {
     struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_pipeline *pipeline = &tokenizer->pipeline;
@@ -440,11 +460,6 @@ static enum attn_status add_stages(struct side *side, int32_t eos, struct attn_e
         ATTN_TRY(attn_pipeline_add(pipeline, &language_stage, tokenizer, err));
     ATTN_TRY(attn_charsmap_add(pipeline, &side->rule, (const char *)side->charsmap.bytes,
                                (size_t)side->charsmap.value, side->file.path, err));
-    tokenizer->post = (struct attn_post_process){
-        .single = {.items = {{ATTN_TEMPLATE_TEXT, 0}, {eos, 0}}, .n = 2},
-        .pair = {.items = {{ATTN_TEMPLATE_TEXT, 0}, {eos, 0}, {ATTN_TEMPLATE_PAIR, 0}, {eos, 0}},
-                 .n = 4},
-        .takes_pair = !side->vocabulary};
     return attn_pipeline_add(pipeline, &attn_unigram_stage, &tokenizer->unigram, err);
 }
 
@@ -482,7 +497,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     attn_class_get_roles(side->row, roles);
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
                                        ATTN_CLASS_N_ROLE, err));
-    if (!side->vocabulary)
+    if (!side->vocabulary && !side->row->front)
         ATTN_TRY(add_extras(tokenizer, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
@@ -490,7 +505,8 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     unigram->ids_unk = roles[UNK_ROLE].id;
     attn_unigram_model_finish(unigram);
     unigram->unk_score = (double)(side->least - 10);
-    ATTN_TRY(add_stages(side, roles[EOS_ROLE].id, err));
+    ATTN_TRY(add_stages(side, err));
+    ATTN_TRY(attn_class_add_ends(side->found, side->row, roles, tokenizer, err));
     ATTN_TRY(add_decoder(side, err));
     return attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
@@ -630,7 +646,7 @@ enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
             .row = row,
             .config = found->config,
             .name = is_bpe       ? "tokenizer.model"
-                    : !is_marian ? "spiece.model"
+                    : !is_marian ? row->file
                     : i == 0     ? "source.spm"
                                  : "target.spm",
             .is_bpe = is_bpe,
@@ -640,7 +656,11 @@ enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
             .settings = {[TYPE] = 1, [DUMMY_PREFIX] = 1, [EXTRA_SPACES] = 1, [ESCAPES] = 1},
             .least = INFINITY,
             .most = FLT_MIN}; /* as in SentencePiece; scores are mostly negative */
-        const enum attn_status status = is_bpe ? read_bpe(&side, err) : read_side(&side, err);
+        enum attn_status status;
+
+        (void)add_words(NULL, row->front, &side.offset, NULL);
+        side.offset -= row->n_skip;
+        status = is_bpe ? read_bpe(&side, err) : read_side(&side, err);
 
         attn_free(side.types);
         attn_file_release(&side.file);
