@@ -424,13 +424,36 @@ static char *make_name(const char *name, const struct attn_adapter *adapter, str
     return made;
 }
 
+/* Reads the config of M and opens its safetensors. */
+static enum attn_status read_safetensors(const struct attn_source *source,
+                                         const struct attn_model_options *options,
+                                         struct attn_model *m, struct attn_error *err)
+{
+    const struct attn_family *other;
+
+    ATTN_TRY(read_config(source, options->tower, m, err));
+    ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
+    m->st = m->files;
+    m->naming = attn_family_find(m->config.model_type);
+    m->n_outside = attn_tensor_files_count(m->st);
+    ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
+    m->n_outside -= attn_tensor_files_count(m->st);
+    other = m->naming->other_names;
+    if (other && !attn_weights_are_named(m->naming, "", m->st) &&
+        attn_weights_are_named(other, "", m->st)) {
+        m->naming = other;
+        attn_config_release(&m->config, &m->layers);
+        ATTN_TRY(read_config(source, options->tower, m, err));
+    }
+    return ATTN_OK;
+}
+
 /* Opens the files of SOURCE and fills M. The caller closes M, also after a failure. */
 static enum attn_status open_files(const struct attn_source *source,
                                    const struct attn_model_options *options, struct attn_model *m,
                                    struct attn_error *err)
 {
     const char *name = source->name ? source->name : source->directory;
-    const struct attn_family *other;
     struct attn_file file = {0};
     enum attn_status status;
 
@@ -451,20 +474,7 @@ static enum attn_status open_files(const struct attn_source *source,
             attn_error_hint(err, "%s", source->fetch);
         ATTN_TRY(status);
     } else {
-        ATTN_TRY(read_config(source, options->tower, m, err));
-        ATTN_TRY(attn_safetensors_open(source, options->load, &m->files, err));
-        m->st = m->files;
-        m->naming = attn_family_find(m->config.model_type);
-        m->n_outside = attn_tensor_files_count(m->st);
-        ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
-        m->n_outside -= attn_tensor_files_count(m->st);
-        other = m->naming->other_names;
-        if (other && !attn_weights_are_named(m->naming, "", m->st) &&
-            attn_weights_are_named(other, "", m->st)) {
-            m->naming = other;
-            attn_config_release(&m->config, &m->layers);
-            ATTN_TRY(read_config(source, options->tower, m, err));
-        }
+        ATTN_TRY(read_safetensors(source, options, m, err));
     }
     ATTN_TRY(bind(m, m->adapter, options, err));
     if (m->encoder)
