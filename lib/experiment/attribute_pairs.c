@@ -118,8 +118,13 @@ struct pair_split {
     const struct attn_block_weights *weights; /* of the layer of the score */
     char *spec;                               /* owned by the frame; the copy of `score` */
     const char *of_queries, *of_keys, *of_heads;
-    struct attn_location at; /* the head */
-    int block;               /* its layer among all blocks */
+    struct attn_location at;             /* the head */
+    int block;                           /* its layer among all blocks */
+    const struct attn_model *model;      /* that of the run, or its encoder, which has the head */
+    const struct attn_config *config;    /* of that model */
+    const struct attn_dims *dims;        /* of that model; borrowed from the run */
+    const struct attn_sequence *text;    /* which it reads */
+    const struct attn_attention *layers; /* [n_layer] its attention */
     struct attn_trace trace; /* receives the rows of the head, and what the capture records */
     struct attn_selection *watched;   /* owns */
     unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
@@ -169,10 +174,13 @@ static enum attn_status check_edits(const struct pair_split *split, struct attn_
         ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
     const struct attn_site_set of_score =
         ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK);
-    const struct attn_edit_list *edits = &split->frame.run->edits;
+    const struct attn_edit_list *list = &split->frame.run->edits;
+    const bool is_of_encoder = split->at.stack == ATTN_STACK_ENCODER;
+    const struct attn_edit *edits = is_of_encoder ? attn_edits_of_encoder(list) : list->items;
+    const size_t n = is_of_encoder ? list->n_encoder : list->n;
 
-    for (size_t i = 0; i < edits->n; i++) {
-        const struct attn_edit *edit = &edits->items[i];
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_edit *edit = &edits[i];
         const enum attn_site site = edit->at.site;
         const bool is_here =
             edit->at.layer == ATTN_ALL_LAYERS || attn_location_block(&edit->at) == split->block;
@@ -194,26 +202,46 @@ static enum attn_status check_edits(const struct pair_split *split, struct attn_
 
 /* --- The head and the cells ------------------------------------------------------------------- */
 
-/* Finds the only head that the list HEADS names. */
+/* Finds the heads of MODEL that CHOSEN has, and returns how many. DIMS are the sizes of its run. */
+static size_t find_heads_of(struct pair_split *split, const struct attn_model *model,
+                            const struct attn_dims *dims, const struct attn_selection *chosen)
+{
+    const struct attn_run *run = split->frame.run;
+    const bool is_encoder = model != run->model;
+    const int n_head = (int)model->config.n_head;
+    size_t n = 0;
+
+    for (int i = 0; i < (int)model->config.n_layer * n_head; i++) {
+        if (!attn_selection_has_block_head(chosen, i / n_head, i % n_head))
+            continue;
+        split->block = i / n_head;
+        split->at = attn_location_of_block(dims, ATTN_SITE_PATTERN, i / n_head, i % n_head);
+        split->model = model;
+        split->config = &model->config;
+        split->dims = dims;
+        split->text = is_encoder ? &run->source : &run->text;
+        split->layers = is_encoder ? model->config.attention : run->attention.layers;
+        n++;
+    }
+    return n;
+}
+
+/* Finds the only head that the list of heads in `score` names. */
 static enum attn_status find_head(struct pair_split *split, struct attn_error *err)
 {
-    const struct attn_config *config = split->frame.config;
-    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
+    const struct attn_run *run = split->frame.run;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
     struct attn_selection *chosen = NULL;
     size_t n = 0;
     enum attn_status status = attn_selection_create(dims, &chosen, err);
 
     if (status == ATTN_OK)
         status = attn_selection_set_heads(chosen, split->of_heads, err);
-    for (int i = 0; status == ATTN_OK && i < (int)(config->n_layer * config->n_head); i++) {
-        const int block = i / (int)config->n_head, head = i % (int)config->n_head;
-
-        if (!attn_selection_has_block_head(chosen, block, head))
-            continue;
-        split->block = block;
-        split->at = attn_frame_at(&split->frame, ATTN_SITE_PATTERN, block, head);
-        n++;
-    }
+    if (status == ATTN_OK)
+        n = find_heads_of(split, run->model, dims, chosen);
+    if (status == ATTN_OK && run->model->encoder)
+        n += find_heads_of(split, run->model->encoder, &run->encoder_dims,
+                           attn_selection_encoder(chosen));
     attn_selection_free(chosen);
     if (status == ATTN_OK && n != 1)
         return attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
@@ -240,7 +268,7 @@ static enum attn_status read_score(struct pair_split *split, struct attn_error *
 }
 
 /* Sets the positions of a side to those with FLAGS [T]. */
-static void list_rows(const struct pair_split *split, const unsigned char *flags, struct side *side)
+static void list_rows(const unsigned char *flags, struct side *side)
 {
     side->n = 0;
     for (size_t i = 0; i < side->n_row; i++)
@@ -252,8 +280,8 @@ static void list_rows(const struct pair_split *split, const unsigned char *flags
 static enum attn_status find_cells(struct pair_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_sequence *text = &frame->run->text;
-    const bool is_cross = frame->config->is_cross[split->block];
+    const struct attn_sequence *text = split->text;
+    const bool is_cross = split->config->is_cross[split->block];
     const struct attn_sequence *of_keys = is_cross ? &frame->run->source : text;
     const size_t n_all = text->n + of_keys->n;
 
@@ -267,16 +295,16 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
     split->keys.rows = split->queries.rows + text->n;
     ATTN_TRY(attn_positions_find(text, split->of_queries, split->is_query, err));
     ATTN_TRY(attn_positions_find(of_keys, split->of_keys, split->is_key, err));
-    list_rows(split, split->is_query, &split->queries);
+    list_rows(split->is_query, &split->queries);
     return ATTN_OK;
 }
 
 /* Returns why query I of the text does not see key J. */
 static const char *find_reason(const struct pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->frame.run->attention.layers[split->block];
-    const struct attn_run *run = split->frame.run;
-    const int32_t *mask = split->keys.is_of_source ? run->source.key_mask : run->text.key_mask;
+    const struct attn_attention *attention = &split->layers[split->block];
+    const struct attn_sequence *source = &split->frame.run->source;
+    const int32_t *mask = (split->keys.is_of_source ? source : split->text)->key_mask;
 
     return attention->mask == ATTN_MASK_CAUSAL && j > i ? "the key comes later"
            : mask && mask[j] == 0                       ? "the key is masked"
@@ -342,9 +370,10 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 static enum attn_status select_sites(const struct pair_split *split, struct attn_site_set sites,
                                      struct attn_selection **selection, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
+    struct attn_dims dims = *split->dims;
 
-    ATTN_TRY(attn_selection_create(dims, selection, err));
+    dims.is_of_decoder = false; /* an encoder is run alone */
+    ATTN_TRY(attn_selection_create(&dims, selection, err));
     ATTN_TRY(attn_selection_set_sites(*selection, sites, err));
     for (int block = 0; block <= split->block; block++)
         ATTN_TRY(attn_selection_add_block(*selection, block, ATTN_ALL_HEADS, err));
@@ -362,8 +391,7 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
                    ATTN_SITE_ROT_K, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT);
     struct attn_trial trial = attn_trial_of(frame->run);
 
-    if (!attn_sites_are_empty(
-            attn_sites_without(scores, attn_selection_dims(frame->run->selection)->sites)))
+    if (!attn_sites_are_empty(attn_sites_without(scores, split->dims->sites)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "this attention has no scores to split");
     split->products = attn_frame_alloc(frame, (split->queries.n + 1) * n, sizeof(float));
     split->is_seen = attn_frame_alloc(frame, split->queries.n * n, 1);
@@ -372,6 +400,8 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     ATTN_TRY(select_sites(split, attn_sites_join(sites, scores), &split->watched, err));
     split->trace = (struct attn_trace){split->watched, on_event, split};
+    if (split->at.stack == ATTN_STACK_ENCODER)
+        return attn_trial_watch_encoder(frame->run, &split->trace, err);
     trial.trace = &split->trace;
     trial.has_logits = false;
     ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
@@ -381,14 +411,14 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
 
 static enum attn_status prepare_cells(struct pair_split *split, struct attn_error *err)
 {
-    const struct attn_config *config = split->frame.config;
-    const char *obstacle = find_obstacle(config);
+    const char *obstacle;
 
+    ATTN_TRY(read_score(split, err));
+    obstacle = find_obstacle(split->config);
     if (obstacle)
         return attn_error_set(
             err, ATTN_INVALID, "'%s' %s, so its scores are no sums over pairs of writers",
             attn_quote_string(attn_model_name(split->frame.run->model)).text, obstacle);
-    ATTN_TRY(read_score(split, err));
     ATTN_TRY(check_edits(split, err));
     return attn_error_in(find_cells(split, err), "score", err);
 }
@@ -465,7 +495,7 @@ static void go_before_norm(const struct attn_config *config, const double *weigh
 /* Reads the map of SIDE's head, W [D, E], into side->stream. ROW [D] is scratch. */
 static void read_map(const struct pair_split *split, struct side *side, double *row)
 {
-    const size_t d = split->frame.config->d_model, width = split->frame.config->d_head;
+    const size_t d = split->config->d_model, width = split->config->d_head;
 
     for (size_t e = 0; e < width; e++) {
         const size_t column = side->head * width + e;
@@ -481,7 +511,7 @@ static void read_map(const struct pair_split *split, struct side *side, double *
 static void copy_heads(const struct pair_split *split, const struct side *side, enum attn_site site,
                        size_t r, size_t n_head, double *x)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
     const float *found = kept(split, site, split->block);
 
     for (size_t i = 0; i < n_head * width; i++)
@@ -518,7 +548,7 @@ static double length_of(const double *x, size_t n)
  * is scratch. */
 static void find_scales(const struct pair_split *split, struct side *side, size_t n_head, double *x)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const size_t width = config->d_head, d = config->d_model;
     const bool is_joint = config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool has_norm = split->weights->ln1.w.data && !side->is_of_source;
@@ -536,7 +566,7 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
                               : is_joint          ? norm_scale(config, x, n_head * width)
                                                   : norm_scale(config, head, width);
         side->length[r] = 1;
-        if (split->frame.run->attention.layers[split->block].similarity == ATTN_SIMILARITY_DOT)
+        if (split->layers[split->block].similarity == ATTN_SIMILARITY_DOT)
             continue;
         copy_heads(split, side, side->rotated, r, n_head, x);
         side->length[r] = length_of(head, width);
@@ -547,7 +577,7 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
 static void add_mapped(const struct pair_split *split, const double *v, const double *map,
                        double *x)
 {
-    const size_t d = split->frame.config->d_model, width = split->frame.config->d_head;
+    const size_t d = split->config->d_model, width = split->config->d_head;
 
     for (size_t i = 0; i < d; i++)
         for (size_t e = 0; e < width; e++)
@@ -558,7 +588,7 @@ static void add_mapped(const struct pair_split *split, const double *v, const do
  * scratch. */
 static void read_maps(const struct pair_split *split, struct side *side, double *row)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const struct attn_norm_weights *before = &split->weights->ln1;
     const size_t width = config->d_head, first = side->head * width, d = config->d_model;
     const size_t of_norm = config->qk_norm == ATTN_QK_NORM_PER_HEAD ? 0 : first;
@@ -582,16 +612,23 @@ static void read_maps(const struct pair_split *split, struct side *side, double 
     go_before_norm(config, side->wide, side->stream);
 }
 
+/* Returns true if the first part is all that the first layer reads, rather than the embedding
+ * alone: after a norm or a map, and in encoders of sound, which have no embedding. */
+static bool begins_late(const struct pair_split *split)
+{
+    return attn_backward_reads_embeddings(split->model) ||
+           !kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+}
+
 /* Lists the writers of SIDE. */
 static void list_writers(const struct pair_split *split, struct side *side)
 {
-    const struct attn_config *config = split->frame.config;
-    const struct attn_block_weights *blocks = split->frame.run->model->weights.blocks;
+    const struct attn_config *config = split->config;
+    const struct attn_block_weights *blocks = split->model->weights.blocks;
     struct writer *at = side->writers;
 
     *at++ = (struct writer){side->is_of_source ? "source" : "embed", -1, -1};
-    if (!side->is_of_source && config->positions == ATTN_POSITIONS_LEARNED &&
-        !attn_backward_reads_embeddings(split->frame.run->model))
+    if (!side->is_of_source && config->positions == ATTN_POSITIONS_LEARNED && !begins_late(split))
         *at++ = (struct writer){"pos", -1, -1};
     for (int block = 0; !side->is_of_source && block < split->block; block++) {
         for (int head = 0; head < (int)config->n_head; head++)
@@ -614,7 +651,7 @@ static enum attn_status prepare_side(struct pair_split *split, struct side *side
                                      struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_config *config = frame->config;
+    const struct attn_config *config = split->config;
     const size_t d = config->d_model, width = config->d_head, n = side->n;
     const size_t n_most = (size_t)split->block * (config->n_head + 2) + 4;
     double *row = attn_frame_alloc(frame, d + n_head * width, sizeof *row);
@@ -650,19 +687,19 @@ static double clipped_by(const struct attn_config *config, double x)
 /* Adds to SIDE's bias what clipping after a norm over all heads changes. */
 static void add_clipped(const struct pair_split *split, struct side *side, size_t r)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
     const float *x =
         kept(split, side->site, split->block) + (side->head * side->n_row + side->rows[r]) * width;
 
     for (size_t e = 0; e < width; e++)
         side->x[r * width + e] +=
-            clipped_by(split->frame.config, (double)x[e] * side->weight[e] / side->head_scale[r]);
+            clipped_by(split->config, (double)x[e] * side->weight[e] / side->head_scale[r]);
 }
 
 /* Applies the norm of the head to X [E], row R of side->x. IS_BIAS: it is the part of biases. */
 static void normalize(const struct pair_split *split, struct side *side, size_t r, bool is_bias)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const size_t width = config->d_head;
     double *x = side->x + r * width, mean = 0;
 
@@ -678,7 +715,7 @@ static void normalize(const struct pair_split *split, struct side *side, size_t 
 /* Applies the norm of the head, the rotation and the factor of queries to side->x. */
 static void finish_rows(const struct pair_split *split, struct side *side, bool is_bias)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const size_t width = config->d_head;
     const bool is_late = config->qk_norm_is_late;
 
@@ -701,7 +738,7 @@ static void finish_rows(const struct pair_split *split, struct side *side, bool 
  * of the score and over the keys that each query sees. */
 static void store_rows(struct pair_split *split, struct side *side, size_t index)
 {
-    const size_t width = split->frame.config->d_head, n = split->keys.n_row;
+    const size_t width = split->config->d_head, n = split->keys.n_row;
     const size_t n_query = split->queries.n, size = n_query * width;
 
     if (side == &split->queries) {
@@ -730,10 +767,9 @@ static void store_rows(struct pair_split *split, struct side *side, size_t index
 static void read_wide(const struct pair_split *split, struct side *side,
                       const struct writer *writer, size_t position)
 {
-    const struct attn_run *run = split->frame.run;
-    const size_t d = split->frame.config->d_model, n_front = run->text.grid.n_front;
+    const size_t d = split->config->d_model, n_front = split->text->grid.n_front;
     const bool is_pos = strcmp(writer->part, "pos") == 0;
-    const bool is_all = attn_backward_reads_embeddings(run->model);
+    const bool is_all = begins_late(split);
     const bool has_embed = !is_all && position >= n_front; /* [CLS] of a picture has no patch */
     const float *embed =
         has_embed ? kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER) + (position - n_front) * d : NULL;
@@ -751,7 +787,7 @@ static void read_wide(const struct pair_split *split, struct side *side,
 /* Sets side->x to what WRITER has written. */
 static void map_wide(const struct pair_split *split, struct side *side, const struct writer *writer)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
 
     memset(side->x, 0, side->n * width * sizeof *side->x);
     for (size_t r = 0; r < side->n; r++) {
@@ -765,7 +801,7 @@ static void map_wide(const struct pair_split *split, struct side *side, const st
 /* Sets side->x to what the rows of the source have written: the keys less the bias of their map. */
 static void map_source(const struct pair_split *split, struct side *side)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
 
     for (size_t r = 0; r < side->n; r++) {
         const float *k = kept(split, side->site, split->block) +
@@ -779,7 +815,7 @@ static void map_source(const struct pair_split *split, struct side *side)
 /* Sets side->x to the bias of the norm before the layer. */
 static void map_norm_bias(const struct pair_split *split, struct side *side)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
 
     for (size_t i = 0; i < side->n * width; i++)
         side->x[i] = side->bias[2 * width + i % width];
@@ -788,7 +824,7 @@ static void map_norm_bias(const struct pair_split *split, struct side *side)
 /* Sets side->x to the bias of the map. With clipping it is what the stream has not written. */
 static void map_bias(const struct pair_split *split, struct side *side)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const size_t width = config->d_head, d = config->d_model, n = side->n_row;
     const bool is_clipped = config->qkv_clip > 0 && config->qk_norm != ATTN_QK_NORM_ALL_HEADS;
     const float *stream = kept(split, ATTN_SITE_RESID_PRE, split->block);
@@ -815,8 +851,8 @@ static void map_bias(const struct pair_split *split, struct side *side)
  * 1, and the biases of that block. */
 static void read_branch(const struct pair_split *split, struct side *side, int block)
 {
-    const struct attn_config *config = split->frame.config;
-    const struct attn_block_weights *w = &split->frame.run->model->weights.blocks[block];
+    const struct attn_config *config = split->config;
+    const struct attn_block_weights *w = &split->model->weights.blocks[block];
     const size_t d = config->d_model, width = config->d_head;
     const double factor = config->residual_scale > 0 ? config->residual_scale : 1;
     double *vector = side->wide;
@@ -848,9 +884,8 @@ static void map_head(void *context, size_t head, int worker)
 {
     const struct pair_split *split = context;
     const struct side *side = split->side;
-    const struct attn_config *config = split->frame.config;
-    const struct attn_matrix *out =
-        &split->frame.run->model->weights.blocks[split->current].out.weight;
+    const struct attn_config *config = split->config;
+    const struct attn_matrix *out = &split->model->weights.blocks[split->current].out.weight;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
     const float *found = kept(split, ATTN_SITE_Z, split->current) + head * side->n_row * of_z;
     double *block = split->scratch + (size_t)worker * split->n_scratch;
@@ -877,10 +912,10 @@ static void map_head(void *context, size_t head, int worker)
  * their sum, mapped, is larger than the output of the block's attention, mapped. */
 static void find_branch_scale(const struct pair_split *split, struct side *side, int block)
 {
-    const struct attn_config *config = split->frame.config;
+    const struct attn_config *config = split->config;
     const size_t width = config->d_head, d = config->d_model;
     const float *out = kept(split, ATTN_SITE_ATTN_OUT, block);
-    const bool has_norm = split->frame.run->model->weights.blocks[block].ln1_post.w.data;
+    const bool has_norm = split->model->weights.blocks[block].ln1_post.w.data;
 
     for (size_t r = 0; r < side->n; r++) {
         double product = 0, square = 0, *after = side->x;
@@ -912,7 +947,7 @@ static void map_block(struct pair_split *split, struct side *side, int block)
     split->side = side;
     split->current = block;
     read_branch(split, side, block);
-    attn_pool_run(split->frame.run->host->pool, split->frame.config->n_head, map_head, split);
+    attn_pool_run(split->frame.run->host->pool, split->config->n_head, map_head, split);
     find_branch_scale(split, side, block);
 }
 
@@ -920,7 +955,7 @@ static void map_block(struct pair_split *split, struct side *side, int block)
  * after its heads. */
 static void take_branch(const struct pair_split *split, struct side *side, int head)
 {
-    const size_t width = split->frame.config->d_head;
+    const size_t width = split->config->d_head;
 
     for (size_t i = 0; i < side->n * width; i++) {
         const size_t r = i / width, e = i % width;
@@ -967,14 +1002,14 @@ static enum attn_status prepare_rotary(struct pair_split *split, struct attn_err
 {
     struct attn_frame *frame = &split->frame;
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t n = frame->run->text.n;
+    const size_t n = split->text->n;
     struct attn_rotary *rotary = &split->rotary;
     size_t n_pair;
 
-    if (frame->config->positions != ATTN_POSITIONS_ROTARY ||
-        frame->config->rope[split->block].d_rotary == 0)
+    if (split->config->positions != ATTN_POSITIONS_ROTARY ||
+        split->config->rope[split->block].d_rotary == 0)
         return ATTN_OK;
-    rotary->rope = &frame->config->rope[split->block];
+    rotary->rope = &split->config->rope[split->block];
     n_pair = rotary->rope->d_rotary / 2;
     rotary->frequencies = attn_frame_alloc(frame, 2 * n + 2, n_pair * sizeof(float));
     ATTN_TRY(attn_frame_memory(frame, err));
@@ -989,7 +1024,7 @@ static enum attn_status prepare_rotary(struct pair_split *split, struct attn_err
 static enum attn_status prepare_writers(struct pair_split *split, struct attn_error *err)
 {
     struct attn_frame *frame = &split->frame;
-    const struct attn_config *config = frame->config;
+    const struct attn_config *config = split->config;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
     const size_t n_query = split->queries.n, n_key = split->keys.n;
     const size_t n_most = n_query > n_key ? n_query : n_key;
@@ -1018,7 +1053,7 @@ static enum attn_status prepare_writers(struct pair_split *split, struct attn_er
  * key. */
 static void find_pair(const struct pair_split *split, size_t a, size_t b, double c[2])
 {
-    const size_t width = split->frame.config->d_head, n = split->queries.n;
+    const size_t width = split->config->d_head, n = split->queries.n;
     const double *near = split->near + b * width;
 
     c[0] = c[1] = 0;
@@ -1039,7 +1074,7 @@ static void find_pair(const struct pair_split *split, size_t a, size_t b, double
 /* Returns what is added to the score of query I and key J for their positions. */
 static double position_bias(const struct pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->frame.run->attention.layers[split->block];
+    const struct attn_attention *attention = &split->layers[split->block];
     const struct attn_score_bias *bias = attention->bias;
     const double found =
         bias
@@ -1085,8 +1120,8 @@ static void put_writer(const struct pair_split *split, const struct writer *writ
                        struct attn_cell *part)
 {
     const bool is_mlp = strcmp(writer->part, "mlp") == 0;
-    const struct attn_location at = attn_frame_at(
-        &split->frame, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, writer->block, writer->head);
+    const struct attn_location at = attn_location_of_block(
+        split->dims, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, writer->block, writer->head);
 
     part[0] = attn_cell_string(writer->part);
     if (writer->block >= 0)
@@ -1154,12 +1189,12 @@ static enum attn_status append_pairs(struct pair_split *split, struct attn_error
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct pair_split *split = state;
-    const struct attn_config *config = split->frame.config;
-    const struct attn_attention *attention = &split->frame.run->attention.layers[split->block];
+    const struct attn_config *config = split->config;
+    const struct attn_attention *attention = &split->layers[split->block];
     const size_t per_key_head = config->n_head / config->n_kv_head;
     double c[2];
 
-    split->weights = &split->frame.run->model->weights.blocks[split->block];
+    split->weights = &split->model->weights.blocks[split->block];
     split->queries.map = &split->weights->q, split->keys.map = &split->weights->k;
     split->queries.norm = &split->weights->q_norm, split->keys.norm = &split->weights->k_norm;
     split->queries.site = ATTN_SITE_Q, split->keys.site = ATTN_SITE_K;

@@ -5,6 +5,7 @@
 #include "attn.h"
 #include "base/table_internal.h"
 #include "extra.h"
+#include "model/model_internal.h"
 #include "tests/support/encoders.h"
 #include "tests/support/suite.h"
 
@@ -68,9 +69,12 @@ static void assert_adds_up(const char *name, const char *head, const struct attn
 static void split_all(const char *name, const char *stack)
 {
     struct attn_host *host = attn_encoder_host(name, 2);
-    const struct attn_config *config = attn_model_config(attn_host_model(host));
+    const bool is_encoder = strcmp(stack, "encoder:") == 0;
+    const struct attn_model *model = attn_host_model(host);
+    const struct attn_config *config = attn_model_config(is_encoder ? model->encoder : model);
+    const size_t n_layer = is_encoder ? config->n_layer : config->n_layer / 2;
 
-    for (size_t i = 0; i < config->n_layer / 2 * config->n_head; i++) {
+    for (size_t i = 0; i < n_layer * config->n_head; i++) {
         char head[64];
         struct attn_table *table;
 
@@ -96,4 +100,17 @@ START_TEST(pairs_of_heads_that_attend_to_a_source_add_up)
 }
 END_TEST
 
-ATTN_SUITE("pairs of a score", pairs_of_heads_that_attend_to_a_source_add_up)
+START_TEST(pairs_of_heads_of_an_encoder_add_up)
+{
+    static const char *const names[] = {"t5",   "flan_t5", "nllb",    "mt5",
+                                        "umt5", "mbart",   "pegasus", "m2m_100"};
+
+    attn_encoders_unpack();
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        split_all(names[i], "encoder:");
+    attn_encoders_remove();
+}
+END_TEST
+
+ATTN_SUITE("pairs of a score", pairs_of_heads_that_attend_to_a_source_add_up,
+           pairs_of_heads_of_an_encoder_add_up)
