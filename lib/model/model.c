@@ -120,7 +120,7 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
 }
 
 /* Stores the name of the code that JSON, config.json, names for its model: "modeling_x" of
- * {"AutoModel": "owner/name--modeling_x.Class"}. It is not run. */
+ * {"AutoModel": "modeling_x.Class"}, also behind the name of a repository. It is not run. */
 static enum attn_status read_code(struct attn_model *model, const struct attn_json *json,
                                   struct attn_error *err)
 {
@@ -130,11 +130,11 @@ static enum attn_status read_code(struct attn_model *model, const struct attn_js
         return ATTN_OK;
     for (const struct attn_node *node = attn_node_first(map); node && !model->code;
          node = attn_node_next(node)) {
-        const char *code = attn_node_string(node), *file = code ? strstr(code, "--") : NULL;
+        const char *code = attn_node_string(node), *file = code ? strrchr(code, '-') : NULL;
 
         if (!code || strncmp(attn_node_key(node), "AutoModel", strlen("AutoModel")) != 0)
             continue;
-        file = file ? file + 2 : code;
+        file = file ? file + 1 : code; /* the name of a module has no hyphen */
         model->code = attn_strndup(file, strcspn(file, "."), err);
         if (!model->code)
             return ATTN_NO_MEMORY;

@@ -488,7 +488,7 @@ static enum attn_status check_absent(const struct attn_tokenizer *tokenizer,
 {
     const struct attn_added *absent = &tokenizer->absent;
 
-    for (size_t i = 0; i < absent->n; i++)
+    for (size_t i = 0; i < absent->n && given->text; i++)
         if (memmem(given->text, given->size, attn_added_content(absent, i), absent->tokens[i].size))
             return attn_error_set(
                 err, ATTN_INVALID,
