@@ -227,12 +227,15 @@ static const char *const roles[] = {
     [ATTN_ROLE_OTHER_PART] = "part of the second side",
 };
 
-/* Returns the help of COLUMN: that of a measure, of its role, or its quantity. */
-static const char *column_help(const struct attn_column *column, struct topic_row *row)
+/* Returns the help of COLUMN: that of a measure in tables of `heads`, of its role, or its quantity.
+ */
+static const char *column_help(const struct command *command, const struct attn_column *column,
+                               struct topic_row *row)
 {
+    const bool has_measures = strcmp(command->name, "heads") == 0;
     const struct topic *measures = topic_find("measures");
 
-    for (size_t i = 0; topic_row(measures, i, row); i++)
+    for (size_t i = 0; has_measures && topic_row(measures, i, row); i++)
         if (strcmp(row->name, column->name) == 0)
             return row->text;
     if (column->role < sizeof roles / sizeof *roles && roles[column->role])
@@ -240,7 +243,8 @@ static const char *column_help(const struct attn_column *column, struct topic_ro
     return column->quantity;
 }
 
-static void push_column(struct attn_json_writer *json, const struct attn_column *column)
+static void push_column(struct attn_json_writer *json, const struct command *command,
+                        const struct attn_column *column)
 {
     static const char *const types[] = {
         [ATTN_VALUE_INTEGER] = "integer", [ATTN_VALUE_REAL] = "number",
@@ -248,7 +252,7 @@ static void push_column(struct attn_json_writer *json, const struct attn_column 
         [ATTN_VALUE_LIST] = "integers",   [ATTN_VALUE_REALS] = "numbers"};
     char shown[TEXT_SIZE] = "", help[TEXT_SIZE];
     struct topic_row row;
-    const char *text = column_help(column, &row);
+    const char *text = column_help(command, column, &row);
     const bool is_always = column->role == ATTN_ROLE_ROW_TYPE || column->role == ATTN_ROLE_COUNT;
 
     for (size_t used = 0; text && *text; text++) /* @ stands for the number that was asked for */
@@ -305,7 +309,7 @@ static void push_table(struct attn_json_writer *json, struct shown_tables *shown
     attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
     for (i = 0; i < n; i++)
-        push_column(json, &columns[i]);
+        push_column(json, shown->command, &columns[i]);
     attn_json_end(json);
     attn_json_end(json);
 }
