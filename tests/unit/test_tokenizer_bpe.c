@@ -554,13 +554,15 @@ START_TEST(refuses_settings_that_make_no_sense)
     struct attn_tokenizer_files files = toy_files();
 
     files.config = "{\"tokenizer\": {\"type\": \"bpe\", \"drop\": \",\"}}";
-    attn_assert_refused(&files, ATTN_UNSUPPORTED,
-                        "the config's 'drop' and 'unk' are for word level, but the tokenizer is "
-                        "byte-level BPE");
+    attn_assert_refused(
+        &files, ATTN_UNSUPPORTED,
+        "the config's 'drop', 'unk' and 'bos' are for word level, but the tokenizer is "
+        "byte-level BPE");
     files.config = "{\"tokenizer\": {\"unk\": \"he\"}}";
-    attn_assert_refused(&files, ATTN_UNSUPPORTED,
-                        "the config's 'drop' and 'unk' are for word level, but the tokenizer is "
-                        "byte-level BPE");
+    attn_assert_refused(
+        &files, ATTN_UNSUPPORTED,
+        "the config's 'drop', 'unk' and 'bos' are for word level, but the tokenizer is "
+        "byte-level BPE");
     files.config = NULL;
     files.special = "{\"bos_token\": {\"content\": \"##\", \"lstrip\": 1}}";
     attn_assert_refused(&files, ATTN_FORMAT,
