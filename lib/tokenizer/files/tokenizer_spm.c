@@ -482,6 +482,17 @@ static enum attn_status add_decoder(struct side *side, struct attn_error *err)
     return side->vocabulary ? attn_decode_add(decoder, runs, special, NULL, err) : ATTN_OK;
 }
 
+/* Refuses a token with a role that is none of the first N: its class would keep the usual one. */
+static enum attn_status check_roles(const struct side *side, const struct attn_token_role *roles,
+                                    size_t n, struct attn_error *err)
+{
+    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
+        if (roles[i].id >= 0 && (size_t)roles[i].id >= n)
+            return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no piece that is its '%s'",
+                                  attn_quote_string(side->file.path).text, roles[i].key);
+    return ATTN_OK;
+}
+
 static enum attn_status read_side(struct side *side, struct attn_error *err)
 {
     struct attn_token_role roles[ATTN_CLASS_N_ROLE];
@@ -497,7 +508,9 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     attn_class_get_roles(side->row, roles);
     ATTN_TRY(attn_tokenizer_read_added(tokenizer, side->source, side->config, roles,
                                        ATTN_CLASS_N_ROLE, err));
-    if (!side->vocabulary && !side->row->front)
+    if (side->row->front)
+        ATTN_TRY(check_roles(side, roles, n_read, err));
+    else if (!side->vocabulary)
         ATTN_TRY(add_extras(tokenizer, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
@@ -608,11 +621,8 @@ static enum attn_status read_bpe(struct side *side, struct attn_error *err)
                                        ATTN_CLASS_N_ROLE, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
-    for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++)
-        if (side->row->traits & ATTN_CLASS_PIECE_ROLES &&
-            roles[i].id >= (int32_t)tokenizer->unigram.n)
-            return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' has no piece that is its '%s'",
-                                  attn_quote_string(side->file.path).text, roles[i].key);
+    if (side->row->traits & ATTN_CLASS_PIECE_ROLES)
+        ATTN_TRY(check_roles(side, roles, tokenizer->unigram.n, err));
     ATTN_TRY(add_found(side, err));
     bpe->vocabulary = &tokenizer->vocabulary;
     bpe->has_byte_fallback = side->settings[BYTES];
