@@ -468,6 +468,10 @@ static enum attn_status append_marked(const struct text_words *words, size_t beg
 {
     struct token_range found;
 
+    if (strcmp(words->name, "text") != 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the mark is in the text, and expected is a position of the %s",
+                              words->name);
     begin += words->n_prompt;
     end += words->n_prompt;
     if (!find_tokens(words, begin, end, &found))
