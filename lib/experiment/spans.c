@@ -580,11 +580,14 @@ static void take_row(struct spans *spans, const struct attn_trace_event *event, 
 {
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
+    const int32_t *mask = spans->run->text.key_mask;
 
     attn_event_copy_row(event, r, spans->row, spans->n);
     memset(spans->visible, 0, spans->n);
     while (attn_row_next(&row, &cells))
         memset(spans->visible + cells.first, 1, cells.n);
+    for (size_t j = 0; mask && j < spans->n; j++)
+        spans->visible[j] &= mask[j] != 0;
 }
 
 /* Adds the columns of all rows, among which sinks are looked for. */
