@@ -21,6 +21,7 @@
 #include <string.h>
 
 enum {
+    STACK,
     LAYER,
     HEAD,
     POSITION,
@@ -50,6 +51,7 @@ enum {
     }
 
 static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
@@ -80,12 +82,12 @@ struct sums {
     size_t n[N_MEASURE];
 };
 
-/* A named part of the text. */
+/* A named part of the text or of the source. */
 struct span {
     const char *name, *spec;
-    unsigned char *flags; /* [n] owns; its tokens */
+    unsigned char *flags; /* [n_key] owns; its tokens */
     size_t n_token, first, last;
-    bool has_score; /* lies before the first query */
+    bool has_score; /* lies before the first query, or in the source */
 };
 
 /* What is measured of a span, in a head or in all of them. */
@@ -102,19 +104,21 @@ struct spans {
     struct span *items;          /* [n_span] owns */
     const struct span *gold;     /* the right one, which the item names; or NULL */
     size_t n_span, n, n_prompt;  /* n: tokens of the run; n_prompt: without the answer */
-    unsigned char *rest;         /* [n] tokens in no span */
+    bool is_of_source;           /* the heads attend to the source, and spans are in it */
+    size_t n_key;                /* n, or tokens of the source */
+    unsigned char *rest;         /* [n_key] tokens in no span */
     size_t *queries;             /* [n_query] ascending */
     size_t n_query, n_step;      /* n_step: rows that are kept apart: n_query, or 1 */
     struct attn_location *heads; /* [n_head] */
     size_t n_head;
     struct sums *sums;         /* [n_head, n_step, n_span + 1] the last is the rest */
     struct measured *measured; /* [n_head, n_span + 1] or, by span, [n_span + 1] */
-    float *row;                /* [n] */
-    unsigned char *visible;    /* [n] keys that the row sees */
-    double *weights;           /* [n_head, n] mean weight of the queries, less that of the neutral
-                                  tokens */
-    double *columns;           /* [n] weights of each column over all rows and heads */
-    size_t *counts;            /* [n] cells of each column */
+    float *row;                /* [n_key] */
+    unsigned char *visible;    /* [n_key] keys that the row sees */
+    double *weights;           /* [n_head, n_key] mean weight of the queries, less that of the
+                                  neutral tokens */
+    double *columns;           /* [n_key] weights of each column over all rows and heads */
+    size_t *counts;            /* [n_key] cells of each column */
     struct attn_answer answer;
 };
 
@@ -132,7 +136,8 @@ static const struct attn_param param_rows[] = {
                "may have its own",
                .home = ATTN_PARAM_OF_REQUEST, .keys = "queries"),
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
-               "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all",
+               "the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a "
+               "source those of cross-attention",
                .home = ATTN_PARAM_OF_REQUEST),
     ATTN_PARAM(INPUT, "neutral", "TEXT", struct attn_spans_args, neutral,
                "rank spans by the weight that the queries add to that of TEXT in their place, "
@@ -196,6 +201,9 @@ const struct attn_question attn_question_spans = {
         "of the weight on all spans (focus), and whether tokens are copied from there.\n"
         "score is the share, or with `neutral` the weight that the queries add, by which\n"
         "spans are ranked. rest is what is in no span.\n"
+        "\n"
+        "If the text has a source, spans are parts of the source and heads those of\n"
+        "cross-attention, unless `heads` has heads of self-attention alone.\n"
         "\n"
         "A share says where heads look. It does not say that what is there is used: long\n"
         "spans have large shares, and the first token has weight that is only parked.\n"
@@ -321,28 +329,36 @@ static enum attn_status find_gold(struct spans *spans, struct attn_error *err)
                        attn_quote_string(right).text);
 }
 
-/* Finds the tokens of each span in the text without its answer. */
+/* Returns the sequence of RUN in which the keys are. */
+static const struct attn_sequence *keys_of(const struct spans *spans, const struct attn_run *run)
+{
+    return spans->is_of_source ? &run->source : &run->text;
+}
+
+/* Finds the tokens of each span in the source, or in the text without its answer. */
 static enum attn_status find_spans(struct spans *spans, struct attn_error *err)
 {
+    const struct attn_sequence *keys = keys_of(spans, spans->frame.run);
+
     ATTN_TRY(list_places(spans, err));
     ATTN_TRY(choose_spans(spans, err));
     for (size_t i = 0; i < spans->n_span; i++) {
         struct span *span = &spans->items[i];
 
         span->flags = NULL;
-        ATTN_TRY(ATTN_ALLOC(span->flags, spans->n, err));
-        ATTN_TRY(attn_error_in(
-            attn_positions_find(&spans->frame.run->text, span->spec, span->flags, err), span->name,
-            err));
-        span->first = spans->n;
-        for (size_t t = 0; t < spans->n_prompt; t++) {
+        ATTN_TRY(ATTN_ALLOC(span->flags, spans->n_key, err));
+        ATTN_TRY(attn_error_in(attn_positions_find(keys, span->spec, span->flags, err), span->name,
+                               err));
+        span->first = spans->n_key;
+        for (size_t t = 0; t < keys->n; t++) {
             if (!span->flags[t])
                 continue;
             span->first = span->n_token++ == 0 ? t : span->first;
             span->last = t;
             spans->rest[t] = 0;
         }
-        span->has_score = span->n_token > 0 && span->last < spans->queries[0];
+        span->has_score =
+            span->n_token > 0 && (spans->is_of_source || span->last < spans->queries[0]);
     }
     return find_gold(spans, err);
 }
@@ -358,10 +374,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
                                                               : frame->request.selection.queries;
 
     spans->args = frame->args;
-    if (frame->config->stack.has_encoder || attn_host_model(frame->host)->encoder)
-        return attn_error_set(
-            err, ATTN_INVALID, "spans are of one text, and '%s' reads two",
-            attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
     if (spans->args->by == ATTN_SPANS_BY_STEP && spans->args->study && !spans->args->study->each)
         return attn_error_set(err, ATTN_INVALID,
                               "`by step` of `items` needs `each`: steps of different texts have no "
@@ -397,27 +409,49 @@ static enum attn_status continue_text(struct spans *spans, struct attn_error *er
     return ATTN_OK;
 }
 
+/* Lists the heads: those that attend to the source, if one of them is selected. */
+static enum attn_status list_heads(struct spans *spans, struct attn_error *err)
+{
+    struct attn_frame *frame = &spans->frame;
+    const struct attn_config *config = frame->config;
+    const struct attn_selection *selection = frame->run->selection;
+
+    spans->heads = attn_frame_alloc(frame, config->n_layer * config->n_head, sizeof *spans->heads);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (int layer = 0; layer < (int)config->n_layer; layer++)
+        for (int head = 0; head < (int)config->n_head; head++) {
+            if (!attn_selection_has_block_head(selection, layer, head) ||
+                (spans->is_of_source && !config->is_cross[layer]))
+                continue;
+            if (config->is_cross[layer] && !spans->is_of_source) {
+                spans->is_of_source = true;
+                spans->n_head = 0;
+            }
+            spans->heads[spans->n_head++] = attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
+        }
+    if (spans->n_head > 0)
+        return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`heads` are those of the encoder, expected heads that look at the text or "
+                       "at its source");
+}
+
 /* Lists the queries and the heads. */
 static enum attn_status list_rows(struct spans *spans, struct attn_error *err)
 {
     struct attn_frame *frame = &spans->frame;
-    const struct attn_config *config = frame->config;
     const bool has_answer = spans->run != frame->run;
 
+    ATTN_TRY(list_heads(spans, err));
+    spans->n_key = keys_of(spans, spans->run)->n;
     spans->queries = attn_frame_alloc(frame, spans->n, sizeof *spans->queries);
-    spans->heads = attn_frame_alloc(frame, config->n_layer * config->n_head, sizeof *spans->heads);
-    spans->rest = attn_frame_alloc(frame, spans->n, 1);
+    spans->rest = attn_frame_alloc(frame, spans->n_key, 1);
     ATTN_TRY(attn_frame_memory(frame, err));
-    memset(spans->rest, 1, spans->n);
+    memset(spans->rest, 1, spans->n_key);
     for (size_t i = 0; i < spans->n; i++)
         if (has_answer ? i + 1 >= spans->n_prompt && i + 1 < spans->n
                        : attn_selection_has_query(frame->run->selection, i))
             spans->queries[spans->n_query++] = i;
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++)
-            if (attn_selection_has_block_head(frame->run->selection, layer, head))
-                spans->heads[spans->n_head++] =
-                    attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
     spans->n_step = spans->args->by == ATTN_SPANS_BY_STEP ? spans->n_query : 1;
     return ATTN_OK;
 }
@@ -451,11 +485,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     spans->sums =
         attn_frame_alloc(frame, spans->n_head * spans->n_step * n_row, sizeof *spans->sums);
     spans->measured = attn_frame_alloc(frame, spans->n_head * n_row, sizeof *spans->measured);
-    spans->row = attn_frame_alloc(frame, spans->n, sizeof *spans->row);
-    spans->visible = attn_frame_alloc(frame, spans->n, 1);
-    spans->weights = attn_frame_alloc(frame, spans->n_head * spans->n, sizeof *spans->weights);
-    spans->columns = attn_frame_alloc(frame, spans->n, sizeof *spans->columns);
-    spans->counts = attn_frame_alloc(frame, spans->n, sizeof *spans->counts);
+    spans->row = attn_frame_alloc(frame, spans->n_key, sizeof *spans->row);
+    spans->visible = attn_frame_alloc(frame, spans->n_key, 1);
+    spans->weights = attn_frame_alloc(frame, spans->n_head * spans->n_key, sizeof *spans->weights);
+    spans->columns = attn_frame_alloc(frame, spans->n_key, sizeof *spans->columns);
+    spans->counts = attn_frame_alloc(frame, spans->n_key, sizeof *spans->counts);
     return attn_frame_memory(frame, err);
 }
 
@@ -496,7 +530,7 @@ static double sum_of(const struct spans *spans, const unsigned char *flags, size
     double sum = 0;
 
     *seen = 0;
-    for (size_t j = 0; j < spans->n; j++)
+    for (size_t j = 0; j < spans->n_key; j++)
         if (flags[j]) {
             sum += (double)spans->row[j];
             *seen += spans->visible[j];
@@ -504,7 +538,8 @@ static double sum_of(const struct spans *spans, const unsigned char *flags, size
     return sum;
 }
 
-/* Returns the mean weight of the keys behind all spans, up to QUERY; NaN without any. */
+/* Returns the mean weight of the keys behind all spans, up to QUERY; NaN without any, as in a
+ * source. */
 static double weight_of_new(const struct spans *spans, size_t query)
 {
     size_t last = 0, n = 0;
@@ -512,7 +547,7 @@ static double weight_of_new(const struct spans *spans, size_t query)
 
     for (size_t i = 0; i < spans->n_span; i++)
         last = spans->items[i].last > last ? spans->items[i].last : last;
-    for (size_t j = last + 1; j <= query && j < spans->n; j++)
+    for (size_t j = last + 1; !spans->is_of_source && j <= query; j++)
         if (spans->visible[j]) {
             sum += (double)spans->row[j];
             n++;
@@ -525,21 +560,35 @@ static size_t largest_of(const struct spans *spans)
 {
     size_t largest = 0;
 
-    for (size_t j = 1; j < spans->n; j++)
+    for (size_t j = 1; j < spans->n_key; j++)
         largest = spans->row[j] > spans->row[largest] ? j : largest;
     return largest;
+}
+
+/* Whether KEY, a token of the text or of the source, is the token after QUERY. */
+static bool is_next(const struct spans *spans, size_t key, size_t query)
+{
+    const struct attn_sequence *text = &spans->run->text;
+    const struct attn_token_bytes *keys = &spans->run->source.tokens, *tokens = &text->tokens;
+
+    if (!spans->is_of_source)
+        return text->ids[key] == text->ids[query + 1];
+    return keys->sizes[key] == tokens->sizes[query + 1] &&
+           memcmp(keys->bytes[key], tokens->bytes[query + 1], keys->sizes[key]) == 0;
 }
 
 /* Measures the row of QUERY, and adds it to SUMS [n_span + 1]. */
 static void measure(const struct spans *spans, size_t query, struct sums *sums)
 {
-    const int32_t *ids = spans->run->text.ids;
+    const bool has_tokens = spans->is_of_source
+                                ? spans->run->source.tokens.bytes && spans->run->text.tokens.bytes
+                                : spans->run->text.ids != NULL;
     const size_t largest = largest_of(spans);
     const double new = weight_of_new(spans, query);
     size_t n_visible = 0, seen;
     double total = 0, share;
 
-    for (size_t j = 0; j < spans->n; j++)
+    for (size_t j = 0; j < spans->n_key; j++)
         n_visible += spans->visible[j];
     for (size_t i = 0; i < spans->n_span; i++)
         total += sum_of(spans, spans->items[i].flags, &seen);
@@ -557,9 +606,9 @@ static void measure(const struct spans *spans, size_t query, struct sums *sums)
             add(&sums[i], LOOKBACK, mean / (mean + new));
         if (total > 0)
             add(&sums[i], FOCUS, share / total);
-        if (ids && query + 1 < spans->n)
+        if (has_tokens && query + 1 < spans->n)
             add(&sums[i], COPIED,
-                span->flags[largest] && ids[largest] == ids[query + 1] ? 1 / (double)span->n_token
+                span->flags[largest] && is_next(spans, largest, query) ? 1 / (double)span->n_token
                                                                        : 0);
     }
 }
@@ -569,8 +618,7 @@ static size_t head_of(const struct spans *spans, const struct attn_trace_event *
 {
     size_t i = 0;
 
-    while (i < spans->n_head &&
-           (spans->heads[i].layer != event->at.layer || spans->heads[i].head != event->at.head))
+    while (i < spans->n_head && attn_location_compare(&spans->heads[i], &event->at) != 0)
         i++;
     return i;
 }
@@ -580,20 +628,20 @@ static void take_row(struct spans *spans, const struct attn_trace_event *event, 
 {
     struct attn_row row = attn_event_row(event, r);
     struct attn_cells cells;
-    const int32_t *mask = spans->run->text.key_mask;
+    const int32_t *mask = keys_of(spans, spans->run)->key_mask;
 
-    attn_event_copy_row(event, r, spans->row, spans->n);
-    memset(spans->visible, 0, spans->n);
+    attn_event_copy_row(event, r, spans->row, spans->n_key);
+    memset(spans->visible, 0, spans->n_key);
     while (attn_row_next(&row, &cells))
         memset(spans->visible + cells.first, 1, cells.n);
-    for (size_t j = 0; mask && j < spans->n; j++)
+    for (size_t j = 0; mask && j < spans->n_key; j++)
         spans->visible[j] &= mask[j] != 0;
 }
 
 /* Adds the columns of all rows, among which sinks are looked for. */
 static void add_columns(struct spans *spans)
 {
-    for (size_t j = 0; j < spans->n; j++) {
+    for (size_t j = 0; j < spans->n_key; j++) {
         spans->columns[j] += (double)spans->row[j];
         spans->counts[j] += spans->visible[j];
     }
@@ -622,8 +670,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
         measure(spans, query,
                 spans->sums +
                     (head * spans->n_step + (spans->n_step > 1 ? q : 0)) * (spans->n_span + 1));
-        for (size_t j = 0; j < spans->n; j++)
-            spans->weights[head * spans->n + j] += (double)spans->row[j] / (double)spans->n_query;
+        for (size_t j = 0; j < spans->n_key; j++)
+            spans->weights[head * spans->n_key + j] +=
+                (double)spans->row[j] / (double)spans->n_query;
     }
     return ATTN_OK;
 }
@@ -655,7 +704,7 @@ struct neutral {
     struct attn_run *run;    /* owns */
     struct attn_buffer text; /* owns */
     int32_t *ids;            /* owns */
-    float *row;              /* owns */
+    float *row;              /* [n_key] owns */
     size_t first, last;
 };
 
@@ -670,16 +719,17 @@ static enum attn_status on_neutral(void *user, const struct attn_trace_event *ev
 {
     const struct neutral *neutral = user;
     struct spans *spans = neutral->spans;
-    const size_t head = head_of(spans, event), first = spans->queries[0];
+    const size_t head = head_of(spans, event);
+    const size_t n_key = spans->is_of_source ? spans->n_key : spans->queries[0];
     const double n = (double)(neutral->last - neutral->first + 1);
 
     (void)err;
     for (size_t r = 0; head < spans->n_head && r < event->n_row; r++) {
         if (event->row0 + r < neutral->first || event->row0 + r > neutral->last)
             continue;
-        attn_event_copy_row(event, r, neutral->row, neutral->run->text.n);
-        for (size_t j = 0; j < first; j++)
-            spans->weights[head * spans->n + j] -= (double)neutral->row[j] / n;
+        attn_event_copy_row(event, r, neutral->row, n_key);
+        for (size_t j = 0; j < n_key; j++)
+            spans->weights[head * spans->n_key + j] -= (double)neutral->row[j] / n;
     }
     return ATTN_OK;
 }
@@ -768,7 +818,7 @@ static enum attn_status prepare_neutral(struct neutral *neutral, struct attn_err
     for (size_t i = first; end > 0 && i < text->n; i++)
         if (text->encoding.begin[i] < end && text->encoding.begin[i] < text->encoding.end[i])
             neutral->last = i;
-    return ATTN_ALLOC(neutral->row, text->n, err);
+    return ATTN_ALLOC(neutral->row, spans->n_key, err);
 }
 
 static enum attn_status run_neutral(struct spans *spans, struct attn_error *err)
@@ -843,11 +893,11 @@ static void find_largest(const struct spans *spans, struct measured *measured)
 /* Finds the scores of MEASURED, of head HEAD or, if it is n_head, of the sum of all heads. */
 static void find_scores(struct spans *spans, size_t head, struct measured *measured)
 {
-    double *weights = spans->weights + (head < spans->n_head ? head * spans->n : 0);
+    double *weights = spans->weights + (head < spans->n_head ? head * spans->n_key : 0);
 
     if (head == spans->n_head)
-        for (size_t i = spans->n; i < spans->n_head * spans->n; i++)
-            weights[i % spans->n] += weights[i];
+        for (size_t i = spans->n_key; i < spans->n_head * spans->n_key; i++)
+            weights[i % spans->n_key] += weights[i];
     for (size_t i = 0; i <= spans->n_span; i++) {
         const bool has_score = i < spans->n_span && spans->items[i].has_score;
         const size_t n = head < spans->n_head ? 1 : spans->n_head;
@@ -902,18 +952,18 @@ struct effects {
 };
 
 /* Appends edits by which the rows of EFFECTS lose the keys COL0 to COL1 - 1 in AT. A row keeps
- * itself. */
+ * itself, unless the keys are of the source. */
 static enum attn_status mask_columns(struct effects *effects, struct attn_location at, size_t col0,
                                      size_t col1, struct attn_error *err)
 {
     for (size_t row = 0, end; row < effects->spans->n; row = end) {
-        const bool is_own = row >= col0 && row < col1;
+        const bool is_own = !effects->spans->is_of_source && row >= col0 && row < col1;
 
         end = row + 1;
         if (!effects->rows[row])
             continue;
         while (!is_own && end < effects->spans->n && effects->rows[end] &&
-               (end < col0 || end >= col1))
+               (effects->spans->is_of_source || end < col0 || end >= col1))
             end++;
         for (int side = 0; side < (is_own ? 2 : 1); side++) {
             struct attn_edit edit = ATTN_EDIT_DEFAULT;
@@ -959,6 +1009,15 @@ static enum attn_status end_trial(struct effects *effects, struct attn_error *er
     return ATTN_OK;
 }
 
+/* Whether the queries see a key that is not in SPAN. */
+static bool sees_other(const struct spans *spans, const struct span *span)
+{
+    for (size_t t = 0; t < spans->n_key; t++)
+        if (!span->flags[t] && spans->counts[t] > 0)
+            return true;
+    return false;
+}
+
 /* Appends the trials of a span: one for each head in which the queries do not see it; or one for
  * all heads, and one in which no other token sees it in them. */
 static enum attn_status add_span(struct effects *effects, const struct span *span,
@@ -967,12 +1026,16 @@ static enum attn_status add_span(struct effects *effects, const struct span *spa
     const struct spans *spans = effects->spans;
     const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
 
+    if (spans->is_of_source && !sees_other(spans, span))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`effect`: without '%s', the whole source, heads have no key to look at",
+                           attn_quote_string(span->name).text);
     memset(effects->rows, 0, spans->n);
     for (size_t i = 0; i < spans->n_query; i++)
         effects->rows[spans->queries[i]] = 1;
     for (int trial = 0; trial < (is_by_head ? 1 : 2); trial++) {
         for (size_t i = 0; trial > 0 && i < spans->n; i++)
-            effects->rows[i] = !span->flags[i];
+            effects->rows[i] = spans->is_of_source || !span->flags[i];
         for (size_t i = 0; i < spans->n_head; i++) {
             ATTN_TRY(mask_span(effects, spans->heads[i], span, err));
             if (is_by_head || i + 1 == spans->n_head)
@@ -1018,6 +1081,18 @@ static enum attn_status run_trials(struct effects *effects, struct attn_error *e
     return ATTN_OK;
 }
 
+/* Whether weight is parked on key T: the first, the last that is seen of a source, or a sink. */
+static bool is_parked_on(const struct spans *spans, size_t t)
+{
+    size_t last = spans->n_key - 1;
+
+    while (last > 0 && spans->counts[last] == 0)
+        last--;
+    return t == 0 || (spans->is_of_source && t == last) ||
+           (spans->counts[t] >= ATTN_SINK_ROWS * spans->n_head &&
+            spans->columns[t] > ATTN_SINK_WEIGHT * (double)spans->counts[t]);
+}
+
 /* Notes what the effects cost, and the spans where weight is parked. */
 static void note_effects(const struct spans *spans, size_t n_trial)
 {
@@ -1031,14 +1106,12 @@ static void note_effects(const struct spans *spans, size_t n_trial)
               (size_t)(spans->frame.config->n_layer * spans->frame.config->n_head));
     for (size_t i = 0; i < spans->n_span; i++) {
         const struct span *span = &spans->items[i];
-        size_t sink = spans->n;
+        size_t sink = spans->n_key;
 
-        for (size_t t = 0; t < spans->n && sink == spans->n; t++)
-            if (span->flags[t] &&
-                (t == 0 || (spans->counts[t] >= ATTN_SINK_ROWS * spans->n_head &&
-                            spans->columns[t] > ATTN_SINK_WEIGHT * (double)spans->counts[t])))
+        for (size_t t = 0; t < spans->n_key && sink == spans->n_key; t++)
+            if (span->flags[t] && is_parked_on(spans, t))
                 sink = t;
-        if (sink < spans->n)
+        if (sink < spans->n_key)
             attn_note(request->on_note, request->user, ATTN_NOTE_SINK,
                       "span '%s' holds position %zu, a sink where other tokens park weight: its "
                       "cut need not say anything about its text",
@@ -1080,7 +1153,7 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
     const bool is_best = !spans->gold || row[SPAN].type != ATTN_VALUE_MISSING;
     size_t n_rest = 0;
 
-    for (size_t t = 0; t < spans->n; t++)
+    for (size_t t = 0; t < spans->n_key; t++)
         n_rest += spans->rest[t];
     if (row[SPAN].type == ATTN_VALUE_MISSING)
         row[SPAN] = attn_cell_string(span ? span->name : "rest");
@@ -1112,7 +1185,7 @@ static enum attn_status append_group(struct spans *spans, const struct attn_loca
         if (is_gold && !spans->gold)
             continue;
         if (head) {
-            row[LAYER] = attn_cell_integer(head->layer);
+            attn_location_put(head, &row[STACK]);
             row[HEAD] = attn_cell_integer(head->head);
         }
         if (is_gold)
@@ -1131,10 +1204,10 @@ static enum attn_status append_steps(struct spans *spans, struct attn_error *err
     for (size_t k = 0; k < spans->n_head * spans->n_step * n_row; k++) {
         const struct attn_location *head = &spans->heads[k / n_row / spans->n_step];
         const size_t query = spans->queries[k / n_row % spans->n_step];
-        struct attn_cell row[N_COLUMN] = {[LAYER] = attn_cell_integer(head->layer),
-                                          [HEAD] = attn_cell_integer(head->head),
-                                          [POSITION] = attn_cell_integer((int64_t)query)};
+        struct attn_cell row[N_COLUMN] = {
+            [HEAD] = attn_cell_integer(head->head), [POSITION] = attn_cell_integer((int64_t)query)};
 
+        attn_location_put(head, &row[STACK]);
         row[TOKEN] = attn_cell_position(&text->tokens, query);
         if (query + 1 < spans->n)
             row[NEXT] = attn_cell_position(&text->tokens, query + 1);
@@ -1170,6 +1243,7 @@ static bool shows(const void *state, size_t column)
     const struct attn_spans_args *args = spans->frame.args;
 
     switch (column) {
+    case STACK:
     case LAYER:
     case HEAD:
         return args->by != ATTN_SPANS_BY_SPAN;
@@ -1256,6 +1330,17 @@ static const struct attn_table_view step_views[] = {
      .asked = "at each step"},
 };
 
+/* Whether HOST, which may be NULL, has a model with attention to a source. */
+static bool reads_source(const struct attn_host *host)
+{
+    const struct attn_config *config = host ? attn_model_config(attn_host_model(host)) : NULL;
+
+    for (size_t layer = 0; config && layer < config->n_layer; layer++)
+        if (config->is_cross[layer])
+            return true;
+    return false;
+}
+
 /* Describes the picture. That of spans shows their effects, if there are any, and names the heads.
  * That of steps shows one head, the last, and names it. */
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -1273,15 +1358,21 @@ static void draw(const void *given, struct attn_drawn *drawn)
             drawn->picture->view.values = ATTN_TABLE_COLUMN(CHANGE);
         attn_drawn_ask(drawn, "%s %s%s",
                        args->has_effect ? "without each span in" : "on each span in",
-                       heads ? "the heads " : "all heads", heads ? heads : "");
+                       heads                       ? "the heads "
+                       : reads_source(drawn->host) ? "all heads of cross-attention"
+                                                   : "all heads",
+                       heads ? heads : "");
     }
-    if (args->by == ATTN_SPANS_BY_STEP && n > 0)
+    if (args->by == ATTN_SPANS_BY_STEP && n > 0) {
+        struct attn_location at;
+
+        attn_location_read(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER), &at);
         attn_drawn_ask(
-            drawn, "in head %d.%d at each step",
-            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER))
-                .integer,
+            drawn, "in head %s%s%d.%d at each step", attn_model_stack_name(at.stack),
+            at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer,
             (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_HEAD))
                 .integer);
+    }
 }
 
 #define EXPERIMENT                                                                                 \

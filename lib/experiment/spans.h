@@ -36,14 +36,16 @@ struct attn_spans_args {
 
 /*
  * Rows are the queries of REQUEST (default: the last position), or those that write the answer;
- * heads are those of its selection. The table has the columns
+ * heads are those of its selection. If one of these attends to a source, only those that do are
+ * measured, and spans are places of the source. The table has the columns
  *
  *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change,
  *         largest
  *     span, tokens, .. best, change, cut, largest                                 by span
  *     layer, head, position, token, next, span, tokens, share, .. copied          by step
  *
- * and a row `rest` for the tokens that are in no span. ARGS may be NULL. The caller owns *table.
+ * with `stack` before `layer` if the model has two, and a row `rest` for the tokens that are in no
+ * span. ARGS may be NULL. The caller owns *table.
  * Errors have a stage.
  */
 ATTN_API enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,

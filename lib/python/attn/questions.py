@@ -500,6 +500,9 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
     (lookback), the part of the weight on all spans (focus), and whether tokens are copied from there. score is the
     share, or with `neutral` the weight that the queries add, by which spans are ranked. rest is what is in no span.
 
+    If the text has a source, spans are parts of the source and heads those of cross-attention, unless `heads` has heads
+    of self-attention alone.
+
     A share says where heads look. It does not say that what is there is used: long spans have large shares, and the
     first token has weight that is only parked. `effect` says what changes when the queries do not see a span (change)
     or no other token does (cut). Over `items` the numbers are means, and rows gold are those of the span that the key
@@ -510,7 +513,8 @@ def spans(self: Model, text=None, *, by: str = "head", spans=None, queries=None,
                 scores; step, a row for each query (head, span, step)
     spans       the names of `positions` that are spans, or globs: d*; default: all of them
     queries     the rows that are measured, positions or words; default: -1, the last. An item may have its own
-    heads       the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all
+    heads       the heads that are measured: 2.5,3.* or 0-3 of each layer; default: all, with a source those of
+                cross-attention
     neutral     rank spans by the weight that the queries add to that of TEXT in their place, such as N/A. An item may
                 have its own
     continuation put this answer behind the text: the queries are the tokens that write it
