@@ -78,6 +78,9 @@ static const struct attn_column columns[N_COLUMN] = {
 
 enum { DEFAULT_MOST = 20 };
 
+/* The biases of norms that follow the sums of a block. */
+static const char attn_norm_bias[] = "attn_norm_bias", mlp_norm_bias[] = "mlp_norm_bias";
+
 /* A part of the stream, or of the map from it. BLOCK and HEAD are -1 for a part without one. */
 struct writer {
     const char *part;
@@ -160,8 +163,7 @@ static enum attn_status check(const void *given, struct attn_error *err)
 /* Returns what in the model prevents that the stream is a sum of writers, or NULL. */
 static const char *find_obstacle(const struct attn_config *config)
 {
-    return config->norm_place == ATTN_NORM_SUM ? "normalizes its stream after each sum"
-           : !config->has_residual             ? "has no residual stream"
+    return !config->has_residual ? "has no residual stream"
            : config->qk_norm == ATTN_QK_NORM_ALL_HEADS && attn_config_norms_mean(config)
                ? "takes a mean over all heads off its queries"
                : NULL;
@@ -171,7 +173,8 @@ static const char *find_obstacle(const struct attn_config *config)
 static enum attn_status check_edits(const struct pair_split *split, struct attn_error *err)
 {
     const struct attn_site_set stream =
-        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
+        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST,
+                   ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_NORMALIZED_RESID_POST);
     const struct attn_site_set of_score =
         ATTN_SITES(ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K, ATTN_SITE_QK);
     const struct attn_edit_list *list = &split->frame.run->edits;
@@ -179,6 +182,11 @@ static enum attn_status check_edits(const struct pair_split *split, struct attn_
     const struct attn_edit *edits = is_of_encoder ? attn_edits_of_encoder(list) : list->items;
     const size_t n = is_of_encoder ? list->n_encoder : list->n;
 
+    if (is_of_encoder && n == 0 && list->n > 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "all edits are of the decoder, and the score of a head of the encoder "
+            "does not depend on it");
     for (size_t i = 0; i < n; i++) {
         const struct attn_edit *edit = &edits[i];
         const enum attn_site site = edit->at.site;
@@ -386,13 +394,15 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
     struct attn_frame *frame = &split->frame;
     const size_t n = split->keys.n_row;
     const struct attn_site_set scores = ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES);
-    const struct attn_site_set sites =
+    struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q,
                    ATTN_SITE_ROT_K, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT);
     struct attn_trial trial = attn_trial_of(frame->run);
 
     if (!attn_sites_are_empty(attn_sites_without(scores, split->dims->sites)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "this attention has no scores to split");
+    if (split->config->norm_place == ATTN_NORM_SUM)
+        attn_sites_extend(&sites, ATTN_SITES(ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST));
     split->products = attn_frame_alloc(frame, (split->queries.n + 1) * n, sizeof(float));
     split->is_seen = attn_frame_alloc(frame, split->queries.n * n, 1);
     ATTN_TRY(attn_frame_memory(frame, err));
@@ -625,6 +635,7 @@ static void list_writers(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->config;
     const struct attn_block_weights *blocks = split->model->weights.blocks;
+    const bool is_sum = config->norm_place == ATTN_NORM_SUM;
     struct writer *at = side->writers;
 
     *at++ = (struct writer){side->is_of_source ? "source" : "embed", -1, -1};
@@ -635,8 +646,13 @@ static void list_writers(const struct pair_split *split, struct side *side)
             *at++ = (struct writer){"head", block, head};
         if (blocks[block].out.bias.data || blocks[block].ln1_post.b.data)
             *at++ = (struct writer){"attn_bias", block, -1};
-        if (kept(split, ATTN_SITE_MLP_OUT, block))
-            *at++ = (struct writer){"mlp", block, -1};
+        if (is_sum)
+            *at++ = (struct writer){attn_norm_bias, block, -1};
+        if (!kept(split, ATTN_SITE_MLP_OUT, block))
+            continue;
+        *at++ = (struct writer){"mlp", block, -1};
+        if (is_sum)
+            *at++ = (struct writer){mlp_norm_bias, block, -1};
     }
     if (!side->is_of_source && split->weights->ln1.b.data)
         *at++ = (struct writer){"norm_bias", -1, -1};
@@ -653,7 +669,7 @@ static enum attn_status prepare_side(struct pair_split *split, struct side *side
     struct attn_frame *frame = &split->frame;
     const struct attn_config *config = split->config;
     const size_t d = config->d_model, width = config->d_head, n = side->n;
-    const size_t n_most = (size_t)split->block * (config->n_head + 2) + 4;
+    const size_t n_most = (size_t)split->block * (config->n_head + 4) + 4;
     double *row = attn_frame_alloc(frame, d + n_head * width, sizeof *row);
 
     side->stream = attn_frame_alloc(frame, 2 * width + 1, d * sizeof(double));
@@ -845,6 +861,35 @@ static void map_bias(const struct pair_split *split, struct side *side)
     }
 }
 
+/* Sets side->x to the bias of the norm that follows a sum, as WRITER names it, and takes the map
+ * and the scales of SIDE back to the sum. */
+static void go_before_sum_norm(const struct pair_split *split, struct side *side,
+                               const struct writer *writer)
+{
+    const struct attn_config *config = split->config;
+    const struct attn_block_weights *w = &split->model->weights.blocks[writer->block];
+    const bool is_mlp = writer->part == mlp_norm_bias;
+    const struct attn_norm_weights *norm = is_mlp ? &w->end_norm : &w->mid_norm;
+    const float *sum =
+        kept(split, is_mlp ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_MID, writer->block);
+    const size_t d = config->d_model, width = config->d_head;
+
+    attn_vector_elements(&norm->b, d, side->wide);
+    memset(side->x, 0, side->n * width * sizeof *side->x);
+    for (size_t r = 0; r < side->n; r++) {
+        add_mapped(split, side->wide, side->stream, side->x + r * width);
+        for (size_t e = 0; e < width; e++)
+            side->x[r * width + e] /= side->scale[r];
+    }
+    read_weight(config, &norm->w, 0, d, split->row, side->wide);
+    go_before_norm(config, side->wide, side->stream);
+    for (size_t r = 0; r < side->n; r++) {
+        for (size_t i = 0; i < d; i++)
+            side->wide[i] = (double)sum[side->rows[r] * d + i];
+        side->scale[r] *= norm_scale(config, side->wide, d);
+    }
+}
+
 /* --- Heads of a block ------------------------------------------------------------------------- */
 
 /* Sets side->branch, the map from the output of the heads of BLOCK for a norm after them of scale
@@ -967,19 +1012,26 @@ static void take_branch(const struct pair_split *split, struct side *side, int h
     }
 }
 
-/* Computes all writers of SIDE. */
+/* Computes all writers of SIDE, the last first: each is mapped as if all that follows it were one
+ * map. */
 static enum attn_status map_side(struct pair_split *split, struct side *side,
                                  struct attn_error *err)
 {
-    for (size_t i = 0; i < side->n_writer; i++) {
+    int mapped = -1; /* the block whose heads are computed */
+
+    for (size_t i = side->n_writer; i-- > 0;) {
         const struct writer *writer = &side->writers[i];
         const bool is_bias = strcmp(writer->part, "bias") == 0;
+        const bool is_of_heads = writer->head >= 0 || strcmp(writer->part, "attn_bias") == 0;
 
-        if (writer->block >= 0 && (i == 0 || side->writers[i - 1].block != writer->block)) {
+        if (is_of_heads && writer->block != mapped) {
             ATTN_TRY(attn_host_check_canceled(split->frame.run->host, err));
             map_block(split, side, writer->block);
+            mapped = writer->block;
         }
-        if (writer->head >= 0 || strcmp(writer->part, "attn_bias") == 0)
+        if (writer->part == attn_norm_bias || writer->part == mlp_norm_bias)
+            go_before_sum_norm(split, side, writer);
+        else if (is_of_heads)
             take_branch(split, side, writer->head);
         else if (is_bias)
             map_bias(split, side);
@@ -1119,7 +1171,7 @@ static void find_cells_mean(const struct pair_split *split, bool has_product, do
 static void put_writer(const struct pair_split *split, const struct writer *writer,
                        struct attn_cell *part)
 {
-    const bool is_mlp = strcmp(writer->part, "mlp") == 0;
+    const bool is_mlp = strcmp(writer->part, "mlp") == 0 || writer->part == mlp_norm_bias;
     const struct attn_location at = attn_location_of_block(
         split->dims, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, writer->block, writer->head);
 
@@ -1236,10 +1288,12 @@ static bool shows(const void *state, size_t column)
 }
 
 static const struct attn_table_view views[] = {
-    {ATTN_VIEW_OF(PART, OTHER_PART, RELATIVE), .parts = "attn_bias mlp norm_bias bias",
+    {ATTN_VIEW_OF(PART, OTHER_PART, RELATIVE),
+     .parts = "attn_bias attn_norm_bias mlp mlp_norm_bias norm_bias bias",
      .inputs = "embed pos source"},
     {ATTN_VIEW_OF(LAYER, HEAD, RELATIVE),
-     .parts = "attn_bias mlp embed pos source norm_bias bias position_bias",
+     .parts =
+         "attn_bias attn_norm_bias mlp mlp_norm_bias embed pos source norm_bias bias position_bias",
      .inputs = "embed pos source"},
 };
 

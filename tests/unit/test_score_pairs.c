@@ -1,6 +1,6 @@
 /*
- * test_score_pairs.c - `attribute --score` of every head of models with two stacks: the pairs of
- * writers add up to the score of the forward pass.
+ * test_score_pairs.c - `attribute --score` of every head of encoders, and of models with an encoder
+ * and a decoder: the pairs of writers add up to the score of the forward pass.
  */
 #include "attn.h"
 #include "base/table_internal.h"
@@ -31,7 +31,7 @@ static struct attn_table *split_score(struct attn_host *host, const char *cells,
 
     snprintf(score, sizeof score, "%s@%s", cells, head);
     request.input = (struct attn_input){.ids = target, .n_id = sizeof target / sizeof *target};
-    if (attn_model_config(attn_host_model(host))->d_source > 0)
+    if (attn_model_config(attn_host_model(host))->stack.has_encoder)
         request.source = (struct attn_input){.ids = source, .n_id = sizeof source / sizeof *source};
     args.score = score;
     args.n_most = 99999;
@@ -72,14 +72,14 @@ static void split_all(const char *name, const char *stack)
     const bool is_encoder = strcmp(stack, "encoder:") == 0;
     const struct attn_model *model = attn_host_model(host);
     const struct attn_config *config = attn_model_config(is_encoder ? model->encoder : model);
-    const size_t n_layer = is_encoder ? config->n_layer : config->n_layer / 2;
+    const size_t n_layer = config->stack.has_encoder ? config->n_layer / 2 : config->n_layer;
 
     for (size_t i = 0; i < n_layer * config->n_head; i++) {
         char head[64];
         struct attn_table *table;
 
         snprintf(head, sizeof head, "%s%zu.%zu", stack, i / config->n_head, i % config->n_head);
-        table = split_score(host, "2,3>0,1", head);
+        table = split_score(host, "2,3>1,2", head);
         assert_adds_up(name, head, table);
         attn_table_free(table);
     }
@@ -112,5 +112,23 @@ START_TEST(pairs_of_heads_of_an_encoder_add_up)
 }
 END_TEST
 
+START_TEST(pairs_add_up_where_norms_follow_the_sums)
+{
+    static const char *const encoders[] = {ATTN_ENCODERS}, *const stacks[] = {"bart", "marian",
+                                                                              "whole_opus",
+                                                                              "blenderbot"};
+
+    attn_encoders_unpack();
+    for (int i = 0; i < ATTN_N_ENCODER; i++)
+        split_all(encoders[i], "");
+    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
+        split_all(stacks[i], "decoder:");
+        split_all(stacks[i], "cross:");
+        split_all(stacks[i], "encoder:");
+    }
+    attn_encoders_remove();
+}
+END_TEST
+
 ATTN_SUITE("pairs of a score", pairs_of_heads_that_attend_to_a_source_add_up,
-           pairs_of_heads_of_an_encoder_add_up)
+           pairs_of_heads_of_an_encoder_add_up, pairs_add_up_where_norms_follow_the_sums)
