@@ -84,7 +84,7 @@ enum token_type { TYPE_NORMAL = 1, TYPE_UNKNOWN, TYPE_CONTROL, TYPE_USER, TYPE_U
     SPLIT(CHINESE) ", " DIGIT
 #define DEEPSEEK_3                                                                                 \
     SPLIT("\\\\p{N}{1,3}") ", " SPLIT("[\\u4e00-\\u9fa5\\u3040-\\u309f\\u30a0-\\u30ff]+") ", "     \
-    SPLIT("[!\\\"#$%&'()*+,\\\\-./:;<=>?@\\\\[\\\\\\\\\\\\]^_\x60{|}~][A-Za-z]+"                      \
+    SPLIT("[!\\\"#$%&'()*+,\\\\-./:;<=>?@\\\\[\\\\\\\\\\\\]^_\x60{|}~][A-Za-z]+"                   \
           "|[^\\\\r\\\\n\\\\p{L}\\\\p{P}\\\\p{S}]?[\\\\p{L}\\\\p{M}]+"                             \
           "| ?[\\\\p{P}\\\\p{S}]+" LINES "|" BLANKS)
 /* Letters with two cases, as Unicode 11 had them, without those of mathematics. */
