@@ -305,17 +305,17 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
                                   bool *is_over, struct attn_error *err)
 {
     bool is_found = false;
+    uint64_t begun;
 
     if (line->text.capacity > KEPT_CAPACITY)
         attn_buffer_release(&line->text);
     attn_buffer_reset(&line->text);
+    *line = (struct attn_batch_line){
+        .text = line->text, .begin = lines->offset, .crc = (uint32_t)crc32(0, NULL, 0)};
     ATTN_TRY(fill(lines, err));
-    if (lines->offset == 0)
+    if (lines->offset == 0) /* the mark is in the first line */
         take(lines, lines->n_mark);
-    *line = (struct attn_batch_line){.text = line->text,
-                                     .begin = lines->offset,
-                                     .end = lines->offset,
-                                     .crc = (uint32_t)crc32(0, NULL, 0)};
+    begun = lines->offset;
     while (!is_found) {
         const char *begin;
         size_t size, n_after;
@@ -339,7 +339,7 @@ static enum attn_status read_line(struct attn_batch_lines *lines, struct attn_ba
             break;
     }
     line->end = lines->offset;
-    *is_over = line->end == line->begin || (!is_found && attn_must_stop(&lines->options.stop));
+    *is_over = line->end == begun || (!is_found && attn_must_stop(&lines->options.stop));
     return attn_buffer_check(&line->text, err);
 }
 
