@@ -220,10 +220,23 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
                                  struct attn_error *err)
 {
     static const char *const own[] = {"tokenizer", NULL};
+    static const char *const kept[] = {"bos_token",
+                                       "eos_token",
+                                       "unk_token",
+                                       "sep_token",
+                                       "pad_token",
+                                       "cls_token",
+                                       "mask_token",
+                                       "question_token",
+                                       "additional_special_tokens",
+                                       "extra_special_tokens",
+                                       "added_tokens_decoder",
+                                       "auto_map",
+                                       NULL};
     static const char class_key[] = "tokenizer_class", type_key[] = "model_type";
     const struct attn_node *settings;
 
-    ATTN_TRY(read_part(source, config_name, NULL, &found->config, err));
+    ATTN_TRY(read_part(source, config_name, kept, &found->config, err));
     ATTN_TRY(read_part(source, model_name, own, &found->model, err));
     ATTN_TRY(take_name(found, found->config, class_key, err));
     ATTN_TRY(take_name(found, found->model, class_key, err));
