@@ -133,7 +133,7 @@ static int finish(struct call *call, enum attn_status status, struct attn_error 
         status = print_flush(call->out, err);
     if (status != ATTN_OK) {
         code = report(call->command, err);
-        if (asks_for_json(call))
+        if (asks_for_json(call) && err->stage != ATTN_STAGE_CHECK) /* whose document is complete */
             report_json(call->command, err, code);
         if (call->last_note[0])
             note("%s", call->last_note);

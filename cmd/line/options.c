@@ -492,7 +492,8 @@ static void note_name(const struct call *call, const struct option *option, cons
     char file[OPTION_LABEL_SIZE] = "file", way[HINT_SIZE] = "";
     struct stat found;
 
-    if (!text || stat(text, &found) != 0 || !S_ISREG(found.st_mode) || text_ends_in(text, ".npz"))
+    if (!text || stat(text, &found) != 0 || !S_ISREG(found.st_mode) ||
+        strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
         snprintf(file, sizeof file, "%s-file", option->name);
