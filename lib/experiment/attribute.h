@@ -32,6 +32,9 @@
  *     query_part, query_layer, query_head, key_part, key_layer, key_head, score, relative
  *
  *     norm_bias          the bias of the norm before the layer
+ *     attn_norm_bias     the bias of the norm after the sum with attention (BERT, BART)
+ *     mlp_norm_bias      the bias of the norm after the sum with an MLP
+ *     source             the rows of the source, for keys of a head that attends to it
  *     bias               b_Q or b_K, the bias of a norm of queries or keys, and what clipping takes
  *     position_bias      what is added to the score for positions (ALiBi, T5)
  *     sum, model         of all pairs; the score of the run

@@ -724,20 +724,20 @@ const ALL_PAIRS = '1000000';
 
 // Returns the options that split the score of a head, "2.5", for a query and a key. They are
 // positions on the page, tokens or words.
-const scoreOptions = (at, q, k) => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked),
-  ['score', `${range(viewer.tokensAt(q, false))}>${range(viewer.tokensAt(k, false))}@${at}`]];
+const scoreOptions = (head, q, k) => [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked),
+  ['score', `${range(viewer.tokensAt(q, false))}>${range(viewer.tokensAt(k, head.is_source))}@${head.at}`]];
 
 // Returns all pairs of writers of a score, and the command line that prints the largest.
-async function askPairs(at, q, k) {
-  const options = scoreOptions(at, q, k), command = commandOf('attribute', options, asked);
+async function askPairs(head, q, k) {
+  const options = scoreOptions(head, q, k), command = commandOf('attribute', options, asked);
   const { code, out, err } = await ask(argsOf('attribute', [...options, ['limit', ALL_PAIRS], ['json', '-']], asked));
   if (code !== 0) throw new Error(messageOf(err));
   return { rows: JSON.parse(out).rows, command };
 }
 
 // Shows all pairs of a score as the map of a page of `attribute --score`.
-async function showPairs(place, at, q, k) {
-  const { code, err, page } = await ask(argsOf('attribute', [...scoreOptions(at, q, k), ['html', 'page.html']], asked), { wanted: 'page' });
+async function showPairs(place, head, q, k) {
+  const { code, err, page } = await ask(argsOf('attribute', [...scoreOptions(head, q, k), ['html', 'page.html']], asked), { wanted: 'page' });
   if (code !== 0) throw new Error(messageOf(err));
   attnExperiment.show(place, { ...page.experiment, figure: page.figure });
 }

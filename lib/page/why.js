@@ -8,11 +8,13 @@ const { el, written } = attnPage;
 const MOST = 10; // bars of a column
 const HELP = 'A bar to the right draws the head to this key, more than to the other words that it sees; to the left, away from it. A column adds up to its sum. It says what the score is made of in this text, not whether the head matters.';
 const WRITERS = { embed: 'the word', pos: 'its position', attn_bias: 'attention bias {}', mlp: 'MLP {}', norm_bias: 'norm', bias: 'bias',
-  position_bias: 'distance', head: 'head {}' };
+  position_bias: 'distance', head: 'head {}', source: 'the source', attn_norm_bias: 'norm after attention {}', mlp_norm_bias: 'norm after MLP {}' };
 
-// Returns the name of a part that wrote one SIDE of a pair, "head 1.2"; '' for a side without one.
+// Returns the name of a part that wrote one SIDE of a pair, "head 1.2", of a translator "head
+// cross:1.2"; '' for a side without one.
 function writerOf(row, side) {
-  const part = row[side + '_part'], layer = row[side + '_layer'], head = row[side + '_head'];
+  const part = row[side + '_part'], stack = row[side + '_stack'], head = row[side + '_head'];
+  const layer = (stack ? stack + ':' : '') + row[side + '_layer'];
   if (part === null) return '';
   return t(WRITERS[part] ?? part, head === null ? layer : layer + '.' + head);
 }
@@ -61,10 +63,10 @@ async function show(h, q, k) {
   const other = [...row.keys()].filter(i => i !== k && row[i] >= 0).sort((a, b) => row[b] - row[a] || a - b)[0];
   const keys = [k, ...other === undefined ? [] : [other]].map(at => ({ at, name: viewer.nameAt(at, head.is_source), weight: row[at] }));
   const query = viewer.nameAt(q, false), found = [];
-  for (const { at } of keys) found.push(await askPairs(head.at, q, at));
+  for (const { at } of keys) found.push(await askPairs(head, q, at));
   if (run !== viewer.run) return;
   const map = el('div', { class: 'why-map' }), all = el('details', {}, el('summary', {}, t('All pairs as a map')), map);
-  all.addEventListener('toggle', () => { if (all.open && !map.hasChildNodes()) showMap(map, head.at, q, k); });
+  all.addEventListener('toggle', () => { if (all.open && !map.hasChildNodes()) showMap(map, head, q, k); });
   viewer.openDialog(t("Why '{}' looks at '{}': head {}", query, keys[0].name, head.at), makeTable(query, keys, rowsOf(found)),
     el('p', { class: 'note' }, t(HELP)),
     all, el('p', { class: 'note' }, el('code', {}, found[0].command)));

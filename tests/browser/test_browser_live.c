@@ -954,7 +954,7 @@ START_TEST(why_is_asked_by_keyboard)
     assert_text(ID("dialog-title") ".textContent", "Why 'cabinet' looks at 'the': head 3.2");
     assert_pair(WHY_ROW("sum"), specs, "sum,,,,,,");
     attn_browser_click_on(browser, "#dialog-close");
-    open_bert(BERT(PAIR), "v=matrix&h=1.0&q=2&k=1"); /* its norms come after the sums */
+    open_bert(BERT("--rescale", "resid_pre:0=2", PAIR), "v=matrix&h=1.0&q=2&k=1");
     attn_browser_click_on(browser, "#live-why");
     attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
     assert_text(DIALOG ".open", "false");
@@ -1386,6 +1386,28 @@ START_TEST(other_models_have_a_life)
                                                   "output layer, and a prediction needs one\"");
     open_translator("interpreter", "stage=1&life=best");
     assert_text(ID("life-tabs") ".hidden && " ID("stage-life") ".offsetParent === null", "true");
+    leave();
+}
+END_TEST
+
+/* The keys of a head that attends to a source are written by the source. */
+START_TEST(a_translator_says_why)
+{
+    enter();
+    unpack("stacks.tar", "whole_opus");
+    run((const char *[]){"run", "-m", "whole_opus", "--source", "The cat", "--html", "p.html",
+                         "--live", "Le", NULL});
+    load("v=matrix&h=cross:1.0&q=2&k=2");
+    attn_browser_click_on(browser, "#live-why");
+    attn_browser_wait(browser, DIALOG ".open");
+    assert_text(ID("dialog-title") ".textContent", "Why 'L' looks at 't': head cross:1.0");
+    assert_text("[...document.querySelectorAll('.why tbody th')].slice(0, 4).map(c => "
+                "c.textContent).join()",
+                "head decoder:1.1 \u00d7 the source,MLP decoder:0 \u00d7 the source,head "
+                "decoder:0.1 \u00d7 the source,"
+                "norm after attention decoder:1 \u00d7 the source");
+    assert_text("document.querySelector('#dialog code').textContent",
+                "attn-cli attribute -m whole_opus --score '2>2@cross:1.0' --source 'The cat' Le");
     leave();
 }
 END_TEST
@@ -2802,14 +2824,14 @@ ATTN_SUITE(
     an_address_restores_all_of_it, heads_are_named_as_the_tool_names_them,
     a_mistake_is_told_in_the_words_of_the_tool, a_broken_model_is_told, a_large_model_is_asked_for,
     a_story_has_steps, shipped_stories_are_told, letters_are_sorted, opens_on_the_stage,
-    arcs_are_of_the_word_under_the_pointer, translations_have_the_bits_of_the_binary,
-    a_sentence_is_translated, a_story_has_sources, a_translation_fits_a_telephone, an_arc_says_why,
-    why_is_asked_by_keyboard, a_press_chooses_a_head_and_a_switch_turns_it_off,
-    next_words_are_written, the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard,
-    the_stage_fits_a_telephone, arcs_cross_no_word, a_telephone_has_a_ladder,
-    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
-    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
-    heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+    arcs_are_of_the_word_under_the_pointer, a_translator_says_why,
+    translations_have_the_bits_of_the_binary, a_sentence_is_translated, a_story_has_sources,
+    a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
+    a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
+    the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
+    arcs_cross_no_word, a_telephone_has_a_ladder, a_story_is_whole_on_a_telephone,
+    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary, sentences_are_offered,
+    marks_have_names, heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
     heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
     a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
