@@ -51,7 +51,8 @@ enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_wh
     if (!is_named(found))
         return ATTN_OK;
     ATTN_TRY(attn_class_get_bool(found, key, &wanted, err));
-    if (wanted == *value)
+    /* Version 5 has the default of ATTN_CLASS_PREFIXED, version 4 has false. */
+    if (wanted == *value && (attn_class_has(found, key) || !(traits & ATTN_CLASS_PREFIXED)))
         return ATTN_OK;
     if (attn_class_has(found, key) && is_bytes && is_whole && traits & ATTN_CLASS_OWN_SPACE)
         *value = wanted;
@@ -116,6 +117,25 @@ static bool has_token(const struct attn_template *template, int32_t id, bool is_
     return false;
 }
 
+/* The tokens around a text by flags alone. */
+static const struct attn_class_row flags = {.single = "bos? A eos?",
+                                            .pair = "bos? A eos? bos?:1 B:1 eos?:1"};
+
+/* Returns the row whose tokens around a text transformers takes instead of those of the file, at
+ * least in one version; NULL if the file decides, and flags. */
+static const struct attn_class_row *find_rule(const struct attn_class *found, bool has_post)
+{
+    const struct attn_class_row *row = found->row;
+
+    if (!row || !row->single || (has_post && row->traits & ATTN_CLASS_FILE_ENDS))
+        return NULL;
+    if (row->traits & ATTN_CLASS_BEGINS)
+        return attn_class_row("Llama");
+    if (row->traits & ATTN_CLASS_FLAGS)
+        return &flags;
+    return strchr(row->single, '?') ? NULL : row;
+}
+
 /* Compares `add_bos_token` and `add_eos_token` with the file. Without a post-processor they are
  * followed, as by transformers 4 for Llama. */
 static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
@@ -123,13 +143,13 @@ static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
                                       const struct attn_token_role *roles, struct attn_error *err)
 {
     static const char *const keys[] = {"add_bos_token", "add_eos_token"};
-    static const struct attn_class_row ends = {.single = "bos? A eos?",
-                                               .pair = "bos? A eos? bos?:1 B:1 eos?:1"};
+    const bool begins = found->row && found->row->traits & ATTN_CLASS_BEGINS;
     struct attn_post_process *post = &tokenizer->post;
 
+    if (has_post && find_rule(found, has_post))
+        return ATTN_OK;
     for (size_t i = 0; i < 2; i++) {
-        const bool is_default =
-            found->row && found->row->single && i == 0 && strstr(found->row->single, "bos!");
+        const bool is_default = begins && i == 0;
         bool is_wanted = is_default;
         const int32_t id = roles[i == 0 ? BOS_ROLE : EOS_ROLE].id;
         const bool is_there = id >= 0 && has_token(&post->single, id, i == 0);
@@ -143,49 +163,52 @@ static enum attn_status compare_flags(struct attn_tokenizer *tokenizer,
                                          "tokenizer.json adds no token to texts; '%s' in %s is "
                                          "followed",
                                          keys[i], config_name));
-        return attn_class_add_ends(found, &ends, roles, tokenizer, err);
+        return attn_class_add_ends(found, &flags, roles, tokenizer, err);
     }
     return ATTN_OK;
 }
 
-static bool is_equal(const struct attn_template *a, const struct attn_template *b)
+/* Whether the template FILE, which is empty if it adds no tokens, equals TEMPLATE. */
+static bool is_equal(const struct attn_template *file, const struct attn_template *template)
 {
-    bool is_equal = a->n == b->n;
+    bool is_equal = file->n == 0 || file->n == template->n;
 
-    for (size_t i = 0; is_equal && i < a->n; i++)
-        is_equal = a->items[i].id == b->items[i].id;
+    for (size_t i = 0; is_equal && i < template->n; i++)
+        is_equal =
+            file->n == 0 ? template->items[i].id < 0 : file->items[i].id == template->items[i].id;
     return is_equal;
 }
 
-/* Compares what the file adds to texts with the rule of the class, where keys change it. */
+/* Compares the tokens that the file adds to texts with those of the class. */
 static enum attn_status compare_ends(struct attn_tokenizer *tokenizer,
                                      const struct attn_class *found, bool has_post,
                                      const struct attn_token_role *roles, struct attn_error *err)
 {
     static const char *const keys[] = {"language", "task", "predict_timestamps", "src_lang",
                                        "legacy_behaviour"};
-    const char *key = NULL;
     const struct attn_post_process file = tokenizer->post;
-    const struct attn_class_row *row = found->row;
-    const bool is_splinter = row && row->pair && strstr(row->pair, "question");
-    const bool has_keys = is_splinter || (row && row->single && strstr(row->single, "lang"));
+    const struct attn_class_row *row = find_rule(found, has_post);
+    const bool has_flags = row && strchr(row->single, '?');
+    const char *key = has_flags ? "add_bos_token' and 'add_eos_token" : NULL;
+    const bool has_pair = row && row->pair && (has_flags || strstr(row->pair, "question"));
     enum attn_status status;
     bool is_right;
 
-    if (!row || !row->single || (has_post && !has_keys) || strchr(row->single, '?') ||
-        strchr(row->single, '!'))
+    if (!row)
         return ATTN_OK;
     status = attn_class_add_ends(found, row, roles, tokenizer, NULL);
     if (status == ATTN_NO_MEMORY)
         return attn_error_no_memory(err);
     is_right = status == ATTN_OK && is_equal(&file.single, &tokenizer->post.single) &&
-               (!is_splinter || is_equal(&file.pair, &tokenizer->post.pair));
+               (!has_pair || !file.takes_pair || is_equal(&file.pair, &tokenizer->post.pair));
     for (size_t i = 0; i < sizeof keys / sizeof *keys && !key; i++)
         key = attn_class_has(found, keys[i]) ? keys[i] : NULL;
     /* Both versions of transformers follow `src_lang` and `legacy_behaviour`. */
-    if (is_right || (status == ATTN_OK && row->language && key))
+    if (!is_right && status == ATTN_OK && row->language && key)
         return ATTN_OK;
     tokenizer->post = file;
+    if (is_right)
+        return ATTN_OK;
     return attn_tokenizer_add_note(tokenizer, err,
                                    "tokenizer.json adds %s tokens around a text than %s of "
                                    "transformers%s%s%s, and is followed; "
@@ -193,33 +216,6 @@ static enum attn_status compare_ends(struct attn_tokenizer *tokenizer,
                                    has_post ? "other" : "fewer",
                                    attn_quote_string(found->name).text, key ? " by '" : "",
                                    key ? key : "", key ? "'" : "");
-}
-
-/* Notes tokens of tokenizer_config.json that the file does not add, where it adds others. */
-static enum attn_status compare_tokens(struct attn_tokenizer *tokenizer,
-                                       const struct attn_class *found,
-                                       const struct attn_token_role *roles, struct attn_error *err)
-{
-    static const struct {
-        const char *word;
-        int role;
-    } ends[] = {{"cls", CLS_ROLE}, {"sep", SEP_ROLE}, {"bos", BOS_ROLE}, {"eos", EOS_ROLE}};
-    const struct attn_template *single = &tokenizer->post.single;
-    const char *words = found->row && found->row->single ? found->row->single : "";
-
-    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
-        const struct attn_token_role *role = &roles[ends[i].role];
-
-        if (strstr(words, ends[i].word) && single->n > 1 &&
-            single->items[i % 2 == 0 ? 0 : single->n - 1].id >= 0 &&
-            attn_class_has(found, role->key) && role->id >= 0 &&
-            !has_token(single, role->id, false))
-            ATTN_TRY(attn_tokenizer_add_note(tokenizer, err,
-                                             "tokenizer.json does not add '%s' of %s to texts, and "
-                                             "is followed",
-                                             role->key, config_name));
-    }
-    return ATTN_OK;
 }
 
 /* --- All keys --------------------------------------------------------------------------------- */
@@ -257,11 +253,12 @@ enum attn_status attn_beside_finish(struct attn_tokenizer *tokenizer, bool has_p
                                     const struct attn_token_role *roles, struct attn_error *err)
 {
     const struct attn_class *found = tokenizer->settings.found;
+    const char *note;
 
     if (!is_named(found))
         return ATTN_OK;
-    ATTN_TRY(compare_class(tokenizer, found, err));
     ATTN_TRY(compare_flags(tokenizer, found, has_post, roles, err));
-    ATTN_TRY(compare_ends(tokenizer, found, has_post, roles, err));
-    return compare_tokens(tokenizer, found, roles, err);
+    note = tokenizer->note;
+    ATTN_TRY(compare_class(tokenizer, found, err));
+    return tokenizer->note != note ? ATTN_OK : compare_ends(tokenizer, found, has_post, roles, err);
 }
