@@ -288,9 +288,9 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (args->measures)
         served->shown = ATTN_MEDIUM_TABLE;
     ATTN_TRY(request_check(served, err));
-    if (!args->measures && !args->request.is_compared &&
-        (args->request.tables.order.sort || args->request.tables.order.n_most > 0))
-        return refuse(err, NULL, "--sort and --limit need --measures or --compare");
+    if (!args->measures && !args->request.is_compared && tables_are_chosen(&args->request.tables))
+        return refuse(err, NULL,
+                      "--sort, --limit, --where and --columns need --measures or --compare");
     if (args->measures)
         ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
     if (!args->request.is_compared && !measures)

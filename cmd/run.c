@@ -295,8 +295,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
         return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
     ATTN_TRY(outputs_check_text(output, &args->prompt, err));
     ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
-    if (!args->request.is_compared &&
-        (args->request.tables.order.sort || args->request.tables.order.n_most > 0))
+    if (!args->request.is_compared && tables_are_chosen(&args->request.tables))
         return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))

@@ -325,6 +325,13 @@ static const struct option column_rows[] = {
 
 const struct option_group table_column_options = OPTION_GROUP("Pictures", column_rows);
 
+bool tables_are_chosen(const struct tables_args *args)
+{
+    const struct attn_table_order *order = &args->order;
+
+    return order->sort || order->n_most > 0 || order->n_where > 0 || order->columns;
+}
+
 bool tables_have_pictures(const struct tables_args *args)
 {
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)

@@ -97,6 +97,9 @@ size_t tables_limit(const struct call *call, const struct tables_args *args);
 /* Returns the order of ARGS for functions of the library. */
 struct attn_table_order tables_order(const struct tables_args *args);
 
+/* Whether rows or columns are chosen, or rows are sorted. */
+bool tables_are_chosen(const struct tables_args *args);
+
 /* Returns true if ARGS name any picture. */
 bool tables_have_pictures(const struct tables_args *args);
 

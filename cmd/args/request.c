@@ -88,11 +88,13 @@ static enum attn_status check_comparison(const struct served *served, struct att
             beside = name;
     }
     for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
-        if ((served->args->tables.order.sort || served->args->tables.order.n_most > 0) &&
+        if (tables_are_chosen(&served->args->tables) &&
             strcmp(out.output.format->name, "json") == 0)
-            return refuse(err, NULL,
-                          "--json holds the whole comparison in the order of its heads; --sort and "
-                          "--limit go with text, --csv, --jsonl, --latex and --markdown");
+            return refuse(
+                err, NULL,
+                "--json holds the whole comparison in the order of its heads; --sort, "
+                "--limit, --where and --columns go with text, --csv, --jsonl, --latex and "
+                "--markdown");
     if (!beside)
         return ATTN_OK;
     field_names_list(is_possible, "or", formats, sizeof formats);

@@ -57,6 +57,12 @@ value_of() { # COMMAND NAME ARGUMENT
     *.attention | *.with-attention) value=window:2 ;;
     *.color-scale) value=log ;;
     *.colormap) value=magma ;;
+    models.columns) value=name ;;
+    models.where) value=name=fable ;;
+    attend.where) value=head=0 ;;
+    *.columns) value=row_type ;;
+    score.where) value=position=1 ;;
+    *.where) value=layer=1 ;;
     *.column | *.sort) value=layer ;;
     *.compute) value=bf16 ;;
     *.config) value=$in/config.json ;;
