@@ -80,11 +80,16 @@ static enum attn_status read_normalizer(const struct attn_class *found,
                                         struct attn_bert_normalizer *normalizer,
                                         struct attn_error *err)
 {
+    bool is_basic = true; /* version 4 heeds it, version 5 does not */
+
     *normalizer = (struct attn_bert_normalizer){true, true, true, true};
+    if (found->row && found->row->traits & ATTN_CLASS_BASIC)
+        ATTN_TRY(attn_class_get_bool(found, "do_basic_tokenize", &is_basic, err));
     if (found->config)
         ATTN_TRY(refuse_variants(found->config, err));
     ATTN_TRY(attn_class_get_bool(found, "do_lower_case", &normalizer->lowers, err));
     ATTN_TRY(attn_class_get_bool(found, "tokenize_chinese_chars", &normalizer->sets_apart, err));
+    normalizer->sets_apart = normalizer->sets_apart && is_basic;
     normalizer->strips_accents = normalizer->lowers;
     return attn_class_get_bool(found, "strip_accents", &normalizer->strips_accents, err);
 }
