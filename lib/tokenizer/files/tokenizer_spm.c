@@ -125,7 +125,7 @@ struct side {
     int32_t offset; /* of the ids of pieces to their numbers */
     bool is_bpe;
     bool is_modern;       /* `legacy` of the config is false: see add_modern_spaces */
-    unsigned char *types; /* owns; [n] types of the pieces, for BPE */
+    unsigned char *types; /* owns; [n] types of the pieces */
     size_t type_capacity;
     struct attn_file file, ids; /* owns */
     struct field charsmap;
@@ -194,11 +194,9 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
         return attn_error_set(err, ATTN_FORMAT, "piece %d of '%s', '%s', %s", (int)id,
                               attn_quote_string(side->file.path).text,
                               attn_quote(piece->key, piece->size).text, problem);
-    if (side->is_bpe)
-        ATTN_TRY(attn_grow((void **)&side->types, &side->type_capacity, unigram->n + 1,
-                           sizeof *side->types, err));
-    if (side->is_bpe)
-        side->types[unigram->n] = (unsigned char)piece->type;
+    ATTN_TRY(attn_grow((void **)&side->types, &side->type_capacity, unigram->n + 1,
+                       sizeof *side->types, err));
+    side->types[unigram->n] = (unsigned char)piece->type;
     ATTN_TRY(attn_grow((void **)&unigram->scores, &unigram->capacity, unigram->n + 1,
                        sizeof *unigram->scores, err));
     unigram->scores[unigram->n++] = (double)piece->score;
@@ -427,23 +425,29 @@ static enum attn_status read_ids(struct side *side, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Makes the tokens after the pieces of T5 special; they include white space on both sides. */
-static enum attn_status add_extras(struct attn_tokenizer *tokenizer, size_t n,
-                                   struct attn_error *err)
+/* Makes control pieces of T5 special, and the tokens after the pieces up to N, which include
+ * white space on both sides. */
+static enum attn_status add_extras(const struct side *side, size_t n, struct attn_error *err)
 {
+    struct attn_tokenizer *tokenizer = side->tokenizer;
     struct attn_added *added = &tokenizer->added;
 
-    for (size_t id = tokenizer->unigram.n; id < n; id++) {
-        const struct attn_added_token token = {
-            .id = (int32_t)id, .is_special = true, .strips_left = true, .strips_right = true};
+    for (size_t id = 0; id < n; id++) {
+        const bool is_extra = id >= tokenizer->unigram.n;
+        const struct attn_added_token token = {.id = (int32_t)id,
+                                               .is_special = true,
+                                               .strips_left = is_extra,
+                                               .strips_right = is_extra};
         size_t at = 0, size;
         const char *key = attn_vocabulary_key(&tokenizer->vocabulary, (int32_t)id, &size);
 
+        if (!is_extra && side->types[id] != PIECE_CONTROL)
+            continue;
         while (at < added->n && added->tokens[at].id != token.id)
             at++;
         if (at == added->n)
             ATTN_TRY(attn_added_append(added, token, key, size, err));
-        else
+        else if (is_extra)
             added->tokens[at].strips_left = added->tokens[at].strips_right = true;
     }
     return ATTN_OK;
@@ -511,7 +515,7 @@ static enum attn_status read_side(struct side *side, struct attn_error *err)
     if (side->row->front)
         ATTN_TRY(check_roles(side, roles, n_read, err));
     else if (!side->vocabulary)
-        ATTN_TRY(add_extras(tokenizer, n_read, err));
+        ATTN_TRY(add_extras(side, n_read, err));
     for (size_t i = 0; i < tokenizer->added.n; i++) /* all are searched in the original text */
         tokenizer->added.tokens[i].is_normalized = false;
     ATTN_TRY(attn_tokenizer_mark(tokenizer, err));
