@@ -22,7 +22,9 @@ static const char config_name[] = "tokenizer_config.json", model_name[] = "confi
 #define LLAMA .tokens = {"<s>", "</s>", "<unk>"}
 #define AROUND_BERT .single = "cls A sep", .pair = "cls A sep B:1 sep:1"
 #define AROUND_ROBERTA .single = "cls A sep", .pair = "cls A sep sep B sep"
-#define AROUND_GPT2 .single = "bos? A eos?", .pair = "A B:1"
+#define AROUND_GPT2 .single = "bos? A eos~", .pair = "A B:1"
+#define AROUND_NEOX .single = "bos? A eos?", .pair = "A B:1"
+#define AROUND_QWEN .single = "bos~ A eos~", .pair = "A B:1"
 #define AROUND_LLAMA .single = "bos! A eos?", .pair = "bos! A eos? bos!:1 B:1 eos?:1"
 
 static const char qwen2_split[] = "(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{"
@@ -37,17 +39,17 @@ static const struct attn_class_row rows[] = {
               "exaone4 flex_olmo gpt_bigcode granite granitemoe granitemoehybrid granitemoeshared "
               "jais2 minimax olmo3 starcoder2"},
     {"GPTNeoX", ATTN_CLASS_BYTES,
-     .tokens = {END_OF_TEXT, END_OF_TEXT, END_OF_TEXT, NULL, "<|padding|>"}, AROUND_GPT2,
+     .tokens = {END_OF_TEXT, END_OF_TEXT, END_OF_TEXT, NULL, "<|padding|>"}, AROUND_NEOX,
      .traits = ATTN_CLASS_NFC | ATTN_CLASS_FLAGS,
      .types = "gpt_neox mpt olmo olmo2 olmoe mamba mamba2 falcon_mamba rwkv stablelm xlstm"},
     {"Qwen2", ATTN_CLASS_BYTES, .tokens = {NULL, END_OF_TEXT, END_OF_TEXT, NULL, END_OF_TEXT},
-     AROUND_GPT2, .split = qwen2_split, .traits = ATTN_CLASS_NFC,
+     AROUND_QWEN, .split = qwen2_split, .traits = ATTN_CLASS_NFC,
      .types = "qwen2 qwen2_moe qwen2_vl qwen2_5_vl qwen2_audio qwen2_5_omni qwen3 qwen3_moe "
               "qwen3_next qwen3_vl qwen3_vl_moe qwen3_omni_moe colqwen2 internvl ovis2 hunyuan_vl"},
     {"Cohere", ATTN_CLASS_BYTES,
      .tokens = {"<BOS_TOKEN>", "<|END_OF_TURN_TOKEN|>", "<UNK>", "<SEP>", "<PAD>", "<CLS>",
                 "<MASK_TOKEN>"},
-     AROUND_GPT2, .traits = ATTN_CLASS_NFC | ATTN_CLASS_DIGITS | ATTN_CLASS_BEGINS,
+     AROUND_NEOX, .traits = ATTN_CLASS_NFC | ATTN_CLASS_DIGITS | ATTN_CLASS_BEGINS,
      .types = "cohere cohere2 aya_vision"},
     {"Whisper", ATTN_CLASS_BYTES, GPT2, .single = "<|startoftranscript|> lang task times A eos",
      .pair = "<|startoftranscript|> lang task times A B:1 eos:1", .types = "whisper"},
@@ -422,7 +424,7 @@ void attn_class_get_roles(const struct attn_class_row *row,
 struct ends {
     const struct attn_class *found;
     const struct attn_token_role *roles;
-    const struct attn_tokenizer *tokenizer;
+    struct attn_tokenizer *tokenizer;
     const char *language; /* borrows; the default of `src_lang`, or NULL */
     bool has_optional;    /* a token is added because a key says so */
 };
@@ -432,7 +434,7 @@ struct word {
     const char *text; /* [size] */
     size_t size;
     uint8_t type;
-    char mark; /* '?', '!' or 0 */
+    char mark; /* '?', '~', '!' or 0 */
 };
 
 static bool is_word(const struct word *word, const char *text)
@@ -529,13 +531,19 @@ static enum attn_status find_of_key(const struct ends *ends, const struct word *
 static enum attn_status find_of_role(struct ends *ends, const struct attn_token_role *role,
                                      char mark, int32_t *id, struct attn_error *err)
 {
-    bool is_wanted = mark != '?';
+    const char *key = role->key[0] == 'b' ? "add_bos_token" : "add_eos_token";
+    bool is_wanted = !mark || mark == '!';
 
     if (mark)
-        ATTN_TRY(attn_class_get_bool(
-            ends->found, role->key[0] == 'b' ? "add_bos_token" : "add_eos_token", &is_wanted, err));
+        ATTN_TRY(attn_class_get_bool(ends->found, key, &is_wanted, err));
     if (!is_wanted || (mark && role->id == -2))
         return ATTN_OK;
+    if (mark == '~')
+        ATTN_TRY(
+            attn_tokenizer_add_note(ends->tokenizer, err,
+                                    "'%s' is followed, as by transformers 5; version 4 ignores "
+                                    "it for %s",
+                                    key, attn_quote_string(ends->found->name).text));
     ends->has_optional = ends->has_optional || mark;
     *id = role->id;
     if (*id >= 0)
@@ -583,7 +591,7 @@ static enum attn_status make_template(struct ends *ends, const char *words,
             word.type = (uint8_t)(at[-1] - '0');
             word.size -= 2;
         }
-        if (word.text[word.size - 1] == '?' || word.text[word.size - 1] == '!')
+        if (strchr("?~!", word.text[word.size - 1]))
             word.mark = word.text[--word.size];
         ATTN_TRY(append_word(ends, &word, to, err));
     }

@@ -77,7 +77,8 @@ struct attn_class_row {
     const char *tokens[ATTN_CLASS_N_ROLE]; /* default of each role; NULL: the role has none */
     /* The tokens around a text A and a pair A, B, separated by spaces: a role ("cls"), a key
      * ("lang"), or a token of the vocabulary. ":1" sets the type; "bos?" is added if
-     * `add_bos_token` is set, "bos!" unless it is false. PAIR is NULL if pairs are refused. */
+     * `add_bos_token` is set, "bos!" unless it is false; "bos~" as "bos?", with a note. PAIR is
+     * NULL if pairs are refused. */
     const char *single, *pair;
     const char *types; /* model types with this class by default, separated by spaces */
     /* A model of SentencePiece: its file, the tokens before its pieces from N_SKIP on, which take

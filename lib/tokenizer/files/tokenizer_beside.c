@@ -133,7 +133,7 @@ static const struct attn_class_row *find_rule(const struct attn_class *found, bo
         return attn_class_row("Llama");
     if (row->traits & ATTN_CLASS_FLAGS)
         return &flags;
-    return strchr(row->single, '?') ? NULL : row;
+    return strpbrk(row->single, "?~") ? NULL : row;
 }
 
 /* Compares `add_bos_token` and `add_eos_token` with the file. Without a post-processor they are
