@@ -549,7 +549,9 @@ enum attn_status options_parse(struct call *call, struct attn_error *err)
     do
         ATTN_TRY(parse(call, err));
     while (call->help == CALL_HELP_NONE && defaults_pass_over(call));
-    if (call->help == CALL_HELP_NONE && !option_text(call, "quiet"))
+    if (call->help == CALL_HELP_NONE && option_text(call, "quiet"))
+        note_silence();
+    else if (call->help == CALL_HELP_NONE)
         note_names(call);
     return ATTN_OK;
 }

@@ -137,11 +137,20 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
     return status;
 }
 
+static bool is_silent; /* notes are left out */
+
+void note_silence(void)
+{
+    is_silent = true;
+}
+
 void note(const char *format, ...)
 {
     char line[LINE_SIZE], shown[LINE_SIZE];
     va_list arguments;
 
+    if (is_silent)
+        return;
     va_start(arguments, format);
     vsnprintf(line, sizeof line, format, arguments);
     va_end(arguments);

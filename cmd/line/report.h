@@ -36,6 +36,9 @@ enum attn_status at_stage(enum attn_request_stage stage, enum attn_status status
     (((pointer) = calloc((n), sizeof *(pointer))) ? ATTN_OK                                        \
                                                   : (attn_error_no_memory(err), ATTN_NO_MEMORY))
 
+/* Leaves out all notes from here on, for --quiet. */
+void note_silence(void);
+
 /* Prints "attn-cli: note: ...", about something that is not a failure. */
 void note(const char *format, ...) ATTN_PRINTF(1, 2);
 
