@@ -17,7 +17,7 @@ from .library import call, interruptible, lib, take_notes, terminated, warn_of
 from .listing import align_items, generate_items
 from .request import Request
 from .table import Table, drawn_of, table_of
-from .values import PARTS, called, fill_pair, flag, refuse_parts, refuse_unused, whole
+from .values import PARTS, called, fill_pair, flag, listed, refuse_parts, refuse_unused, whole
 
 if TYPE_CHECKING:
     from .host import Host
@@ -48,8 +48,13 @@ class _Question:
         self.given = {name: value for name, value in {**given, **options}.items()
                       if name not in ("self", "options", *places)}
         self.sort, self.limit = _order_of(given.get("sort"), given.get("limit", 0))  # of the table
-        self.where, columns = given.get("where") or {}, given.get("columns") or ()
-        self.columns = columns.split(",") if isinstance(columns, str) else columns
+        self.where, columns = given.get("where"), given.get("columns")
+        if not isinstance(self.where, (dict, type(None))):
+            raise TypeError(f"where is {type(self.where).__name__}, expected a dict of columns and their values")
+        self.columns = columns.split(",") if isinstance(columns, str) else listed(columns, "columns", "names of columns")
+        for name in self.columns:
+            if not isinstance(name, str):
+                raise TypeError(f"columns holds {name!r}, expected names of columns")
         options = dict(options)
         is_of_items = options.get("items") is not None
         self.model, self.host, self.text = model, model._use_for_many() if is_of_items else model._use(), text
@@ -106,6 +111,10 @@ class _Question:
 
     def ordered(self, table: Table) -> Table:
         """TABLE with the rows and columns that are asked for, in their order."""
+        for what, names in (("where", self.where or ()), ("columns", self.columns)):
+            for name in names:
+                if name not in table.columns:
+                    raise ValueError(f"{what} has {name!r}: the columns are {', '.join(table.columns)}")
         table = table.where(**self.where) if self.where else table
         table = table.sort(self.sort, self.limit) if (self.sort is not None or self.limit) and len(table) else table
         return table.select(*self.columns) if self.columns else table
