@@ -345,12 +345,25 @@ static enum attn_status read_id_list(const struct attn_param *param, char *home,
     return status;
 }
 
+/* Reads a COUNT or a SEED into AT; NULL: only checks it. */
+static enum attn_status read_number(const struct attn_param *param, void *at, const char *label,
+                                    const char *text, struct attn_error *err)
+{
+    int64_t number;
+
+    ATTN_TRY(read_whole(param, &number, label, text, err));
+    if (at && param->type == ATTN_PARAM_COUNT)
+        *(size_t *)at = (size_t)number;
+    else if (at)
+        *(uint64_t *)at = (uint64_t)number;
+    return ATTN_OK;
+}
+
 static enum attn_status set_value(const struct attn_param *param, void *home, const char *label,
                                   const char *text, struct attn_error *err)
 {
     const bool is_kept = param->home == ATTN_PARAM_OF_CALLER;
     void *const at = (char *)home + param->offset;
-    int64_t number;
 
     if (param->read)
         return param->read(param, home, label, text, err);
@@ -361,12 +374,7 @@ static enum attn_status set_value(const struct attn_param *param, void *home, co
         return ATTN_OK;
     case ATTN_PARAM_COUNT:
     case ATTN_PARAM_SEED:
-        ATTN_TRY(read_whole(param, &number, label, text, err));
-        if (!is_kept && param->type == ATTN_PARAM_COUNT)
-            *(size_t *)at = (size_t)number;
-        else if (!is_kept)
-            *(uint64_t *)at = (uint64_t)number;
-        return ATTN_OK;
+        return read_number(param, is_kept ? NULL : at, label, text, err);
     case ATTN_PARAM_REAL:
         return read_real(param, at, label, text, err);
     case ATTN_PARAM_CHOICE:

@@ -44,14 +44,22 @@ void ATTN_FOR_ISA(attn_vector_pair_bf16)(const float *x0, const float *x1, size_
 /* A block of c whose sums stay in registers; a row alone takes all columns of a panel. */
 enum { ROWS = 4, REGISTERS = 2, ALL_REGISTERS = ATTN_PANEL / LANES };
 
+/* Where a block is. Up to 16 columns of a, which lie side by side, are followed by the next 16
+ * after `slice` pairs of numbers. */
+struct place {
+    const uint16_t *a, *b;
+    float *c;
+    size_t slice;
+};
+
 /* Computes ROWS rows of c in the first N_COL of the columns that REGISTERS registers hold. The last
- * of them is a constant only if it is full. Up to 16 columns, which lie side by side, are followed
- * by the next 16 after SLICE pairs of numbers. */
-static inline __attribute__((always_inline)) void
-multiply_block(const struct attn_gemm_shape *s, const uint16_t *a, size_t slice, const uint16_t *b,
-               float *c, size_t rows, size_t registers, size_t n_col)
+ * of them is a constant only if it is full. */
+static inline __attribute__((always_inline)) void multiply_block(const struct attn_gemm_shape *s,
+                                                                 struct place at, size_t rows,
+                                                                 size_t registers, size_t n_col)
 {
     const vi upper = v_splat_int(-0x10000);
+    float *c = at.c;
     vf sum[ROWS][ALL_REGISTERS];
 
 #pragma GCC unroll 16
@@ -60,16 +68,17 @@ multiply_block(const struct attn_gemm_shape *s, const uint16_t *a, size_t slice,
         for (size_t v = 0; v < registers; v++)
             sum[i][v] = s->is_continued ? v_load_some(c + i * s->ldc + v * LANES, n_col - v * LANES)
                                         : v_splat(0);
-    for (size_t k = 0; k < s->k; k += 2)
+    for (size_t k = 0; k < s->k; k += 2) {
 #pragma GCC unroll 16
         for (size_t v = 0; v < registers; v += REGISTERS) {
             vf low[REGISTERS], high[REGISTERS];
 
 #pragma GCC unroll 16
             for (size_t u = 0; u < REGISTERS && u < registers; u++) {
-                const size_t j = (v + u) * LANES, at = j / ATTN_SLICE * slice + j % ATTN_SLICE;
-                const float *pairs = (const float *)(const void *)(a + k * s->lda) + at;
-                const vi both = (vi)v_load_some(pairs, n_col - j);
+                const size_t j = (v + u) * LANES;
+                const float *pairs = (const float *)(const void *)(at.a + k * s->lda);
+                const vi both =
+                    (vi)v_load_some(pairs + j / ATTN_SLICE * at.slice + j % ATTN_SLICE, n_col - j);
 
                 low[u] = (vf)(both << 16);
                 high[u] = (vf)(both & upper);
@@ -79,7 +88,7 @@ multiply_block(const struct attn_gemm_shape *s, const uint16_t *a, size_t slice,
                 int32_t both;
                 vf x0, x1;
 
-                memcpy(&both, b + i * s->ldb + k, sizeof both);
+                memcpy(&both, at.b + i * s->ldb + k, sizeof both);
                 x0 = (vf)(v_splat_int(both) << 16);
                 x1 = (vf)(v_splat_int(both) & upper);
 #pragma GCC unroll 16
@@ -87,6 +96,7 @@ multiply_block(const struct attn_gemm_shape *s, const uint16_t *a, size_t slice,
                     sum[i][v + u] = v_fma(x1, high[u], v_fma(x0, low[u], sum[i][v + u]));
             }
         }
+    }
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++)
 #pragma GCC unroll 16
@@ -105,14 +115,15 @@ static inline __attribute__((always_inline)) void multiply_rows(const struct att
     size_t j = 0;
 
     if (rows == 1 && s->m == ATTN_PANEL) {
-        multiply_block(s, a, slice, b, c, 1, ALL_REGISTERS, ATTN_PANEL);
+        multiply_block(s, (struct place){a, b, c, slice}, 1, ALL_REGISTERS, ATTN_PANEL);
         return;
     }
     for (; s->m - j >= WIDTH; j += WIDTH)
-        multiply_block(s, a + 2 * (j / ATTN_SLICE * slice + j % ATTN_SLICE), slice, b, c + j, rows,
-                       REGISTERS, WIDTH);
+        multiply_block(
+            s, (struct place){a + 2 * (j / ATTN_SLICE * slice + j % ATTN_SLICE), b, c + j, slice},
+            rows, REGISTERS, WIDTH);
     for (; j < s->m; j += LANES)
-        multiply_block(s, a + 2 * j, slice, b, c + j, rows, 1, s->m - j);
+        multiply_block(s, (struct place){a + 2 * j, b, c + j, slice}, rows, 1, s->m - j);
 }
 
 void ATTN_FOR_ISA(attn_vector_gemm_bf16)(const struct attn_gemm_shape *s, const uint16_t *a,

@@ -233,6 +233,35 @@ enum { IN_SLICE = ATTN_SLICE / LANES }; /* registers in a slice */
 #define KEEP(x) __asm__("" : "+r"(x))
 #define KEEP_SUM(x) __asm__("" : "+x"(x))
 
+/* The addresses of one step of k. There are two bases each, since an address is a base plus an
+ * index times 1 or 2: slice 3 and row 3. */
+struct step {
+    const float *a0, *a3, *b0, *b3;
+    size_t slice, ldb;
+};
+
+/* Adds the products of a step to SUM. ROWS and REGISTERS are constants. */
+static inline __attribute__((always_inline)) void
+add_step(const struct step *at, size_t rows, size_t registers, vf sum[ROWS][ALL_REGISTERS])
+{
+    vf weight[ALL_REGISTERS];
+
+#pragma GCC unroll 16
+    for (size_t v = 0; v < registers; v++)
+        weight[v] = v_load((v < (size_t)3 * IN_SLICE ? at->a0 + v / IN_SLICE * at->slice : at->a3) +
+                           v % IN_SLICE * LANES);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++) {
+        const vf x = v_splat(i < 3 ? at->b0[i * at->ldb] : at->b3[(i - 3) * at->ldb]);
+
+#pragma GCC unroll 16
+        for (size_t v = 0; v < registers; v++) {
+            sum[i][v] = v_fma(x, weight[v], sum[i][v]);
+            KEEP_SUM(sum[i][v]);
+        }
+    }
+}
+
 /* Multiplies ROWS rows from ROW on by REGISTERS registers of columns from FIRST on. ROWS and
  * REGISTERS are constants. */
 static inline __attribute__((always_inline)) void multiply_slices(const struct product *p,
@@ -252,34 +281,21 @@ static inline __attribute__((always_inline)) void multiply_slices(const struct p
         for (size_t v = 0; v < registers; v++)
             sum[i][v] = s->is_continued ? v_load(c + i * s->ldc + v * LANES) : v_splat(0);
     for (size_t block = 0; block < p->count; block++) {
-        /* Two bases each, since an address is a base plus an index times 1 or 2. */
-        const float *a0 = a + block * s->step_a, *a3 = a0 + 3 * slice;
-        const float *b0 = b + block * s->step_b, *b3 = b0 + 3 * ldb;
+        struct step at = {
+            .a0 = a + block * s->step_a, .b0 = b + block * s->step_b, .slice = slice, .ldb = ldb};
 
+        at.a3 = at.a0 + 3 * slice;
+        at.b3 = at.b0 + 3 * ldb;
         for (size_t k = 0, n; k < s->k; k += n) {
             n = s->k - k < STEPS ? s->k - k : STEPS;
             prefetch_some(&prefetch, k / STEPS);
-            for (size_t left = n; left > 0; left--, a0 += lda, a3 += lda, b0++, b3++) {
-                vf weight[ALL_REGISTERS];
-
-                KEEP(a0);
-                KEEP(a3);
-                KEEP(b0);
-                KEEP(b3);
-#pragma GCC unroll 16
-                for (size_t v = 0; v < registers; v++)
-                    weight[v] = v_load((v < 3 * IN_SLICE ? a0 + v / IN_SLICE * slice : a3) +
-                                       v % IN_SLICE * LANES);
-#pragma GCC unroll 16
-                for (size_t i = 0; i < rows; i++) {
-                    const vf x = v_splat(i < 3 ? b0[i * ldb] : b3[(i - 3) * ldb]);
-
-#pragma GCC unroll 16
-                    for (size_t v = 0; v < registers; v++) {
-                        sum[i][v] = v_fma(x, weight[v], sum[i][v]);
-                        KEEP_SUM(sum[i][v]);
-                    }
-                }
+            for (size_t left = n; left > 0; left--) {
+                KEEP(at.a0);
+                KEEP(at.a3);
+                KEEP(at.b0);
+                KEEP(at.b3);
+                add_step(&at, rows, registers, sum);
+                at.a0 += lda, at.a3 += lda, at.b0++, at.b3++;
             }
         }
     }

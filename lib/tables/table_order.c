@@ -386,11 +386,18 @@ static bool is_met(const struct condition *condition, const struct attn_table *t
                                         : (double)cell.integer == condition->number;
 }
 
-/* Copies the COLUMNS [n] of TABLE to *CHOSEN, in the rows that meet CONDITIONS [n_condition]. */
-static enum attn_status choose(const struct attn_table *table, const size_t *columns, size_t n,
-                               const struct condition *conditions, size_t n_condition,
+/* Columns, and the conditions that rows must meet. */
+struct choice {
+    const size_t *columns;              /* [n] */
+    const struct condition *conditions; /* [n_condition] */
+    size_t n, n_condition;
+};
+
+/* Copies what CHOICE has of TABLE to *CHOSEN. */
+static enum attn_status choose(const struct attn_table *table, const struct choice *choice,
                                struct attn_table **chosen, struct attn_error *err)
 {
+    const size_t *columns = choice->columns, n = choice->n;
     struct attn_column *shown = attn_alloc(n, sizeof *shown, err);
     struct attn_cell *cells = attn_alloc(n, sizeof *cells, err);
     enum attn_status status = shown && cells ? ATTN_OK : ATTN_NO_MEMORY;
@@ -404,11 +411,11 @@ static enum attn_status choose(const struct attn_table *table, const size_t *col
     for (size_t row = 0; status == ATTN_OK && row < attn_table_n_row(table); row++) {
         size_t k = 0;
 
-        while (k < n_condition && is_met(&conditions[k], table, row))
+        while (k < choice->n_condition && is_met(&choice->conditions[k], table, row))
             k++;
         for (size_t i = 0; i < n; i++)
             cells[i] = attn_table_cell(table, row, columns[i]);
-        if (k == n_condition)
+        if (k == choice->n_condition)
             status = attn_table_append(*chosen, cells, n, err);
     }
     attn_free(shown);
@@ -431,7 +438,8 @@ static enum attn_status choose_rows(const struct attn_table *table,
     for (size_t i = 0; status == ATTN_OK && i < order->n_where; i++)
         status = read_condition(table, order->where[i], &conditions[i], err);
     if (status == ATTN_OK)
-        status = choose(table, columns, n, conditions, order->n_where, chosen, err);
+        status =
+            choose(table, &(struct choice){columns, conditions, n, order->n_where}, chosen, err);
     attn_free(conditions);
     attn_free(columns);
     return status;
@@ -452,7 +460,7 @@ static enum attn_status choose_columns(struct attn_table **table, const char *li
         status = find_column(*table, list, size, "for `columns`", &columns[n++], err);
     }
     if (status == ATTN_OK)
-        status = choose(*table, columns, n, NULL, 0, &chosen, err);
+        status = choose(*table, &(struct choice){.columns = columns, .n = n}, &chosen, err);
     attn_free(columns);
     if (status == ATTN_OK) {
         attn_table_free(*table);

@@ -197,12 +197,13 @@ START_TEST(every_allocation_may_fail)
 {
     enum attn_status status = ATTN_NO_MEMORY;
 
-    attn_folder_enter();
-    ck_assert(open_small("\"n_head\": 1, \"uchars\": \"ab\"", &(struct attn_host *){NULL}, NULL) ==
-              ATTN_OK);
-    for (long n = 0; status != ATTN_OK; n++) {
-        struct attn_host *host = NULL;
+    struct attn_host *host = NULL;
 
+    attn_folder_enter();
+    ck_assert(open_small("\"n_head\": 1, \"uchars\": \"ab\"", &host, NULL) == ATTN_OK);
+    attn_host_free(host);
+    for (long n = 0; status != ATTN_OK; n++) {
+        host = NULL;
         attn_alloc_fail_at(n);
         status = attn_host_open("m.json", NULL, &host, NULL);
         attn_alloc_fail_off();
