@@ -151,6 +151,7 @@ def main():
             write_archive(directory / "expected.npz", arrays)
             if name == "bert":
                 write_json(directory / "tokenizer.json", tokenizer())
+                write_json(directory / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast"})
             if name == "bert-old":
                 write_old(directory)
             for path in sorted(directory.iterdir()):

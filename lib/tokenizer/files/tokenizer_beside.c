@@ -12,11 +12,10 @@
 
 static const char config_name[] = "tokenizer_config.json"; /* for messages */
 
-/* Whether a file of the tokenizer may contradict tokenizer.json; the type of the model alone does
- * not. */
+/* Whether a class, or the type of the model, may contradict tokenizer.json. */
 static bool is_named(const struct attn_class *found)
 {
-    return found && (found->config || found->is_class);
+    return found && (found->config || found->name);
 }
 
 static const char *word_of(bool value)
