@@ -1170,7 +1170,7 @@ async function findSource(files) {
 // Uses the files that the user chose as the model.
 async function takeFiles(chosen) {
   const wanted = chosen.filter(file => PARTS.test(file.name));
-  const isJson = chosen.length === 1 && chosen[0].name.endsWith('.json'); /* a microgpt */
+  const isJson = chosen.length === 1 && wanted.length === 0 && chosen[0].name.endsWith('.json'); /* a microgpt */
   const single = isJson ? chosen[0] : wanted.find(file => file.name.endsWith('.gguf'));
   const folder = wanted[0]?.webkitRelativePath.split('/').at(-2) || 'model';
   if (wanted.length === 0 && !single) return say('Among these files is none of a model, expected config.json or a GGUF file', true);
