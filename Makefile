@@ -621,8 +621,11 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O layers symbols headers hardening links facts homes-check reference-check format-check binding-check fixtures-check abi-check tidy
+	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check reference-check format-check binding-check fixtures-check abi-check tidy
 	@echo 'lint: nothing found'
+
+budget: ## compare the lines of each room with tests/budget
+	@tests/tools/check_budget.sh
 
 layers: $(LIB_OBJECTS) $(CMD_OBJECTS) ## check which file may use what (the layers), and which defines what
 	@tests/tools/check_layers.sh $(LIB_OBJECTS)
@@ -914,7 +917,7 @@ help: ## list the targets
 	    sed -E 's/^([a-z0-9-]+):.*## (.*)/\1\t\2/' | expand -t 18
 
 .PHONY: all run test tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python check-compare check-hooks check-ctypes binding binding-check probes translations test-threaded check \
-    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check site format format-check tidy man install install-debug uninstall deps \
+    compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint budget layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check site format format-check tidy man install install-debug uninstall deps \
     deps-build deps-test deps-draw deps-pictures deps-optional deps-lint deps-clang deps-python deps-wasm deps-node clean help
 .SECONDARY:
 .DELETE_ON_ERROR:
