@@ -52,7 +52,7 @@ def ours(tool, model, n, folder):
         seconds += measure([tool, "patch", "-q", "-m", model, "-t", "1", "--clean-ids", clean,
                             "--corrupted-ids", corrupted, "--target-id", str(TARGET), "--foil-id",
                             str(FOIL), "--estimate", "atp", "--verify", "0", "--csv", path,
-                            "--sites", *site])[0]
+                            "--site", *site])[0]
         with open(path, encoding="utf-8") as file:
             base, source, *rows = csv.DictReader(file)
         whole = float(source["value"]) - float(base["value"])
