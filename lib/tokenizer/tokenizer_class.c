@@ -311,6 +311,15 @@ enum attn_status attn_class_check(const struct attn_class *found, const char *di
     return ATTN_UNSUPPORTED;
 }
 
+bool attn_class_is_made_anew(const struct attn_class *found)
+{
+    const struct attn_node *file =
+        found->config ? attn_node_find(attn_json_root(found->config), "tokenizer_file") : NULL;
+
+    return file && attn_node_is_null(file) && found->row && found->row->form == ATTN_CLASS_BYTES &&
+           (found->row->traits & ATTN_CLASS_WIDE_MASK) != 0;
+}
+
 bool attn_class_has(const struct attn_class *found, const char *key)
 {
     const struct attn_node *node =

@@ -116,6 +116,10 @@ const struct attn_class_row *attn_class_row(const char *name);
 /* Whether tokenizer_config.json names code for the tokenizer. */
 bool attn_class_has_code(const struct attn_class *found);
 
+/* Whether transformers makes the tokenizer anew, for `tokenizer_file` is null, and its mask token
+ * does not take the space to its left then. */
+bool attn_class_is_made_anew(const struct attn_class *found);
+
 /* Whether tokenizer_config.json has KEY, and it is not null. */
 bool attn_class_has(const struct attn_class *found, const char *key);
 

@@ -238,6 +238,8 @@ static enum attn_status compare_class(struct attn_tokenizer *tokenizer,
                                    row->tokens[UNK_ROLE]) ||
                                   (is_merges && tokenizer->kind != ATTN_TOKENIZER_BPE)
                               ? "its model is of another kind than that of the class"
+                          : attn_class_is_made_anew(found)
+                              ? "'tokenizer_file' is null, for which transformers makes it anew"
                           : is_words && !tokenizer->settings.has_bert
                               ? "it has no BertNormalizer, which the class adds"
                               : NULL;
