@@ -4,7 +4,7 @@
 #   check_budget.sh            fails if a room has more lines than its number, or none
 #   check_budget.sh --lower    lowers the numbers to the lines that are there
 #
-# Who raises a number does so in a commit of its own, `budget: ...`, which says what the lines are for and why no mechanism
+# Who raises a number does so in a commit of its own, `budget: raise ...`, which says what the lines are for and why no mechanism
 # that was there could carry it.
 set -eu
 cd "$(dirname "$0")/../.."
