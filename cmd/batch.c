@@ -402,7 +402,6 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 /* Runs the batch, and notes how many records were written and how many failed. */
 static enum attn_status run_all(struct batch *batch, struct attn_error *err)
 {
-    const bool is_quiet = batch->args->running.is_quiet;
     char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
     struct attn_batch_result result = {0};
     struct attn_error failure = {0};
@@ -413,12 +412,12 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     if (result.is_abandoned) /* the reader closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
-        if (result.can_resume && !is_quiet)
+        if (result.can_resume)
             snprintf(batch->call->last_note, sizeof batch->call->last_note,
                      "--resume continues at record %s", all);
         return attn_error_copy(err, &failure);
     }
-    if (!result.is_complete && !is_quiet)
+    if (!result.is_complete)
         note("%s of %s records in %.*f s, %s failed",
              attn_quantity_count(result.n_record - result.n_failed, done), all,
              result.seconds < 10 ? 1 : 0, result.seconds,

@@ -192,8 +192,8 @@ static const char *take_json(struct output_args *args)
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status make_text(const struct generate_args *args, struct served *served,
-                                  struct attn_generation *made, struct attn_error *err)
+static enum attn_status make_text(struct served *served, struct attn_generation *made,
+                                  struct attn_error *err)
 {
     struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
                             .is_terminal = isatty(STDOUT_FILENO)};
@@ -205,7 +205,7 @@ static enum attn_status make_text(const struct generate_args *args, struct serve
     ATTN_TRY(attn_generate(served->host, &served->request, how, made, err));
     if (stream.out)
         print_text(stream.out, "\n");
-    if (made->end == ATTN_GENERATION_CONTEXT && !args->request.running.is_quiet)
+    if (made->end == ATTN_GENERATION_CONTEXT)
         note("the model takes no more positions, so it stopped after %zu token%s", made->n,
              made->n == 1 ? "" : "s");
     return ATTN_OK;
@@ -256,7 +256,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     json = take_json(&args->request.output);
     served->request.reading.example = EXAMPLE;
     ATTN_TRY(request_fill(served, err));
-    ATTN_TRY(make_text(args, served, made, err));
+    ATTN_TRY(make_text(served, made, err));
     if (json)
         ATTN_TRY(write_json(json, served, made, err));
     shows_run = args->request.picture.is_heatmap;

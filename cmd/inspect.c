@@ -161,15 +161,6 @@ static enum attn_status open_file(const struct inspect_args *args, struct inspec
     return ATTN_OK;
 }
 
-static void on_model_note(void *user, enum attn_note code, const char *message)
-{
-    const struct inspect_args *args = user;
-
-    (void)code;
-    if (!args->is_quiet)
-        note("%s", message);
-}
-
 static enum attn_status find_cost(const struct inspect_args *args, struct inspection *inspection,
                                   struct attn_error *err)
 {
@@ -248,8 +239,7 @@ static enum attn_status open_alone(const struct inspect_args *args, struct inspe
         return at_stage(ATTN_STAGE_MODEL, status, err);
     inspection->shown.given.gguf = inspection->alone_gguf;
     inspection->shown.given.weights = attn_gguf_files(inspection->alone_gguf);
-    if (!args->is_quiet)
-        note("no model is made of this file: %s", err->message);
+    note("no model is made of this file: %s", err->message);
     return ATTN_OK;
 }
 
@@ -263,8 +253,7 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
     inspection->shown.name = inspection->source.source.name;
     options.load = (enum attn_load)args->model.load;
     options.tower = (enum attn_tower)args->model.tower;
-    options.on_note = on_model_note;
-    options.user = args;
+    options.on_note = note_message;
     if (attn_model_open(&inspection->source.source, &options, &inspection->model, err) != ATTN_OK)
         return open_alone(args, inspection, err);
     ATTN_TRY(model_check_tower(&args->model, attn_model_config(inspection->model), err));
@@ -280,9 +269,9 @@ static enum attn_status open_model(struct inspect_args *args, struct inspection 
         return at_stage(ATTN_STAGE_MODEL, attn_error_copy(err, &inspection->no_tokenizer), err);
     inspection->shown.given.tokenizer = inspection->tokenizer;
     if (status == ATTN_OK && attn_tokenizer_note(inspection->tokenizer))
-        on_model_note(args, ATTN_NOTE_TOKENIZER, attn_tokenizer_note(inspection->tokenizer));
+        note("%s", attn_tokenizer_note(inspection->tokenizer));
     if (args->is_verbose && attn_tokenizer_detail(inspection->tokenizer))
-        on_model_note(args, ATTN_NOTE_TOKENIZER, attn_tokenizer_detail(inspection->tokenizer));
+        note("%s", attn_tokenizer_detail(inspection->tokenizer));
     return find_cost(args, inspection, err);
 }
 

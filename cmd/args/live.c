@@ -82,7 +82,6 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
                            const struct prompt_args *prompt, struct served *served,
                            struct live *live, struct attn_error *err)
 {
-    const struct running_args *running = &served->args->running;
     const struct running_args quiet = {.is_quiet = true};
     const int64_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
     struct attn_live_args made = {.given = model->name,
@@ -102,7 +101,7 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     made.source = &source.source;
     ATTN_TRY(attn_live_open(&made, served->host, &live->files, err));
     served->picture.live = attn_live_of(live->files);
-    if (served->picture.live->n_file == 0 && !running->is_quiet)
+    if (served->picture.live->n_file == 0)
         note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
              "files",
              (double)attn_live_n_byte(live->files) / (1 << 20), (long long)limit);

@@ -478,7 +478,7 @@ static void choose_first_screen(struct served *served)
         return;
     served->outputs[0].format = attn_format_find("screen");
     n_split = attn_token_labels_n_split(labels);
-    if (n_split > 0 && !served->args->running.is_quiet)
+    if (n_split > 0)
         note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
              "bytes: each piece is shown as its character with a number, as in \xe2\x82\xac/1",
              n_split, n_split == 1 ? "" : "s", n_split == 1 ? "it" : "them");
