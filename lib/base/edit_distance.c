@@ -49,7 +49,6 @@ size_t attn_edit_distance(const struct attn_letters *a, const struct attn_letter
     return rows[a->n % 3][b->n];
 }
 
-/* Reads WORD [size] in lower case. */
 static bool read_folded(const char *word, size_t size, struct attn_letters *letters)
 {
     if (!attn_letters_read(word, size, letters))

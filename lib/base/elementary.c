@@ -332,7 +332,6 @@ static struct pair reduce_angle(double x, int *quadrant)
     return add_any(r.high, r.low - (second.low - k * 0x1.f1976b7ed8fbcp-110));
 }
 
-/* Returns the sine of R, or its cosine. */
 static double sine(struct pair r, bool is_cosine)
 {
     static const struct pair sixth = {-0x1.5555555555555p-3, -0x1.5555555555555p-57};
@@ -426,7 +425,6 @@ float attn_float_log(float x)
                    (whole + r));
 }
 
-/* Returns the sine of X plus QUARTERS times pi / 2. */
 static float turned_float_sine(float x, int quarters)
 {
     const int quadrant = (int)((double)x * 0x1.45f306dc9c883p-1 + 0.5);

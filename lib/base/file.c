@@ -17,7 +17,6 @@
 
 enum { READ_STEP = 64 * 1024 };
 
-/* How a file is loaded. */
 struct loading {
     enum attn_load load;
     size_t max; /* bytes */

@@ -11,7 +11,7 @@ enum attn_medium {
     ATTN_MEDIUM_EXPLANATION = 1 << 4,  /* the arithmetic of a row */
     ATTN_MEDIUM_PREDICTIONS = 1 << 5,  /* next tokens and labels */
     ATTN_MEDIUM_CONTINUATION = 1 << 6, /* tokens that were generated, as text or as one document */
-    ATTN_MEDIUM_HEATMAP = 1 << 7,      /* matrices in colours of the terminal */
+    ATTN_MEDIUM_HEATMAP = 1 << 7,      /* matrices in colors of the terminal */
     ATTN_MEDIUM_DECIMAL = 1 << 8,      /* files of decimal numbers */
     ATTN_MEDIUM_BINARY = 1 << 9,       /* files of arrays */
     ATTN_MEDIUM_PNG = 1 << 10,         /* figures in pixels */

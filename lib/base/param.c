@@ -241,16 +241,6 @@ static enum attn_status read_id(const struct attn_param *param, char *home, cons
     return ATTN_OK;
 }
 
-static bool read_member(const char *text, size_t size, int32_t *id)
-{
-    int64_t number;
-
-    if (!attn_parse_int(text, size, 0, INT32_MAX, &number))
-        return false;
-    *id = (int32_t)number;
-    return true;
-}
-
 /* Reads ids that are separated by a comma, blanks, or both. */
 static enum attn_status read_ids(const struct attn_param *param, char *home, const char *text,
                                  struct attn_error *err)
@@ -259,13 +249,15 @@ static enum attn_status read_ids(const struct attn_param *param, char *home, con
     const char *expected = param->most == 1 ? "0 or 1" : "a token id";
     const char *at = text + strspn(text, blanks);
     size_t size, n = 0;
+    int64_t number;
     int32_t *ids;
 
     ATTN_TRY(ATTN_ALLOC(ids, strlen(text) / 2 + 1, err)); /* "1,2": 3 bytes, 2 members */
     for (bool is_done = *at == '\0'; !is_done; n++) {
         size = strcspn(at, ", \t\n");
-        if (!read_member(at, size, &ids[n]))
+        if (!attn_parse_int(at, size, 0, INT32_MAX, &number))
             goto refused;
+        ids[n] = (int32_t)number;
         at += size;
         at += strspn(at, blanks);
         is_done = *at == '\0';

@@ -25,7 +25,6 @@ int attn_param_find_word(const char *list, const char *word, size_t size);
 enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
                                       size_t size, struct attn_error *err);
 
-/* Returns the number of words in LIST. */
 int attn_param_n_word(const char *list);
 
 #endif

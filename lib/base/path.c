@@ -51,7 +51,6 @@ enum attn_status attn_path_list(const char *path, struct attn_path_names *folder
     return status;
 }
 
-/* Adds the entries of the folder INNER in PATH to NAMES. */
 static enum attn_status list_inner(const char *path, const char *inner,
                                    struct attn_path_names *names, struct attn_error *err)
 {

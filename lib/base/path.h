@@ -34,7 +34,6 @@ void attn_path_names_release(struct attn_path_names *folder);
 enum attn_status attn_path_list_below(const char *path, int depth, struct attn_path_names *names,
                                       struct attn_error *err);
 
-/* Appends NAME. */
 enum attn_status attn_path_names_add(struct attn_path_names *names, const char *name,
                                      struct attn_error *err);
 

@@ -44,12 +44,6 @@ uint32_t attn_random_u32(struct attn_random *random)
     return word ^ (word >> 18);
 }
 
-/* Returns 0 <= u < 1, a multiple of 2^-24. Uses one word. */
-static float random_float(struct attn_random *random)
-{
-    return (float)(attn_random_u32(random) & 0xffffff) * 0x1p-24F;
-}
-
 double attn_random_double(struct attn_random *random)
 {
     uint64_t high = attn_random_u32(random); /* the first word is the upper half */
@@ -68,7 +62,7 @@ void attn_random_fill_uniform(struct attn_random *random, float *x, size_t n, fl
     float width = to - from;
 
     for (size_t i = 0; i < n; i++)
-        x[i] = random_float(random) * width + from;
+        x[i] = (float)(attn_random_u32(random) & 0xffffff) * 0x1p-24F * width + from;
 }
 
 /* --- normal numbers: Box and Muller, a pair from two uniform ones ----------------------------- */

@@ -141,7 +141,6 @@ static bool is_of_flag(uint32_t code_point)
     return code_point >= 0x1f1e6 && code_point <= 0x1f1ff;
 }
 
-/* Returns true if NEXT continues the cluster in which BEFORE is. */
 static bool continues_cluster(uint32_t before, uint32_t next)
 {
     const bool is_skin = next >= 0x1f3fb && next <= 0x1f3ff;
