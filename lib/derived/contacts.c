@@ -79,8 +79,8 @@ static enum attn_status build(struct attn_contacts *c, const struct attn_derived
     c->out = attn_alloc(ROWS_AT_ONCE, c->n * sizeof *c->out, err);
     if (!c->half || !c->sums || !c->parts || !c->far || !c->out)
         return ATTN_NO_MEMORY;
-    attn_vector_elements(&weights->contacts, n_all, c->weights);
-    attn_vector_elements(&weights->contacts_bias, 1, &c->bias);
+    attn_vector_elements(&weights->contacts, 0, n_all, c->weights);
+    attn_vector_elements(&weights->contacts_bias, 0, 1, &c->bias);
     for (size_t i = 0; i < c->n; i++) {
         c->kept[i] =
             of->text->ids[1 + i] != EOS && (!of->text->key_mask || of->text->key_mask[1 + i] != 0);

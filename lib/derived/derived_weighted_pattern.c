@@ -46,14 +46,9 @@ static void find_gram(struct weighting *weighting, size_t head)
 {
     const size_t n = weighting->d_value, width = weighting->output->n_col;
 
-    memset(weighting->rows, 0, n * width * sizeof *weighting->rows);
-    for (size_t a = 0; a < n; a++) {
-        const double one = 1;
-
-        attn_matrix_add_rows(weighting->output, head * n + a, 1, &one, weighting->rows + a * width);
-        for (size_t i = 0; weighting->scale->data && i < width; i++)
-            weighting->rows[a * width + i] *= weighting->factors[i];
-    }
+    attn_matrix_rows(weighting->output, head * n, n, weighting->rows);
+    for (size_t i = 0; weighting->scale->data && i < n * width; i++)
+        weighting->rows[i] *= weighting->factors[i % width];
     for (size_t a = 0; a < n; a++)
         for (size_t b = 0; b <= a; b++) {
             double sum = 0;
@@ -168,7 +163,7 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
     weighting->factors = attn_alloc(weighting->scale->n, sizeof *weighting->factors, err);
     if (!weighting->lengths || !weighting->rows || !weighting->gram || !weighting->factors)
         return ATTN_NO_MEMORY;
-    attn_vector_elements(weighting->scale, weighting->scale->n, weighting->factors);
+    attn_vector_elements(weighting->scale, 0, weighting->scale->n, weighting->factors);
     return ATTN_OK;
 }
 

@@ -11,7 +11,6 @@
  */
 #include "experiment/attribute_internal.h"
 
-#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -20,6 +19,7 @@
 #include "capture/capture_internal.h"
 #include "experiment/derivative.h"
 #include "experiment/questions_internal.h"
+#include "experiment/readout.h"
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
@@ -62,7 +62,7 @@ struct logit_split {
      * the attention, which comes before the scales */
     double *after_norm, *before_norm;
     double *along; /* [H, n, Ev] W_O u of the current layer */
-    double *row;   /* [D + Ev] scratch */
+    double *row;   /* [D] scratch */
     double sum;
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
@@ -433,7 +433,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     split->direction = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->after_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
     split->before_norm = attn_frame_alloc(frame, split->n * d, sizeof(double));
-    split->row = attn_frame_alloc(frame, d + frame->config->d_value, sizeof(double));
+    split->row = attn_frame_alloc(frame, d, sizeof(double));
     split->along = attn_frame_alloc(frame, split->n * n_z, sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
     if (frame->config->has_output_map)
@@ -464,50 +464,13 @@ static double dot(const double *u, const float *x, size_t n)
     return sum;
 }
 
-static bool takes_mean_off(const struct logit_split *split)
-{
-    return attn_config_norms_mean(split->frame.config) && !split->frame.config->has_final_rms;
-}
-
-/* Returns the scale by which the norm divides X [D]. */
-static double norm_scale(const struct logit_split *split, const double *x)
-{
-    const size_t d = split->frame.config->d_model;
-    double mean = 0, sum = 0;
-
-    for (size_t i = 0; takes_mean_off(split) && i < d; i++)
-        mean += x[i] / (double)d;
-    for (size_t i = 0; i < d; i++)
-        sum += (x[i] - mean) * (x[i] - mean);
-    return sqrt(sum / (double)d + (double)split->frame.config->norm_eps);
-}
-
-/* Maps the direction TO after a norm with WEIGHTS, whose scale is frozen at SCALE, to the direction
- * BEFORE it. */
-static void go_before_norm(struct logit_split *split, const struct attn_norm_weights *weights,
-                           double scale, const double *to, double *before)
-{
-    const size_t d = split->frame.config->d_model;
-    double mean = 0;
-
-    attn_vector_elements(&weights->w, d, split->row);
-    for (size_t i = 0; i < d; i++) {
-        const double w = split->row[i] + (attn_norm_adds_one(split->frame.config->norm) ? 1 : 0);
-
-        before[i] = to[i] * w / scale;
-        mean += before[i] / (double)d;
-    }
-    for (size_t i = 0; takes_mean_off(split) && i < d; i++)
-        before[i] -= mean;
-}
-
 /* Returns the projection of a bias vector, which is added to each row, onto U [n, D]. */
 static double bias_along(struct logit_split *split, const struct attn_vector *bias, const double *u)
 {
     const size_t d = split->frame.config->d_model;
     double sum = 0;
 
-    attn_vector_elements(bias, d, split->row);
+    attn_vector_elements(bias, 0, d, split->row);
     for (size_t i = 0; i < split->n * d; i++)
         sum += u[i] * split->row[i % d];
     return sum;
@@ -568,22 +531,25 @@ static enum attn_status find_gradient(struct logit_split *split, struct attn_err
 
 static enum attn_status find_direction(struct logit_split *split, struct attn_error *err)
 {
-    const size_t d = split->frame.config->d_model;
-    const float *stream = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
-    const bool has_norm = split->frame.config->has_final_norm;
+    const struct attn_config *config = split->frame.config;
+    const struct attn_norm_weights *norm = &split->weights->ln_final;
+    const size_t d = config->d_model;
+    const float *stream = kept(split, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
 
-    if (split->n == 1 && split->frame.config->pooling != ATTN_POOLING_PROJECTED)
+    if (split->n == 1 && config->pooling != ATTN_POOLING_PROJECTED)
         find_column(split);
     else
         ATTN_TRY(find_gradient(split, err));
     memcpy(split->direction, split->column, split->n * d * sizeof *split->column);
     for (size_t i = 0; i < split->n; i++) {
+        split->scale[i] = 1;
+        if (!config->has_final_norm)
+            continue;
         for (size_t k = 0; k < d; k++)
             split->row[k] = (double)stream[i * d + k];
-        split->scale[i] = has_norm ? norm_scale(split, split->row) : 1;
-        if (has_norm)
-            go_before_norm(split, &split->weights->ln_final, split->scale[i], split->column + i * d,
-                           split->direction + i * d);
+        split->scale[i] = attn_readout_scale(config, norm, split->row, d);
+        attn_readout_before_norm(config, norm, split->scale[i], 1, split->row,
+                                 split->direction + i * d);
     }
     return ATTN_OK;
 }
@@ -593,29 +559,25 @@ static void go_before_layer(struct logit_split *split, int layer, size_t i)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
     const struct attn_config *config = split->frame.config;
-    const size_t d = config->d_model, width = config->d_value, n = split->n;
+    const size_t d = config->d_model;
     const float *z = kept(split, ATTN_SITE_Z, layer);
-    double *u = split->after_norm + i * d, *before = split->before_norm + i * d;
+    double *u = split->after_norm + i * d, *before = split->before_norm + i * d, scale;
 
     memcpy(u, split->direction + i * d, d * sizeof *u);
     for (size_t k = 0; k < d && config->residual_scale > 0; k++)
         u[k] *= config->residual_scale;
-    if (w->attn_scale.w.data) {
-        attn_vector_elements(&w->attn_scale.w, d, split->row);
-        for (size_t k = 0; k < d; k++)
-            u[k] *= split->row[k];
-    }
-    memcpy(before, u, d * sizeof *before);
-    if (!w->ln1_post.w.data)
-        return;
+    attn_vector_elements(&w->attn_scale.w, 0, d, split->row);
+    for (size_t k = 0; w->attn_scale.w.data && k < d; k++)
+        u[k] *= split->row[k];
     /* the scale of the norm is that of the whole sum */
-    attn_vector_elements(&w->out.bias, d, before);
-    for (size_t head = 0; head < config->n_head; head++) {
-        for (size_t k = 0; k < width; k++)
-            split->row[k] = (double)z[(head * n + i) * width + k];
-        attn_matrix_add_rows(&w->out.weight, head * width, width, split->row, before);
-    }
-    go_before_norm(split, &w->ln1_post, norm_scale(split, before), u, before);
+    attn_vector_elements(&w->out.bias, 0, d, before);
+    for (size_t head = 0; w->ln1_post.w.data && head < config->n_head; head++)
+        attn_readout_add_head(config, &w->out.weight, head,
+                              z + (head * split->n + i) * config->d_value, before);
+    scale = attn_readout_scale(config, &w->ln1_post, before, d);
+    memcpy(before, u, d * sizeof *before);
+    if (w->ln1_post.w.data)
+        attn_readout_before_norm(config, &w->ln1_post, scale, 1, split->row, before);
 }
 
 /* Sets split->before_norm, the directions onto which the heads of LAYER are projected, and `along`,
@@ -624,7 +586,6 @@ static void go_before_layer(struct logit_split *split, int layer, size_t i)
 static void find_layer_direction(struct logit_split *split, int layer)
 {
     const struct attn_block_weights *w = &split->weights->blocks[layer];
-    const struct attn_matrix *out = &w->out.weight;
     const size_t d = split->frame.config->d_model, width = split->frame.config->d_value;
     const size_t n = split->n;
 
@@ -639,10 +600,9 @@ static void find_layer_direction(struct logit_split *split, int layer)
 
             for (size_t k = 0; is_scaled && k < width; k++)
                 along[k] = along[k - width] * (split->scale[i - 1] / split->scale[i]);
-            if (!is_scaled && out->data)
-                attn_matrix_along(out, head * width, width, split->before_norm + i * d, along);
-            else if (!is_scaled) /* heads occupy separate parts of the stream */
-                memcpy(along, split->before_norm + i * d + head * width, width * sizeof *along);
+            if (!is_scaled)
+                attn_readout_along(split->frame.config, &w->out.weight, head,
+                                   split->before_norm + i * d, along);
         }
     }
 }
@@ -719,19 +679,6 @@ static enum attn_status append_layer(struct logit_split *split, int layer, struc
     return append_edit(split, layer, split->sum - before, err);
 }
 
-/* Returns element ID of the bias of the output matrix, or 0. */
-static double output_bias_of(const struct logit_split *split, int32_t id)
-{
-    struct attn_vector bias = split->weights->unembed.bias;
-    double element = 0;
-
-    if (bias.data) {
-        bias.data = (const char *)bias.data + attn_dtype_n_byte(bias.dtype, (size_t)id);
-        attn_vector_elements(&bias, 1, &element);
-    }
-    return element;
-}
-
 static enum attn_status append_output(struct logit_split *split, struct attn_error *err)
 {
     const struct attn_config *config = split->frame.config;
@@ -740,10 +687,13 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     const bool has_norm = config->has_final_norm;
     const float *read = has_norm ? kept(split, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER)
                                  : kept(split, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
-    const double foil_bias = split->answer.has_foil ? output_bias_of(split, split->answer.foil) : 0;
-    double bias = (output_bias_of(split, split->answer.target) - foil_bias) * logits_scale(split);
+    double bias, foil_bias = 0;
     bool has_bias = weights->unembed.bias.data;
 
+    attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.target, 1, &bias);
+    if (split->answer.has_foil)
+        attn_vector_elements(&weights->unembed.bias, (size_t)split->answer.foil, 1, &foil_bias);
+    bias = (bias - foil_bias) * logits_scale(split);
     for (size_t i = 0; i < sentence->n_step && !has_bias; i++)
         if (sentence->steps[i].map.bias.data) { /* only maps have a bias */
             has_bias = true;

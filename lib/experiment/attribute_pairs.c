@@ -21,6 +21,7 @@
 #include "capture/capture_internal.h"
 #include "edits/intervention_internal.h"
 #include "experiment/questions_internal.h"
+#include "experiment/readout.h"
 #include "forward/rotary.h"
 #include "forward/step_internal.h"
 #include "gradient/backward.h"
@@ -141,7 +142,6 @@ struct pair_split {
                            and over all keys that the query sees, of the keys' writers */
     double *scratch;    /* [n_thread, n_scratch] */
     size_t n_scratch;
-    double *row;             /* [D] scratch */
     const struct side *side; /* whose heads are computed */
     int current;             /* the block of these heads */
     double sum[2];           /* score and relative */
@@ -463,45 +463,6 @@ static void multiply(const double *a, const double *b, size_t m, size_t k, size_
         }
 }
 
-/* Reads the N weights of a norm from element FIRST on. */
-static void read_weight(const struct attn_config *config, const struct attn_vector *w, size_t first,
-                        size_t n, double *all, double *weight)
-{
-    attn_vector_elements(w, first + n, all);
-    for (size_t i = 0; i < n; i++)
-        weight[i] = all[first + i] + (attn_norm_adds_one(config->norm) ? 1 : 0);
-}
-
-/* Returns the scale by which a norm divides X [n]. */
-static double norm_scale(const struct attn_config *config, const double *x, size_t n)
-{
-    double mean = 0, sum = 0;
-
-    for (size_t i = 0; attn_config_norms_mean(config) && i < n; i++)
-        mean += x[i] / (double)n;
-    for (size_t i = 0; i < n; i++)
-        sum += (x[i] - mean) * (x[i] - mean);
-    return sqrt(sum / (double)n + (double)config->norm_eps);
-}
-
-/* Multiplies row d of MAP [D, E] by weight[d], then takes the mean off each column, if the norms of
- * the model take off the mean of their input. */
-static void go_before_norm(const struct attn_config *config, const double *weight, double *map)
-{
-    const size_t d = config->d_model, width = config->d_head;
-
-    for (size_t i = 0; i < d * width; i++)
-        map[i] *= weight[i / width];
-    for (size_t e = 0; attn_config_norms_mean(config) && e < width; e++) {
-        double mean = 0;
-
-        for (size_t i = 0; i < d; i++)
-            mean += map[i * width + e] / (double)d;
-        for (size_t i = 0; i < d; i++)
-            map[i * width + e] -= mean;
-    }
-}
-
 /* Reads the map of SIDE's head, W [D, E], into side->stream. ROW [D] is scratch. */
 static void read_map(const struct pair_split *split, struct side *side, double *row)
 {
@@ -568,13 +529,15 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
     for (size_t r = 0; r < side->n; r++) {
         for (size_t i = 0; i < d && has_norm; i++)
             side->wide[i] = (double)stream[side->rows[r] * d + i];
-        side->scale[r] = has_norm ? norm_scale(config, side->wide, d) : 1;
+        side->scale[r] =
+            has_norm ? attn_readout_scale(config, &split->weights->ln1, side->wide, d) : 1;
         copy_heads(split, side, side->site, r, n_head, x);
         if (config->qk_norm_is_late)
             rotate(split, side->rows[r], head);
-        side->head_scale[r] = !side->norm->w.data ? 1
-                              : is_joint          ? norm_scale(config, x, n_head * width)
-                                                  : norm_scale(config, head, width);
+        side->head_scale[r] = side->norm->w.data
+                                  ? attn_readout_scale(config, side->norm, is_joint ? x : head,
+                                                       is_joint ? n_head * width : width)
+                                  : 1;
         side->length[r] = 1;
         if (split->layers[split->block].similarity == ATTN_SIMILARITY_DOT)
             continue;
@@ -606,20 +569,16 @@ static void read_maps(const struct pair_split *split, struct side *side, double 
     for (size_t e = 0; e < width; e++)
         side->weight[e] = 1;
     if (side->norm->w.data)
-        read_weight(config, &side->norm->w, of_norm, width, row, side->weight);
-    attn_vector_elements(&side->norm->b, of_norm + width, row);
-    memcpy(side->bias, row + of_norm, width * sizeof *row);
-    attn_vector_elements(&side->map->bias, first + width, row);
-    memcpy(side->bias + width, row + first, width * sizeof *row);
+        attn_readout_factors(config, side->norm, of_norm, width, side->weight);
+    attn_vector_elements(&side->norm->b, of_norm, width, side->bias);
+    attn_vector_elements(&side->map->bias, first, width, side->bias + width);
     if (side->is_of_source)
         return;
     read_map(split, side, row);
-    attn_vector_elements(&before->b, d, row);
+    attn_vector_elements(&before->b, 0, d, row);
     add_mapped(split, row, side->stream, side->bias + 2 * width);
-    if (!before->w.data)
-        return;
-    read_weight(config, &before->w, 0, d, row, side->wide);
-    go_before_norm(config, side->wide, side->stream);
+    if (before->w.data)
+        attn_readout_before_norm(config, before, 1, width, row, side->stream);
 }
 
 /* Returns true if the first part is all that the first layer reads, rather than the embedding
@@ -874,19 +833,18 @@ static void go_before_sum_norm(const struct pair_split *split, struct side *side
         kept(split, is_mlp ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_MID, writer->block);
     const size_t d = config->d_model, width = config->d_head;
 
-    attn_vector_elements(&norm->b, d, side->wide);
+    attn_vector_elements(&norm->b, 0, d, side->wide);
     memset(side->x, 0, side->n * width * sizeof *side->x);
     for (size_t r = 0; r < side->n; r++) {
         add_mapped(split, side->wide, side->stream, side->x + r * width);
         for (size_t e = 0; e < width; e++)
             side->x[r * width + e] /= side->scale[r];
     }
-    read_weight(config, &norm->w, 0, d, split->row, side->wide);
-    go_before_norm(config, side->wide, side->stream);
+    attn_readout_before_norm(config, norm, 1, width, side->wide, side->stream);
     for (size_t r = 0; r < side->n; r++) {
         for (size_t i = 0; i < d; i++)
             side->wide[i] = (double)sum[side->rows[r] * d + i];
-        side->scale[r] *= norm_scale(config, side->wide, d);
+        side->scale[r] *= attn_readout_scale(config, norm, side->wide, d);
     }
 }
 
@@ -902,17 +860,15 @@ static void read_branch(const struct pair_split *split, struct side *side, int b
     const double factor = config->residual_scale > 0 ? config->residual_scale : 1;
     double *vector = side->wide;
 
-    attn_vector_elements(&w->attn_scale.w, d, vector);
+    attn_vector_elements(&w->attn_scale.w, 0, d, vector);
     for (size_t i = 0; i < d * width; i++)
         side->branch[i] = side->stream[i] * factor * (w->attn_scale.w.data ? vector[i / width] : 1);
     memset(side->branch_bias, 0, 2 * width * sizeof *side->branch_bias);
-    attn_vector_elements(&w->ln1_post.b, d, vector);
+    attn_vector_elements(&w->ln1_post.b, 0, d, vector);
     add_mapped(split, vector, side->branch, side->branch_bias + width);
-    if (w->ln1_post.w.data) {
-        read_weight(config, &w->ln1_post.w, 0, d, split->row, vector);
-        go_before_norm(config, vector, side->branch);
-    }
-    attn_vector_elements(&w->out.bias, d, vector);
+    if (w->ln1_post.w.data)
+        attn_readout_before_norm(config, &w->ln1_post, 1, width, vector, side->branch);
+    attn_vector_elements(&w->out.bias, 0, d, vector);
     add_mapped(split, vector, side->branch, side->branch_bias);
 }
 
@@ -1092,7 +1048,6 @@ static enum attn_status prepare_writers(struct pair_split *split, struct attn_er
     ATTN_TRY(prepare_side(split, &split->queries, config->n_head, err));
     ATTN_TRY(prepare_side(split, &split->keys, config->n_kv_head, err));
     split->scratch = attn_frame_alloc(frame, (size_t)n_thread, split->n_scratch * sizeof(double));
-    split->row = attn_frame_alloc(frame, d, sizeof(double));
     split->q = attn_frame_alloc(frame, split->queries.n_writer * n_query, width * sizeof(double));
     split->near =
         attn_frame_alloc(frame, split->keys.n_writer * (n_query + 1), width * sizeof(double));

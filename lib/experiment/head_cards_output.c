@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/table_internal.h"
-#include "experiment/head_output.h"
+#include "experiment/readout.h"
 #include "forward/session_internal.h"
 #include "host/host_internal.h"
 #include "predict/class_label.h"
@@ -135,7 +135,7 @@ static enum attn_status begin_reader(struct reader *reader, struct attn_host *ho
     options.cancel = host->options.cancel;
     options.isa = host->options.isa;
     options.gemm = host->options.gemm;
-    ATTN_TRY(ATTN_ALLOC(reader->scratch, attn_head_output_scratch(config), err));
+    ATTN_TRY(ATTN_ALLOC(reader->scratch, 2 * config->d_model, err));
     ATTN_TRY(ATTN_ALLOC(reader->out, config->d_model, err));
     ATTN_TRY(ATTN_ALLOC(reader->logits, config->n_vocab, err));
     ATTN_TRY(ATTN_ALLOC(reader->ranked, 2 * config->n_vocab, err));
@@ -165,8 +165,8 @@ static enum attn_status read_row(struct reader *reader, struct attn_card_head *h
     if (is_known(head, key, size) ||
         (size == sizeof piece - 1 && memcmp(key, piece, size) == 0)) /* not a token by itself */
         return ATTN_OK;
-    attn_head_output(reader->model, attn_location_block(&head->at), head->at.head, row->vector,
-                     reader->scratch, reader->out);
+    attn_readout_head(reader->model, attn_location_block(&head->at), head->at.head, row->vector,
+                      reader->scratch, reader->out);
     attn_session_reset(reader->session);
     ATTN_TRY(attn_session_feed_layer(
         reader->session, (int)attn_model_config(reader->model)->n_layer, reader->out, 1, err));

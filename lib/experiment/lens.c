@@ -1,7 +1,6 @@
 /* lens.c - see lens.h. One run records the stream at the queries. A second session is fed these
  * rows as the output of its last layer, so that the model's own output layer computes each
  * reading. */
-#include "experiment/head_output.h"
 #include "experiment/lens_internal.h"
 
 #include "base/elementary.h"
@@ -11,6 +10,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/questions_internal.h"
+#include "experiment/readout.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
 #include "model/elements.h"
@@ -82,7 +82,7 @@ struct lens {
     bool is_whole;   /* the model is a classifier that reads all rows at once */
     size_t pooled;   /* index of the row that this classifier reads, unless it reads the mean */
     float *stream;   /* [n_query, D] the output of one head */
-    double *scratch; /* for attn_head_output */
+    double *scratch; /* [2, D] for attn_readout_head */
     float *logits;   /* [V] */
     struct attn_scored *ranked; /* [2 * V] */
     double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
@@ -381,7 +381,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->n_value =
         lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
     lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
-    lens->scratch = attn_frame_alloc(frame, attn_head_output_scratch(config), sizeof(double));
+    lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
     lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
     lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
@@ -687,8 +687,8 @@ static void write_head(struct lens *lens, int layer, int head)
     const float *z = attn_capture_block_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
 
     for (size_t i = 0; i < lens->n_query; i++)
-        attn_head_output(lens->frame.run->model, layer, head, z + i * config->d_value,
-                         lens->scratch, lens->stream + i * config->d_model);
+        attn_readout_head(lens->frame.run->model, layer, head, z + i * config->d_value,
+                          lens->scratch, lens->stream + i * config->d_model);
 }
 
 static enum attn_status read_heads(struct lens *lens, struct attn_error *err)

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "experiment/derivative.h"
+#include "experiment/readout.h"
 #include "host/host_internal.h"
 #include "input/encoder.h"
 #include "study/trial.h"
@@ -279,7 +280,7 @@ static double scale_of(const struct summing *s, const double *squares, size_t n,
 
     for (size_t h = 0; h < n; h++)
         sum += h == changed ? other[h] : squares[h];
-    return 1 / sqrt(sum / (double)(n * s->dims.d_head) + (double)s->config->norm_eps);
+    return 1 / attn_readout_scale_of(s->config, sum, n * s->dims.d_head);
 }
 
 /* Computes SQUARES [n_unit], the sum of squares of each head of ROW. */

@@ -25,28 +25,29 @@ static double matrix_element(const struct attn_kernels *kernels, const struct at
     return element(kernels, m->data, m->dtype, row * m->row_stride + attn_matrix_column_at(m, col));
 }
 
-void attn_vector_elements(const struct attn_vector *vector, size_t n, double *elements)
+void attn_vector_elements(const struct attn_vector *vector, size_t first, size_t n,
+                          double *elements)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
     const size_t group = vector->group;
 
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = first; i < first + n; i++) {
         const size_t in_group = group > 0 ? i % group : i;
         const size_t at = (group > 0 ? i / group * vector->group_stride : 0) +
                           (vector->is_interleaved ? attn_interleaved(in_group, group) : in_group);
 
-        elements[i] = vector->data ? element(kernels, vector->data, vector->dtype, at) : 0;
+        elements[i - first] = vector->data ? element(kernels, vector->data, vector->dtype, at) : 0;
     }
 }
 
-void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const double *x,
+void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const float *x,
                           double *y)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
 
     for (size_t k = 0; k < n; k++)
         for (size_t col = 0; col < matrix->n_col; col++)
-            y[col] += x[k] * matrix_element(kernels, matrix, row0 + k, col);
+            y[col] += (double)x[k] * matrix_element(kernels, matrix, row0 + k, col);
 }
 
 void attn_matrix_along(const struct attn_matrix *matrix, size_t row0, size_t n, const double *u,

@@ -13,11 +13,12 @@
 
 #include <stddef.h>
 
-/* Reads the elements of VECTOR into ELEMENTS [n]; zeros if the model lacks the vector. */
-void attn_vector_elements(const struct attn_vector *vector, size_t n, double *elements);
+/* Reads N elements of VECTOR from FIRST on; zeros if the model lacks the vector. */
+void attn_vector_elements(const struct attn_vector *vector, size_t first, size_t n,
+                          double *elements);
 
 /* Maps N components of an input: y [n_col] += x [n] W[row0 .. row0 + n, :]. */
-void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const double *x,
+void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const float *x,
                           double *y);
 
 /* Computes y [n] = W[row0 .. row0 + n, :] u: how much each of N components of an input adds in the

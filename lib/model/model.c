@@ -306,7 +306,7 @@ static void read_xielu(struct attn_model *m)
         double values[4];
 
         for (size_t i = 0; i < 4 && found->data; i++)
-            attn_vector_elements(&found[i], 1, &values[i]);
+            attn_vector_elements(&found[i], 0, 1, &values[i]);
         if (found->data)
             attn_config_set_xielu(&m->layers.xielu[layer], values);
     }

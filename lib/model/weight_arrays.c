@@ -351,7 +351,7 @@ static enum attn_status read_vector(const struct attn_vector *vector, float *val
     double *elements;
 
     ATTN_TRY(ATTN_ALLOC(elements, vector->n, err));
-    attn_vector_elements(vector, vector->n, elements);
+    attn_vector_elements(vector, 0, vector->n, elements);
     for (size_t i = 0; i < vector->n; i++)
         values[i] = (float)elements[i];
     attn_free(elements);

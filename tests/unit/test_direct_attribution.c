@@ -116,7 +116,7 @@ static double written(const struct picture *p, const double *x, bool is_one, boo
     const bool has_mean = p->config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
     double w[WIDEST], sum = 0;
 
-    attn_vector_elements(&p->weights->ln_final.w, p->d, w);
+    attn_vector_elements(&p->weights->ln_final.w, 0, p->d, w);
     for (size_t i = 0; i < p->n; i++) {
         const double *row = x + (is_one ? 0 : i * p->d);
         double scale, other, mean = measure(p, row, &other);
@@ -142,13 +142,16 @@ static double written_by_head(const struct picture *p, size_t layer, int head)
     const size_t width = p->config->d_value, n_z = p->config->n_head * width;
     double *x = calloc(p->n * p->d, sizeof *x), scale[WIDEST], sum;
 
-    attn_vector_elements(&w->attn_scale.w, p->d, scale);
+    attn_vector_elements(&w->attn_scale.w, 0, p->d, scale);
     for (size_t i = 0; i < p->n; i++) {
         if (head < 0)
-            attn_vector_elements(&w->out.bias, p->d, x + i * p->d);
-        else
-            attn_matrix_add_rows(&w->out.weight, (size_t)head * width, width,
-                                 z.values + i * n_z + (size_t)head * width, x + i * p->d);
+            attn_vector_elements(&w->out.bias, 0, p->d, x + i * p->d);
+        for (size_t k = 0; head >= 0 && k < width; k++) {
+            const float element = (float)z.values[i * n_z + (size_t)head * width + k];
+
+            attn_matrix_add_rows(&w->out.weight, (size_t)head * width + k, 1, &element,
+                                 x + i * p->d);
+        }
         for (size_t k = 0; k < p->d && w->attn_scale.w.data; k++)
             x[i * p->d + k] *= scale[k];
     }
@@ -219,9 +222,9 @@ static size_t expect(const struct picture *p, double *expected)
         expected[n++] = written_by_head(p, layer, -1);
         expected[n++] = written_by_mlp(p, layer);
     }
-    attn_vector_elements(&p->weights->ln_final.b, p->d, bias);
+    attn_vector_elements(&p->weights->ln_final.b, 0, p->d, bias);
     expected[n++] = written(p, bias, true, true);
-    attn_vector_elements(&p->weights->unembed.bias, p->config->n_vocab, bias);
+    attn_vector_elements(&p->weights->unembed.bias, 0, p->config->n_vocab, bias);
     expected[n++] = bias[target] - bias[foil];
     for (size_t i = 0; i < n; i++)
         sum += expected[i];
