@@ -25,18 +25,17 @@ static double matrix_element(const struct attn_kernels *kernels, const struct at
     return element(kernels, m->data, m->dtype, row * m->row_stride + attn_matrix_column_at(m, col));
 }
 
-void attn_vector_elements(const struct attn_vector *vector, size_t first, size_t n,
-                          double *elements)
+void attn_vector_elements(const struct attn_vector *v, size_t first, size_t n, double *elements)
 {
     const struct attn_kernels *kernels = attn_kernels_find(ATTN_ISA_BEST);
-    const size_t group = vector->group;
+    const size_t group = v->group;
 
     for (size_t i = first; i < first + n; i++) {
         const size_t in_group = group > 0 ? i % group : i;
-        const size_t at = (group > 0 ? i / group * vector->group_stride : 0) +
-                          (vector->is_interleaved ? attn_interleaved(in_group, group) : in_group);
+        const size_t at = (group > 0 ? i / group * v->group_stride : 0) +
+                          (v->is_interleaved ? attn_interleaved(in_group, group) : in_group);
 
-        elements[i - first] = vector->data ? element(kernels, vector->data, vector->dtype, at) : 0;
+        elements[i - first] = v->data ? element(kernels, v->data, v->dtype, at) : 0;
     }
 }
 

@@ -13,9 +13,8 @@
 
 #include <stddef.h>
 
-/* Reads N elements of VECTOR from FIRST on; zeros if the model lacks the vector. */
-void attn_vector_elements(const struct attn_vector *vector, size_t first, size_t n,
-                          double *elements);
+/* Reads N elements of V from FIRST on; zeros if the model lacks the vector. */
+void attn_vector_elements(const struct attn_vector *v, size_t first, size_t n, double *elements);
 
 /* Maps N components of an input: y [n_col] += x [n] W[row0 .. row0 + n, :]. */
 void attn_matrix_add_rows(const struct attn_matrix *matrix, size_t row0, size_t n, const float *x,
