@@ -242,7 +242,7 @@ $(BUILD)/%_$(1).o: %.c
 endef
 $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
-# They hold files (.incbin), which -MMD does not see: the built-in models, colours, characters, and the
+# They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters, and the
 # page of --html with the policies of its scripts and styles.
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
 $(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)

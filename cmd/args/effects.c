@@ -51,7 +51,7 @@ static const char *find_lacking(enum attn_figure kind, const char *option)
     const bool is_of_kinds = kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER || is_card;
 
     if ((is_plot || kind == ATTN_FIGURE_MAP) && strcmp(option, "colormap") == 0)
-        return "colour scale";
+        return "color scale";
     if (is_of_kinds && strcmp(option, "color-scale") == 0)
         return "other scale";
     if (is_of_kinds && (strcmp(option, "values") == 0 || strcmp(option, "column") == 0))

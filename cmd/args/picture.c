@@ -14,12 +14,12 @@ const struct option_group figure_options = {.params = &attn_picture_params,
 
 static const struct option heatmap_rows[] = {
     OPTION_FLAG("heatmap", struct picture_args, is_heatmap,
-                "print matrices as heat maps: each weight in percent on its colour"),
+                "print matrices as heat maps: each weight in percent on its color"),
 };
 
 static const struct option color_rows[] = {
     OPTION_CHOICE("color", "auto|always|never", struct picture_args, color,
-                  "use colours in text; auto (default): on a terminal that has them, unless "
+                  "use colors in text; auto (default): on a terminal that has them, unless "
                   "NO_COLOR is set",
                   .environment = "ATTN_CLI_COLOR"),
 };
@@ -61,7 +61,7 @@ enum attn_status picture_find(const struct picture_args *args, bool has_colors,
     return ATTN_OK;
 }
 
-enum { N_STEP = 32 }; /* number of colours of a map that are printed */
+enum { N_STEP = 32 }; /* number of colors of a map that are printed */
 
 static void print_ramp(const struct attn_colormap *map, enum attn_color_depth depth,
                        enum attn_theme theme, struct attn_sink *out)

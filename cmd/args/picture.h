@@ -26,12 +26,12 @@ extern const struct option_group picture_options;
 extern const struct option_group figure_options, color_options; /* a part of these, for tables */
 
 /* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its
- * colours. The terminal's background is only asked for if HAS_COLORS: if the command may print
- * colours. */
+ * colors. The terminal's background is only asked for if HAS_COLORS: if the command may print
+ * colors. */
 enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err);
 
-/* If CALL asks for a list of colour maps, prints it, with colours if the output can show them, and
+/* If CALL asks for a list of color maps, prints it, with colors if the output can show them, and
  * returns true. */
 bool colormaps_print(const struct call *call, const struct picture_args *args);
 

@@ -128,7 +128,7 @@ static enum attn_status check_effects(const struct served *served, struct attn_e
                          err);
 }
 
-/* Returns true if matrices are printed in colour. */
+/* Returns true if matrices are printed in color. */
 static bool has_colors(const struct served *served)
 {
     const struct request_args *args = served->args;

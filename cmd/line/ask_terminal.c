@@ -1,4 +1,4 @@
-/* ask_terminal.c - asks the terminal for its background colour; see ask_terminal.h. */
+/* ask_terminal.c - asks the terminal for its background color; see ask_terminal.h. */
 #include "cmd/line/ask_terminal.h"
 
 #include "tool.h"
@@ -12,7 +12,7 @@
 
 enum { MOST_MILLISECONDS = 300, ANSWER_SIZE = 256 };
 
-/* Asks for the colour of the background (OSC 11) and for the kind of terminal (DA1). Nearly all
+/* Asks for the color of the background (OSC 11) and for the kind of terminal (DA1). Nearly all
  * terminals answer DA1, so there is no long wait for one that doesn't know OSC 11. */
 static const char question[] = "\033]11;?\033\\\033[c";
 
@@ -45,7 +45,7 @@ static void read_answer(char answer[ANSWER_SIZE])
     }
 }
 
-/* Parses a colour channel of 1 to 4 hexadecimal digits at *text, and advances *text. */
+/* Parses a color channel of 1 to 4 hexadecimal digits at *text, and advances *text. */
 static bool read_channel(const char **text, uint8_t *channel)
 {
     unsigned value, most = 0;

@@ -1,4 +1,4 @@
-/* ask_terminal.h - asks the terminal for its background colour. */
+/* ask_terminal.h - asks the terminal for its background color. */
 #ifndef CMD_ASK_TERMINAL_H
 #define CMD_ASK_TERMINAL_H
 

@@ -114,7 +114,7 @@ static const char *value_of(const char *variable, const char *otherwise)
     return value && *value ? value : otherwise;
 }
 
-/* Returns true if TERM is that of a terminal without colours. */
+/* Returns true if TERM is that of a terminal without colors. */
 static bool is_without_colors(const char *terminal)
 {
     return strcmp(terminal, "dumb") == 0 || strcmp(terminal, "linux") == 0;
@@ -135,7 +135,7 @@ enum attn_color_depth terminal_depth(enum color_wish wish)
     return ATTN_DEPTH_256;
 }
 
-/* Returns the theme of COLORFGBG, such as "15;0" or "0;default;15". The background colours 0 to 6
+/* Returns the theme of COLORFGBG, such as "15;0" or "0;default;15". The background colors 0 to 6
  * and 8 are dark. */
 static enum attn_theme colorfgbg_theme(void)
 {

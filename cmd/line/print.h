@@ -1,6 +1,6 @@
 /*
  * print.h - writes to standard output, which is a sink: a full device is an error, a closed pipe is
- * not. Also finds the width, the colours, the background and the character set of a terminal.
+ * not. Also finds the width, the colors, the background and the character set of a terminal.
  *
  *     print(call->out, "%d\n", 42);
  */
@@ -48,15 +48,15 @@ size_t terminal_width(void);
  * output is not a terminal. */
 size_t terminal_room(size_t wish);
 
-/* Returns the depth of colours to use for WISH. With COLOR_AUTO, there are colours if standard
+/* Returns the depth of colors to use for WISH. With COLOR_AUTO, there are colors if standard
  * output is a terminal, unless NO_COLOR is set and not empty, or TERM is unset, dumb or linux. The
  * depth is 24 bits if COLORTERM is truecolor or 24bit, or if TERM ends in -direct; else 256
- * colours. */
+ * colors. */
 enum attn_color_depth terminal_depth(enum color_wish wish);
 
-/* Returns the theme for text in colours of DEPTH: from the last field of COLORFGBG, or from what
+/* Returns the theme for text in colors of DEPTH: from the last field of COLORFGBG, or from what
  * the terminal answers, or else ATTN_THEME_AUTO. The terminal is asked only once, and only if
- * standard input and output are a terminal whose TERM has colours. */
+ * standard input and output are a terminal whose TERM has colors. */
 enum attn_theme terminal_theme(enum attn_color_depth depth);
 
 /* Returns true if the character set of the locale is UTF-8. It is that of LC_ALL, LC_CTYPE or LANG,

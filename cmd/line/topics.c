@@ -41,7 +41,7 @@ static const char *const figures[][2] = {
              "for tables"},
     {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
     {"arcs", "the text, and arcs from one query to its keys, as wide as the weights"},
-    {"tokens", "the text, each token on the colour of its weight in one row (--queries), or of "
+    {"tokens", "the text, each token on the color of its weight in one row (--queries), or of "
                "its value in a table of tokens"},
     {"points", "the rows of a site on their first two principal components"},
     {"patches", "heads over the picture of --image, a cell for each patch; the default for "

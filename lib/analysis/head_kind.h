@@ -1,12 +1,12 @@
 /*
- * head_kind.h - the kinds of heads that are shown by colour: at what a head looks most.
+ * head_kind.h - the kinds of heads that are shown by color: at what a head looks most.
  *
  *     double weight, values[ATTN_N_MEASURE]; // NaN: unknown
  *     const struct attn_head_kind *kind = attn_head_kind_of(values, &weight);
  *     // encode/colormap_internal.h:
  *     struct attn_rgb color = attn_hue_color(kind->hue, weight, theme);
  *
- * The hues are five of Okabe and Ito (2008). Colour is never the only sign: each kind has a letter,
+ * The hues are five of Okabe and Ito (2008). Color is never the only sign: each kind has a letter,
  * too.
  */
 #ifndef ATTN_ANALYSIS_HEAD_KIND_H
@@ -27,7 +27,7 @@ enum { ATTN_N_HEAD_KIND = 0 ATTN_HEAD_KIND_MAP(ATTN_COUNT) };
 struct attn_head_kind {
     enum attn_measure measure; /* its name is also the name of the kind */
     char letter;
-    uint32_t hue;      /* 0xRRGGBB, the colour of weight 1 */
+    uint32_t hue;      /* 0xRRGGBB, the color of weight 1 */
     const char *words; /* at what it looks */
 };
 

@@ -1,6 +1,6 @@
 /*
- * color_line.h - lines of text with coloured letters and background, for terminals. An SGR sequence
- * is written where a colour changes, and a reset at the end of a line with colours.
+ * color_line.h - lines of text with colored letters and background, for terminals. An SGR sequence
+ * is written where a color changes, and a reset at the end of a line with colors.
  *
  *     struct attn_color_line line = {.depth = ATTN_DEPTH_256};
  *     attn_color_line_paint(&line, attn_paint_behind(attn_ink_of(map, theme, level), line.depth));
@@ -16,14 +16,14 @@
 #include "base/sink.h"
 #include "encode/colormap.h"
 
-/* One colour, in the forms that the colour depths of terminals need. */
+/* One color, in the forms that the color depths of terminals need. */
 struct attn_ink {
-    bool is_set;         /* false: the terminal's default colour */
+    bool is_set;         /* false: the terminal's default color */
     struct attn_rgb rgb; /* for a depth of 24 bits */
-    int index;           /* for a depth of 256 colours */
+    int index;           /* for a depth of 256 colors */
 };
 
-/* The colours of characters, and whether they are underlined. */
+/* The colors of characters, and whether they are underlined. */
 struct attn_paint {
     struct attn_ink text, ground;
     bool is_underlined;
@@ -33,7 +33,7 @@ struct attn_paint {
 
 struct attn_ink attn_ink_of(const struct attn_colormap *map, enum attn_theme theme, int level);
 
-/* Returns COLOR as an ink, with the nearest of the 256 colours of a terminal. */
+/* Returns COLOR as an ink, with the nearest of the 256 colors of a terminal. */
 struct attn_ink attn_ink_nearest(struct attn_rgb color);
 
 /* Returns a paint with INK as background, and with black or white letters, whichever can be read on
@@ -51,7 +51,7 @@ struct attn_color_line {
     struct attn_buffer text;
     struct attn_paint paint; /* for the text that is appended next */
     struct attn_paint last;  /* that the last escape sequence set */
-    bool is_colored;         /* the line has coloured or underlined characters */
+    bool is_colored;         /* the line has colored or underlined characters */
 };
 
 void attn_color_line_paint(struct attn_color_line *line, struct attn_paint paint);

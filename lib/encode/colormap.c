@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The colours of a map for one theme, as in the embedded table (colormap_tables.S). */
+/* The colors of a map for one theme, as in the embedded table (colormap_tables.S). */
 struct ramp {
     uint32_t colors[ATTN_N_COLOR]; /* 0xRRGGBB of each level */
-    /* of each level, the nearest colour of a terminal with 256 colours, 16 to 255 */
+    /* of each level, the nearest color of a terminal with 256 colors, 16 to 255 */
     uint8_t terminal[ATTN_N_COLOR];
 };
 extern const struct ramp attn_colormap_ramps[];
@@ -38,7 +38,7 @@ static const struct attn_colormap maps[] = {
     MAP("viridis", false, VIRIDIS, VIRIDIS,
         "dark violet to yellow; the default of dark terminals and pages"),
     MAP("cividis", false, CIVIDIS, CIVIDIS,
-        "dark blue to yellow, the same for eyes with any colour deficiency"),
+        "dark blue to yellow, the same for eyes with any color deficiency"),
     MAP("magma", false, MAGMA, MAGMA, "black over red to pale yellow"),
     MAP("greys", false, GREYS, GREYS, "paper to black"),
     MAP("diverging", true, DIVERGING, DIVERGING_DARK,
@@ -101,7 +101,7 @@ int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme them
     return ramp_of(map, theme)->terminal[level];
 }
 
-/* Colours 16 to 231 of a terminal are a cube of 6 x 6 x 6 colours, the rest are greys, as in
+/* Colors 16 to 231 of a terminal are a cube of 6 x 6 x 6 colors, the rest are greys, as in
  * xterm. */
 struct attn_rgb attn_terminal_color(int index)
 {
@@ -226,7 +226,7 @@ enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scal
         is_good = read_curve(text, n_first, &read) || read_span(text, n_first, &read);
     if (!is_good) {
         attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no scale of colours, expected [linear|sqrt|log]"
+                       "'%s' is no scale of colors, expected [linear|sqrt|log]"
                        "[:unit|:matrix|:row|:LO..HI]",
                        attn_quote_string(text).text);
         return attn_error_hint(err, "sqrt, linear:matrix or log:0..0.5, say");

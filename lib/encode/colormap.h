@@ -1,6 +1,6 @@
 /*
- * colormap.h - the colours of pictures: maps of 256 colours, the look of cells without a value, the
- * colour of text on a colour, and the level of a map for a number.
+ * colormap.h - the colors of pictures: maps of 256 colors, the look of cells without a value, the
+ * color of text on a color, and the level of a map for a number.
  *
  *     const struct attn_colormap *map = attn_colormap_find("blues");
  *     printf("%s\n", attn_colormap_name(map));
@@ -19,7 +19,7 @@ struct attn_rgb {
     uint8_t r, g, b; /* sRGB */
 };
 
-/* How many colours a terminal can show. */
+/* How many colors a terminal can show. */
 enum attn_color_depth { ATTN_DEPTH_NONE = 0, ATTN_DEPTH_256 = 1, ATTN_DEPTH_24_BIT = 2 };
 
 /* The background of a picture. */
@@ -29,7 +29,7 @@ enum attn_theme {
     ATTN_THEME_DARK = 2
 };
 
-enum { ATTN_N_COLOR = 256 }; /* colours of a map: levels 0 .. 255 */
+enum { ATTN_N_COLOR = 256 }; /* colors of a map: levels 0 .. 255 */
 
 struct attn_colormap; /* constant; valid as long as the program runs */
 
@@ -51,10 +51,10 @@ ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
  *
  * Users write [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are
  * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
- * equal steps of colour are equal steps of that distance, and 0 is the first colour. Numbers of
+ * equal steps of color are equal steps of that distance, and 0 is the first color. Numbers of
  * both signs are linear:matrix, differences of weights sqrt:unit with their sign, and both
  * symmetric about 0. log covers four decades, of weights from 1e-4 on; smaller weights have the
- * first colour.
+ * first color.
  */
 enum attn_color_curve {
     ATTN_CURVE_DEFAULT = 0, /* chosen by the kind of numbers */

@@ -11,11 +11,11 @@ static inline uint32_t attn_rgb_number(struct attn_rgb color) /* returns 0xRRGGB
     return (uint32_t)color.r << 16 | (uint32_t)color.g << 8 | color.b;
 }
 
-/* Returns the terminal colour, 16 .. 255, that is nearest to LEVEL of the map. The lightness of
- * these colours is monotonic in LEVEL. */
+/* Returns the terminal color, 16 .. 255, that is nearest to LEVEL of the map. The lightness of
+ * these colors is monotonic in LEVEL. */
 int attn_colormap_terminal(const struct attn_colormap *map, enum attn_theme theme, int level);
 
-/* Returns the colour that a terminal shows for INDEX, 16 .. 255. */
+/* Returns the color that a terminal shows for INDEX, 16 .. 255. */
 struct attn_rgb attn_terminal_color(int index);
 
 /* Returns true if black text has more contrast on COLOR than white text: if its luminance (WCAG 2)
@@ -25,7 +25,7 @@ bool attn_rgb_takes_black(struct attn_rgb color);
 /* Mixes HUE, 0xRRGGBB, with the theme's background; SHARE, 0..1, is the part of HUE. */
 struct attn_rgb attn_rgb_mix(uint32_t hue, double share, enum attn_theme theme);
 
-/* Returns HUE as the colour of a number at PLACE, 0..1, of a scale: HUE itself at 1, nearly the
+/* Returns HUE as the color of a number at PLACE, 0..1, of a scale: HUE itself at 1, nearly the
  * background at 0. */
 struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme);
 
@@ -37,7 +37,7 @@ enum attn_cell_kind {
     ATTN_CELL_NOT_FINITE /* NaN or infinity: background, hatched red */
 };
 
-/* The background of a cell without a value, and the colour of its hatching. */
+/* The background of a cell without a value, and the color of its hatching. */
 struct attn_cell_look {
     uint32_t ground, hatch; /* 0xRRGGBB */
 };
@@ -52,7 +52,7 @@ struct attn_color_scale attn_color_scale_of_column(struct attn_color_scale asked
 struct attn_color_scale attn_color_scale_of(struct attn_color_scale asked,
                                             enum attn_value_range range, bool is_difference);
 
-/* The numbers at the first and at the last colour. */
+/* The numbers at the first and at the last color. */
 struct attn_color_range {
     double low, high; /* low < high */
 };
@@ -90,7 +90,7 @@ const char *attn_colormap_help(const struct attn_colormap *map); /* a phrase for
 /* Returns true if the middle of the map stands for 0, and its halves for the two signs. */
 bool attn_colormap_is_diverging(const struct attn_colormap *map);
 
-/* Returns the colour of LEVEL, 0 .. 255. Only diverging maps differ between themes. */
+/* Returns the color of LEVEL, 0 .. 255. Only diverging maps differ between themes. */
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level);
 

@@ -58,7 +58,7 @@ static double share_of(size_t i, size_t n_from, size_t at, size_t n_to)
     return fmax(0, end - begin);
 }
 
-/* Returns the mean colour of the part of the picture that is below pixel (Y, X) of a picture of
+/* Returns the mean color of the part of the picture that is below pixel (Y, X) of a picture of
  * HEIGHT x WIDTH. */
 static uint32_t mean_pixel(const struct attn_shapes *shapes, size_t height, size_t width, size_t y,
                            size_t x)

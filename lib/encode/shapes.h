@@ -119,7 +119,7 @@ struct attn_shapes {
     double label;         /* size of the smallest labels in units; 0: unknown */
     const char *font;     /* a font family to try before the usual ones, borrowed; or NULL */
     bool is_proportional; /* `font` is proportional, not monospaced */
-    uint32_t paper;       /* background colour */
+    uint32_t paper;       /* background color */
     size_t tag;           /* tag of the lines and dots that are added next */
     uint32_t palette[ATTN_SHAPES_COLORS];
     uint8_t opacities[ATTN_SHAPES_COLORS]; /* opacity of each color in veils; 255: opaque */

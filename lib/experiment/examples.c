@@ -121,7 +121,7 @@ const struct attn_question attn_question_examples = {
         "The largest examples alone mislead: a head that looks like a name finder in the\n"
         "last bin may do something else in the nine others, which most texts are in.\n"
         "\n"
-        "`html` writes a page of the texts, whose colours are the weights of the marked\n"
+        "`html` writes a page of the texts, whose colors are the weights of the marked\n"
         "row. `headvis` writes the files of HeadVis (github.com/anthropics/headvis).\n"
         "The texts are read twice, so that they must be a file. Heads of an encoder that\n"
         "has a decoder are left out.\n",

@@ -110,7 +110,7 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Software");
 }
 
-/* Adds the note for the caption of a printed figure: "fable, layer 2, head 5: pattern. Colours:
+/* Adds the note for the caption of a printed figure: "fable, layer 2, head 5: pattern. Colors:
  * weight, % (square root); pale: masked. Text: The keys." */
 static void add_caption(struct attn_figure_pen *pen)
 {
@@ -133,7 +133,7 @@ static void add_caption(struct attn_figure_pen *pen)
             attn_buffer_append_format(out, "; %s: %s", grid->parts[i].name,
                                       grid->parts[i].quantity);
     if (pen->content->kind < ATTN_FIGURE_BARS && !grid->parts) {
-        attn_buffer_append_format(out, ". Colours: %s (", pen->quantity);
+        attn_buffer_append_format(out, ". Colors: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
                                   pen->scale.is_signed ? "), orange above 0, blue below" : ")");

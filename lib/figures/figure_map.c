@@ -430,8 +430,8 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
     if (pen->is_fitted)
         attn_buffer_append_string(&pen->subtitle,
-                                  pen->is_even ? "colours up to ten times an even weight; "
-                                               : "colours up to the largest weight on a patch; ");
+                                  pen->is_even ? "colors up to ten times an even weight; "
+                                               : "colors up to the largest weight on a patch; ");
     pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
     status = plan(pen, &maps, err);
     if (status == ATTN_OK && !pen->is_measuring) {

@@ -12,7 +12,7 @@
  * Each value that occurs in the column `rows` is a row of the picture, and each value in `columns`
  * is a column: numbers in ascending order, texts in order of first occurrence. A row of the table
  * that lacks one of the two is left out. If several rows belong to one cell, the first is used.
- * Cells without a value look like masked ones. The colour scale follows from the range of the
+ * Cells without a value look like masked ones. The color scale follows from the range of the
  * column (base/column.h): shares go from 0 to 1 by their square root (linear with
  * ATTN_TRAIT_LINEAR), other numbers from 0 to the largest, or symmetrically about 0.
  *

@@ -17,7 +17,7 @@
  * queries, or keys for sites with one row per key; columns are keys, or components.
  *
  * A matrix of at most 128 x 128 cells is stored exactly, with 4 bytes a cell. A larger one is
- * stored with 2 bytes a cell: 11 bits of precision, much finer than a level of colour.
+ * stored with 2 bytes a cell: 11 bits of precision, much finer than a level of color.
  */
 #ifndef ATTN_GRID_LEVELS_H
 #define ATTN_GRID_LEVELS_H
@@ -73,7 +73,7 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
 enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size_t row,
                                     size_t column, float *value);
 
-/* Returns the range of colours for ROW; if the span of SCALE is not a row, that of the whole
+/* Returns the range of colors for ROW; if the span of SCALE is not a row, that of the whole
  * MATRIX. */
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
                                          const struct attn_color_scale *scale, size_t row);

@@ -171,18 +171,18 @@ function distancesOf(head) {
 
 // Returns the tokens of a sequence that SPANS shows. WEIGHTS are those of the keys among them.
 function lineOf(tokens, spans, query, key, weights) {
-  const colours = new Map(), line = el('p', { class: 'a-text', dir: 'auto' }), sign = () => el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026');
-  for (let i = 0; i < weights.length; i += 2) colours.set(weights[i], weights[i + 1] / 1000);
+  const colors = new Map(), line = el('p', { class: 'a-text', dir: 'auto' }), sign = () => el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026');
+  for (let i = 0; i < weights.length; i += 2) colors.set(weights[i], weights[i + 1] / 1000);
   spans = spans.length % 2 ? [...spans, tokens.length] : spans;
   if (spans[0] > 0) line.append(sign());
   for (let s = 0; s < spans.length; s += 2) {
     if (s > 0) line.append(sign());
     for (let i = spans[s]; i < spans[s + 1]; i++) {
       const node = el('span', { class: 'token' + (i === query ? ' from' : '') + (i === key ? ' to' : '') }, tokens[i]);
-      if (colours.has(i)) {
-        node.style.background = hex(rampOf(), step(colours.get(i)));
-        node.style.color = inkOn(hex(rampOf(), step(colours.get(i))));
-        node.title = colours.get(i).toFixed(3);
+      if (colors.has(i)) {
+        node.style.background = hex(rampOf(), step(colors.get(i)));
+        node.style.color = inkOn(hex(rampOf(), step(colors.get(i))));
+        node.title = colors.get(i).toFixed(3);
       }
       line.append(node);
     }

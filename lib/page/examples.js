@@ -82,7 +82,7 @@ class Example {
     this.show(this.row);
   }
 
-  // Colours the keys by the weights of row QUERY.
+  // Colors the keys by the weights of row QUERY.
   show(query, isSaid = false) {
     const { example } = this, row = example.rows[query] ?? [], ramp = rampOf();
     this.row = query;
@@ -93,9 +93,9 @@ class Example {
     this.queries.forEach((node, i) => node.classList.toggle('from', i === query));
     let best = -1;
     for (let i = 0; i < row.length; i += 2) {
-      const colour = hex(ramp, step(row[i + 1] / 1000)), node = this.keys[row[i]];
-      node.style.background = colour;
-      node.style.color = inkOn(colour);
+      const color = hex(ramp, step(row[i + 1] / 1000)), node = this.keys[row[i]];
+      node.style.background = color;
+      node.style.color = inkOn(color);
       node.title = (row[i + 1] / 1000).toFixed(3);
       if (best < 0 || row[i + 1] > row[best + 1]) best = i;
     }

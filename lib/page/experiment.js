@@ -157,9 +157,9 @@ class View {
     return at ? this.cellName(...at) : this.data.names[row];
   }
 
-  // --- Colours
+  // --- Colors
 
-  prepareColours() {
+  prepareColors() {
     const { scale } = this.column(this.state.value), asked = this.data.look.colormap;
     this.step = attnPage.stepper(scale.curve, [scale.low, scale.high]);
     this.ramp = this.ramps[scale.is_signed ? (isDark() ? 'diverging-dark' : 'diverging')
@@ -167,7 +167,7 @@ class View {
     this.nothing = this.data.nothing.masked[isDark() ? 'dark' : 'light'];
   }
 
-  colour(x) { return hex(this.ramp, this.step(x)); }
+  color(x) { return hex(this.ramp, this.step(x)); }
 
   hasParts() { return (this.data.map.columns?.n_main ?? 0) > 0; }
 
@@ -302,7 +302,7 @@ class View {
     this.light(this.state.row);
     this.show.value = this.state.value;
     this.group.value = this.state.group;
-    this.prepareColours();
+    this.prepareColors();
     if (this.data.map.kind === 'tokens') this.drawTokens();
     if (this.data.map.kind === 'grid') this.drawMap();
     this.drawSteps();
@@ -535,7 +535,7 @@ class View {
         const x = this.x(c), y = this.y(r), number = this.numberAt(r, c);
         const isPart = this.hasParts() && c >= this.data.map.columns.n_main;
         if (number !== number && isPart && this.rowsAt(r, c).length === 0) continue;
-        context.fillStyle = number === number ? this.colour(number) : this.nothing[0];
+        context.fillStyle = number === number ? this.color(number) : this.nothing[0];
         context.fillRect(x, y, w, h);
         if (number !== number && w >= 6) { context.fillStyle = hatches; context.fillRect(x, y, w, h); }
         if (w >= 6) {
@@ -567,7 +567,7 @@ class View {
         const label = cell ? this.value(row, cell) : written(this.column(this.state.value).cell, number);
         if (label === null) continue;
         const text = cell ? this.fitted(context, label.trim() || "' '", w - 8) : label;
-        list.push([text, r, c, number === number ? this.colour(number) : this.nothing[0]]);
+        list.push([text, r, c, number === number ? this.color(number) : this.nothing[0]]);
       }
     const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');
     const font = cell ? fonts[0] : fonts.find(name => this.measure(longest, name) <= w * 0.88);
@@ -604,8 +604,8 @@ class View {
     const blank = this.measure(' ', this.mono);
     const width = parts.reduce((sum, [part]) => sum + context.measureText(part).width, 0) + (parts.length - 1) * blank;
     return { width, draw: (x, y) => {
-      for (const [part, colour] of parts) {
-        context.fillStyle = isHere ? paint('--mark') : colour;
+      for (const [part, color] of parts) {
+        context.fillStyle = isHere ? paint('--mark') : color;
         context.fillText(part, x, y);
         x += context.measureText(part).width + blank;
       }
@@ -712,7 +712,7 @@ class View {
     this.spans = texts.map(text => el('bdi', { class: 'token' }, text));
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
     this.spans.forEach((span, c) => {
-      if (c > 0 && gaps[c]) box.append(' '); // the gap is not part of the coloured word
+      if (c > 0 && gaps[c]) box.append(' '); // the gap is not part of the colored word
       else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
       box.append(span);
       this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
@@ -723,7 +723,7 @@ class View {
   }
 
   // Makes the text that the steps of the map write, if the table has it in a column `next`. Each
-  // row of the map has the text once, in the colours of its steps.
+  // row of the map has the text once, in the colors of its steps.
   makeSteps() {
     const next = this.at.get('next'), { rows, columns } = this.data.map;
     if (next === undefined || !columns.positions) return;
@@ -733,7 +733,7 @@ class View {
         const text = this.data.rows[this.rowAt(r, c)]?.[next];
         if (typeof text !== 'string') continue;
         const span = el('bdi', { class: 'token' }, text.trimStart());
-        if (/^\s/.test(text)) line.append(' '); // the gap is not part of the coloured word
+        if (/^\s/.test(text)) line.append(' '); // the gap is not part of the colored word
         line.append(span);
         this.steps.push([span, r, c]);
         this.listen(span, 'pointermove', event => this.showTip(r, c, event.clientX, event.clientY));
@@ -747,10 +747,10 @@ class View {
   drawSteps() {
     const [row, column] = this.cellOf(this.state.row) ?? [];
     for (const [span, r, c] of this.steps) {
-      const number = this.numberAt(r, c), colour = number === number ? this.colour(number) : '';
+      const number = this.numberAt(r, c), color = number === number ? this.color(number) : '';
       span.className = 'token' + (r === row && c === column ? ' chosen' : '');
-      span.style.backgroundColor = colour;
-      span.style.color = colour ? inkOn(colour) : '';
+      span.style.backgroundColor = color;
+      span.style.color = color ? inkOn(color) : '';
     }
   }
 
@@ -758,12 +758,12 @@ class View {
     const at = this.cellOf(this.state.row);
     this.figure.style.flex = this.container.clientWidth >= 900 ? '1 1 50%' : '1 1 100%';
     this.spans.forEach((span, c) => {
-      const number = this.numberAt(0, c), colour = number === number ? this.colour(number) : '';
+      const number = this.numberAt(0, c), color = number === number ? this.color(number) : '';
       const isSought = this.state.find.trim() !== '' && this.rowsAt(0, c).some(row => this.isFound(row));
       span.className = 'token' + (number === number ? '' : ' masked') + (at && at[1] === c ? ' chosen' : '') +
         (isSought ? ' sought' : this.state.find.trim() ? ' faded' : '');
-      span.style.backgroundColor = colour;
-      span.style.color = colour ? inkOn(colour) : '';
+      span.style.backgroundColor = color;
+      span.style.color = color ? inkOn(color) : '';
     });
   }
 
@@ -874,9 +874,9 @@ class View {
         const isDrawn = column.name === this.state.value && value !== null &&
           (this.cellOf(row) !== null || this.data.map.kind === 'figure');
         if (isDrawn) {
-          const colour = this.colour(numberOf(value));
-          td.style.backgroundColor = colour;
-          td.style.color = inkOn(colour);
+          const color = this.color(numberOf(value));
+          td.style.backgroundColor = color;
+          td.style.color = inkOn(color);
         }
         line.append(td);
       }

@@ -239,7 +239,7 @@ function paint(moves) {
   say(hadFocus && ribbons.find(one => idOf(one) === focused));
 }
 
-// Shows the numbers of a ribbon, or what the colours mean.
+// Shows the numbers of a ribbon, or what the colors mean.
 function say(one) {
   for (const node of nodes.values()) node.classList.toggle('near', one && node === nodes.get(idOf(one)));
   $('life-said').replaceChildren(...one ? [sayRibbon(one)] : [['more', 'for the answer'], ['less', 'against it'], ['rest', 'rest']].flatMap(([kind, words]) =>

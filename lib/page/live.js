@@ -603,8 +603,8 @@ async function readFiles() {
   }
 }
 
-// Returns the pixels of a file as the tool reads them: rotated as the camera recorded, colours
-// unchanged, without alpha. A canvas multiplies by alpha, so the colours of transparent pixels are
+// Returns the pixels of a file as the tool reads them: rotated as the camera recorded, colors
+// unchanged, without alpha. A canvas multiplies by alpha, so the colors of transparent pixels are
 // slightly different.
 async function decode(file) {
   const bitmap = await createImageBitmap(file, { imageOrientation: 'from-image', colorSpaceConversion: 'none',
@@ -621,7 +621,7 @@ async function decode(file) {
     rgb[at++] = data[i + 2];
   }
   bitmap.close();
-  return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts have other colours than in a shell' : '' };
+  return { name: file.name, bytes: npyOf(rgb, height, width), note: isClear ? ', transparent parts have other colors than in a shell' : '' };
 }
 
 // Shows a file that the user chose instead of the picture.

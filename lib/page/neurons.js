@@ -72,7 +72,7 @@ function label(position, isSource) {
   return names ? [position + ' ', el('bdi', {}, names[position])] : [String(position)];
 }
 
-// Draws a vector as cells; MOST is the number with the last colour. KIND names the vectors in which
+// Draws a vector as cells; MOST is the number with the last color. KIND names the vectors in which
 // the same component is marked.
 function strip(vector, most, kind, say) {
   const canvas = el('canvas', { width: vector.length, height: 1, 'aria-hidden': 'true' });

@@ -27,7 +27,7 @@ void attn_page_head_append_name(struct attn_buffer *out, const struct attn_page_
 enum {
     GAP = 4,         /* pixels between heads */
     USUAL_SIDE = 48, /* approximate pixels of a side of a head */
-    MASKED = 0,      /* special entries of the palette; entries in between are colours of weights */
+    MASKED = 0,      /* special entries of the palette; entries in between are colors of weights */
     GROUND = 255,
 };
 
@@ -70,7 +70,7 @@ static enum attn_status place_heads(struct picture *picture, const struct attn_p
     return ATTN_OK;
 }
 
-/* Fills the palette. Entries 1 .. 254 are colours of weights, in equal steps of the square root. */
+/* Fills the palette. Entries 1 .. 254 are colors of weights, in equal steps of the square root. */
 static void fill_palette(struct picture *picture, const struct attn_picture_options *options)
 {
     const struct attn_color_scale scale =

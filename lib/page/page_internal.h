@@ -350,11 +350,11 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
  * about sqrt(W) / 254; it is shown with as many digits as that precision justifies. */
 void attn_page_push_numbers(struct attn_json_writer *json, int n_byte);
 
-/* X(CURVE, name, words): the colour scales of a page, in the order of its menu. */
+/* X(CURVE, name, words): the color scales of a page, in the order of its menu. */
 #define ATTN_PAGE_CURVE_MAP(X)                                                                     \
     X(SQRT, "sqrt", "square root") X(LINEAR, "linear", "linear") X(LOG, "log", "logarithm")
 
-/* Writes the member `scales`, the colour scales that a reader can choose, with the ticks of their
+/* Writes the member `scales`, the color scales that a reader can choose, with the ticks of their
  * legends: {"sqrt": {words, ticks, signed, fixed}}. `fixed` has the ticks for the ends that the
  * user set in ASKED, and the member `extent` names these ends. */
 void attn_page_push_scales(struct attn_json_writer *json, const struct attn_color_scale *asked);
@@ -378,7 +378,7 @@ enum attn_status attn_page_push_tokens(struct attn_json_writer *json, const stru
 /* --- The run (page_run.c) -------------------------------------------------------------------- */
 
 /* The run as one JSON object in a hidden element: sizes, tokens, options, heads with their
- * measures, colours, predictions. Printable forms of texts have separate keys. */
+ * measures, colors, predictions. Printable forms of texts have separate keys. */
 
 /* Suffix of the id of a block with exact attention. */
 #define ATTN_PAGE_EXACT "-exact"

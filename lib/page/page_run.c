@@ -30,9 +30,9 @@ static struct attn_json_writer *push_key(struct run_json *to, const char *name)
     return attn_page_push_key(&to->json, name);
 }
 
-/* --- Colours --------------------------------------------------------------------------------- */
+/* --- Colors --------------------------------------------------------------------------------- */
 
-/* Writes all colour maps, 256 colours each; diverging maps once per theme. */
+/* Writes all color maps, 256 colors each; diverging maps once per theme. */
 static void push_colormaps(struct attn_json_writer *json)
 {
     static const char *const endings[] = {[ATTN_THEME_LIGHT] = "", [ATTN_THEME_DARK] = "-dark"};
@@ -95,7 +95,7 @@ void attn_page_push_colors(struct attn_json_writer *json)
     push_colormaps(json);
 }
 
-/* Writes the options of the initial look: colour map, scale, theme, views. */
+/* Writes the options of the initial look: color map, scale, theme, views. */
 static void push_look(struct run_json *to)
 {
     static const char *const curves[] = {"sqrt", "linear", "sqrt", "log"};

@@ -8,7 +8,7 @@ const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
 const { heads } = run;
-// smallest end of the colour range: ten times an even weight
+// smallest end of the color range: ten times an even weight
 const LEAST_END = Math.min(1, 10 / (nFront + nRow * nCol));
 const nCell = nRow * nCol, canFollow = run.bytes * run.sets.length * heads.reduce((n, h) => n + h.rows * h.cols, 0) <= MOST_BYTES;
 
@@ -51,11 +51,11 @@ function groundOf(w, h) {
   return sized.get(key);
 }
 
-// --- Colours ------------------------------------------------------------------------------------
+// --- Colors ------------------------------------------------------------------------------------
 
 const veilsOf = new Map();
 
-// Returns for each step of a ramp its colour and how much of the picture it hides, as in figures: a
+// Returns for each step of a ramp its color and how much of the picture it hides, as in figures: a
 // weight of 0 hides nothing, and a ramp that begins with white is used as it is.
 function veils(isSigned) {
   const key = [viewer.rampName(), viewer.isDark(), isSigned].join();
@@ -77,8 +77,8 @@ function veils(isSigned) {
 
 const kindOf = w => w === Infinity ? 'not_finite' : 'masked';
 
-// Returns the colour of a weight over a picture of this grey, as "#rrggbb".
-function colourOn(grey, w, stepOf, isSigned) {
+// Returns the color of a weight over a picture of this grey, as "#rrggbb".
+function colorOn(grey, w, stepOf, isSigned) {
   if (!isFinite(w)) return nothingOf(kindOf(w));
   const veil = veils(isSigned), at = 4 * stepOf(w), share = veil[at + 3] / 255;
   return '#' + [0, 1, 2].map(c => Math.round(veil[at + c] * share + grey * (1 - share))
@@ -113,8 +113,8 @@ function paintMap(context, w, h, weights, stepOf, isSigned) {
 function paintMark(context, w, h, p, isLarge) {
   if (p < nFront || p >= nFront + nCell) return;
   const i = p - nFront, side = [w / nCol, h / nRow];
-  for (const [colour, line] of isLarge ? [['#000000', 4], ['#ff7a1a', 2]] : [['#ff7a1a', 1]]) {
-    context.strokeStyle = colour;
+  for (const [color, line] of isLarge ? [['#000000', 4], ['#ff7a1a', 2]] : [['#ff7a1a', 1]]) {
+    context.strokeStyle = color;
     context.lineWidth = line;
     context.strokeRect(i % nCol * side[0], Math.floor(i / nCol) * side[1], ...side);
   }
@@ -192,7 +192,7 @@ const setOf = which => which === 'exact' ? 1 : which === 'difference' ? 'differe
 // Returns the largest weight on a patch over all heads; of this map until all heads are read.
 const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : largestOf(weights);
 
-// Returns the numbers of the first and the last colour of a map.
+// Returns the numbers of the first and the last color of a map.
 function rangeOf(weights, set) {
   const isSigned = set === 'difference';
   if (state.e === 'fixed') return [run.low, run.high];
@@ -287,10 +287,10 @@ function fit() {
 function drawChips(weights, stepOf, isSigned, from) {
   const paper = viewer.isDark() ? 16 : 255;
   chips.forEach((chip, p) => {
-    const colour = colourOn(paper, weights[p], stepOf, isSigned);
+    const color = colorOn(paper, weights[p], stepOf, isSigned);
     chip.textContent = viewer.shortText(p) + ' ' + viewer.number(weights[p]);
-    chip.style.background = colour;
-    chip.style.color = inkOn(colour);
+    chip.style.background = color;
+    chip.style.color = inkOn(color);
     chip.classList.toggle('from', from.includes(p));
   });
 }
@@ -318,19 +318,19 @@ function draw(list) {
 // --- Legend, keys, files ------------------------------------------------------------------------
 
 
-// Returns a legend: the colours over the lightest and over the darkest part of the picture, with
+// Returns a legend: the colors over the lightest and over the darkest part of the picture, with
 // their numbers.
 function ramp() {
   const { range: [, high], isSigned } = painted;
-  const colours = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys();
+  const colors = new Uint8ClampedArray(2048).fill(255), veil = veils(isSigned), [from, to] = greys();
   for (let i = 0; i < 512; i++) {
     const at = 4 * (i % 256), share = veil[at + 3] / 255, grey = i < 256 ? to : from;
-    colours.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
+    colors.set([0, 1, 2].map(c => veil[at + c] * share + grey * (1 - share)), 4 * i);
   }
-  return rampBox('ramp', colours, viewer.ticksOf(isSigned, high));
+  return rampBox('ramp', colors, viewer.ticksOf(isSigned, high));
 }
 
-// Describes the end of the colour range; undefined if the viewer's description fits.
+// Describes the end of the color range; undefined if the viewer's description fits.
 function span() {
   if (!isShown()) return state.e === 'patches' ? ', to the largest of this matrix' : undefined;
   return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',

@@ -1,4 +1,4 @@
-// shared.js - functions that all scripts of a page use: for nodes, colours, numbers, legends and
+// shared.js - functions that all scripts of a page use: for nodes, colors, numbers, legends and
 // files. Labels, ticks and the rules for writing numbers come from the library, in the objects of
 // the page (page_internal.h).
 'use strict';
@@ -17,7 +17,7 @@ const el = (tag, attributes, ...children) => fill(document.createElement(tag), a
 const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
-// --- Colours ---
+// --- Colors ---
 
 let isPrinting = false;
 addEventListener('beforeprint', () => { isPrinting = true; });
@@ -32,11 +32,11 @@ const paint = name => getComputedStyle(root).getPropertyValue(name).trim();
 const rampsOf = colormaps => Object.fromEntries(Object.entries(colormaps).map(([name, text]) =>
   [name, Uint8Array.from(atob(text), c => c.charCodeAt(0))]));
 const hex = (ramp, i) => '#' + [0, 1, 2].map(c => ramp[3 * i + c].toString(16).padStart(2, '0')).join('');
-const rgbOf = colour => [1, 3, 5].map(i => parseInt(colour.slice(i, i + 2), 16));
+const rgbOf = color => [1, 3, 5].map(i => parseInt(color.slice(i, i + 2), 16));
 
-// Returns black or white, whichever has more contrast with a colour: at least 4.58:1.
-function inkOn(colour) {
-  const [r, g, b] = rgbOf(colour).map(x => {
+// Returns black or white, whichever has more contrast with a color: at least 4.58:1.
+function inkOn(color) {
+  const [r, g, b] = rgbOf(color).map(x => {
     const c = x / 255;
     return c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4;
   });
@@ -56,20 +56,20 @@ function stepper(curve, [low, high], least = 0) {
   return x => Math.round(255 * clamp((bend(x) - from) / (to - from), 0, 1));
 }
 
-function hatchPattern(context, colour) {
+function hatchPattern(context, color) {
   const tile = el('canvas', { width: 6, height: 6 }), c = tile.getContext('2d');
-  c.strokeStyle = colour;
+  c.strokeStyle = color;
   c.beginPath();
   for (const at of [-6, 0, 6]) { c.moveTo(at - 1, 7); c.lineTo(at + 7, -1); }
   c.stroke();
   return context.createPattern(tile, 'repeat');
 }
 
-// Returns a legend entry for a cell without a value; its arguments are the colours of background
+// Returns a legend entry for a cell without a value; its arguments are the colors of background
 // and hatching.
-function swatch([ground, colour]) {
+function swatch([ground, color]) {
   const canvas = el('canvas', { width: 16, height: 16 }), context = canvas.getContext('2d');
-  for (const fill of [ground, hatchPattern(context, colour)]) {
+  for (const fill of [ground, hatchPattern(context, color)]) {
     context.fillStyle = fill;
     context.fillRect(0, 0, 16, 16);
   }
@@ -92,10 +92,10 @@ const everyNth = (px, room) => [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000].
 
 // --- Legends ---
 
-// Returns a legend with the ramp COLOURS [n * 4], in rows of 256, and TICKS, [place, text].
-function rampBox(kind, colours, ticks) {
-  const height = colours.length / 1024, canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
-  canvas.getContext('2d').putImageData(new ImageData(colours, 256, height), 0, 0);
+// Returns a legend with the ramp COLORS [n * 4], in rows of 256, and TICKS, [place, text].
+function rampBox(kind, colors, ticks) {
+  const height = colors.length / 1024, canvas = el('canvas', { width: 256, height, 'aria-hidden': 'true' });
+  canvas.getContext('2d').putImageData(new ImageData(colors, 256, height), 0, 0);
   return el('div', { class: kind }, canvas, ...ticks.map(([place, text]) => {
     const tick = el('span', { class: 'tick' }, text);
     tick.style.left = 100 * place + '%';

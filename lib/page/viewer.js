@@ -304,7 +304,7 @@ function thumbOf(h, set) {
   return { rows, cols, weights, isPooled };
 }
 
-// --- Colours ---
+// --- Colors ---
 
 const ramps = attnPage.rampsOf(run.colormaps);
 const rampNames = Object.keys(ramps).filter(name => !name.startsWith('diverging'));
@@ -322,7 +322,7 @@ function kindOf(m, row, column) {
 
 const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'diverging-dark' : 'diverging'];
 
-// Returns the numbers of the first and the last colour: for all matrices, for one, or for a row.
+// Returns the numbers of the first and the last color: for all matrices, for one, or for a row.
 function rangeOf(m, row) {
   const signed = Boolean(m.isDifference);
   if (state.e === 'fixed') return [run.low, run.high];
@@ -343,7 +343,7 @@ function largestOf(cells) {
 
 const stepper = range => attnPage.stepper(state.s, range, state.min);
 
-function colourOf(m, row, column) {
+function colorOf(m, row, column) {
   const kind = kindOf(m, row, column);
   if (kind !== 'value') return nothingOf(kind)[0];
   return hex(rampOf(m.isDifference), stepper(rangeOf(m, row))(m.weights[row * m.cols + column]));
@@ -392,7 +392,7 @@ const defaults = {
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
   s: run.scale, e: run.span, // scale, and its range: unit, matrix or row
-  map: run.colormap || '', // colour map; '' follows the theme
+  map: run.colormap || '', // color map; '' follows the theme
   first: run.hides_first ? 0 : 1, // the first key is shown
   r: run.renormalizes ? 1 : 0, // rows are divided by their sum
   min: 0, // smaller weights are drawn as 0
@@ -620,7 +620,7 @@ function drawThumb(h, size, set) {
 
 // Returns the opacity of a head: its share of the largest measure of all heads.
 function dimmed(value) {
-  if (state.m === 'difference') return 1; // the colours show it
+  if (state.m === 'difference') return 1; // the colors show it
   const largest = max(...heads.map(h => h[state.m] || 0));
   return value === null || largest === 0 ? 0.25 : 0.25 + 0.75 * min(1, value / largest);
 }
@@ -852,7 +852,7 @@ class Matrix {
       for (let c = seen.c0; c < seen.c1; c++) {
         const w = m.weights[r * m.cols + c];
         if (!isFinite(w)) continue;
-        context.fillStyle = inkOn(colourOf(m, r, c));
+        context.fillStyle = inkOn(colorOf(m, r, c));
         context.fillText(written(run.numbers.cell, w), this.x(c) + px / 2, this.y(r) + px / 2);
       }
   }
@@ -1064,7 +1064,7 @@ function tokenWeights(m) {
   return sums;
 }
 
-function colourText(m) {
+function colorText(m) {
   const isFrom = state.dir === 'from', sums = tokenWeights(m), from = lookedFrom();
   const [own, source] = spans, target = isFrom && m.isSource ? source : own;
   const asked = !isFrom && m.isSource ? source : own;
@@ -1075,14 +1075,14 @@ function colourText(m) {
     span.style.backgroundColor = span.style.color = '';
   }));
   for (let i = 0; i < sums.length; i++) {
-    const span = target[positionOf(i)], colour = colourOf(line, 0, i);
+    const span = target[positionOf(i)], color = colorOf(line, 0, i);
     // faint, so that visible tokens stand out
     if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') {
       span.classList.add('masked');
       continue;
     }
-    span.style.backgroundColor = colour;
-    span.style.color = isFinite(sums[i]) || !isDark() ? inkOn(colour) : '#a0a9b3';
+    span.style.backgroundColor = color;
+    span.style.color = isFinite(sums[i]) || !isDark() ? inkOn(color) : '#a0a9b3';
   }
   for (const p of from) if (asked[p]) asked[p].classList.add('from');
   for (const p of state.p) if (asked[p]) asked[p].classList.add('pinned');
@@ -1115,7 +1115,7 @@ function drawTokens(list) {
     $('stage').dataset.made = 'tokens' + m.isSource;
     $('stage').classList.toggle('short', (run.tokens || []).join('').length < FEW_LETTERS);
   }
-  sayToken(m, colourText(m));
+  sayToken(m, colorText(m));
   return m;
 }
 
@@ -1252,7 +1252,7 @@ function drawLines() {
 
 const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 
-// Returns the ticks [place, text] of the scale for colours up to SIZE, made from the library's
+// Returns the ticks [place, text] of the scale for colors up to SIZE, made from the library's
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
   const { fixed, signed, ticks } = run.scales[state.s], isFixed = state.e === 'fixed';
@@ -1486,7 +1486,7 @@ function keptTitle(name) {
     svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
 
-// Returns SVG for cells: one path per colour, where runs in a row are one piece; an image for large
+// Returns SVG for cells: one path per color, where runs in a row are one piece; an image for large
 // matrices.
 function keptCells(m, x, y, px) {
   if (m.rows > 128 || m.cols > 128) {
@@ -1498,9 +1498,9 @@ function keptCells(m, x, y, px) {
   const paths = new Map();
   for (let r = 0; r < m.rows; r++)
     for (let c = 0; c < m.cols;) {
-      const colour = colourOf(m, r, c), from = c;
-      while (c < m.cols && colourOf(m, r, c) === colour) c++;
-      paths.set(colour, (paths.get(colour) || '') + `M${x + from * px} ${y + r * px}h${(c - from) * px}v${px}h-${(c - from) * px}z`);
+      const color = colorOf(m, r, c), from = c;
+      while (c < m.cols && colorOf(m, r, c) === color) c++;
+      paths.set(color, (paths.get(color) || '') + `M${x + from * px} ${y + r * px}h${(c - from) * px}v${px}h-${(c - from) * px}z`);
     }
   return [...paths].map(([fill, d]) => svgEl('path', { fill, d, 'shape-rendering': 'crispEdges' }));
 }
@@ -1666,7 +1666,7 @@ const KEYS = [
   ['u', 'tokens of a word together, or apart'],
   ['/', 'find a token or a head; Enter: the next one'],
   ['s', 'scale: square root, linear, logarithm'],
-  ['e  o', 'extent of the scale; colours'],
+  ['e  o', 'extent of the scale; colors'],
   ['[  ]', 'smallest weight that is shown'],
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],

@@ -97,7 +97,7 @@ static void append_number(struct attn_heatmap *map, const struct attn_level_matr
 }
 
 /* Writes the text of a cell into the map's label: a number, a token ("The", or "The(13)" without
- * colours), or a mark. Returns its width. */
+ * colors), or a mark. Returns its width. */
 static size_t make_cell_label(struct attn_heatmap *map, const struct layout *layout,
                               struct attn_heatmap_cell cell, size_t i)
 {
@@ -138,7 +138,7 @@ static void put_right(struct attn_heatmap *map, size_t used, size_t width)
     attn_heatmap_put_label(map);
 }
 
-/* Prints the row label: position and token, or a table's label. Also computes the colour ranges of
+/* Prints the row label: position and token, or a table's label. Also computes the color ranges of
  * the rows on this line. */
 static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_sheet_spot at)
 {

@@ -1,5 +1,5 @@
-/* heatmap_cells.c - see heatmap_internal.h: draws cells on their colours, and the legends of
- * colours. */
+/* heatmap_cells.c - see heatmap_internal.h: draws cells on their colors, and the legends of
+ * colors. */
 #include "terminal/heatmap_internal.h"
 
 #include "encode/text_table.h"
@@ -9,8 +9,8 @@
 #include <string.h>
 
 enum {
-    MOST_RAMP = 16, /* maximum columns of the colour ramp in a legend */
-    LEGEND_GAP = 2, /* columns before the colour ramp */
+    MOST_RAMP = 16, /* maximum columns of the color ramp in a legend */
+    LEGEND_GAP = 2, /* columns before the color ramp */
     N_SHADE = 5
 };
 
@@ -24,7 +24,7 @@ struct attn_heatmap_colors attn_heatmap_colors(const struct attn_heatmap *map,
                               : attn_grid_of_run(map->writer, map->tokens, matrix, 1).scale;
     colors.map = attn_picture_colormap(map->picture, &colors.scale, is_light ? "blues" : "viridis");
     colors.range = attn_color_range(&colors.scale, (double)matrix->least, (double)matrix->most);
-    if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is close to the background colour */
+    if (is_light && map->line.depth != ATTN_DEPTH_NONE) /* 0 is close to the background color */
         colors.masked = attn_ink_nearest(
             attn_rgb_mix(attn_cell_look(ATTN_CELL_MASKED, colors.theme).ground, 1, colors.theme));
     return colors;
@@ -37,7 +37,7 @@ static struct attn_ink ink_at(const struct attn_heatmap_colors *colors, double p
     return attn_ink_of(colors->map, colors->theme, (int)lround((ATTN_N_COLOR - 1) * place));
 }
 
-/* Returns the background colour of a cell; masked cells may have one too. Not set: the terminal's
+/* Returns the background color of a cell; masked cells may have one too. Not set: the terminal's
  * background. */
 static struct attn_ink ink_of(const struct attn_heatmap_colors *colors,
                               struct attn_heatmap_cell cell)
@@ -136,7 +136,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     } else if (!is_colored && has_value) {
         text = attn_heatmap_shade(map, colors, (is_lower ? lower : upper).place);
     } else if (map->picture->is_plain || (!has_value && inks[0].is_set && inks[1].is_set)) {
-        /* without half blocks: the colour of the larger value */
+        /* without half blocks: the color of the larger value */
         paint.ground = inks[is_lower || !inks[0].is_set];
     } else if (inks[0].is_set || inks[1].is_set) {
         text = inks[0].is_set ? "\xe2\x96\x80" : "\xe2\x96\x84";
@@ -150,7 +150,7 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
 
 /* --- Legends ---------------------------------------------------------------------------------- */
 
-/* Prints a ramp of N columns from the first colour to the last; without colours, of shades. */
+/* Prints a ramp of N columns from the first color to the last; without colors, of shades. */
 static void put_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors, size_t n)
 {
     const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;

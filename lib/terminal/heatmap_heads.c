@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-/* Returns the colours of weights: the user's colour map, or greys beside hues. */
+/* Returns the colors of weights: the user's color map, or greys beside hues. */
 static struct attn_heatmap_colors colors_of(const struct attn_head_map *heads)
 {
     const struct attn_level_matrix matrix = {.at.site = ATTN_SITE_PATTERN, .most = 1};
@@ -44,7 +44,7 @@ static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
     return attn_head_kind_of(values, weight);
 }
 
-/* Prints the cell of a head: its letter; without colours followed by its shade if a column is
+/* Prints the cell of a head: its letter; without colors followed by its shade if a column is
  * free. */
 static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_sheet_spot spot)
 {

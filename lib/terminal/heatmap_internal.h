@@ -2,7 +2,7 @@
 /*
  * heatmap_internal.h - matrices as text. All are drawn as sheets (heatmap_sheet.c): rows and
  * columns of cells of one size, with labels above and at the left. A cell is a number or a text on
- * its colour, a shade, half a character, or a letter (heatmap_cells.c); a cell of a sheet of heads
+ * its color, a shade, half a character, or a letter (heatmap_cells.c); a cell of a sheet of heads
  * is a whole matrix, a thumbnail.
  *
  *     struct attn_heatmap map = {0};
@@ -17,7 +17,7 @@
  *       1 is         79  21                        █▒▒░    ▒▓▓▓    ▓▓█
  *       2 short       4  96   .
  *
- * Without colours the characters are the same where there are numbers; half blocks become shades. A
+ * Without colors the characters are the same where there are numbers; half blocks become shades. A
  * masked cell is blank, on light terminals grey. A weight that rounds to 0 is `.`, the hidden first
  * key is `--`, NaN and infinity are `!!`.
  */
@@ -41,7 +41,7 @@ struct attn_heatmap {
     struct attn_buffer label;          /* text to be printed next; empty between calls */
     size_t width;                      /* columns of the output */
     size_t most_number_rows;           /* matrices with more rows are drawn without numbers */
-    struct attn_color_range ranges[2]; /* colour ranges of the rows on the current line */
+    struct attn_color_range ranges[2]; /* color ranges of the rows on the current line */
     bool is_counting;                  /* true: lines are counted, not written */
     size_t n_line;
 };
@@ -103,7 +103,7 @@ const char *attn_heatmap_noun(const struct attn_writer *writer);
 
 /* --- Cells (heatmap_cells.c) ------------------------------------------------------------------ */
 
-/* How the numbers of a matrix are coloured. */
+/* How the numbers of a matrix are colored. */
 struct attn_heatmap_colors {
     const struct attn_colormap *map;
     enum attn_theme theme;
@@ -123,41 +123,41 @@ struct attn_heatmap_cell {
     bool is_beyond; /* below the last row: drawn on the terminal's background */
 };
 
-/* Returns the cell of MATRIX with its colour on the scale of RANGE; a cell beyond the last row is
+/* Returns the cell of MATRIX with its color on the scale of RANGE; a cell beyond the last row is
  * masked. */
 struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *colors,
                                            struct attn_color_range range,
                                            const struct attn_level_matrix *matrix, size_t row,
                                            size_t column);
 
-/* Returns the background of CELL, and a text colour that is readable on it. */
+/* Returns the background of CELL, and a text color that is readable on it. */
 struct attn_paint attn_heatmap_paint(const struct attn_heatmap_colors *colors,
                                      struct attn_heatmap_cell cell, enum attn_color_depth depth);
 
 /* Appends the mark of a cell without a value to the label: "--", "!!" or nothing. */
 void attn_heatmap_append_mark(struct attn_heatmap *map, enum attn_cell_kind kind);
 
-/* Prints CELL in WIDTH columns: the label, USED columns wide, right-aligned on the colour of the
- * cell. Without a text only the colour is printed; without colours, two shade characters. */
+/* Prints CELL in WIDTH columns: the label, USED columns wide, right-aligned on the color of the
+ * cell. Without a text only the color is printed; without colors, two shade characters. */
 void attn_heatmap_put_cell(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                            struct attn_heatmap_cell cell, size_t used, size_t width);
 
-/* Prints one character for two cells, one above the other. Without colours or half blocks, it is
+/* Prints one character for two cells, one above the other. Without colors or half blocks, it is
  * the shade of the larger value. */
 void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap_colors *colors,
                              struct attn_heatmap_cell upper, struct attn_heatmap_cell lower);
 
-/* Returns the shade of a number, for output without colours. */
+/* Returns the shade of a number, for output without colors. */
 const char *attn_heatmap_shade(const struct attn_heatmap *map,
                                const struct attn_heatmap_colors *colors, double place);
 
-/* Ends the legend: prints the label and the scale, "0 to 1, square root" around colours or shades,
+/* Ends the legend: prints the label and the scale, "0 to 1, square root" around colors or shades,
  * on one or two lines. */
 enum attn_status attn_heatmap_end_legend(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
                                          struct attn_error *err);
 
-/* Draws the ticks of the scale on their colours, and the name of its curve. A scale per row has no
+/* Draws the ticks of the scale on their colors, and the name of its curve. A scale per row has no
  * ticks. */
 enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
                                          const struct attn_heatmap_colors *colors,
@@ -260,13 +260,13 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
                               const struct attn_level_matrix *matrix);
 
-/* Draws the legend of colours or shades. */
+/* Draws the legend of colors or shades. */
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);
 
 /* clang-format off */
-/* The numbers of a table, or the texts of its cells, each on its colour, columns in as many blocks
+/* The numbers of a table, or the texts of its cells, each on its color, columns in as many blocks
  * as the width needs; title, ticks and separated columns are as in the figure of the table:
  *
  *     change of logit(are) without each head

@@ -37,7 +37,7 @@ bool attn_heatmap_shows_patches(const struct attn_heatmap *map, const struct att
     return levels->n > 0 && pitch_of(map, false) > 0;
 }
 
-/* Returns the colours of ROW. By default they end at the largest weight on a patch. */
+/* Returns the colors of ROW. By default they end at the largest weight on a patch. */
 static struct attn_heatmap_colors colors_of(const struct attn_heatmap *map,
                                             const struct attn_level_matrix *matrix, size_t row)
 {

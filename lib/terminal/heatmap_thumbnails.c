@@ -62,7 +62,7 @@ static struct attn_heatmap_cell cell_of(const struct attn_thumbnail_cell *sum)
     return cell;
 }
 
-/* Sets the colour position of each of CELLS [n], one row, on the scale of COLORS. */
+/* Sets the color position of each of CELLS [n], one row, on the scale of COLORS. */
 static void set_places(const struct attn_heatmap_colors *colors, struct attn_heatmap_cell *cells,
                        size_t n)
 {
@@ -169,7 +169,7 @@ static enum attn_status end_sentence(const struct attn_thumbnails *t, struct att
     return attn_heatmap_end_text(t->map, 1, err);
 }
 
-/* Ends the legend with the axes, the pooling and the colours of the first matrix: "queries down,
+/* Ends the legend with the axes, the pooling and the colors of the first matrix: "queries down,
  * keys across, mean row maximum of 2 x 2". */
 static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {

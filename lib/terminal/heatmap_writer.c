@@ -1,5 +1,5 @@
 /* heatmap_writer.c - the format of heat maps as text: matrices, thumbnails (--figure grid), the
- * text coloured by one row (--figure tokens), or patches over a picture. */
+ * text colored by one row (--figure tokens), or patches over a picture. */
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
@@ -73,7 +73,7 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
 /* --- Tokens ---------------------------------------------------------------------------------- */
 
 /* Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
- * map's width: each token stands on the colour of its weight, or without colours is followed by its
+ * map's width: each token stands on the color of its weight, or without colors is followed by its
  * percentage: The(13) keys(79). The token of the query is underlined. ATTN_INVALID if the columns
  * have no texts. */
 static enum attn_status draw_tokens(struct attn_heatmap *map,

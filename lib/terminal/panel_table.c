@@ -169,7 +169,7 @@ static void add_header(struct attn_panel_table *t, const char *corner, bool is_n
     }
 }
 
-/* Returns the colours of a weight. It has colours only if equal weights have equal colours in every
+/* Returns the colors of a weight. It has colors only if equal weights have equal colors in every
  * matrix. */
 static struct attn_paint paint_of(const struct attn_panel_table *t, float value)
 {

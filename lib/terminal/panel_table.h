@@ -110,7 +110,7 @@ void attn_text_panels_release(struct attn_text_panels *panels);
 
 /* Initialize with the map alone; end with attn_panel_table_release. */
 struct attn_panel_table {
-    struct attn_heatmap *map; /* borrowed; provides tokens and colours */
+    struct attn_heatmap *map; /* borrowed; provides tokens and colors */
     struct attn_text_table table;
     struct attn_grid_axis row_axis, column_axis; /* rows and columns of the panel */
     struct attn_heatmap_colors colors;

@@ -22,13 +22,13 @@
     X(MATRIX, 1, "matrix")   /* one matrix with its labels */                                      \
     X(GRID, 2, "grid")       /* all selected matrices, without labels */                           \
     X(LINES, 3, "lines")     /* two columns of tokens, and lines between them */                   \
-    X(TOKENS, 4, "tokens")   /* the text, coloured by one row */                                   \
+    X(TOKENS, 4, "tokens")   /* the text, colored by one row */                                    \
     X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
     X(PATCHES, 6, "patches") /* rows of a pattern, arranged as patches of an image */              \
     X(BARS, 7, "bars")       /* rows of a table as bars from 0, with error bars */                 \
     X(CURVE, 8, "curve")     /* rows of a table by layer or position, one line per group */        \
     X(CAUSES, 9, "causes")  /* cells and MLPs that cause an answer: positions across, layers up */ \
-    X(MAP, 10, "map")       /* heads of a table, coloured by kind */                               \
+    X(MAP, 10, "map")       /* heads of a table, colored by kind */                                \
     X(POSTER, 11, "poster") /* the typical patterns of all heads, similar ones together */         \
     X(LIFE, 12, "life")     /* what each layer adds to the answer of a position */                 \
     X(CARD, 13, "card")     /* a page about one head over many texts */                            \
@@ -88,7 +88,7 @@ struct attn_picture_options {
 
     /* Properties of the terminal. */
     size_t width;                   /* columns; 0: 80 */
-    enum attn_color_depth depth;    /* number of colours */
+    enum attn_color_depth depth;    /* number of colors */
     enum attn_theme terminal_theme; /* its background, used if `theme` is AUTO; AUTO: dark */
     bool is_plain;                  /* no half blocks and shades, because the locale is not UTF-8 */
     attn_name_fields_fn

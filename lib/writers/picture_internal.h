@@ -18,7 +18,7 @@ const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the def
 /* Returns the theme of text on the terminal: light or dark. */
 enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options);
 
-/* Returns the colour map for numbers of SCALE: the one set in OPTIONS; otherwise a diverging one if
+/* Returns the color map for numbers of SCALE: the one set in OPTIONS; otherwise a diverging one if
  * numbers have both signs, or USUAL. */
 const struct attn_colormap *attn_picture_colormap(const struct attn_picture_options *options,
                                                   const struct attn_color_scale *scale,

@@ -56,7 +56,7 @@ static enum attn_status read_colormap(const struct attn_param *param, void *home
                                : i + 1 < n ? ", "
                                            : " or ",
                                attn_colormap_name(attn_colormap_at(i)));
-    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is no colour map, expected %s",
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is no color map, expected %s",
                        attn_quote_string(text).text, names);
 }
 
@@ -111,12 +111,12 @@ static const struct attn_param picture_rows[] = {
     ATTN_PARAM_WITH_SETTINGS("style", "how pictures and tables look", .variable = "ATTN_CLI_STYLE"),
     ATTN_PARAM(
         OWN, "colormap", "NAME", PICTURE, colormap,
-        "colours; 'help' shows them. Default: blues in files and on light terminals, viridis on "
+        "colors; 'help' shows them. Default: blues in files and on light terminals, viridis on "
         "dark ones, diverging for numbers that may be negative",
         .read = read_colormap, .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
         .traits = ATTN_PARAM_TAKES_HELP),
     ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
-               "how numbers become colours: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
+               "how numbers become colors: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
                "gradients in one figure share one scale",
                .read = read_color_scale, .of = "style",

@@ -122,7 +122,7 @@ static double number_of(const cJSON *row, const char *name)
     return cJSON_GetObjectItem(row, name)->valuedouble;
 }
 
-/* The colour of a cell near its corner. */
+/* The color of a cell near its corner. */
 static void read_color(const struct cells *cells, int row, int column, int rgb[3])
 {
     char expression[512], *text;
@@ -277,7 +277,7 @@ END_TEST
 
 /* --- Tokens ---------------------------------------------------------------------------------- */
 
-START_TEST(surprisal_colours_the_text)
+START_TEST(surprisal_colors_the_text)
 {
     cJSON *json;
     char expected[64];
@@ -572,8 +572,8 @@ START_TEST(dark_paper_and_telephone)
 }
 END_TEST
 
-/* The words that steps write have the colours of their cells of the map. */
-START_TEST(written_words_have_the_colours_of_their_steps)
+/* The words that steps write have the colors of their cells of the map. */
+START_TEST(written_words_have_the_colors_of_their_steps)
 {
     struct cells cells;
     char expected[3][64];
@@ -638,7 +638,7 @@ static const cJSON *largest_of(const cJSON *rows, int layer)
     return NULL;
 }
 
-/* Texts of a head in bins, the weights of a row as colours, by mouse and by keys. */
+/* Texts of a head in bins, the weights of a row as colors, by mouse and by keys. */
 START_TEST(examples_show_texts_and_rows)
 {
     cJSON *json, *rows;
@@ -794,11 +794,11 @@ END_TEST
 
 ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
-           rows_are_sorted_and_found, table_is_saved, surprisal_colours_the_text,
+           rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
            drawn_again_it_leaves_no_listener,
            lines_of_causes_say_their_numbers_and_show_their_heads,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
-           written_words_have_the_colours_of_their_steps, examples_show_texts_and_rows,
+           written_words_have_the_colors_of_their_steps, examples_show_texts_and_rows,
            atlas_shows_measures_and_opens_cards, has_figure_and_table_without_a_script)

@@ -1,6 +1,6 @@
 /*
  * test_browser_page.c - the page of --html in a browser: every view, by mouse and by keys, beside
- * the numbers of --json; colours beside a table that is not the page's; text from outside; and the
+ * the numbers of --json; colors beside a table that is not the page's; text from outside; and the
  * page in dark, on paper, on a telephone, without a script, and under a policy that lets nothing
  * run.
  */
@@ -175,7 +175,7 @@ static double viridis(double t, int channel)
     return 255 * value;
 }
 
-/* The place in viridis, 0 to 1, whose colour is nearest. */
+/* The place in viridis, 0 to 1, whose color is nearest. */
 static double place_of(const int rgb[3])
 {
     double best = 1e9, place = 0;
@@ -190,11 +190,11 @@ static double place_of(const int rgb[3])
             place = i / 1000.0;
         }
     }
-    ck_assert_msg(best < 200, "%d %d %d is no colour of viridis", rgb[0], rgb[1], rgb[2]);
+    ck_assert_msg(best < 200, "%d %d %d is no color of viridis", rgb[0], rgb[1], rgb[2]);
     return place;
 }
 
-/* The colour of a cell near its corner, where no number stands. */
+/* The color of a cell near its corner, where no number stands. */
 static void read_cell(const struct grid *grid, int query, int key, int rgb[3])
 {
     char expression[512], *text;
@@ -217,7 +217,7 @@ static double scaled(const char *scale, double weight)
     return strcmp(scale, "sqrt") == 0 ? sqrt(weight) : fmax(0, 1 + log10(weight) / 4);
 }
 
-START_TEST(colours_are_weights)
+START_TEST(colors_are_weights)
 {
     static const char *const scales[] = {"sqrt", "linear", "log"};
     cJSON *json;
@@ -239,8 +239,8 @@ START_TEST(colours_are_weights)
 
                 read_cell(&grid, q, k, rgb);
                 ck_assert_msg(fabs(place_of(rgb) - scaled(scales[s], weight)) < 0.02,
-                              "%s, query %d, key %d: the colour of %g, expected %g", scales[s], q,
-                              k, place_of(rgb), scaled(scales[s], weight));
+                              "%s, query %d, key %d: the color of %g, expected %g", scales[s], q, k,
+                              place_of(rgb), scaled(scales[s], weight));
             }
     }
     cJSON_Delete(json);
@@ -268,7 +268,7 @@ START_TEST(legends_have_the_ticks_of_the_library)
 }
 END_TEST
 
-/* Masked, small and left out are three colours, and none is another's. */
+/* Masked, small and left out are three colors, and none is another's. */
 START_TEST(masked_zero_and_left_out_look_different)
 {
     struct grid grid;
@@ -443,7 +443,7 @@ END_TEST
 
 #define TOKEN(n) "#stage .token:nth-of-type(" #n ")"
 
-START_TEST(tokens_have_the_colours_of_a_row_or_a_column)
+START_TEST(tokens_have_the_colors_of_a_row_or_a_column)
 {
     cJSON *json;
     char expected[64];
@@ -1558,12 +1558,12 @@ START_TEST(is_seen)
 }
 END_TEST
 
-ATTN_SUITE("browser_page", reads_out_every_weight, colours_are_weights,
+ATTN_SUITE("browser_page", reads_out_every_weight, colors_are_weights,
            legends_have_the_ticks_of_the_library, masked_zero_and_left_out_look_different,
            all_heads_are_named_and_locked, heads_are_combined,
            first_token_is_left_out_and_rows_are_divided, keys_do_what_the_mouse_does,
            address_brings_a_view_back_and_its_garbage_is_left_out,
-           tokens_have_the_colours_of_a_row_or_a_column, lines_are_the_strongest_keys,
+           tokens_have_the_colors_of_a_row_or_a_column, lines_are_the_strongest_keys,
            long_texts_have_fewer_labels_and_digits_and_no_lines, cross_attention_has_two_texts,
            predictions_stand_beside_their_position, both_attentions_of_a_comparison_are_shown,
            first_key_that_is_not_in_the_file_stays_hatched, words_stand_in_the_place_of_tokens,

@@ -151,7 +151,7 @@ static void find_patch(int row, int column, double at[2])
     free(text);
 }
 
-/* --- Colours --------------------------------------------------------------------------------- */
+/* --- Colors --------------------------------------------------------------------------------- */
 
 /* What is seen of WEIGHT where the ground has grey levels 120 to 255, and the largest weight is
  * MOST. */
@@ -174,7 +174,7 @@ static uint32_t seen_of(double weight, double most)
     return seen;
 }
 
-START_TEST(a_patch_has_the_colour_of_its_weight_on_the_picture)
+START_TEST(a_patch_has_the_color_of_its_weight_on_the_picture)
 {
     double most = 0;
 
@@ -184,7 +184,7 @@ START_TEST(a_patch_has_the_colour_of_its_weight_on_the_picture)
     for (int i = 0; i < N_LAYER * N_HEAD; i++)
         for (size_t key = N_FRONT; key < N; key++)
             most = fmax(most, (double)weight_of(i / N_HEAD, i % N_HEAD, 0, key));
-    most = fmax(most, 10.0 / N); /* colours do not end below ten times an even weight */
+    most = fmax(most, 10.0 / N); /* colors do not end below ten times an even weight */
     for (size_t key = N_FRONT; key < N; key++) {
         const uint32_t expected = seen_of((double)weight_of(1, 1, 0, key), most);
         char expression[400];
@@ -313,6 +313,6 @@ START_TEST(it_fits_a_telephone_and_prints)
 }
 END_TEST
 
-ATTN_SUITE("browser_picture", a_patch_has_the_colour_of_its_weight_on_the_picture,
+ATTN_SUITE("browser_picture", a_patch_has_the_color_of_its_weight_on_the_picture,
            the_patch_under_the_pointer_is_the_query_of_every_head,
            keys_move_the_query_over_the_picture, it_fits_a_telephone_and_prints)

@@ -150,7 +150,7 @@ void attn_picture_release(struct attn_picture *picture)
     *picture = (struct attn_picture){0};
 }
 
-/* --- Colours ---------------------------------------------------------------------------------- */
+/* --- Colors ---------------------------------------------------------------------------------- */
 
 static const double pi = 3.14159265358979323846;
 

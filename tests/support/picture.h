@@ -30,7 +30,7 @@ void attn_picture_read(const void *bytes, size_t size, struct attn_picture *pict
 void attn_picture_release(struct attn_picture *picture);
 
 /*
- * The colour map `blues` by its formula, and not by the table that is tested: in OKLab
+ * The color map `blues` by its formula, and not by the table that is tested: in OKLab
  * L = 1 - 0.74 t, hue 250 to 265 degrees, chroma 0.155 sin(pi t).
  */
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""draw_terminal.py - draws the gallery's terminal screen: a command, and what it prints with colours, as SVG.
+"""draw_terminal.py - draws the gallery's terminal screen: a command, and what it prints with colors, as SVG.
 
     draw_terminal.py COMMAND >data/pictures/terminal.svg
 
-The command sees a terminal of 80 columns that has 256 colours. Only the standard library is used.
+The command sees a terminal of 80 columns that has 256 colors. Only the standard library is used.
 """
 import html
 import os
@@ -16,7 +16,7 @@ PAPER, INK = "#16181d", "#e6e6e6"
 
 
 def color_of(index):
-    """One of the 256 colours of a terminal: 16 names, a cube of 6 x 6 x 6, 24 greys."""
+    """One of the 256 colors of a terminal: 16 names, a cube of 6 x 6 x 6, 24 greys."""
     names = ["#000000", "#cd3131", "#0dbc79", "#e5e510", "#2472c8", "#bc3fbc", "#11a8cd", "#e5e5e5"]
     if index < 16:
         return names[index % 8]
@@ -27,7 +27,7 @@ def color_of(index):
 
 
 def read_cells(line):
-    """The characters of a line, each with its colour, the colour behind it, and whether it is bold."""
+    """The characters of a line, each with its color, the color behind it, and whether it is bold."""
     style, cells = [None, None, False], []
     for escape, text in re.findall(r"\x1b\[([0-9;]*)m|([^\x1b])", line):
         codes = [int(code or 0) for code in escape.split(";")] if not text else []

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes lib/encode/colormaps.bin: 256 colours of each colour map, and for each of them the nearest
-of the 256 colours of a terminal (struct ramp in lib/encode/colormap.c).
+"""Writes lib/encode/colormaps.bin: 256 colors of each color map, and for each of them the nearest
+of the 256 colors of a terminal (struct ramp in lib/encode/colormap.c).
 
     pip download --no-deps matplotlib && unzip matplotlib-*.whl matplotlib/_cm_listed.py
     tests/tools/make_colormaps.py matplotlib/_cm_listed.py
@@ -13,9 +13,9 @@ lightness L falls or rises evenly with the place t in the map, 0 to 1:
     diverging       with s = |2t - 1|: L = 0.97 - 0.45 s, chroma 0.14 s, hue 255 below, 55 above 0.5
     diverging_dark  L = 0.349 + 0.45 s (0.349 is #3a3a3a), the same hues
 
-Among the terminal's colours the first 16 are left out, which users change. Those that a map comes
+Among the terminal's colors the first 16 are left out, which users change. Those that a map comes
 nearest to are its steps; a step that does not go on in lightness as the map does is dropped, and
-so are two of blues that are hardly told from their neighbours. Each colour then takes the nearest
+so are two of blues that are hardly told from their neighbours. Each color then takes the nearest
 of the steps.
 """
 import math
@@ -54,12 +54,12 @@ def rgb_of(lightness, chroma, hue):
     l = (lightness + 0.3963377774 * a + 0.2158037573 * b) ** 3
     m = (lightness - 0.1055613458 * a - 0.0638541728 * b) ** 3
     s = (lightness - 0.0894841775 * a - 1.2914855480 * b) ** 3
-    colour = (
+    color = (
         4.0767416621 * l - 3.3077115913 * m + 0.2309699292 * s,
         -1.2684380046 * l + 2.6097574011 * m - 0.3413193965 * s,
         -0.0041960863 * l - 0.7034186147 * m + 1.7076147010 * s,
     )
-    return tuple(round(255 * encoded(min(1, max(0, x)))) for x in colour)
+    return tuple(round(255 * encoded(min(1, max(0, x)))) for x in color)
 
 
 def diverging(t, middle, slope):
@@ -75,7 +75,7 @@ FORMULAS = {
 }
 
 
-def terminal_colour(i):
+def terminal_color(i):
     if i >= 232:
         return (8 + 10 * (i - 232),) * 3
     cube = (0, 95, 135, 175, 215, 255)
@@ -83,19 +83,19 @@ def terminal_colour(i):
     return cube[i // 36], cube[i // 6 % 6], cube[i % 6]
 
 
-TERMINAL = {i: oklab_of(terminal_colour(i)) for i in range(16, 256)}
+TERMINAL = {i: oklab_of(terminal_color(i)) for i in range(16, 256)}
 
 
-def nearest(colour, among):
-    return min(among, key=lambda i: (math.dist(colour, TERMINAL[i]), i))
+def nearest(color, among):
+    return min(among, key=lambda i: (math.dist(color, TERMINAL[i]), i))
 
 
-def steps_of(colours, dropped):
-    """Along colours whose lightness rises, or falls, all the way."""
-    sign = 1 if colours[-1][0] > colours[0][0] else -1
+def steps_of(colors, dropped):
+    """Along colors whose lightness rises, or falls, all the way."""
+    sign = 1 if colors[-1][0] > colors[0][0] else -1
     steps = []
-    for colour in colours:
-        i = nearest(colour, TERMINAL)
+    for color in colors:
+        i = nearest(color, TERMINAL)
         if i in dropped or i in steps:
             continue
         if not steps or sign * (TERMINAL[i][0] - TERMINAL[steps[-1]][0]) > 0:
@@ -104,8 +104,8 @@ def steps_of(colours, dropped):
 
 
 def to_terminal(name, table):
-    colours = [oklab_of(c) for c in table]
-    halves = [colours[:128], colours[128:]] if name.startswith("diverging") else [colours]
+    colors = [oklab_of(c) for c in table]
+    halves = [colors[:128], colors[128:]] if name.startswith("diverging") else [colors]
     found = []
     for half in halves:
         steps = steps_of(half, DROPPED.get(name, ()))
@@ -117,9 +117,9 @@ def to_terminal(name, table):
 def read_matplotlib(path):
     """The file imports a class of its package, which the tables do not need."""
     package = types.ModuleType("matplotlib")
-    colours = types.ModuleType("matplotlib.colors")
-    colours.ListedColormap = lambda *args, **kwargs: None
-    sys.modules.update({"matplotlib": package, "matplotlib.colors": colours})
+    colors = types.ModuleType("matplotlib.colors")
+    colors.ListedColormap = lambda *args, **kwargs: None
+    sys.modules.update({"matplotlib": package, "matplotlib.colors": colors})
     source = open(path).read().replace("from .colors", "from matplotlib.colors")
     names = {}
     exec(compile(source.split("\ncmaps")[0], path, "exec"), names)

@@ -41,7 +41,7 @@ shown=(
 
 # What changes nothing beside one line, and why it may: "COMMAND OPTION BASE" with * as in a path.
 known=(
-    'lens compute *--svg*'   # rounding is less than a step of the colours
+    'lens compute *--svg*'   # rounding is less than a step of the colors
     'run values *--heatmap*' # there is room for all digits
     'attribute figure *--method|saliency*' # it is the default
     '* theme *--heatmap*'                  # a screen is dark unless it says something else

@@ -171,7 +171,7 @@ START_TEST(clusters_are_what_readers_see_as_one_character)
         {"e\xcc\x81x", 3},                                     /* e with an acute accent */
         {"\xe4\xbd\xa0\xe5\xa5\xbd", 3},                       /* two characters */
         {"\xf0\x9f\x91\xa9\xe2\x80\x8d\xf0\x9f\x91\xa6z", 11}, /* woman, joiner, boy */
-        {"\xf0\x9f\x8f\xb3\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x8c\x88", 14}, /* a flag of colours */
+        {"\xf0\x9f\x8f\xb3\xef\xb8\x8f\xe2\x80\x8d\xf0\x9f\x8c\x88", 14}, /* a flag of colors */
         {"\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbf\xf0\x9f\x91\x8d", 8},          /* a dark thumb */
         {"\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa\xf0\x9f\x87\xab", 8},          /* D and E, not F */
         {"\xd9\x85\xe2\x80\x8c\xd9\x85", 5}, /* two letters that are kept apart */

@@ -1,5 +1,5 @@
 /*
- * test_colormap.c - colour maps against what is known of them from elsewhere, the contrast of text,
+ * test_colormap.c - color maps against what is known of them from elsewhere, the contrast of text,
  * and scales from numbers to places in a map.
  */
 #include "analysis/head_kind.h"
@@ -59,7 +59,7 @@ START_TEST(maps_have_the_colors_of_their_makers)
 }
 END_TEST
 
-/* The colours that a map has on a terminal, in their order. */
+/* The colors that a map has on a terminal, in their order. */
 static int steps_of(const struct attn_colormap *map, enum attn_theme theme, int steps[64])
 {
     int n = 0;

@@ -1,5 +1,5 @@
 /*
- * test_heatmap.c - heat maps of made-up matrices: their colours are read back to weights by a table
+ * test_heatmap.c - heat maps of made-up matrices: their colors are read back to weights by a table
  * that is not the tool's, and compared with what went in; what has no value looks like nothing
  * else.
  */
@@ -125,7 +125,7 @@ static char *draw(const struct matrix *m, const struct attn_picture_options *pic
 
 /* --- Reading what it drew -------------------------------------------------------------------- */
 
-/* Colours as the text sets them; -1: the terminal's own. */
+/* Colors as the text sets them; -1: the terminal's own. */
 struct pen {
     long text, ground;
 };
@@ -236,7 +236,7 @@ START_TEST(what_has_no_value_is_told_from_0_and_from_each_other)
     ck_assert_int_eq(pen.ground, -1);
     read_cell(line_of(text, 2 + 3), LABELS, 1, seen, &pen);
     ck_assert_str_eq(seen, "  .");
-    ck_assert_int_eq(pen.ground, 0xffffff); /* the first colour */
+    ck_assert_int_eq(pen.ground, 0xffffff); /* the first color */
     read_cell(line_of(text, 2 + 3), LABELS, 2, seen, &pen);
     ck_assert_str_eq(seen, " !!");
     ck_assert_int_eq(pen.ground, -1);

@@ -74,7 +74,7 @@ START_TEST(other_texts_leave_them_as_they_are)
 
     picture = plain;
     set("picture", "colormap", "blue",
-        "'blue' is no colour map, expected blues, viridis, cividis, magma, greys or diverging");
+        "'blue' is no color map, expected blues, viridis, cividis, magma, greys or diverging");
     set("picture", "figure_width", "85",
         "'it' is '85', expected a length as in 85mm, 8.5cm, "
         "3.3in or 240pt");

@@ -227,7 +227,7 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     The largest examples alone mislead: a head that looks like a name finder in the last bin may do something else in
     the nine others, which most texts are in.
 
-    `html` writes a page of the texts, whose colours are the weights of the marked row. `headvis` writes the files of
+    `html` writes a page of the texts, whose colors are the weights of the marked row. `headvis` writes the files of
     HeadVis (github.com/anthropics/headvis). The texts are read twice, so that they must be a file. Heads of an encoder
     that has a decoder are left out.
 
