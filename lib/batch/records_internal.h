@@ -60,7 +60,9 @@ struct attn_records_form {
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
-    ((struct attn_records_form){.size = sizeof(struct attn_records_form), .precision = -1})
+    ((struct attn_records_form){.size = sizeof(struct attn_records_form),                          \
+                                .table = ATTN_RECORD_FIELD_MEASURES,                               \
+                                .precision = -1})
 
 /* The result of a record. All pointers are borrowed until attn_records_write returns. */
 struct attn_record_outcome {
@@ -195,7 +197,7 @@ struct attn_record_writer {
     struct attn_record_columns *columns; /* columns for the labels of the form */
 };
 
-/* X(name): attn_record_format_NAME is defined in record_NAME.c; edges in record_csv.c, state in
+/* X(name): attn_record_format_NAME is defined in record_NAME.c; csv, edges and state in
  * record_rows.c. */
 #define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
     X(jsonl)                                                                                       \
