@@ -49,7 +49,7 @@ static enum attn_status list_links(struct question_args *args, struct question *
         return refuse(err, NULL, "--csv, --jsonl and --matrix: expected one of them");
     args->items.is_listed = true;
     args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
-    tables->output.formats.n = 0;
+    tables->output.paths = (struct format_paths){.own = {NULL}};
     *form = csv      ? ATTN_EACH_CSV
             : jsonl  ? ATTN_EACH_JSON_LINES
             : matrix ? ATTN_EACH_MATRICES

@@ -42,58 +42,52 @@ struct attend_arrays {
     struct label_file query_labels, key_labels;
 };
 
-static const struct option arrays_rows[] = {
-    OPTION_TEXT("q", "FILE.npy", struct arrays_args, q,
-                "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
-                "them; float32, float64 or float16"),
-    OPTION_TEXT("k", "FILE.npy", struct arrays_args, k,
-                "the keys: any number of them, of the queries' width. There may be fewer heads "
-                "of keys than of queries, if their number divides it"),
-    OPTION_TEXT("v", "FILE.npy", struct arrays_args, v,
-                "the values: one for each key, of any width"),
-    OPTION_TEXT("x", "FILE.npy", struct arrays_args, x, "one array for queries, keys and values"),
-    OPTION_TEXT("scores", "FILE.npy", struct arrays_args, scores,
-                "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; "
-                "without --v there is no z"),
+static const struct attn_param arrays_rows[] = {
+    ATTN_PARAM(TEXT, "q", "FILE.npy", struct arrays_args, q,
+               "the queries: [T, E], or [H, T, E] for H heads, or [B, H, T, E] for batches of "
+               "them; float32, float64 or float16"),
+    ATTN_PARAM(TEXT, "k", "FILE.npy", struct arrays_args, k,
+               "the keys: any number of them, of the queries' width. There may be fewer heads "
+               "of keys than of queries, if their number divides it"),
+    ATTN_PARAM(TEXT, "v", "FILE.npy", struct arrays_args, v,
+               "the values: one for each key, of any width"),
+    ATTN_PARAM(TEXT, "x", "FILE.npy", struct arrays_args, x,
+               "one array for queries, keys and values"),
+    ATTN_PARAM(TEXT, "scores", "FILE.npy", struct arrays_args, scores,
+               "the scores [T, S], [H, T, S] or [B, H, T, S] instead of queries and keys; "
+               "without --v there is no z"),
 };
 
-static const struct option_group arrays_options = OPTION_GROUP("Input", arrays_rows);
-static const struct option_group keep_options = {.params = &attn_array_dropout_params};
-
-static const struct option_group attend_selection_options = {.params =
-                                                                 &attn_array_selection_params};
-
-static const struct option measures_rows[] = {
-    OPTION_TEXT("measures", "LIST", struct attend_args, measures,
-                "instead of tensors, print a table of measures of each head, those of `attn-cli "
-                "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
+static const struct attn_param measures_rows[] = {
+    ATTN_PARAM(TEXT, "measures", "LIST", struct attend_args, measures,
+               "instead of tensors, print a table of measures of each head, those of `attn-cli "
+               "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
 };
 
-static const struct option_group measures_options = OPTION_GROUP("Measures", measures_rows);
-
-static const struct option label_rows[] = {
-    OPTION_TEXT("query-labels", "FILE", struct label_args, queries,
-                "names of the queries, one per line; default: numbers"),
-    OPTION_TEXT("key-labels", "FILE", struct label_args, keys, "names of the keys, one per line"),
+static const struct attn_param label_rows[] = {
+    ATTN_PARAM(TEXT, "query-labels", "FILE", struct label_args, queries,
+               "names of the queries, one per line; default: numbers"),
+    ATTN_PARAM(TEXT, "key-labels", "FILE", struct label_args, keys,
+               "names of the keys, one per line"),
 };
 
-static const struct option_group label_options = OPTION_GROUP("Input", label_rows);
+#define AT(member) offsetof(struct attend_args, member)
 
-static const struct option_part parts[] = {
-    {&arrays_options, offsetof(struct attend_args, arrays)},
-    {&keep_options, offsetof(struct attend_args, request.attention)},
-    {&label_options, offsetof(struct attend_args, labels)},
-    {&attention_options, offsetof(struct attend_args, request.attention)},
-    {&dropout_options, offsetof(struct attend_args, request.attention)},
-    {&comparison_options, offsetof(struct attend_args, request.is_compared)},
-    {&attend_selection_options, offsetof(struct attend_args, asked)},
-    {&measures_options, 0},
-    {&table_order_options, offsetof(struct attend_args, request.tables)},
-    {&view_options, offsetof(struct attend_args, request.picture)},
-    {&output_options, offsetof(struct attend_args, request.output)},
-    {&explain_options, offsetof(struct attend_args, request.is_explained)},
-    {&picture_options, offsetof(struct attend_args, request.picture)},
-    {&running_options, offsetof(struct attend_args, request.running)},
+static const struct attn_param_part parts[] = {
+    {OPTION_LIST("Input", arrays_rows), AT(arrays)},
+    {&attn_array_dropout_params, AT(request.attention)},
+    {OPTION_LIST("Input", label_rows), AT(labels)},
+    {&attn_attention_params, AT(request.attention)},
+    {&attn_dropout_params, AT(request.attention)},
+    {&comparison_options, AT(request)},
+    {&attn_array_selection_params, AT(asked)},
+    {OPTION_LIST("Measures", measures_rows), 0},
+    {&attn_table_order_params, AT(request.tables.order)},
+    {&attn_view_params, AT(request.picture.options)},
+    OUTPUT_OPTIONS(struct attend_args, request.output),
+    {&explain_options, AT(request)},
+    PICTURE_OPTIONS(struct attend_args, request.picture),
+    {&running_options, AT(request.running)},
 };
 
 static enum attn_status attend(struct call *call, struct attn_error *err);
@@ -242,7 +236,7 @@ static enum attn_status check_measures(const char *list, const struct call *call
 
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS, attn_measures_parse(list, measures, err), err));
     while (option_next(&walk)) {
-        const char *name = call->given[walk.n - 1] ? walk.option.name : NULL;
+        const char *name = call->given[walk.n - 1] ? walk.name : NULL;
 
         if (name && (word_find(others, name) >= 0 ||
                      (attn_format_find(name) && !attn_format_find(name)->has_tables)))

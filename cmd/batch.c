@@ -23,10 +23,9 @@
 struct batch_args {
     struct text_list inputs; /* arguments that are not options: at most one file */
     struct attn_batch_args asked;
-    int64_t progress;          /* in seconds; 0: not given */
+    size_t progress;           /* in seconds; 0: not given */
     struct prompt_args prompt; /* how each text is read */
     const char *output;        /* path of the JSON lines; NULL or "-": standard output */
-    struct named_list others;  /* paths of the other outputs, named by their formats */
     struct model_args model;
     struct attn_attention_args attention;
     struct attn_edit_texts edits;
@@ -34,82 +33,76 @@ struct batch_args {
     struct running_args running;
 };
 
-static const struct option input_rows[] = {
-    OPTION_PLAIN("INPUT", struct batch_args, inputs,
+static const struct attn_param input_rows[] = {
+    OPTION_TEXTS(NULL, "INPUT", struct batch_args, inputs,
                  "a file with one record per line; - or nothing is standard input"),
 };
 
-static const struct option tower_rows[] = {
-    OPTION_CHOICE("tower", "text|image", struct batch_args, model.tower,
-                  "of a directory with two towers, as CLIP's, the one that the records are for: "
-                  "text (default) or image"),
+static const struct attn_param tower_rows[] = {
+    ATTN_PARAM(CHOICE, "tower", NULL, struct batch_args, model.tower,
+               "of a directory with two towers, as CLIP's, the one that the records are for: "
+               "text (default) or image",
+               .words = "text|image"),
 };
 
-static const struct option lines_rows[] = {
-    OPTION_TEXT("output", "FILE", struct batch_args, output,
-                "the file for the lines of JSON, one per record; default: -, standard output",
-                .letter = 'o'),
+static const struct attn_param lines_rows[] = {
+    ATTN_PARAM(TEXT, "output", "FILE", struct batch_args, output,
+               "the file for the lines of JSON, one per record; default: -, standard output",
+               .letter = 'o'),
 };
 
-static const struct option table_rows[] = {
-    OPTION_NAMED("csv", "FILE", struct batch_args, others,
-                 "also write the measures as CSV, one line per record and head; with predictions "
-                 "in --fields instead one line per continuation of --next, with surprisal one per "
-                 "word. - is standard output, and then no JSON goes there"),
-    OPTION_NAMED("npy", "DIR", struct batch_args, others,
-                 "also write arrays for numpy.load into DIR, with one row per record: "
-                 "n_token.npy, one file per measure [N, L, H], with --top top_id.npy and "
-                 "top_p.npy [N, K], and with --next next_log_prob.npy [N, K]"),
-    OPTION_NAMED("edges", "FILE", struct batch_args, others,
-                 "also write as CSV the keys that each query looks at most, one line per key; "
-                 "for long texts, whose matrices are too large to keep"),
+static const struct attn_param table_rows[] = {
+    ATTN_PARAM_KEPT(
+        TEXT, "csv", "FILE",
+        "also write the measures as CSV, one line per record and head; with predictions "
+        "in --fields instead one line per continuation of --next, with surprisal one per "
+        "word. - is standard output, and then no JSON goes there"),
+    ATTN_PARAM_KEPT(TEXT, "npy", "DIR",
+                    "also write arrays for numpy.load into DIR, with one row per record: "
+                    "n_token.npy, one file per measure [N, L, H], with --top top_id.npy and "
+                    "top_p.npy [N, K], and with --next next_log_prob.npy [N, K]"),
+    ATTN_PARAM_KEPT(TEXT, "edges", "FILE",
+                    "also write as CSV the keys that each query looks at most, one line per key; "
+                    "for long texts, whose matrices are too large to keep"),
 };
 
-static const struct option archive_rows[] = {
-    OPTION_NAMED("npz", "FILE", struct batch_args, others,
-                 "also write the tensors of --sites of all records into one archive for "
-                 "numpy.load, with members such as 000000007/blocks.0.attn.hook_pattern"),
+static const struct attn_param archive_rows[] = {
+    ATTN_PARAM_KEPT(TEXT, "npz", "FILE",
+                    "also write the tensors of --sites of all records into one archive for "
+                    "numpy.load, with members such as 000000007/blocks.0.attn.hook_pattern"),
 };
 
-static const struct option progress_rows[] = {
-    OPTION_NUMBER("progress", "SECONDS", struct batch_args, progress, 1, INT32_MAX,
-                  "print lines of progress on standard error; a terminal shows progress without "
-                  "this option"),
+static const struct attn_param progress_rows[] = {
+    ATTN_PARAM(COUNT, "progress", "SECONDS", struct batch_args, progress,
+               "print lines of progress on standard error; a terminal shows progress without "
+               "this option",
+               .least = 1, .most = INT32_MAX),
 };
 
-static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
-static const struct option_group tower_options = OPTION_GROUP("Input", tower_rows);
-static const struct option_group lines_options = OPTION_GROUP("Output", lines_rows);
-static const struct option_group table_options = OPTION_GROUP("Output", table_rows);
-static const struct option_group archive_options = OPTION_GROUP("Output", archive_rows);
-static const struct option_group progress_options = OPTION_GROUP("Other", progress_rows);
+#define AT(member) offsetof(struct batch_args, member)
 
-/* The group of options for a parameter list of batch/batch_params.h. */
-#define GROUP_OF(list)                                                                             \
-    (&(const struct option_group){.params = &(list), .offset = offsetof(struct batch_args, asked)})
-
-static const struct option_part parts[] = {
-    {&input_options, 0},
-    {GROUP_OF(attn_batch_record_params), 0},
-    {&tower_options, 0},
-    {GROUP_OF(attn_batch_limit_params), 0},
-    {&special_options, offsetof(struct batch_args, prompt)},
-    {&lines_options, 0},
-    {GROUP_OF(attn_batch_field_params), 0},
-    {&table_options, 0},
-    {GROUP_OF(attn_batch_edge_params), 0},
-    {&archive_options, 0},
-    {GROUP_OF(attn_batch_writing_params), 0},
-    {&progress_options, 0},
-    {&prediction_options, offsetof(struct batch_args, prompt.asked)},
-    {&span_options, offsetof(struct batch_args, prompt.labels)},
-    {&model_all_options, offsetof(struct batch_args, model)},
-    {&attention_options, offsetof(struct batch_args, attention)},
-    {&dropout_options, offsetof(struct batch_args, attention)},
-    {&selection_options, offsetof(struct batch_args, prompt.asked)},
-    {&edit_options, offsetof(struct batch_args, edits)},
-    {&place_options, offsetof(struct batch_args, places)},
-    {&running_options, offsetof(struct batch_args, running)},
+static const struct attn_param_part parts[] = {
+    {OPTION_LIST("Input", input_rows), 0},
+    {&attn_batch_record_params, AT(asked)},
+    {OPTION_LIST("Input", tower_rows), 0},
+    {&attn_batch_limit_params, AT(asked)},
+    {&attn_reading_params, AT(prompt.asked)},
+    {OPTION_LIST("Output", lines_rows), 0},
+    {&attn_batch_field_params, AT(asked)},
+    {OPTION_LIST("Output", table_rows), 0},
+    {&attn_batch_edge_params, AT(asked)},
+    {OPTION_LIST("Output", archive_rows), 0},
+    {&attn_batch_writing_params, AT(asked)},
+    {OPTION_LIST("Other", progress_rows), 0},
+    {&attn_prediction_params, AT(prompt.asked)},
+    {&attn_span_params, AT(prompt.labels)},
+    MODEL_OPTIONS(struct batch_args, model),
+    {&attn_attention_params, AT(attention)},
+    {&attn_dropout_params, AT(attention)},
+    {&attn_selection_params, AT(prompt.asked)},
+    {&attn_edit_params, AT(edits)},
+    {&attn_place_params, AT(places)},
+    {&running_options, AT(running)},
 };
 
 static const struct batch_args defaults = {
@@ -201,20 +194,29 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Counts the other outputs that go to standard output. */
-static enum attn_status count_standard(const struct batch_args *args, size_t *n,
-                                       struct attn_error *err)
-{
-    *n = 0;
-    for (size_t i = 0; i < args->others.n; i++) {
-        const struct attn_option *other = &args->others.items[i];
-        const bool is_text = strcmp(other->name, "csv") == 0 || strcmp(other->name, "edges") == 0;
+/* The options of the other outputs. */
+static const char other_outputs[] = "csv|npy|edges|npz";
 
-        if (is_standard(other->value) && !is_text)
-            return refuse(err, NULL, "--%s cannot go to standard output", other->name);
-        *n += is_standard(other->value);
+/* Appends the other outputs in the order of the command line, and counts those that go to standard
+ * output. */
+static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_standard,
+                                    struct attn_error *err)
+{
+    const struct call *call = batch->call;
+
+    for (size_t i = 0; i < call->n_found; i++) {
+        const char *name = call->found[i].name;
+        const char *path = call->given[call->found[i].n - 1];
+
+        if (word_find(other_outputs, name) < 0)
+            continue;
+        if (is_standard(path) && word_find("csv|edges", name) < 0)
+            return refuse(err, NULL, "--%s cannot go to standard output", name);
+        *n_standard += is_standard(path);
+        batch->outputs[is_standard(path) && !batch->args->output ? 0 : (*n)++] =
+            (struct attn_records_item){name, is_standard(path) ? NULL : path, call->out};
     }
-    if (*n + (args->output && is_standard(args->output)) > 1)
+    if (*n_standard + (batch->args->output && is_standard(batch->args->output)) > 1)
         return refuse(err, "-o FILE writes the lines of JSON to a file",
                       "two outputs go to standard output");
     return ATTN_OK;
@@ -225,43 +227,35 @@ static enum attn_status count_standard(const struct batch_args *args, size_t *n,
 static enum attn_status list_outputs(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    size_t n = 0, n_standard;
+    size_t n = 0, n_standard = 0;
 
-    ATTN_TRY(count_standard(args, &n_standard, err));
-    batch->outputs = calloc(1 + args->others.n, sizeof *batch->outputs);
-    if (!batch->outputs)
-        return attn_error_no_memory(err);
+    ATTN_TRY(ALLOCATE(batch->outputs, 1 + batch->call->n_found, err));
     batch->outputs[n++] = (struct attn_records_item){
         "jsonl", is_standard(args->output) ? NULL : args->output, batch->call->out};
-    for (size_t i = 0; i < args->others.n; i++) {
-        const struct attn_option *other = &args->others.items[i];
-        const bool is_first = !args->output && is_standard(other->value);
-
-        batch->outputs[is_first ? 0 : n++] = (struct attn_records_item){
-            other->name, is_standard(other->value) ? NULL : other->value, batch->call->out};
-    }
+    ATTN_TRY(list_others(batch, &n, &n_standard, err));
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;
     return ATTN_OK;
 }
 
 /* Returns true if JSON lines are written. They are not if a table takes standard output. */
-static bool has_lines(const struct batch_args *args)
+static bool has_lines(const struct batch *batch)
 {
-    const char *csv = named_list_find(&args->others, "csv");
-    const char *edges = named_list_find(&args->others, "edges");
+    const char *csv = option_text(batch->call, "csv");
+    const char *edges = option_text(batch->call, "edges");
 
-    return args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
+    return batch->args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
 }
 
 /* Refuses --top and --next if no output shows predictions. FIELDS is the set of --fields. */
-static enum attn_status check_predictions(const struct batch_args *args,
-                                          attn_record_field_set fields, struct attn_error *err)
+static enum attn_status check_predictions(const struct batch *batch, attn_record_field_set fields,
+                                          struct attn_error *err)
 {
+    const struct batch_args *args = batch->args;
     const bool has_fields = (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) != 0;
-    const bool has_all = named_list_find(&args->others, "npy") ||
-                         (has_lines(args) && (has_fields || !args->asked.options.fields));
-    const bool has_rows = named_list_find(&args->others, "csv") && has_fields &&
+    const bool has_all = option_text(batch->call, "npy") ||
+                         (has_lines(batch) && (has_fields || !args->asked.options.fields));
+    const bool has_rows = option_text(batch->call, "csv") && has_fields &&
                           (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
 
     if (args->prompt.asked.predict.top > 0 && !has_all)
@@ -281,7 +275,7 @@ static enum attn_status check_selection(const struct batch *batch, attn_record_f
 {
     const char *given = option_find_given(batch->call, "layers|heads");
 
-    if (!given || batch->args->others.n > 0 ||
+    if (!given || option_find_given(batch->call, other_outputs) ||
         (fields & (ATTN_RECORD_FIELD_BIT(MEASURES) | ATTN_RECORD_FIELD_BIT(TENSORS))) != 0)
         return ATTN_OK;
     return refuse(err, "add measures or tensors to --fields", "--%s needs an output that has heads",
@@ -296,10 +290,10 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
     const struct attn_request_predict *predict = &batch->request.predict;
     const attn_record_field_set others =
         ATTN_RECORD_FIELD_BIT(PREDICTIONS) | ATTN_RECORD_FIELD_BIT(SURPRISAL);
-    const bool has_csv = named_list_find(&args->others, "csv");
+    const bool has_csv = option_text(batch->call, "csv");
 
     if (args->asked.many.measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
-        !(has_csv && !(fields & others)) && !named_list_find(&args->others, "npy"))
+        !(has_csv && !(fields & others)) && !option_text(batch->call, "npy"))
         return refuse(err, "add measures to --fields, or write --csv or --npy",
                       "--measures needs an output that has measures");
     if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
@@ -320,10 +314,10 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
         args->asked.options.fields ? args->asked.options.fields : ATTN_RECORD_FIELD_BIT(MEASURES);
 
     ATTN_TRY(check_fields(batch, fields, err));
-    ATTN_TRY(check_predictions(args, fields, err));
+    ATTN_TRY(check_predictions(batch, fields, err));
     ATTN_TRY(check_selection(batch, fields, err));
-    if (args->prompt.asked.selection.sites && !named_list_find(&args->others, "npz") &&
-        !(has_lines(args) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
+    if (args->prompt.asked.selection.sites && !option_text(batch->call, "npz") &&
+        !(has_lines(batch) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",
                       "--sites needs an output that has tensors");
     return ATTN_OK;

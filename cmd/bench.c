@@ -45,28 +45,30 @@ struct bench {
     struct attn_table *rows; /* owned; the measurements so far */
 };
 
-static const struct option measuring_rows[] = {
-    OPTION_TEXT("parts", "LIST", struct bench_args, parts,
-                "what to measure, separated by commas: prefill (prompts, with every attention "
-                "matrix), feed (without), decode (a token at a time); default: all"),
-    OPTION_TEXT("lengths", "N,...", struct bench_args, lengths,
-                "tokens of the prompts; default: 6,32,128,512,1024, as far as the model takes "
-                "them"),
-    OPTION_CHOICE("clock", "wall|cpu", struct bench_args, clock,
-                  "how times and limits are measured: as they pass (default), or as processor "
-                  "time, which a busy machine changes less, on one thread"),
-    OPTION_REAL("seconds", "S", struct bench_args, seconds,
-                "how long to measure each row, default 0.5"),
-    OPTION_HEADING("Output"),
-    OPTION_CHOICE("format", "text|csv|json", struct bench_args, format,
-                  "a table (default), CSV or one JSON document"),
+static const struct attn_param measuring_rows[] = {
+    ATTN_PARAM(TEXT, "parts", "LIST", struct bench_args, parts,
+               "what to measure, separated by commas: prefill (prompts, with every attention "
+               "matrix), feed (without), decode (a token at a time); default: all"),
+    ATTN_PARAM(TEXT, "lengths", "N,...", struct bench_args, lengths,
+               "tokens of the prompts; default: 6,32,128,512,1024, as far as the model takes "
+               "them"),
+    ATTN_PARAM(CHOICE, "clock", NULL, struct bench_args, clock,
+               "how times and limits are measured: as they pass (default), or as processor "
+               "time, which a busy machine changes less, on one thread",
+               .words = "wall|cpu"),
+    ATTN_PARAM(REAL, "seconds", "S", struct bench_args, seconds,
+               "how long to measure each row, default 0.5"),
 };
 
-static const struct option_group measuring_options = OPTION_GROUP("Measuring", measuring_rows);
+static const struct attn_param output_rows[] = {
+    ATTN_PARAM(CHOICE, "format", NULL, struct bench_args, format,
+               "a table (default), CSV or one JSON document", .words = "text|csv|json"),
+};
 
-static const struct option_part parts[] = {
-    {&model_all_options, offsetof(struct bench_args, model)},
-    {&measuring_options, 0},
+static const struct attn_param_part parts[] = {
+    MODEL_OPTIONS(struct bench_args, model),
+    {OPTION_LIST("Measuring", measuring_rows), 0},
+    {OPTION_LIST("Output", output_rows), 0},
     {&running_options, offsetof(struct bench_args, running)},
 };
 

@@ -118,10 +118,10 @@ static void propose_commands(const struct answer *answer)
 }
 
 /* Proposes values of OPTION. If it has no name, it stands for an argument of the command. */
-static enum attn_status propose_values(struct answer *answer, const struct option *option,
+static enum attn_status propose_values(struct answer *answer, const struct option_walk *option,
                                        struct attn_error *err)
 {
-    const char *argument = option->argument;
+    const char *argument = option_argument(option->param);
     const bool is_model =
         (option->name && strcmp(option->name, "model") == 0) || strcmp(argument, "MODEL") == 0;
     const bool is_subject = strcmp(argument, "COMMAND|TOPIC") == 0;
@@ -144,33 +144,31 @@ static enum attn_status propose_values(struct answer *answer, const struct optio
     return ATTN_OK;
 }
 
-/* Proposes the settings of OPTION of COMMAND after the last blank of the value, or the values of
+/* Proposes the settings of OPTION after the last blank of the value, or the values of
  * one that the value names. bash begins a quoted value with its quotation mark. */
-static enum attn_status propose_settings(struct answer *answer, const struct command *command,
-                                         const struct option *option, struct attn_error *err)
+static enum attn_status propose_settings(struct answer *answer, const struct option_walk *option,
+                                         struct attn_error *err)
 {
     const char *blank = strrchr(answer->part, ' ');
     const char *part = blank ? blank + 1 : answer->part + strspn(answer->part, "'\"");
     const char *equals = strchr(part, '=');
-    struct option_walk walk = {.command = command};
+    struct option_walk walk = {.command = option->command};
 
     answer->part = part;
     if (equals && option_find(&walk, option->name, part, (size_t)(equals - part))) {
         answer->part = equals + 1;
-        return propose_values(answer, &walk.option, err);
+        return propose_values(answer, &walk, err);
     }
-    if (option->kind == OPTION_KIND_SETTINGS)
+    if (option->param->type == ATTN_PARAM_SETTINGS)
         print_kind(answer, "words");
     else
         ATTN_TRY(propose_values(answer, option, err));
-    walk = (struct option_walk){.command = command};
-    while (option_next(&walk)) {
+    walk = (struct option_walk){.command = option->command};
+    while (option_next_setting(&walk, option)) {
         char name[OPTION_LABEL_SIZE], help[1024];
 
-        if (!walk.option.of || strcmp(walk.option.of, option->name) != 0)
-            continue;
-        snprintf(name, sizeof name, "%s%s", walk.option.name, walk.option.argument ? "=" : "");
-        option_help(&walk.option, NULL, help, sizeof help);
+        snprintf(name, sizeof name, "%s%s", walk.name, option_argument(walk.param) ? "=" : "");
+        option_help(&walk, false, help, sizeof help);
         propose(answer, name, strlen(name), help);
     }
     return ATTN_OK;
@@ -180,18 +178,18 @@ static enum attn_status propose_settings(struct answer *answer, const struct com
 
 /* Finds the option of COMMAND that WORD begins with. Sets *rest to what follows its name: "",
  * "=VALUE", or after a one-letter option "VALUE". Returns false if there is none. */
-static bool find_option(const struct command *command, const char *word, struct option *option,
+static bool find_option(const struct command *command, const char *word, struct option_walk *option,
                         const char **rest)
 {
     for (struct option_walk walk = {.command = command}; word[0] == '-' && option_next(&walk);) {
-        const size_t size = walk.option.name && !walk.option.of ? strlen(walk.option.name) : 0;
+        const size_t size = walk.name && !walk.param->of ? strlen(walk.name) : 0;
         const bool is_long = size > 0 && word[1] == '-' &&
-                             strncmp(word + 2, walk.option.name, size) == 0 &&
+                             strncmp(word + 2, walk.name, size) == 0 &&
                              (word[2 + size] == '\0' || word[2 + size] == '=');
 
-        if (!is_long && (!walk.option.letter || word[1] != walk.option.letter))
+        if (!is_long && (!walk.param->letter || word[1] != walk.param->letter))
             continue;
-        *option = walk.option;
+        *option = walk;
         *rest = word + (is_long ? 2 + size : 2);
         return true;
     }
@@ -199,15 +197,15 @@ static bool find_option(const struct command *command, const char *word, struct 
 }
 
 /* Returns true if OPTION is already given in WORDS [n] and must not be repeated. */
-static bool is_given(const struct command *command, const struct option *option,
-                     const char *const *words, size_t n)
+static bool is_given(const struct option_walk *option, const char *const *words, size_t n)
 {
     const char *rest;
-    struct option other;
+    struct option_walk other;
 
     for (size_t i = 0; i < n; i++)
-        if (find_option(command, words[i], &other, &rest) && strcmp(other.name, option->name) == 0)
-            return option->kind != OPTION_KIND_LIST && !option_has_settings(command, option);
+        if (find_option(option->command, words[i], &other, &rest) &&
+            strcmp(other.name, option->name) == 0)
+            return !option_is_list(option->param) && !option_has_settings(option);
     return false;
 }
 
@@ -219,21 +217,20 @@ static void propose_options(const struct answer *answer, const struct command *c
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64], help[1024];
 
-        if (!walk.option.name || walk.option.of || is_given(command, &walk.option, words, n))
+        if (!walk.name || walk.param->of || is_given(&walk, words, n))
             continue;
-        snprintf(name, sizeof name, "--%s", walk.option.name);
-        option_help(&walk.option, NULL, help, sizeof help);
+        snprintf(name, sizeof name, "--%s", walk.name);
+        option_help(&walk, false, help, sizeof help);
         propose(answer, name, strlen(name), help);
-        if (walk.option.letter)
-            propose(answer, (const char[]){'-', walk.option.letter}, 2, help);
+        if (walk.param->letter)
+            propose(answer, (const char[]){'-', walk.param->letter}, 2, help);
     }
 }
 
-static enum attn_status propose_value(struct answer *answer, const struct command *command,
-                                      const struct option *option, struct attn_error *err)
+static enum attn_status propose_value(struct answer *answer, const struct option_walk *option,
+                                      struct attn_error *err)
 {
-    return option_has_settings(command, option) ? propose_settings(answer, command, option, err)
-                                                : propose_values(answer, option, err);
+    return (option_has_settings(option) ? propose_settings : propose_values)(answer, option, err);
 }
 
 /* Completes the argument after WORDS [n] of COMMAND. bash splits --load=map into three words. */
@@ -242,7 +239,7 @@ static enum attn_status complete_argument(struct answer *answer, const struct co
                                           struct attn_error *err)
 {
     const char *rest = "";
-    struct option option;
+    struct option_walk option;
     bool is_ended = false;
 
     for (size_t i = 0; i < n; i++)
@@ -252,20 +249,20 @@ static enum attn_status complete_argument(struct answer *answer, const struct co
     else if (n > 1 && strcmp(words[n - 1], "=") == 0)
         n--;
     if (!is_ended && n > 0 && find_option(command, words[n - 1], &option, &rest) &&
-        option.argument && !*rest)
-        return propose_value(answer, command, &option, err);
-    if (!is_ended && find_option(command, answer->word, &option, &rest) && option.argument &&
-        *rest) {
+        option_argument(option.param) && !*rest)
+        return propose_value(answer, &option, err);
+    if (!is_ended && find_option(command, answer->word, &option, &rest) &&
+        option_argument(option.param) && *rest) {
         answer->part = rest + (*rest == '=' && answer->word[1] == '-');
-        return propose_value(answer, command, &option, err);
+        return propose_value(answer, &option, err);
     }
     if (!is_ended && answer->word[0] == '-') {
         propose_options(answer, command, words, n);
         return ATTN_OK;
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (!walk.option.name)
-            return propose_values(answer, &walk.option, err);
+        if (!walk.name)
+            return propose_values(answer, &walk, err);
     print_kind(answer, "words");
     return ATTN_OK;
 }
@@ -365,13 +362,11 @@ struct completion_args {
     struct text_list words; /* a shell; or "words", then those of a line */
 };
 
-static const struct option rows[] = {
-    OPTION_PLAIN("bash|zsh|fish|words", struct completion_args, words, NULL),
+static const struct attn_param rows[] = {
+    OPTION_TEXTS(NULL, "bash|zsh|fish|words", struct completion_args, words, NULL),
 };
 
-static const struct option_group own_options = OPTION_GROUP("Output", rows);
-
-static const struct option_part parts[] = {{&own_options, 0}};
+static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
 
 static enum attn_status complete(struct call *call, struct attn_error *err);
 

@@ -14,24 +14,22 @@
 
 #define EXAMPLE "attn-cli diff -m fable \"The key was old\" \"The keys was old\""
 
-static const struct option text_rows[] = {
-    OPTION_PLAIN("TEXT", struct question_args, prompt.plain, NULL),
-    OPTION_LIST("sentence", "TEXT", struct question_args, prompt.plain,
-                "a text by name; may be repeated for the second text"),
+static const struct attn_param text_rows[] = {
+    OPTION_TEXTS(NULL, "TEXT", struct question_args, prompt.plain, NULL),
+    OPTION_TEXTS("sentence", "TEXT", struct question_args, prompt.plain,
+                 "a text by name; may be repeated for the second text"),
 };
 
-static const struct option_group text_options = OPTION_GROUP("Input", text_rows);
-
-static const struct option_part parts[] = {
-    {&text_options, 0},
-    {&question_own_options, 0},
-    {&special_options, offsetof(struct question_args, prompt)},
-    {&pair_options, offsetof(struct question_args, prompt)},
-    {&source_options, offsetof(struct question_args, prompt)},
-    {&items_options, offsetof(struct question_args, items)},
-    {&items_restart_options, offsetof(struct question_args, items)},
-    {&question_picture_options, 0},
-    {&question_options, 0},
+static const struct attn_param_part parts[] = {
+    {OPTION_LIST("Input", text_rows), 0},
+    QUESTION_PART(option_question, prompt.asked),
+    QUESTION_PART(attn_reading_params, prompt.asked),
+    QUESTION_PART(attn_pair_params, prompt.asked),
+    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(attn_study_params, items),
+    QUESTION_PART(attn_restart_params, items),
+    QUESTION_PICTURE_OPTIONS,
+    QUESTION_OPTIONS,
 };
 
 static enum attn_status diff(struct call *call, struct attn_error *err);

@@ -24,24 +24,24 @@ struct generate_args {
     struct items_args items;
 };
 
-static const struct option_group generate_options = {.is_of_question = true};
+#define AT(member) offsetof(struct generate_args, member)
 
-static const struct option_part parts[] = {
-    {&prompt_all_options, offsetof(struct generate_args, prompt)},
-    {&source_options, offsetof(struct generate_args, prompt)},
-    {&listing_options, offsetof(struct generate_args, items)},
-    {&items_restart_options, offsetof(struct generate_args, items)},
-    {&generate_options, 0},
-    {&model_all_options, offsetof(struct generate_args, model)},
-    {&attention_options, offsetof(struct generate_args, request.attention)},
-    {&key_mask_options, offsetof(struct generate_args, prompt)},
-    {&selection_options, offsetof(struct generate_args, prompt.asked)},
-    {&view_options, offsetof(struct generate_args, request.picture)},
-    {&output_options, offsetof(struct generate_args, request.output)},
-    {&picture_options, offsetof(struct generate_args, request.picture)},
-    {&edit_options, offsetof(struct generate_args, request.edits)},
-    {&place_options, offsetof(struct generate_args, request.places)},
-    {&running_options, offsetof(struct generate_args, request.running)},
+static const struct attn_param_part parts[] = {
+    PROMPT_OPTIONS(struct generate_args, prompt),
+    {&attn_source_params, AT(prompt.asked)},
+    {&attn_listing_params, AT(items)},
+    {&attn_restart_params, AT(items)},
+    {&option_question, AT(prompt.asked)},
+    MODEL_OPTIONS(struct generate_args, model),
+    {&attn_attention_params, AT(request.attention)},
+    {&attn_key_mask_params, AT(prompt.asked)},
+    {&attn_selection_params, AT(prompt.asked)},
+    {&attn_view_params, AT(request.picture.options)},
+    OUTPUT_OPTIONS(struct generate_args, request.output),
+    PICTURE_OPTIONS(struct generate_args, request.picture),
+    {&attn_edit_params, AT(request.edits)},
+    {&attn_place_params, AT(request.places)},
+    {&running_options, AT(request.running)},
 };
 
 static enum attn_status generate(struct call *call, struct attn_error *err);
@@ -173,23 +173,6 @@ static enum attn_status write_json(const char *path, struct served *served,
     return status;
 }
 
-/* Removes --json from ARGS and returns its path, because here it is a separate document. Returns
- * NULL if it is not given. */
-static const char *take_json(struct output_args *args)
-{
-    struct named_list *list = &args->formats;
-
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->items[i].name, "json") == 0) {
-            const char *path = list->items[i].value;
-
-            list->n--;
-            memmove(&list->items[i], &list->items[i + 1], (list->n - i) * sizeof *list->items);
-            return path;
-        }
-    return NULL;
-}
-
 /* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status make_text(struct served *served, struct attn_generation *made,
@@ -243,7 +226,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
     ATTN_TRY(outputs_check_tables(&args->request.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
-    ATTN_TRY(outputs_check_text(&args->request.output, &args->prompt, err));
+    ATTN_TRY(outputs_check_text(served->call, &args->prompt, err));
     if (!prompt_is_given(&args->prompt) && attn_input_is_given(&args->prompt.asked.source))
         args->prompt.text = "";
     ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
@@ -253,7 +236,8 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(request_open_model(served, &args->model, true, err));
     prompt_fill(&args->prompt, &served->request);
     ATTN_TRY(prompt_read_into(&args->prompt, &served->text, &served->request, err));
-    json = take_json(&args->request.output);
+    json = output_path(&args->request.output, "json");
+    output_remove(&args->request.output, "json"); /* here it is a separate document */
     served->request.reading.example = EXAMPLE;
     ATTN_TRY(request_fill(served, err));
     ATTN_TRY(make_text(served, made, err));

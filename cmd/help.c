@@ -94,31 +94,32 @@ static void print_examples(struct attn_sink *out, const char *text)
     print_text(out, ".EE\n");
 }
 
-static void print_option(struct attn_sink *out, const struct option *option,
-                         const struct command *command)
+static void print_option(struct attn_sink *out, const struct option_walk *walk, const char *help)
 {
-    char help[1024];
+    const struct attn_param *param = walk->param;
+    const char *argument = option_argument(param);
 
-    option_help(option, command, help, sizeof help);
     print_text(out, ".TP\n");
-    if (option->letter)
-        print(out, "\\fB\\-%c\\fP, ", option->letter);
-    print_text(out, option->of ? "\\fB" : "\\fB\\-\\-");
-    print_roff(out, option->name, strlen(option->name));
+    if (param->letter)
+        print(out, "\\fB\\-%c\\fP, ", param->letter);
+    print_text(out, param->of ? "\\fB" : "\\fB\\-\\-");
+    print_roff(out, walk->name, strlen(walk->name));
     print_text(out, "\\fP");
-    if (option->argument) {
-        print_text(out, option->of ? "=\\fI" : " \\fI");
-        print_roff(out, option->argument, strlen(option->argument));
+    if (argument) {
+        print_text(out, param->of ? "=\\fI" : " \\fI");
+        print_roff(out, argument, strlen(argument));
         print_text(out, "\\fP");
     }
     print_text(out, "\n");
     print_line(out, help);
-    if (option->environment)
-        print(out, "[\\fB%s\\fP]\n", option->environment);
+    if (param->variable)
+        print(out, "[\\fB%s\\fP]\n", param->variable);
 }
 
 static void print_command(struct attn_sink *out, const struct command *command)
 {
+    char help[1024];
+
     print(out, ".SH COMMAND %s\n", command->name);
     print(out, ".B attn\\-cli %s\n", command->name);
     print_line(out, command->usage);
@@ -130,8 +131,10 @@ static void print_command(struct attn_sink *out, const struct command *command)
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         if (walk.begins)
             print(out, ".SS %s\n", walk.heading);
-        if (walk.option.name && !walk.option.of)
-            print_option(out, &walk.option, command);
+        if (walk.name && !walk.param->of) {
+            option_help(&walk, true, help, sizeof help);
+            print_option(out, &walk, help);
+        }
     }
 }
 
@@ -150,8 +153,8 @@ static void print_topic(struct attn_sink *out, const struct topic *topic)
         print_line(out, row.text);
     }
     while (topic_option_next(topic, &walk))
-        if (walk.option.of)
-            print_option(out, &walk.option, NULL);
+        if (walk.options.param->of)
+            print_option(out, &walk.options, walk.help);
 }
 
 static void print_environment(struct attn_sink *out)
@@ -261,17 +264,16 @@ struct help_args {
     bool is_manual, is_json;
 };
 
-static const struct option rows[] = {
-    OPTION_PLAIN("COMMAND|TOPIC", struct help_args, names, NULL),
-    OPTION_FLAG("man", struct help_args, is_manual, "print the manual page, for 'man -l' or groff"),
-    OPTION_FLAG("json", struct help_args, is_json,
-                "print the help as JSON, for programs: commands with their options, tables with "
-                "their columns, topics, models, exit codes and variables"),
+static const struct attn_param rows[] = {
+    OPTION_TEXTS(NULL, "COMMAND|TOPIC", struct help_args, names, NULL),
+    ATTN_PARAM(FLAG, "man", NULL, struct help_args, is_manual,
+               "print the manual page, for 'man -l' or groff"),
+    ATTN_PARAM(FLAG, "json", NULL, struct help_args, is_json,
+               "print the help as JSON, for programs: commands with their options, tables with "
+               "their columns, topics, models, exit codes and variables"),
 };
 
-static const struct option_group own_options = OPTION_GROUP("Output", rows);
-
-static const struct option_part parts[] = {{&own_options, 0}};
+static const struct attn_param_part parts[] = {{OPTION_LIST("Output", rows), 0}};
 
 static enum attn_status help(struct call *call, struct attn_error *err);
 

@@ -20,43 +20,55 @@ struct init_args {
     const char *drop;
     int split; /* index in "word|char" */
     struct text_list draws;
-    int64_t seed, embedding_rows;
+    uint64_t seed;
+    size_t embedding_rows;
     bool is_synced;
 };
 
-static const struct option rows[] = {
-    OPTION_PLAIN("DIR", struct init_args, directories, NULL),
-    OPTION_TEXT("config", "FILE", struct init_args, config,
-                "begin with this config.json; default: model_type attn alone"),
-    OPTION_LIST("set", "KEY=VALUE", struct init_args, settings,
-                "set a key of the config: d_model=3, causal=false, norm=layernorm, "
-                "blocks=self,cross; may be given several times"),
-    OPTION_HEADING("Vocabulary"),
-    OPTION_TEXT("vocab-from", "TEXT", struct init_args, text,
-                "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
-                "without a vocabulary the model takes ids only"),
-    OPTION_TEXT("vocab-from-file", "FILE", struct init_args, text_file,
-                "the same, of the words of a file; '-' is standard input"),
-    OPTION_TEXT("drop", "CHARS", struct init_args, drop,
-                "characters that are dropped, here and in every text of the model"),
-    OPTION_CHOICE("split", "word|char", struct init_args, split,
-                  "split texts at white space (word, default), or into characters (char)"),
-    OPTION_HEADING("Weights"),
-    OPTION_LIST("draw", "GROUP=DIST[@SEED]", struct init_args, draws,
-                "draw a group of weights; groups are drawn in the given order, then all others "
-                "as gpt2. May be repeated"),
-    OPTION_NUMBER("seed", "S", struct init_args, seed, 0, INT64_MAX,
-                  "seed of the generator; default: 0"),
-    OPTION_NUMBER("embedding-rows", "N", struct init_args, embedding_rows, 1, INT32_MAX,
-                  "draw an embedding of N rows and keep the first ones, one for each token: the "
-                  "numbers depend on the size of the table"),
-    OPTION_HEADING("Other"),
+static const struct attn_param architecture_rows[] = {
+    OPTION_TEXTS(NULL, "DIR", struct init_args, directories, NULL),
+    ATTN_PARAM(TEXT, "config", "FILE", struct init_args, config,
+               "begin with this config.json; default: model_type attn alone"),
+    OPTION_TEXTS("set", "KEY=VALUE", struct init_args, settings,
+                 "set a key of the config: d_model=3, causal=false, norm=layernorm, "
+                 "blocks=self,cross; may be given several times"),
+};
+
+static const struct attn_param vocabulary_rows[] = {
+    ATTN_PARAM(TEXT, "vocab-from", "TEXT", struct init_args, text,
+               "make a vocabulary of the words of TEXT, sorted by code point and numbered; "
+               "without a vocabulary the model takes ids only"),
+    ATTN_PARAM(TEXT, "vocab-from-file", "FILE", struct init_args, text_file,
+               "the same, of the words of a file; '-' is standard input"),
+    ATTN_PARAM(TEXT, "drop", "CHARS", struct init_args, drop,
+               "characters that are dropped, here and in every text of the model"),
+    ATTN_PARAM(CHOICE, "split", NULL, struct init_args, split,
+               "split texts at white space (word, default), or into characters (char)",
+               .words = "word|char"),
+};
+
+static const struct attn_param weights_rows[] = {
+    OPTION_TEXTS("draw", "GROUP=DIST[@SEED]", struct init_args, draws,
+                 "draw a group of weights; groups are drawn in the given order, then all others "
+                 "as gpt2. May be repeated"),
+    ATTN_PARAM(SEED, "seed", "S", struct init_args, seed, "seed of the generator; default: 0",
+               .most = INT64_MAX),
+    ATTN_PARAM(COUNT, "embedding-rows", "N", struct init_args, embedding_rows,
+               "draw an embedding of N rows and keep the first ones, one for each token: the "
+               "numbers depend on the size of the table",
+               .least = 1, .most = INT32_MAX),
+};
+
+static const struct attn_param other_rows[] = {
     OPTION_SYNC(struct init_args),
 };
 
-static const struct option_group own_options = OPTION_GROUP("Architecture", rows);
-
-static const struct option_part parts[] = {{&own_options, 0}};
+static const struct attn_param_part parts[] = {
+    {OPTION_LIST("Architecture", architecture_rows), 0},
+    {OPTION_LIST("Vocabulary", vocabulary_rows), 0},
+    {OPTION_LIST("Weights", weights_rows), 0},
+    {OPTION_LIST("Other", other_rows), 0},
+};
 
 static enum attn_status init(struct call *call, struct attn_error *err);
 
@@ -131,8 +143,8 @@ static enum attn_status work(const struct init_args *args, struct attn_word_list
         .n_setting = args->settings.n,
         .draws = draws,
         .n_draw = args->draws.n,
-        .seed = (uint64_t)args->seed,
-        .n_embedding_row = (size_t)args->embedding_rows,
+        .seed = args->seed,
+        .n_embedding_row = args->embedding_rows,
         .is_synced = args->is_synced,
     };
     struct attn_init *made;

@@ -21,8 +21,8 @@ enum { MAX_LENGTH = 1 << 24, USUAL_LENGTH = 1024 /* if nothing limits it */ };
 struct inspect_args {
     struct text_list paths;
     struct model_args model;
-    int64_t length;        /* 0: n_ctx */
-    int64_t source_length; /* 0: the same as `length` */
+    size_t length;        /* 0: n_ctx */
+    size_t source_length; /* 0: the same as `length` */
     bool has_check, has_json, is_quiet, is_verbose;
 };
 
@@ -38,42 +38,44 @@ struct inspection {
     struct attn_cost cost;              /* cost of a run of the model */
 };
 
-static const struct option path_rows[] = {
-    OPTION_PLAIN("PATH", struct inspect_args, paths, NULL),
+static const struct attn_param path_rows[] = {
+    OPTION_TEXTS(NULL, "PATH", struct inspect_args, paths, NULL),
 };
 
-static const struct option_group path_options = OPTION_GROUP(NULL, path_rows);
-
-static const struct option inspect_rows[] = {
-    OPTION_NUMBER("length", "T", struct inspect_args, length, 1, MAX_LENGTH,
-                  "count the cost of a run of T tokens, also with other kinds of attention; "
-                  "default: as many as the model takes, or 1024 when it has no limit"),
-    OPTION_NUMBER("source-length", "S", struct inspect_args, source_length, 1, MAX_LENGTH,
-                  "rows of the source, for models with cross-attention; default: T"),
-    OPTION_CHOICE("tower", "text|image", struct inspect_args, model.tower,
-                  "of a directory with two towers, as CLIP's, the one to show: text (default) or "
-                  "image"),
-    OPTION_FLAG("json", struct inspect_args, has_json,
-                "print one JSON document, with exact numbers, sizes in bytes"),
-    OPTION_FLAG("check", struct inspect_args, has_check,
-                "only read every weight and report the tensors that hold NaN or infinity (exit "
-                "code 7)"),
-    OPTION_HEADING("Other"),
-    OPTION_FLAG("quiet", struct inspect_args, is_quiet, "no notes on standard error, only errors",
-                .letter = 'q'),
-    OPTION_FLAG("verbose", struct inspect_args, is_verbose,
-                "also show the metadata of a GGUF file, which of its keys are not known, and which "
-                "tokenizer is taken",
-                .letter = 'v'),
+static const struct attn_param inspect_rows[] = {
+    ATTN_PARAM(COUNT, "length", "T", struct inspect_args, length,
+               "count the cost of a run of T tokens, also with other kinds of attention; "
+               "default: as many as the model takes, or 1024 when it has no limit",
+               .least = 1, .most = MAX_LENGTH),
+    ATTN_PARAM(COUNT, "source-length", "S", struct inspect_args, source_length,
+               "rows of the source, for models with cross-attention; default: T", .least = 1,
+               .most = MAX_LENGTH),
+    ATTN_PARAM(CHOICE, "tower", NULL, struct inspect_args, model.tower,
+               "of a directory with two towers, as CLIP's, the one to show: text (default) or "
+               "image",
+               .words = "text|image"),
+    ATTN_PARAM(FLAG, "json", NULL, struct inspect_args, has_json,
+               "print one JSON document, with exact numbers, sizes in bytes"),
+    ATTN_PARAM(FLAG, "check", NULL, struct inspect_args, has_check,
+               "only read every weight and report the tensors that hold NaN or infinity (exit "
+               "code 7)"),
 };
 
-static const struct option_group inspect_options = OPTION_GROUP("Output", inspect_rows);
+static const struct attn_param other_rows[] = {
+    ATTN_PARAM(FLAG, "quiet", NULL, struct inspect_args, is_quiet,
+               "no notes on standard error, only errors", .letter = 'q'),
+    ATTN_PARAM(FLAG, "verbose", NULL, struct inspect_args, is_verbose,
+               "also show the metadata of a GGUF file, which of its keys are not known, and which "
+               "tokenizer is taken",
+               .letter = 'v'),
+};
 
-static const struct option_part parts[] = {
-    {&path_options, 0},
+static const struct attn_param_part parts[] = {
+    {OPTION_LIST("Input", path_rows), 0},
     {&model_options, offsetof(struct inspect_args, model)},
     {&weights_options, offsetof(struct inspect_args, model)},
-    {&inspect_options, 0},
+    {OPTION_LIST("Output", inspect_rows), 0},
+    {OPTION_LIST("Other", other_rows), 0},
 };
 
 static enum attn_status inspect(struct call *call, struct attn_error *err);
@@ -175,12 +177,12 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
             image->height / image->patch_height * (image->width / image->patch_width);
     inspection->shown.has_kinds = args->length > 0;
     if (args->length > 0)
-        n = (size_t)args->length;
+        n = args->length;
     if (n > n_ctx)
         return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu %s", n,
                       inspection->shown.name, n_ctx,
                       image->patch_height > 0 ? "positions" : "tokens");
-    n_source = args->source_length > 0 ? (size_t)args->source_length : n < most ? n : most;
+    n_source = args->source_length > 0 ? args->source_length : n < most ? n : most;
     if (n_source > most)
         return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
                       inspection->shown.name, most);

@@ -113,8 +113,8 @@ static bool asks_for_json(const struct call *call)
     bool takes_path = false;
 
     for (struct option_walk walk = {.command = call->command}; call->command && option_next(&walk);)
-        takes_path = takes_path || (walk.option.name && strcmp(walk.option.name, "json") == 0 &&
-                                    walk.option.kind != OPTION_KIND_FLAG);
+        takes_path = takes_path || (walk.name && strcmp(walk.name, "json") == 0 &&
+                                    walk.param->type != ATTN_PARAM_FLAG);
     for (int i = 0; i < call->argc && strcmp(call->argv[i], "--") != 0; i++)
         if (strcmp(call->argv[i], "--json=-") == 0 ||
             (strcmp(call->argv[i], "--json") == 0 &&

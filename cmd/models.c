@@ -16,9 +16,9 @@ struct models_args {
     struct tables_args tables;
 };
 
-static const struct option_part parts[] = {
-    {&table_order_options, offsetof(struct models_args, tables)},
-    {&tables_options, offsetof(struct models_args, tables.output)},
+static const struct attn_param_part parts[] = {
+    {&attn_table_order_params, offsetof(struct models_args, tables.order)},
+    TABLES_OPTIONS(struct models_args, tables.output),
 };
 
 static enum attn_status list_models(struct call *call, struct attn_error *err);
@@ -58,7 +58,7 @@ const struct command command_models = {
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct models_args),
-    .defaults = &(const struct models_args){.tables.output.precision = -1},
+    .defaults = &(const struct models_args){.tables.output.precision = SIZE_MAX},
     .work = list_models,
 };
 

@@ -16,23 +16,18 @@
 
 enum { DEFAULT_NEURONS = 20 };
 
-static const struct option_group patch_options = {.is_of_question = true,
-                                                  .is_input = true,
-                                                  .request =
-                                                      offsetof(struct question_args, prompt.asked)};
-
-static const struct option_part parts[] = {
-    {&patch_options, 0},
-    {&special_options, offsetof(struct question_args, prompt)},
-    {&pair_options, offsetof(struct question_args, prompt)},
-    {&prompt_image_options, offsetof(struct question_args, prompt)},
-    {&prompt_label_options, offsetof(struct question_args, prompt)},
-    {&source_options, offsetof(struct question_args, prompt)},
-    {&items_options, offsetof(struct question_args, items)},
-    {&items_restart_options, offsetof(struct question_args, items)},
-    {&question_own_options, 0},
-    {&question_picture_options, 0},
-    {&question_options, 0},
+static const struct attn_param_part parts[] = {
+    QUESTION_PART(option_question_input, prompt.asked),
+    QUESTION_PART(attn_reading_params, prompt.asked),
+    QUESTION_PART(attn_pair_params, prompt.asked),
+    QUESTION_PART(attn_image_params, prompt.asked),
+    QUESTION_PART(attn_label_params, prompt.labels),
+    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(attn_study_params, items),
+    QUESTION_PART(attn_restart_params, items),
+    QUESTION_PART(option_question, prompt.asked),
+    QUESTION_PICTURE_OPTIONS,
+    QUESTION_OPTIONS,
 };
 
 static enum attn_status patch(struct call *call, struct attn_error *err);

@@ -30,44 +30,47 @@ struct run_args {
     const char *mean_by, *minus; /* labels of items; NULL: not given */
 };
 
-static const struct option mean_rows[] = {
-    OPTION_TEXT("mean-by", "LABEL", struct run_args, mean_by,
-                "with --items, write the mean over the items of each value of LABEL instead of a "
-                "row for each item"),
-    OPTION_TEXT("minus", "VALUE", struct run_args, minus,
-                "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
-                "for --steer"),
+static const struct attn_param mean_rows[] = {
+    ATTN_PARAM(TEXT, "mean-by", "LABEL", struct run_args, mean_by,
+               "with --items, write the mean over the items of each value of LABEL instead of a "
+               "row for each item"),
+    ATTN_PARAM(TEXT, "minus", "VALUE", struct run_args, minus,
+               "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
+               "for --steer"),
 };
 
-static const struct option_group mean_options = OPTION_GROUP("Items", mean_rows);
+#define AT(member) offsetof(struct run_args, member)
 
-static const struct option_part parts[] = {
-    {&prompt_all_options, offsetof(struct run_args, prompt)},
-    {&prompt_image_options, offsetof(struct run_args, prompt)},
-    {&prompt_label_options, offsetof(struct run_args, prompt)},
-    {&source_options, offsetof(struct run_args, prompt)},
-    {&listing_options, offsetof(struct run_args, items)},
-    {&items_restart_options, offsetof(struct run_args, items)},
-    {&mean_options, 0},
-    {&model_all_options, offsetof(struct run_args, model)},
-    {&attention_options, offsetof(struct run_args, request.attention)},
-    {&key_mask_options, offsetof(struct run_args, prompt)},
-    {&dropout_options, offsetof(struct run_args, request.attention)},
-    {&comparison_options, offsetof(struct run_args, request.is_compared)},
-    {&selection_options, offsetof(struct run_args, prompt.asked)},
-    {&view_options, offsetof(struct run_args, request.picture)},
-    {&output_options, offsetof(struct run_args, request.output)},
-    {&comparison_order_options, offsetof(struct run_args, request.tables)},
-    {&explain_options, offsetof(struct run_args, request.is_explained)},
-    {&live_options, offsetof(struct run_args, live)},
-    {&picture_options, offsetof(struct run_args, request.picture)},
-    {&prediction_options, offsetof(struct run_args, prompt.asked)},
-    {&span_options, offsetof(struct run_args, prompt.labels)},
-    {&answer_options, offsetof(struct run_args, answer)},
-    {&gradient_options, offsetof(struct run_args, prompt.asked)},
-    {&edit_options, offsetof(struct run_args, request.edits)},
-    {&place_options, offsetof(struct run_args, request.places)},
-    {&running_options, offsetof(struct run_args, request.running)},
+static const struct attn_param_part parts[] = {
+    PROMPT_OPTIONS(struct run_args, prompt),
+    {&attn_image_params, AT(prompt.asked)},
+    {&attn_label_params, AT(prompt.labels)},
+    {&attn_source_params, AT(prompt.asked)},
+    {&attn_listing_params, AT(items)},
+    {&attn_restart_params, AT(items)},
+    {OPTION_LIST("Items", mean_rows), 0},
+    MODEL_OPTIONS(struct run_args, model),
+    {&attn_attention_params, AT(request.attention)},
+    {&attn_key_mask_params, AT(prompt.asked)},
+    {&attn_dropout_params, AT(request.attention)},
+    {&comparison_options, AT(request)},
+    {&attn_selection_params, AT(prompt.asked)},
+    {&attn_view_params, AT(request.picture.options)},
+    OUTPUT_OPTIONS(struct run_args, request.output),
+    {&attn_comparison_order_params, AT(request.tables.order)},
+    {&explain_options, AT(request)},
+    {&live_options, AT(live)},
+    PICTURE_OPTIONS(struct run_args, request.picture),
+    {&attn_prediction_params, AT(prompt.asked)},
+    {&attn_span_params, AT(prompt.labels)},
+    {&attn_target_params, AT(answer)},
+    {&attn_foil_params, AT(answer)},
+    {&attn_at_params, AT(answer)},
+    {&attn_metric_params, AT(answer)},
+    {&attn_gradient_params, AT(prompt.asked)},
+    {&attn_edit_params, AT(request.edits)},
+    {&attn_place_params, AT(request.places)},
+    {&running_options, AT(request.running)},
 };
 
 static enum attn_status run(struct call *call, struct attn_error *err);
@@ -293,7 +296,7 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
     if (args->mean_by || args->minus)
         return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
-    ATTN_TRY(outputs_check_text(output, &args->prompt, err));
+    ATTN_TRY(outputs_check_text(served->call, &args->prompt, err));
     ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
     if (!args->request.is_compared && tables_are_chosen(&args->request.tables))
         return refuse(err, NULL, "--sort and --limit need --compare");

@@ -23,8 +23,8 @@ enum format { FORMAT_TABLE, FORMAT_IDS, FORMAT_JSON };
  * token later, which contains one prediction per token. */
 struct pairs_args {
     bool is_wanted; /* --pairs */
-    int64_t window; /* in tokens; 0: prefixes instead of windows */
-    int64_t stride; /* tokens from one window to the next; 0: not given */
+    size_t window;  /* in tokens; 0: prefixes instead of windows */
+    size_t stride;  /* tokens from one window to the next; 0: not given */
 };
 
 struct tokenize_args {
@@ -37,59 +37,49 @@ struct tokenize_args {
     int invalid;      /* enum attn_invalid_text */
 };
 
-static const struct option input_rows[] = {
-    OPTION_TEXT("pair", "TEXT", struct tokenize_args, pair,
-                "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
-                "[SEP]; lines then end with the token's type and with its text"),
-    OPTION_FLAG("target", struct tokenize_args, is_target,
-                "the text is in the target language: a translator with source.spm and target.spm "
-                "has two tokenizers, and takes the source's otherwise"),
-    OPTION_CHOICE("invalid", "refuse|replace|bytes", struct tokenize_args, invalid,
-                  "what to do with bytes that are not UTF-8: report an error (default), replace "
-                  "them by U+FFFD, or take them as they are (byte-level BPE only)"),
-};
-
-static const struct option_group input_options = OPTION_GROUP("Input", input_rows);
-
-static const struct attn_param decode_rows[] = {
+static const struct attn_param input_rows[] = {
+    ATTN_PARAM(TEXT, "pair", "TEXT", struct tokenize_args, pair,
+               "a second text, put after the first as the tokenizer says: [CLS] text [SEP] pair "
+               "[SEP]; lines then end with the token's type and with its text"),
+    ATTN_PARAM(FLAG, "target", NULL, struct tokenize_args, is_target,
+               "the text is in the target language: a translator with source.spm and target.spm "
+               "has two tokenizers, and takes the source's otherwise"),
+    ATTN_PARAM(CHOICE, "invalid", NULL, struct tokenize_args, invalid,
+               "what to do with bytes that are not UTF-8: report an error (default), replace "
+               "them by U+FFFD, or take them as they are (byte-level BPE only)",
+               .words = "refuse|replace|bytes"),
     ATTN_PARAM(IDS, "decode", "IDS", struct tokenize_args, prompt.asked.input.ids,
                "print the text of these ids, separated by spaces or commas; a terminal gets "
                "control characters as \\xNN, unless `raw` is given",
                .second = offsetof(struct tokenize_args, prompt.asked.input.n_id)),
 };
 
-static const struct attn_param_list decode_params = ATTN_PARAM_LIST("Input", decode_rows);
-static const struct option_group decode_options = {.params = &decode_params};
-
-static const struct option format_rows[] = {
-    OPTION_CHOICE("format", "table|ids|json", struct tokenize_args, format,
-                  "one token per line (default); all ids on one line; or one JSON object"),
+static const struct attn_param format_rows[] = {
+    ATTN_PARAM(CHOICE, "format", NULL, struct tokenize_args, format,
+               "one token per line (default); all ids on one line; or one JSON object",
+               .words = "table|ids|json"),
 };
 
-static const struct option_group format_options = OPTION_GROUP("Output", format_rows);
-
-static const struct option pairs_rows[] = {
-    OPTION_FLAG("pairs", struct pairs_args, is_wanted,
-                "instead of tokens, print each beginning of the text with the token that comes "
-                "next"),
-    OPTION_NUMBER("window", "W", struct pairs_args, window, 1, INT32_MAX,
-                  "print each window of W tokens, its target (the window one token later) and "
-                  "the W predictions in it"),
-    OPTION_NUMBER("stride", "S", struct pairs_args, stride, 1, INT32_MAX,
-                  "tokens from one window to the next; default: 1"),
+static const struct attn_param pairs_rows[] = {
+    ATTN_PARAM(FLAG, "pairs", NULL, struct pairs_args, is_wanted,
+               "instead of tokens, print each beginning of the text with the token that comes "
+               "next"),
+    ATTN_PARAM(COUNT, "window", "W", struct pairs_args, window,
+               "print each window of W tokens, its target (the window one token later) and "
+               "the W predictions in it",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(COUNT, "stride", "S", struct pairs_args, stride,
+               "tokens from one window to the next; default: 1", .least = 1, .most = INT32_MAX),
 };
 
-static const struct option_group pairs_options = OPTION_GROUP("Training pairs", pairs_rows);
-
-static const struct option_part parts[] = {
+static const struct attn_param_part parts[] = {
     {&prompt_text_options, offsetof(struct tokenize_args, prompt)},
     {&prompt_options, offsetof(struct tokenize_args, prompt)},
-    {&special_options, offsetof(struct tokenize_args, prompt)},
-    {&input_options, 0}, /* --pair, --target and --invalid */
-    {&decode_options, 0},
+    {&attn_reading_params, offsetof(struct tokenize_args, prompt.asked)},
+    {OPTION_LIST("Input", input_rows), 0},
     {&model_options, offsetof(struct tokenize_args, model)},
-    {&format_options, 0}, /* --format */
-    {&pairs_options, offsetof(struct tokenize_args, pairs)},
+    {OPTION_LIST("Output", format_rows), 0},
+    {OPTION_LIST("Training pairs", pairs_rows), offsetof(struct tokenize_args, pairs)},
 };
 
 static enum attn_status tokenize(struct call *call, struct attn_error *err);
@@ -255,7 +245,7 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
                         .n = encoding->n,
                         .is_json = all->format == FORMAT_JSON,
                         .json.out = &page.text};
-    const size_t least = args->is_wanted ? 1 : (size_t)args->window;
+    const size_t least = args->is_wanted ? 1 : args->window;
     enum attn_status status;
 
     if (encoding->n <= least)
@@ -265,7 +255,7 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
                        encoding->n, encoding->n == 1 ? "" : "s", least + 1,
                        args->is_wanted ? "a beginning" : "a window", least);
     ATTN_TRY(attn_pair_table(&page.pair, err));
-    status = put_all(&page, (size_t)args->window, args->stride > 0 ? (size_t)args->stride : 1, err);
+    status = put_all(&page, args->window, args->stride > 0 ? args->stride : 1, err);
     attn_table_free(page.pair);
     attn_buffer_release(&page.text);
     return status;

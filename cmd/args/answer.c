@@ -6,22 +6,6 @@
 
 #include <string.h>
 
-const struct option_group target_options = {.params = &attn_target_params};
-const struct option_group foil_options = {.params = &attn_foil_params};
-const struct option_group at_options = {.params = &attn_at_params};
-static const struct option_group metric_options = {.params = &attn_metric_params};
-
-static const struct option_part parts[] = {
-    {&target_options, 0},
-    {&foil_options, 0},
-    {&at_options, 0},
-    {&metric_options, 0},
-};
-
-const struct option_group answer_options = {OPTION_PARTS(parts)};
-
-const struct option_group gradient_options = {.params = &attn_gradient_params};
-
 bool answer_is_given(const struct attn_answer_args *args)
 {
     return args->target || args->target_id || args->foil || args->foil_id || args->at ||

@@ -5,9 +5,6 @@
 #include "cmd/line/print.h"
 #include "tool.h"
 
-const struct option_group attention_options = {.params = &attn_attention_params};
-const struct option_group dropout_options = {.params = &attn_dropout_params};
-
 /* Describes a kind of attention, for example "R random mixtures of all keys; shows
  * pattern_lowrank". It names sites only if they differ from the usual ones. */
 static void describe(const struct attn_attention *attention, char *text, size_t size)

@@ -104,14 +104,14 @@ enum attn_status effects_check(const struct call *call, const struct output_args
     if (picture->options.figure != ATTN_FIGURE_DEFAULT)
         figure = picture->options.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *name = walk.option.name, *lacking;
+        const char *name = walk.name, *lacking;
         char label[OPTION_LABEL_SIZE];
-        const unsigned media = walk.option.media;
+        const unsigned media = walk.param->media;
         unsigned changed = media;
 
         if (!option_is_typed(call, &walk) || media == 0)
             continue;
-        option_label(&walk.option, label);
+        option_label(&walk, label);
         if ((shown & ATTN_MEDIUM_EXPLANATION) != 0 && word_find(of_tensors, name) >= 0)
             changed &= ~(unsigned)ATTN_MEDIA_DRAWN;
         if ((changed & written) == 0) {

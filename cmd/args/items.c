@@ -9,9 +9,6 @@
 #include <math.h>
 #include <string.h>
 
-const struct option_group items_options = {.params = &attn_study_params};
-const struct option_group items_restart_options = {.params = &attn_restart_params};
-
 static bool is_standard(const char *path)
 {
     return path && strcmp(path, "-") == 0;

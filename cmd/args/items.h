@@ -20,9 +20,6 @@ struct items_args {
         .asked.study.max_failed = -1                                                               \
     }
 
-/* The options of struct items_args. The second group comes after the first in help. */
-extern const struct option_group items_options, items_restart_options;
-
 /* The state of a command with items. Initialize with = {0}. */
 struct items {
     struct attn_items *items;    /* owned; NULL: no items */

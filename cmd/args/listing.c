@@ -6,8 +6,6 @@
 
 #include <string.h>
 
-const struct option_group listing_options = {.params = &attn_listing_params};
-
 /* Refuses options of CALL that only apply to one text. */
 static enum attn_status check_options(const struct call *call, const char *headings,
                                       const char *names, struct attn_error *err)
@@ -18,7 +16,7 @@ static enum attn_status check_options(const struct call *call, const char *headi
         "max-errors|resume|shard";
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *name = walk.option.name;
+        const char *name = walk.name;
         char label[OPTION_LABEL_SIZE];
 
         if (!name || !option_is_typed(call, &walk) || word_find(known_names, name) >= 0 ||
@@ -27,7 +25,7 @@ static enum attn_status check_options(const struct call *call, const char *headi
         if (strcmp(name, "compare") == 0 ||
             (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0))
             return refuse(err, NULL, "%s goes with one text, not with --items",
-                          option_label(&walk.option, label));
+                          option_label(&walk, label));
     }
     return ATTN_OK;
 }

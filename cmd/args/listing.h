@@ -8,10 +8,6 @@
 #include "cmd/args/question.h"
 #include "cmd/args/request.h"
 
-/* --items, --items-format and --marks, options of struct items_args. items_restart_options come
- * after them in help. */
-extern const struct option_group listing_options;
-
 /* The arguments of the command. All are borrowed. */
 struct listing {
     const struct prompt_args *prompt;

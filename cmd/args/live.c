@@ -9,22 +9,23 @@
 
 enum { DEFAULT_LIMIT = 64, MOST_LIMIT = 1024 }; /* in MiB */
 
-static const struct option rows[] = {
-    OPTION_FLAG(
-        "live", struct live_args, is_live,
+static const struct attn_param rows[] = {
+    ATTN_PARAM(
+        FLAG, "live", NULL, struct live_args, is_live,
         "put this program and the model into the page of --html, where they run: type another "
         "text, switch heads off, knock keys out"),
-    OPTION_NUMBER("live-limit", "MIB", struct live_args, limit, 1, MOST_LIMIT,
-                  "the largest model that --live puts into a page, default: 64 MiB; a page "
-                  "without one asks for the model's files"),
-    OPTION_TEXT("story", "FILE", struct live_args, story,
-                "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
-    OPTION_TEXT("live-words", "FILE", struct live_args, words,
-                "texts of the controls of a live page in another language, as JSON: "
-                "{\"Workbench\": \"Werkbank\"}"),
+    ATTN_PARAM(COUNT, "live-limit", "MIB", struct live_args, limit,
+               "the largest model that --live puts into a page, default: 64 MiB; a page "
+               "without one asks for the model's files",
+               .least = 1, .most = MOST_LIMIT),
+    ATTN_PARAM(TEXT, "story", "FILE", struct live_args, story,
+               "steps for a live page: texts, what is changed, and a paragraph to each, as JSON"),
+    ATTN_PARAM(TEXT, "live-words", "FILE", struct live_args, words,
+               "texts of the controls of a live page in another language, as JSON: "
+               "{\"Workbench\": \"Werkbank\"}"),
 };
 
-const struct option_group live_options = OPTION_GROUP("Output", rows);
+const struct attn_param_list live_options = ATTN_PARAM_LIST("Output", rows);
 
 /* Returns true if a page is among the outputs. */
 static bool has_page(const struct output_args *args)
@@ -70,8 +71,8 @@ static enum attn_status list_reading(const struct prompt_args *prompt, const str
     while (option_next(&walk)) {
         const char *value = call->given[walk.n - 1];
 
-        if (value && word_find("special|special-tokens|image|source", walk.option.name) >= 0)
-            live->reading[(*n)++] = (struct attn_option){walk.option.name, value};
+        if (value && word_find("special|special-tokens|image|source", walk.name) >= 0)
+            live->reading[(*n)++] = (struct attn_option){walk.name, value};
     }
     for (size_t i = 0; i < prompt->asked.predict.n_label; i++)
         live->reading[(*n)++] = (struct attn_option){"label", prompt->asked.predict.labels[i]};
@@ -83,9 +84,9 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
                            struct live *live, struct attn_error *err)
 {
     const struct running_args quiet = {.is_quiet = true};
-    const int64_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
+    const size_t limit = args->limit > 0 ? args->limit : DEFAULT_LIMIT;
     struct attn_live_args made = {.given = model->name,
-                                  .most = (size_t)limit << 20,
+                                  .most = limit << 20,
                                   .module = getenv("ATTN_LIVE_MODULE"),
                                   .story = args->story,
                                   .words = args->words,
@@ -102,9 +103,9 @@ enum attn_status live_open(const struct live_args *args, const struct model_args
     ATTN_TRY(attn_live_open(&made, served->host, &live->files, err));
     served->picture.live = attn_live_of(live->files);
     if (served->picture.live->n_file == 0)
-        note("the model has %.1f MiB, more than the %lld of --live-limit: the page asks for its "
+        note("the model has %.1f MiB, more than the %zu of --live-limit: the page asks for its "
              "files",
-             (double)attn_live_n_byte(live->files) / (1 << 20), (long long)limit);
+             (double)attn_live_n_byte(live->files) / (1 << 20), limit);
     return ATTN_OK;
 }
 

@@ -9,13 +9,13 @@
 
 struct live_args {
     bool is_live;
-    int64_t limit; /* size limit of the model in MiB; 0: the default */
+    size_t limit; /* size limit of the model in MiB; 0: the default */
     const char *story;
     const char *words;
 };
 
 /* The options of struct live_args. */
-extern const struct option_group live_options;
+extern const struct attn_param_list live_options;
 
 /* Refuses options that cannot be combined with a live page, before anything is opened. */
 enum attn_status live_check(const struct live_args *args, const struct served *served,

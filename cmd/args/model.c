@@ -18,52 +18,46 @@
 
 #define TOKENIZER "tokenizer.json"
 
-static const struct option model_rows[] = {
-    OPTION_TEXT(
-        "model", "DIR", struct model_args, name,
+static const struct attn_param model_rows[] = {
+    ATTN_PARAM(
+        TEXT, "model", "DIR", struct model_args, name,
         "model directory in Hugging Face's layout, GGUF file, JSON file of microgpt, or a name "
         "that "
         "'attn-cli models' lists, as OWNER/NAME[@REVISION][:TAG] of the Hugging Face cache or "
         "ollama:NAME[:TAG]; default: the built-in '" ATTN_BUILTIN_DEFAULT "'",
-        .letter = 'm', .environment = "ATTN_CLI_MODEL"),
-    OPTION_TEXT("config", "FILE", struct model_args, config, "use FILE as the model's config.json"),
-    OPTION_TEXT("vocab", "FILE", struct model_args, vocab,
-                "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
-                "the name ends so"),
+        .letter = 'm', .variable = "ATTN_CLI_MODEL"),
+    ATTN_PARAM(TEXT, "config", "FILE", struct model_args, config,
+               "use FILE as the model's config.json"),
+    ATTN_PARAM(TEXT, "vocab", "FILE", struct model_args, vocab,
+               "use FILE as the model's vocab.json, or as its tokenizer.json or vocab.txt when "
+               "the name ends so"),
 };
 
-const struct option_group model_options = OPTION_GROUP("Model", model_rows);
+const struct attn_param_list model_options = ATTN_PARAM_LIST("Model", model_rows);
 
-static const struct option weights_rows[] = {
-    OPTION_TEXT("weights", "FILE", struct model_args, weights,
-                "use FILE as the model's model.safetensors"),
-    OPTION_TEXT("adapter", "DIR", struct model_args, adapter,
-                "change the model by the LoRA adapter in DIR, as peft saves it: "
-                "adapter_config.json and adapter_model.safetensors"),
-    OPTION_CHOICE("load", "map|read", struct model_args, load,
-                  "map the files of weights (default), or read them into memory, where a change "
-                  "of the files does no harm"),
+static const struct attn_param weights_rows[] = {
+    ATTN_PARAM(TEXT, "weights", "FILE", struct model_args, weights,
+               "use FILE as the model's model.safetensors"),
+    ATTN_PARAM(TEXT, "adapter", "DIR", struct model_args, adapter,
+               "change the model by the LoRA adapter in DIR, as peft saves it: "
+               "adapter_config.json and adapter_model.safetensors"),
+    ATTN_PARAM(CHOICE, "load", NULL, struct model_args, load,
+               "map the files of weights (default), or read them into memory, where a change "
+               "of the files does no harm",
+               .words = "map|read"),
 };
 
-const struct option_group weights_options = OPTION_GROUP("Model", weights_rows);
+const struct attn_param_list weights_options = ATTN_PARAM_LIST("Model", weights_rows);
 
-static const struct option compute_rows[] = {
-    OPTION_CHOICE("compute", "f32|bf16", struct model_args, compute,
-                  "the precision of products. f32 (default): float32. bf16: bfloat16 with float32 "
-                  "sums, less exact. It is faster on processors with instructions for it "
-                  "(avx512_bf16, amx_bf16), and slower on others"),
+static const struct attn_param compute_rows[] = {
+    ATTN_PARAM(CHOICE, "compute", NULL, struct model_args, compute,
+               "the precision of products. f32 (default): float32. bf16: bfloat16 with float32 "
+               "sums, less exact. It is faster on processors with instructions for it "
+               "(avx512_bf16, amx_bf16), and slower on others",
+               .traits = ATTN_PARAM_SHAPES_TENSORS, .words = "f32|bf16"),
 };
 
-const struct option_group compute_options =
-    OPTION_GROUP_WITH(OPTION_SHAPES_TENSORS, "Precision", compute_rows);
-
-static const struct option_part parts[] = {
-    {&model_options, 0},
-    {&weights_options, 0},
-    {&compute_options, 0},
-};
-
-const struct option_group model_all_options = {OPTION_PARTS(parts)};
+const struct attn_param_list compute_options = ATTN_PARAM_LIST("Precision", compute_rows);
 
 /* --- Where models are ------------------------------------------------------------------------- */
 

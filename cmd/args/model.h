@@ -17,17 +17,16 @@ struct model_args {
     int tower; /* enum attn_tower; set by an option, or by the kind of input */
 };
 
-/* The options of struct model_args that all commands with a model have. */
-extern const struct option_group model_options;
+/* The options of struct model_args: those of all commands with a model, more for commands that read
+ * weights, and for commands that compute with them. */
+extern const struct attn_param_list model_options, weights_options, compute_options;
 
-/* More of them, for commands that read weights. */
-extern const struct option_group weights_options;
-
-/* More of them, for commands that compute with weights. */
-extern const struct option_group compute_options;
-
-/* All of the three groups. */
-extern const struct option_group model_all_options;
+/* All of them. */
+#define MODEL_OPTIONS(type, member)                                                                \
+    {&model_options, offsetof(type, member)}, {&weights_options, offsetof(type, member)},          \
+    {                                                                                              \
+        &compute_options, offsetof(type, member)                                                   \
+    }
 
 enum { MODEL_N_OVERRIDE = 6, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };
 

@@ -14,70 +14,53 @@
 #include <string.h>
 
 /* Options that formats have in common. */
-static const struct option shared_rows[] = {
-    OPTION_FLAG("add", struct output_args, is_addition,
-                "keep the files in DIR that an earlier run wrote and this one does not; without "
-                "--add they are removed"),
+static const struct attn_param shared_rows[] = {
+    ATTN_PARAM(FLAG, "add", NULL, struct output_args, is_addition,
+               "keep the files in DIR that an earlier run wrote and this one does not; without "
+               "--add they are removed"),
     OPTION_SYNC(struct output_args),
-    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
-                  "digits after the point in decimal formats; default: as many as bring back the "
-                  "same number",
-                  .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS |
-                           ATTN_MEDIUM_PAPER),
+    ATTN_PARAM(COUNT, "precision", "N", struct output_args, precision,
+               "digits after the point in decimal formats; default: as many as bring back the "
+               "same number",
+               .media =
+                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER,
+               .most = 17),
 };
 
-/* What the options of a format apply to. */
-enum content { OF_TENSORS, OF_TABLES, OF_PICTURES /* pictures of tables */ };
+const struct attn_param_list output_options = ATTN_PARAM_LIST("Output", shared_rows);
 
-/* Sets *row to option number I: first come the formats that have CONTENT, each followed by its own
- * option, and then ROWS [n]. Returns false if there are not so many. */
-static bool make_row(enum content content, const struct option *rows, size_t n, size_t i,
-                     struct option *row)
+/* The number of the format NAME, which exists. */
+static size_t find_format(const char *name)
 {
-    const bool is_of_table = content != OF_TENSORS;
+    size_t i = 0;
 
-    for (size_t f = 0; f < attn_n_format(); f++) {
-        const struct attn_format *format = attn_format_at(f);
-        const struct attn_format_option own = {format->name, "FILE", format->table_help},
-                                        plain = {format->name, format->argument, format->help};
-        const bool is_listed = !is_of_table || format->is_picture == (content == OF_PICTURES);
-        const struct attn_format_option options[] = {is_of_table ? own : plain, format->own};
-
-        for (size_t k = 0; is_listed && k < (is_of_table ? 1 : 2); k++)
-            if (options[k].name && options[k].help && i-- == 0) {
-                *row = (struct option)OPTION_NAMED(options[k].name, options[k].argument,
-                                                   struct output_args, formats, options[k].help);
-                return true;
-            }
-    }
-    if (i < n)
-        *row = rows[i];
-    return i < n;
+    while (strcmp(attn_format_at(i)->name, name) != 0)
+        i++;
+    return i;
 }
-
-static bool make_output_row(size_t i, struct option *row)
-{
-    return make_row(OF_TENSORS, shared_rows, sizeof shared_rows / sizeof *shared_rows, i, row);
-}
-
-const struct option_group output_options = {.heading = "Output", .make_row = make_output_row};
 
 const char *output_path(const struct output_args *args, const char *format)
 {
-    return named_list_find(&args->formats, format);
+    return args->paths.of[find_format(format)];
+}
+
+void output_remove(struct output_args *args, const char *format)
+{
+    args->paths.of[find_format(format)] = NULL;
 }
 
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
                              struct attn_sink *standard)
 {
-    const char *path = output_path(args, format->name);
+    const size_t i = find_format(format->name);
+    const char *path = args->paths.of[i];
     const bool is_standard = !path || strcmp(path, "-") == 0;
 
     return (struct attn_output){
         .format = format,
         .path = is_standard ? NULL : path,
         .sink = is_standard ? standard : NULL,
-        .own = format->own.name ? named_list_find(&args->formats, format->own.name) : NULL,
+        .own = args->paths.own[i],
         .is_addition = args->is_addition,
         .is_synced = args->is_synced,
     };
@@ -88,7 +71,7 @@ bool output_next(struct output_walk *walk)
     while (walk->i < attn_n_format()) {
         const struct attn_format *format = attn_format_at(walk->i++);
 
-        if (!output_path(walk->args, format->name))
+        if (!walk->args->paths.of[walk->i - 1])
             continue;
         walk->output = output_of(walk->args, format, walk->standard);
         return true;
@@ -110,7 +93,7 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
                               struct attn_sink *standard, struct attn_output **items, size_t *n,
                               struct attn_error *err)
 {
-    ATTN_TRY(ALLOCATE(*items, args->formats.n + 1, err));
+    ATTN_TRY(ALLOCATE(*items, attn_n_format() + 1, err));
     for (struct output_walk walk = {.args = args, .standard = standard}; output_next(&walk);)
         if (!is_listed ||
             (is_listed(walk.output.format) && !output_is_table(args, walk.output.format)))
@@ -218,8 +201,7 @@ static enum attn_status check_use(const struct output_args *args, struct attn_er
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
 
-        if (format->own.name && output_path(args, format->own.name) &&
-            !output_path(args, format->name))
+        if (args->paths.own[i] && !args->paths.of[i])
             return refuse(err, NULL, "--%s needs --%s", format->own.name, format->name);
     }
     return ATTN_OK;
@@ -238,18 +220,21 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
     return status;
 }
 
-enum attn_status outputs_check_text(const struct output_args *args,
-                                    const struct prompt_args *prompt, struct attn_error *err)
+enum attn_status outputs_check_text(const struct call *call, const struct prompt_args *prompt,
+                                    struct attn_error *err)
 {
-    const size_t n = args->formats.n;
-    const struct attn_option *last = n > 0 ? &args->formats.items[n - 1] : NULL;
+    const char *name = NULL, *value = NULL;
 
-    if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
-        strcmp(last->value, "-") == 0)
+    for (size_t i = 0; i < call->n_found; i++)
+        if (attn_format_find(call->found[i].name)) {
+            name = call->found[i].name;
+            value = call->given[call->found[i].n - 1];
+        }
+    if (prompt_is_given(prompt) || !name || strcmp(value, "-") == 0)
         return ATTN_OK;
     return refuse(err, "a text comes after the name of the file",
-                  "no text given: '%s' was taken as the %s of '--%s'", last->value,
-                  attn_format_find(last->name)->argument, last->name);
+                  "no text given: '%s' was taken as the %s of '--%s'", value,
+                  attn_format_find(name)->argument, name);
 }
 
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
@@ -272,24 +257,17 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 /* --- A table ---------------------------------------------------------------------------------- */
 
 /* Options in addition to those of the formats. */
-static const struct option tables_rows[] = {
+static const struct attn_param tables_rows[] = {
     OPTION_SYNC(struct output_args),
-    OPTION_NUMBER("precision", "N", struct output_args, precision, 0, 17,
-                  "digits after the point; default in files: as many as bring back the same "
-                  "number",
-                  .media = ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS |
-                           ATTN_MEDIUM_PAPER),
+    ATTN_PARAM(COUNT, "precision", "N", struct output_args, precision,
+               "digits after the point; default in files: as many as bring back the same "
+               "number",
+               .media =
+                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER,
+               .most = 17),
 };
 
-static bool make_table_row(size_t i, struct option *row)
-{
-    return make_row(OF_TABLES, tables_rows, sizeof tables_rows / sizeof *tables_rows, i, row);
-}
-
-const struct option_group tables_options = {.heading = "Output", .make_row = make_table_row};
-
-const struct option_group table_order_options = {.params = &attn_table_order_params,
-                                                 .offset = offsetof(struct tables_args, order)};
+const struct attn_param_list tables_options = ATTN_PARAM_LIST("Output", tables_rows);
 
 size_t tables_limit(const struct call *call, const struct tables_args *args)
 {
@@ -306,24 +284,16 @@ struct attn_table_order tables_order(const struct tables_args *args)
     return order;
 }
 
-static bool make_picture_row(size_t i, struct option *row)
-{
-    return make_row(OF_PICTURES, NULL, 0, i, row);
-}
-
-const struct option_group table_pictures_options = {.heading = "Pictures",
-                                                    .make_row = make_picture_row};
-
-static const struct option column_rows[] = {
-    OPTION_FLAG("heatmap", struct tables_args, picture.is_heatmap,
-                "print that column as a heat map instead of text"),
-    OPTION_TEXT("column", "NAME", struct tables_args, column,
-                "the column to draw; default: the main number of the command, such as change of "
-                "`ablate` or effect of `patch`",
-                .media = ATTN_MEDIA_PICTURES),
+static const struct attn_param column_rows[] = {
+    ATTN_PARAM(FLAG, "heatmap", NULL, struct tables_args, picture.is_heatmap,
+               "print that column as a heat map instead of text"),
+    ATTN_PARAM(TEXT, "column", "NAME", struct tables_args, column,
+               "the column to draw; default: the main number of the command, such as change of "
+               "`attn-cli ablate` or effect of `attn-cli patch`",
+               .media = ATTN_MEDIA_PICTURES),
 };
 
-const struct option_group table_column_options = OPTION_GROUP("Pictures", column_rows);
+const struct attn_param_list table_column_options = ATTN_PARAM_LIST("Pictures", column_rows);
 
 bool tables_are_chosen(const struct tables_args *args)
 {

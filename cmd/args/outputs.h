@@ -8,20 +8,35 @@
 
 #include "tool.h"
 
-/* The output options. Initialize with precision -1. */
+/* The output options. Initialize with precision SIZE_MAX. */
 struct output_args {
-    struct named_list formats; /* paths, named by their formats, and the options of formats */
-    bool is_addition;          /* files of earlier runs are kept */
-    bool is_synced;            /* files survive a power failure */
-    int64_t precision;         /* -1: as many digits as are needed to read back the same number */
-    bool has_table_csv;        /* `csv` gets a table instead of tensors */
+    struct format_paths paths;
+    bool is_addition;   /* files of earlier runs are kept */
+    bool is_synced;     /* files survive a power failure */
+    size_t precision;   /* SIZE_MAX: as many digits as are needed to read back the same number */
+    bool has_table_csv; /* `csv` gets a table instead of tensors */
 };
 
-/* The options of struct output_args, made from the list of formats. */
-extern const struct option_group output_options;
+/* The options of struct output_args, beside those of the formats, for tensors, and for tables. */
+extern const struct attn_param_list output_options, tables_options;
+
+/* With those of the formats. */
+#define OUTPUT_OPTIONS(type, member)                                                               \
+    {&option_tensor_formats, offsetof(type, member.paths)},                                        \
+    {                                                                                              \
+        &output_options, offsetof(type, member)                                                    \
+    }
+#define TABLES_OPTIONS(type, member)                                                               \
+    {&option_table_formats, offsetof(type, member.paths)},                                         \
+    {                                                                                              \
+        &tables_options, offsetof(type, member)                                                    \
+    }
 
 /* Returns the path of the output of FORMAT, "-" for standard output; NULL if it is not given. */
 const char *output_path(const struct output_args *args, const char *format);
+
+/* Leaves out the output of FORMAT. */
+void output_remove(struct output_args *args, const char *format);
 
 /* Returns the output of FORMAT, which ARGS must name. STANDARD is the sink of the path "-". */
 struct attn_output output_of(const struct output_args *args, const struct attn_format *format,
@@ -68,16 +83,15 @@ enum attn_status outputs_list(const struct output_args *args, attn_format_fn is_
 enum attn_status outputs_check_model(const struct output_args *args, const struct attn_host *host,
                                      struct attn_error *err);
 
-/* If PROMPT has no text, refuses an output whose FILE looks like a text: the file was probably
- * forgotten. */
-enum attn_status outputs_check_text(const struct output_args *args,
-                                    const struct prompt_args *prompt, struct attn_error *err);
+/* If PROMPT has no text, refuses the last output of CALL, whose FILE is probably the text. */
+enum attn_status outputs_check_text(const struct call *call, const struct prompt_args *prompt,
+                                    struct attn_error *err);
 
 /* Checks ARGS. Sets *is_standard_used if data are written to standard output. */
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
                                struct attn_error *err);
 
-/* The output options of a command with one table. Initialize with precision -1. */
+/* The output options of a command with one table. Initialize with precision SIZE_MAX. */
 struct tables_args {
     struct output_args output;
     struct attn_table_order order; /* --sort, --limit, --where and --columns */
@@ -85,10 +99,8 @@ struct tables_args {
     struct picture_args picture;
 };
 
-/* Formats of tables, and formats of pictures of tables; options of struct output_args. */
-extern const struct option_group tables_options, table_pictures_options;
-/* The options of struct tables_args. */
-extern const struct option_group table_order_options, table_column_options;
+/* The options of struct tables_args beside those of its members. */
+extern const struct attn_param_list table_column_options;
 
 /* Returns the value of --limit in CALL; SIZE_MAX if it is 0, which stands for all; 0 if it is not
  * given. */

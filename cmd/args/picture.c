@@ -7,42 +7,29 @@
 #include "cmd/line/report.h"
 #include "tool.h"
 
-const struct option_group view_options = {.params = &attn_view_params,
-                                          .offset = offsetof(struct picture_args, options)};
-const struct option_group figure_options = {.params = &attn_picture_params,
-                                            .offset = offsetof(struct picture_args, options)};
-
-static const struct option heatmap_rows[] = {
-    OPTION_FLAG("heatmap", struct picture_args, is_heatmap,
-                "print matrices as heat maps: each weight in percent on its color"),
+static const struct attn_param heatmap_rows[] = {
+    ATTN_PARAM(FLAG, "heatmap", NULL, struct picture_args, is_heatmap,
+               "print matrices as heat maps: each weight in percent on its color"),
 };
 
-static const struct option color_rows[] = {
-    OPTION_CHOICE("color", "auto|always|never", struct picture_args, color,
-                  "use colors in text; auto (default): on a terminal that has them, unless "
-                  "NO_COLOR is set",
-                  .environment = "ATTN_CLI_COLOR"),
+const struct attn_param_list heatmap_options = ATTN_PARAM_LIST("Pictures", heatmap_rows);
+
+static const struct attn_param color_rows[] = {
+    ATTN_PARAM(CHOICE, "color", NULL, struct picture_args, color,
+               "use colors in text; auto (default): on a terminal that has them, unless "
+               "NO_COLOR is set",
+               .variable = "ATTN_CLI_COLOR", .words = "auto|always|never"),
 };
 
-const struct option_group color_options = OPTION_GROUP("Pictures", color_rows);
+const struct attn_param_list color_options = ATTN_PARAM_LIST("Pictures", color_rows);
 
-static const struct option full_rows[] = {
-    OPTION_FLAG("full", struct picture_args, options.is_full,
-                "print long tables whole, not shortened in the middle",
-                .media = ATTN_MEDIUM_TENSORS | ATTN_MEDIUM_SCREEN),
+static const struct attn_param full_rows[] = {
+    ATTN_PARAM(FLAG, "full", NULL, struct picture_args, options.is_full,
+               "print long tables whole, not shortened in the middle",
+               .media = ATTN_MEDIUM_TENSORS | ATTN_MEDIUM_SCREEN),
 };
 
-static const struct option_group heatmap_options = OPTION_GROUP("Pictures", heatmap_rows);
-static const struct option_group full_options = OPTION_GROUP("Pictures", full_rows);
-
-static const struct option_part parts[] = {
-    {&heatmap_options, 0},
-    {&figure_options, 0},
-    {&color_options, 0},
-    {&full_options, 0},
-};
-
-const struct option_group picture_options = {OPTION_PARTS(parts)};
+const struct attn_param_list full_options = ATTN_PARAM_LIST("Pictures", full_rows);
 
 enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err)

@@ -19,11 +19,18 @@ struct picture_args {
     int color;                           /* enum color_wish */
 };
 
-/* The options of struct picture_args: those of views of a pattern; those of pictures, also of
- * tables. */
-extern const struct option_group view_options;
-extern const struct option_group picture_options;
-extern const struct option_group figure_options, color_options; /* a part of these, for tables */
+/* The options of struct picture_args in addition to those of its `options`: of pictures of tensors,
+ * and of those of tables, too. */
+extern const struct attn_param_list heatmap_options, color_options, full_options;
+
+/* All options of pictures of tensors. */
+#define PICTURE_OPTIONS(type, member)                                                              \
+    {&heatmap_options, offsetof(type, member)},                                                    \
+        {&attn_picture_params, offsetof(type, member.options)},                                    \
+        {&color_options, offsetof(type, member)},                                                  \
+    {                                                                                              \
+        &full_options, offsetof(type, member)                                                      \
+    }
 
 /* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its
  * colors. The terminal's background is only asked for if HAS_COLORS: if the command may print

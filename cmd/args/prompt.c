@@ -15,44 +15,23 @@
 
 enum { HOUR = 3600 };
 
-static const struct option text_rows[] = {
-    OPTION_TEXT("sentence", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
+static const struct attn_param text_rows[] = {
+    ATTN_PARAM(TEXT, "sentence", "TEXT", struct prompt_args, text, "the text", .letter = 'p'),
 };
 
-const struct option_group prompt_text_options = OPTION_GROUP("Input", text_rows);
+const struct attn_param_list prompt_text_options = ATTN_PARAM_LIST("Input", text_rows);
 
-static const struct option prompt_rows[] = {
-    OPTION_PLAIN("TEXT", struct prompt_args, plain, NULL),
-    OPTION_TEXT("file", "FILE", struct prompt_args, file,
-                "read the text from FILE, '-' is standard input, "
-                "without one final newline; of FASTA the one record",
-                .letter = 'f'),
-    OPTION_FLAG("raw", struct prompt_args, is_raw, "keep the final newline of that file"),
+static const struct attn_param prompt_rows[] = {
+    OPTION_TEXTS(NULL, "TEXT", struct prompt_args, plain, NULL),
+    ATTN_PARAM(TEXT, "file", "FILE", struct prompt_args, file,
+               "read the text from FILE, '-' is standard input, "
+               "without one final newline; of FASTA the one record",
+               .letter = 'f'),
+    ATTN_PARAM(FLAG, "raw", NULL, struct prompt_args, is_raw,
+               "keep the final newline of that file"),
 };
 
-const struct option_group prompt_options = OPTION_GROUP("Input", prompt_rows);
-
-/* The option group of a parameter list of run/input_params.h, whose struct is the request. */
-#define GROUP_OF(set, list)                                                                        \
-    {                                                                                              \
-        .params = &(list), .offset = offsetof(struct prompt_args, asked), .traits = (set)          \
-    }
-
-const struct option_group special_options = GROUP_OF(0, attn_reading_params);
-const struct option_group prompt_numbers_options = GROUP_OF(0, attn_numbers_params);
-const struct option_group pair_options = GROUP_OF(0, attn_pair_params);
-const struct option_group key_mask_options = GROUP_OF(OPTION_SHAPES_TENSORS, attn_key_mask_params);
-const struct option_group prompt_image_options = GROUP_OF(0, attn_image_params);
-const struct option_group prompt_label_options = {.params = &attn_label_params,
-                                                  .offset = offsetof(struct prompt_args, labels)};
-const struct option_group source_options = GROUP_OF(0, attn_source_params);
-
-static const struct option_part parts[] = {
-    {&prompt_text_options, 0}, {&prompt_options, 0},         {&special_options, 0},
-    {&pair_options, 0},        {&prompt_numbers_options, 0},
-};
-
-const struct option_group prompt_all_options = {OPTION_PARTS(parts)};
+const struct attn_param_list prompt_options = ATTN_PARAM_LIST("Input", prompt_rows);
 
 bool prompt_has_labels(const struct prompt_args *args)
 {

@@ -16,15 +16,17 @@ struct prompt_args {
     struct attn_request_labels labels;
 };
 
-/* The options of struct prompt_args: for a text as an argument or in a file; for a text as
- * --sentence; for all kinds of input, from --sentence to --embeds. */
-extern const struct option_group prompt_options, prompt_text_options, prompt_all_options;
-/* More of them, each made from a parameter list of run/input_params.h: special tokens, a prompt
- * before the text and the maximum length; --pair; --key-mask; --source, --source-file and
- * --source-ids. */
-extern const struct option_group special_options, pair_options, key_mask_options, source_options;
-/* More of them: --ids, --types and --embeds; --image and --label; further labels. */
-extern const struct option_group prompt_numbers_options, prompt_image_options, prompt_label_options;
+/* Options of struct prompt_args: for a text as --sentence; as an argument or in a file. */
+extern const struct attn_param_list prompt_text_options, prompt_options;
+
+/* The options for all kinds of input, from --sentence to --embeds. */
+#define PROMPT_OPTIONS(type, member)                                                               \
+    {&prompt_text_options, offsetof(type, member)}, {&prompt_options, offsetof(type, member)},     \
+        {&attn_reading_params, offsetof(type, member.asked)},                                      \
+        {&attn_pair_params, offsetof(type, member.asked)},                                         \
+    {                                                                                              \
+        &attn_numbers_params, offsetof(type, member.asked)                                         \
+    }
 
 /* Returns true if there are labels to compare an image with. */
 bool prompt_has_labels(const struct prompt_args *args);

@@ -12,54 +12,20 @@
 
 enum { MOST_FILES = 8 };
 
-static const struct option_part input_parts[] = {
-    {&prompt_text_options, offsetof(struct question_args, prompt)},
-    {&prompt_options, offsetof(struct question_args, prompt)},
-    {&special_options, offsetof(struct question_args, prompt)},
-    {&pair_options, offsetof(struct question_args, prompt)},
-    {&prompt_numbers_options, offsetof(struct question_args, prompt)},
-    {&prompt_image_options, offsetof(struct question_args, prompt)},
-    {&prompt_label_options, offsetof(struct question_args, prompt)},
-    {&source_options, offsetof(struct question_args, prompt)},
-    {&items_options, offsetof(struct question_args, items)},
-    {&items_restart_options, offsetof(struct question_args, items)},
-};
-
-static const struct option_group input_options = {OPTION_PARTS(input_parts)};
-
-const struct option_group question_own_options = {
-    .is_of_question = true, .request = offsetof(struct question_args, prompt.asked)};
-
-static const struct option_part picture_parts[] = {
-    {&table_pictures_options, offsetof(struct question_args, tables.output)},
-    {&table_column_options, offsetof(struct question_args, tables)},
-    {&figure_options, offsetof(struct question_args, tables.picture)},
-    {&color_options, offsetof(struct question_args, tables.picture)},
-};
-
-const struct option_group question_picture_options = {OPTION_PARTS(picture_parts)};
-
-static const struct option_part parts[] = {
-    {&model_options, offsetof(struct question_args, model)},
-    {&weights_options, offsetof(struct question_args, model)},
-    {&compute_options, offsetof(struct question_args, model)},
-    {&attention_options, offsetof(struct question_args, attention)},
-    {&key_mask_options, offsetof(struct question_args, prompt)},
-    {&dropout_options, offsetof(struct question_args, attention)},
-    {&edit_options, offsetof(struct question_args, edits)},
-    {&place_options, offsetof(struct question_args, places)},
-    {&table_order_options, offsetof(struct question_args, tables)},
-    {&tables_options, offsetof(struct question_args, tables.output)},
-    {&running_options, offsetof(struct question_args, running)},
-};
-
-const struct option_group question_options = {OPTION_PARTS(parts)};
-
-const struct option_part question_parts[4] = {
-    {&input_options, 0},
-    {&question_own_options, 0},
-    {&question_picture_options, 0},
-    {&question_options, 0},
+const struct attn_param_part question_parts[QUESTION_N_PART] = {
+    QUESTION_PART(prompt_text_options, prompt),
+    QUESTION_PART(prompt_options, prompt),
+    QUESTION_PART(attn_reading_params, prompt.asked),
+    QUESTION_PART(attn_pair_params, prompt.asked),
+    QUESTION_PART(attn_numbers_params, prompt.asked),
+    QUESTION_PART(attn_image_params, prompt.asked),
+    QUESTION_PART(attn_label_params, prompt.labels),
+    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(attn_study_params, items),
+    QUESTION_PART(attn_restart_params, items),
+    QUESTION_PART(option_question, prompt.asked),
+    QUESTION_PICTURE_OPTIONS,
+    QUESTION_OPTIONS,
 };
 
 const struct question_args question_args_default = QUESTION_ARGS_DEFAULT;

@@ -54,7 +54,8 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .tables.output.precision = -1, .items = ITEMS_ARGS_DEFAULT, .prompt = PROMPT_ARGS_DEFAULT  \
+        .tables.output.precision = SIZE_MAX, .items = ITEMS_ARGS_DEFAULT,                          \
+        .prompt = PROMPT_ARGS_DEFAULT                                                              \
     }
 
 extern const struct question_args question_args_default;
@@ -62,14 +63,35 @@ extern const struct question_args question_args_default;
 /* Members of a struct command whose arguments are a struct question_args followed by those of the
  * question. */
 #define QUESTION_COMMAND(which)                                                                    \
-    .name = #which, .question = &attn_question_##which, OPTION_PARTS(question_parts),              \
-    .args_size = sizeof(struct question_args), .defaults = &question_args_default
+    .name = #which, .question = &attn_question_##which, .parts = question_parts,                   \
+    .n_part = QUESTION_N_PART, .args_size = sizeof(struct question_args),                          \
+    .defaults = &question_args_default
 
-/* The options of struct question_args: those of the question itself; pictures; the rest. */
-extern const struct option_group question_own_options, question_picture_options, question_options;
+#define QUESTION_PART(list, member)                                                                \
+    {                                                                                              \
+        &(list), offsetof(struct question_args, member)                                            \
+    }
 
-/* The parts of a command's options that follow those of the input and --items. */
-extern const struct option_part question_parts[4];
+/* The lists of pictures. */
+#define QUESTION_PICTURE_OPTIONS                                                                   \
+    QUESTION_PART(option_picture_formats, tables.output.paths),                                    \
+        QUESTION_PART(table_column_options, tables),                                               \
+        QUESTION_PART(attn_picture_params, tables.picture.options),                                \
+        QUESTION_PART(color_options, tables.picture)
+
+/* The lists after those of the input, of the question itself and of pictures. */
+#define QUESTION_OPTIONS                                                                           \
+    MODEL_OPTIONS(struct question_args, model), QUESTION_PART(attn_attention_params, attention),   \
+        QUESTION_PART(attn_key_mask_params, prompt.asked),                                         \
+        QUESTION_PART(attn_dropout_params, attention), QUESTION_PART(attn_edit_params, edits),     \
+        QUESTION_PART(attn_place_params, places),                                                  \
+        QUESTION_PART(attn_table_order_params, tables.order),                                      \
+        TABLES_OPTIONS(struct question_args, tables.output),                                       \
+        QUESTION_PART(running_options, running)
+
+/* The options of a command that only asks a question. */
+enum { QUESTION_N_PART = 27 };
+extern const struct attn_param_part question_parts[QUESTION_N_PART];
 
 enum { QUESTION_EXAMPLE_SIZE = 160 };
 

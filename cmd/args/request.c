@@ -14,26 +14,23 @@
 
 enum { N_RECALLED = 5 }; /* K of the recall that a comparison reports */
 
-static const struct option comparison_rows[] = {
-    OPTION_AT(FLAG, "compare", NULL, 0,
-              "instead of tensors, show how far this attention is from exact attention, for each "
-              "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
-              "distance between numbers does not say how much a task loses"),
+static const struct attn_param comparison_rows[] = {
+    ATTN_PARAM(FLAG, "compare", NULL, struct request_args, is_compared,
+               "instead of tensors, show how far this attention is from exact attention, for each "
+               "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
+               "distance between numbers does not say how much a task loses"),
 };
 
-const struct option_group comparison_options = OPTION_GROUP("Attention", comparison_rows);
+const struct attn_param_list comparison_options = ATTN_PARAM_LIST("Attention", comparison_rows);
 
-const struct option_group comparison_order_options = {
-    .params = &attn_comparison_order_params, .offset = offsetof(struct tables_args, order)};
-
-static const struct option explain_rows[] = {
-    OPTION_AT(FLAG, "explain", NULL, 0,
-              "show the arithmetic of one row, step by step. The selection must leave one head "
-              "and one query; without --queries it is the last one. --png, --svg, --pdf and "
-              "--html draw it"),
+static const struct attn_param explain_rows[] = {
+    ATTN_PARAM(FLAG, "explain", NULL, struct request_args, is_explained,
+               "show the arithmetic of one row, step by step. The selection must leave one head "
+               "and one query; without --queries it is the last one. --png, --svg, --pdf and "
+               "--html draw it"),
 };
 
-const struct option_group explain_options = OPTION_GROUP("Output", explain_rows);
+const struct attn_param_list explain_options = ATTN_PARAM_LIST("Output", explain_rows);
 
 enum attn_status request_answer(struct served *served,
                                 enum attn_status (*work)(struct served *, struct attn_error *),
@@ -80,11 +77,11 @@ static enum attn_status check_comparison(const struct served *served, struct att
     char formats[128];
 
     while (!beside && option_next(&walk)) {
-        const char *name = served->call->given[walk.n - 1] ? walk.option.name : NULL;
+        const char *name = served->call->given[walk.n - 1] ? walk.name : NULL;
         const struct attn_format *format = name ? attn_format_find(name) : NULL;
 
-        if (name &&
-            ((walk.option.traits & OPTION_NOT_COMPARED) != 0 || (format && !is_possible(format))))
+        if (name && ((walk.param->traits & ATTN_PARAM_NOT_COMPARED) != 0 ||
+                     (format && !is_possible(format))))
             beside = name;
     }
     for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
@@ -222,16 +219,17 @@ static enum attn_status list_options(struct served *served, struct attn_error *e
 {
     const struct attn_request *request = &served->request;
     const bool has_gradients = request->selection.gradients_of && !request->predict.answer;
-    const unsigned listed = OPTION_SHAPES_TENSORS | (has_gradients ? OPTION_SHAPES_GRADIENTS : 0U);
+    const unsigned listed =
+        ATTN_PARAM_SHAPES_TENSORS | (has_gradients ? ATTN_PARAM_SHAPES_GRADIENTS : 0U);
     const struct call *call = served->call;
 
     ATTN_TRY(ALLOCATE(served->options, options_count(call->command), err));
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *value = call->given[walk.n - 1];
 
-        if (value && (walk.option.traits & listed) != 0)
+        if (value && (walk.param->traits & listed) != 0)
             served->options[served->request.outputs.n_option++] =
-                (struct attn_option){walk.option.name, value};
+                (struct attn_option){walk.name, value};
     }
     return ATTN_OK;
 }

@@ -40,13 +40,12 @@ struct request_args {
     struct running_args running;
 };
 
-/* --compare and --explain, each of which sets a bool. */
-extern const struct option_group comparison_options, explain_options;
-extern const struct option_group comparison_order_options; /* fills a struct tables_args */
+/* --compare and --explain. */
+extern const struct attn_param_list comparison_options, explain_options;
 
 #define REQUEST_ARGS_DEFAULT                                                                       \
     {                                                                                              \
-        .output.precision = -1                                                                     \
+        .output.precision = SIZE_MAX                                                               \
     }
 
 /* The state of a command with a request. Initialize with the call, its arguments, and the next four

@@ -7,17 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void describe_list(const struct call *call, const struct option *option,
+static void describe_list(const struct call *call, const struct option_walk *option,
                           struct attn_json_writer *json)
 {
-    const void *place = (const char *)call->args + option->offset;
-    const struct text_list *list = place;
+    const void *home = (const char *)call->args + option->offset;
     struct attn_buffer text = {0};
 
     attn_json_begin(json, '[');
-    for (size_t i = 0; !option->param && i < list->n; i++)
-        attn_json_text(json, list->items[i]);
-    for (size_t i = 0; option->param && attn_param_write(option->param, place, i, &text); i++) {
+    for (size_t i = 0; attn_param_write(option->param, home, i, &text); i++) {
         attn_json_string(json, text.data, text.size);
         attn_buffer_release(&text);
     }
@@ -33,17 +30,16 @@ static void describe(const struct call *call, const struct restart_form *form,
     if (form->has_command)
         attn_json_text(attn_json_key(&json, "command"), call->command->name);
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
         const char *given = call->given[walk.n - 1];
 
-        if (!given || !option->name || word_find(form->names, option->name) >= 0 ||
+        if (!given || !walk.name || word_find(form->names, walk.name) >= 0 ||
             (form->headings && walk.heading && word_find(form->headings, walk.heading) >= 0))
             continue;
-        attn_json_key(&json, option->name);
-        if (form->outputs && word_find(form->outputs, option->name) >= 0) {
+        attn_json_key(&json, walk.name);
+        if (form->outputs && word_find(form->outputs, walk.name) >= 0) {
             attn_json_bool(&json, true);
-        } else if (option->kind == OPTION_KIND_LIST) {
-            describe_list(call, option, &json);
+        } else if (option_is_list(walk.param)) {
+            describe_list(call, &walk, &json);
         } else {
             attn_json_text(&json, given);
         }

@@ -8,18 +8,18 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct option running_rows[] = {
-    OPTION_NUMBER("threads", "N", struct running_args, threads, 1, 1024,
-                  "number of threads; default: the cores that this process may use, or 1 when "
-                  "there is little work. Results do not depend on it",
-                  .letter = 't', .environment = "ATTN_CLI_THREADS"),
-    OPTION_FLAG("quiet", struct running_args, is_quiet, "no notes on standard error, only errors",
-                .letter = 'q'),
-    OPTION_FLAG("verbose", struct running_args, is_verbose,
-                "say on standard error what is done and how long it takes", .letter = 'v'),
+static const struct attn_param running_rows[] = {
+    ATTN_PARAM(COUNT, "threads", "N", struct running_args, threads,
+               "number of threads; default: the cores that this process may use, or 1 when "
+               "there is little work. Results do not depend on it",
+               .letter = 't', .variable = "ATTN_CLI_THREADS", .least = 1, .most = 1024),
+    ATTN_PARAM(FLAG, "quiet", NULL, struct running_args, is_quiet,
+               "no notes on standard error, only errors", .letter = 'q'),
+    ATTN_PARAM(FLAG, "verbose", NULL, struct running_args, is_verbose,
+               "say on standard error what is done and how long it takes", .letter = 'v'),
 };
 
-const struct option_group running_options = OPTION_GROUP("Other", running_rows);
+const struct attn_param_list running_options = ATTN_PARAM_LIST("Other", running_rows);
 
 /* Returns the index in LIST of the value of the environment variable VARIABLE; OTHERWISE if it is
  * not in LIST. */

@@ -8,13 +8,13 @@
 #include "attn.h"
 
 struct running_args {
-    int64_t threads; /* 0: attn_host_create chooses */
+    size_t threads;  /* 0: attn_host_create chooses */
     bool is_quiet;   /* print no notes */
     bool is_verbose; /* print notes on steps and times */
 };
 
 /* The options of struct running_args. */
-extern const struct option_group running_options;
+extern const struct attn_param_list running_options;
 
 /* These read environment variables. ATTN_CLI_ISA (baseline, avx2, avx512, neon, relaxed) limits the
  * instructions used, and ATTN_CLI_GEMM (auto, jit, portable) selects how matrix products are

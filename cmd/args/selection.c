@@ -1,19 +1,13 @@
 /* selection.c - options that select tensors, and the list of sites. */
 #include "cmd/args/selection.h"
 
-#include "cmd/line/command.h"
+#include "cmd/line/options.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
 #include "tool.h"
 
 #include <string.h>
-
-const struct option_group selection_options = {.params = &attn_selection_params};
-const struct option_group prediction_options = {.params = &attn_prediction_params};
-const struct option_group span_options = {.params = &attn_span_params};
-const struct option_group edit_options = {.params = &attn_edit_params};
-const struct option_group place_options = {.params = &attn_place_params};
 
 enum attn_status places_check(const struct call *call, struct attn_error *err)
 {

@@ -1,17 +1,10 @@
-/* selection.h - options that select tensors (--layers, --heads, --queries, --sites), print
- * predictions (--top, --next) and change the run (--ablate and others). */
+/* selection.h - checks of named positions, edits as they are typed, and the list of sites. */
 #ifndef CMD_SELECTION_ARGS_H
 #define CMD_SELECTION_ARGS_H
 
-#include "cmd/line/options.h"
+#include "cmd/line/command.h"
 
 #include "extra.h"
-
-/* Options of struct attn_request; and --max-span, an option of struct attn_request_labels. */
-extern const struct option_group selection_options, prediction_options, span_options;
-
-/* Options of struct attn_edit_texts; and --positions, an option of struct attn_places. */
-extern const struct option_group edit_options, place_options;
 
 /* Refuses a name of a position (--positions) that no option of CALL uses. */
 enum attn_status places_check(const struct call *call, struct attn_error *err);

@@ -29,7 +29,6 @@ enum {
 };
 
 struct attn_question;
-struct option_part;
 struct option_walk;
 struct call;
 
@@ -43,7 +42,7 @@ struct command {
                                 "--compare, --live"; or NULL */
     const char *description; /* paragraphs for --help, with lines of at most 80 columns */
     const char *examples;    /* command lines to paste; NULL: the examples of the question */
-    const struct option_part *parts; /* [n_part] its options */
+    const struct attn_param_part *parts; /* [n_part] its options (option.h) */
     size_t n_part;
     /* options in these groups that the command doesn't have, "image|label"; or NULL */
     const char *lacks;

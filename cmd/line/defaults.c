@@ -16,7 +16,7 @@ enum { LABEL_SIZE = 160, MAX_CONFIG = 1 << 20 };
 static enum attn_status take_variables(struct call *call, struct attn_error *err)
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *variable = walk.option.environment;
+        const char *variable = walk.param->variable;
         const char *value = variable ? getenv(variable) : NULL;
 
         if (value && value[0])
@@ -41,15 +41,15 @@ static enum attn_status read_line(struct call *call, const char *line, const cha
         return refuse(err, NULL, "%s: expected --NAME or --NAME=VALUE, found '%s'", where, line);
     if (!option_find(&walk, NULL, name, size))
         return refuse(err, NULL, "%s: unknown option '--%.*s'", where, (int)size, name);
-    is_flag = walk.option.kind == OPTION_KIND_FLAG;
-    if (walk.option.kind == OPTION_KIND_HELP || (is_flag && *value))
-        return refuse(err, NULL, "%s: option '--%s' %s", where, walk.option.name,
+    is_flag = walk.param->type == ATTN_PARAM_FLAG && !option_is_help(walk.param);
+    if (option_is_help(walk.param) || (is_flag && *value))
+        return refuse(err, NULL, "%s: option '--%s' %s", where, walk.name,
                       is_flag ? "takes no value" : "cannot stand in a file");
     value += *value == '=' ? 1 : strspn(value, " \t");
     if (!is_flag && !name[size])
-        return refuse(err, NULL, "%s: option '--%s' needs a value: --%s=%s", where,
-                      walk.option.name, walk.option.name, walk.option.argument);
-    snprintf(label, sizeof label, "%s: --%s", where, walk.option.name);
+        return refuse(err, NULL, "%s: option '--%s' needs a value: --%s=%s", where, walk.name,
+                      walk.name, option_argument(walk.param));
+    snprintf(label, sizeof label, "%s: --%s", where, walk.name);
     return option_take(call, &walk, label, is_flag ? "true" : value, CALL_ORIGIN_FILE, err);
 }
 
@@ -169,7 +169,7 @@ static bool find_named(const struct call *call, const char *message, struct opti
         if (call->sources[found->n - 1].origin != CALL_ORIGIN_FILE)
             continue;
         snprintf(value, sizeof value, "'%s'", call->given[found->n - 1]);
-        if (contains(shown, option_label(&found->option, label)) || contains(shown, value))
+        if (contains(shown, option_label(found, label)) || contains(shown, value))
             return true;
     }
     return false;

@@ -76,9 +76,8 @@ static bool is_option(const char *name, const char **of)
 
     for (size_t i = 0; !is_filled && command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
-            if (walk.option.name)
-                *find_name(names, walk.option.name) =
-                    (struct name){walk.option.name, walk.option.of};
+            if (walk.name)
+                *find_name(names, walk.name) = (struct name){walk.name, walk.param->of};
     is_filled = true;
     found = find_name(names, name);
     *of = found->of;

@@ -88,22 +88,22 @@ static bool fits(const struct command *command, const char *form)
 }
 
 /* Writes the form of a setting: --style 'dpi=300'. */
-static void form_setting(const struct option *option, const char *value,
+static void form_setting(const struct option_walk *setting, const char *value,
                          char hint[FORMER_HINT_SIZE])
 {
-    const bool is_flag = option->kind == OPTION_KIND_FLAG;
+    const bool is_flag = setting->param->type == ATTN_PARAM_FLAG;
     const char *shown =
         !value || strlen(value) > FORMER_HINT_SIZE / 4 || value[strcspn(value, "'\"\n\r\t\033")]
-            ? option->argument
+            ? option_argument(setting->param)
             : value;
     const char *quote = !is_flag && strchr(shown, ' ') ? "\"" : "";
     size_t used = 0;
 
-    attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, SINCE "--%s ", option->of);
+    attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, SINCE "--%s ", setting->param->of);
     if (is_flag)
-        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s", option->name);
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "%s", setting->name);
     else
-        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "'%s=%s%s%s'", option->name, quote,
+        attn_fixed_text_append(hint, FORMER_HINT_SIZE, &used, "'%s=%s%s%s'", setting->name, quote,
                                shown, quote);
 }
 
@@ -118,9 +118,9 @@ bool former_hint(const struct command *command, const char *name, size_t size, c
     for (char *at = dashed; (at = strchr(at, '_')) != NULL;)
         *at = '-';
     while (option_next(&setting))
-        if (setting.option.of && strlen(setting.option.name) == size &&
-            memcmp(setting.option.name, name, size) == 0) {
-            form_setting(&setting.option, value, hint);
+        if (setting.param->of && strlen(setting.name) == size &&
+            memcmp(setting.name, name, size) == 0) {
+            form_setting(&setting, value, hint);
             return true;
         }
     for (size_t i = 0; i < sizeof formers / sizeof *formers; i++) {

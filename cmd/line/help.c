@@ -45,31 +45,33 @@ void help_row(struct attn_sink *out, const char *name, const char *text, size_t 
     print_text(out, "\n");
 }
 
-void help_option(struct attn_sink *out, const struct option *option, const struct command *command)
+void help_option(struct attn_sink *out, const struct option_walk *walk, const char *help)
 {
+    const struct attn_param *param = walk->param;
+    const char *argument = option_argument(param);
     char name[128], text[1024];
     char letter[8] = "    ";
     size_t used;
 
-    if (option->letter)
-        snprintf(letter, sizeof letter, "-%c, ", option->letter);
-    if (option->of)
+    if (param->letter)
+        snprintf(letter, sizeof letter, "-%c, ", param->letter);
+    if (param->of)
         snprintf(letter, sizeof letter, "      ");
-    snprintf(name, sizeof name, "%s%s%s%s%s", letter, option->of ? "" : "--", option->name,
-             !option->argument ? ""
-             : option->of      ? "="
-                               : " ",
-             option->argument ? option->argument : "");
-    option_help(option, command, text, sizeof text);
-    used = strlen(text);
-    if (option->environment)
-        attn_fixed_text_append(text, sizeof text, &used, " [%s]", option->environment);
+    snprintf(name, sizeof name, "%s%s%s%s%s", letter, param->of ? "" : "--", walk->name,
+             !argument   ? ""
+             : param->of ? "="
+                         : " ",
+             argument ? argument : "");
+    used = (size_t)snprintf(text, sizeof text, "%s", help);
+    if (param->variable)
+        attn_fixed_text_append(text, sizeof text, &used, " [%s]", param->variable);
     help_row(out, name, text, OPTION_COLUMN);
 }
 
 static void print_command(struct attn_sink *out, const struct command *command)
 {
     const char *examples = command_example_lines(command);
+    char help[1024];
 
     print(out, "attn-cli %s: %s\n\nUsage: attn-cli %s %s\n", command->name,
           command_summary(command), command->name, command->usage);
@@ -80,8 +82,10 @@ static void print_command(struct attn_sink *out, const struct command *command)
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         if (walk.begins)
             print(out, "\n%s:\n", walk.heading);
-        if (walk.option.name && !walk.option.of)
-            help_option(out, &walk.option, command);
+        if (walk.name && !walk.param->of) {
+            option_help(&walk, true, help, sizeof help);
+            help_option(out, &walk, help);
+        }
     }
     if (examples) {
         print_text(out, "\nExamples:\n");
@@ -118,7 +122,7 @@ static bool is_repeated(size_t n, size_t n_option, const char *variable)
     for (size_t i = 0; i <= n; i++)
         for (struct option_walk walk = {.command = command_at(i)};
              option_next(&walk) && (i < n || walk.n < n_option);)
-            if (walk.option.environment && strcmp(walk.option.environment, variable) == 0)
+            if (walk.param->variable && strcmp(walk.param->variable, variable) == 0)
                 return true;
     return false;
 }
@@ -127,11 +131,10 @@ bool help_variable(size_t i, struct topic_row *row)
 {
     for (size_t n = 0; command_at(n); n++)
         for (struct option_walk walk = {.command = command_at(n)}; option_next(&walk);)
-            if (walk.option.environment && !is_repeated(n, walk.n, walk.option.environment) &&
-                i-- == 0) {
-                snprintf(row->name, sizeof row->name, "%s", walk.option.environment);
+            if (walk.param->variable && !is_repeated(n, walk.n, walk.param->variable) && i-- == 0) {
+                snprintf(row->name, sizeof row->name, "%s", walk.param->variable);
                 snprintf(row->own, sizeof row->own, "stands for --%s where that is not given",
-                         walk.option.name);
+                         walk.name);
                 row->text = row->own;
                 return true;
             }
@@ -226,7 +229,7 @@ static size_t count_options(const struct command *command, const char *heading)
     size_t n = 0;
 
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        n += walk.option.name && !walk.option.of && strcmp(walk.heading, heading) == 0;
+        n += walk.name && !walk.param->of && strcmp(walk.heading, heading) == 0;
     return n;
 }
 
@@ -259,13 +262,13 @@ static void print_option_names(struct attn_sink *out, const struct command *comm
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
         char name[64];
 
-        if (!walk.option.name || walk.option.of)
+        if (!walk.name || walk.param->of)
             continue;
         if (walk.begins)
             begin_lines(
                 &lines, walk.heading,
                 count_lines(command, walk.heading, n_line > n_heading ? n_line - n_heading : 0));
-        snprintf(name, sizeof name, "--%s", walk.option.name);
+        snprintf(name, sizeof name, "--%s", walk.name);
         add_word(&lines, name);
     }
     print_text(out, "\n");

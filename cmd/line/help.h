@@ -26,8 +26,7 @@ bool help_variable(size_t i, struct topic_row *row);
 /* Returns true if VALUE of an option is `help`, which asks for its values. VALUE may be NULL. */
 bool help_is_asked(const char *value);
 
-/* One option, or setting: its names and argument, then its help, with the names of its settings in
- * COMMAND unless that is NULL. */
-void help_option(struct attn_sink *out, const struct option *option, const struct command *command);
+/* Prints the option, or setting, of WALK: its names and argument, then HELP. */
+void help_option(struct attn_sink *out, const struct option_walk *walk, const char *help);
 
 #endif

@@ -25,18 +25,12 @@ static const char *const param_types[] = {
     [ATTN_PARAM_TEXT] = "text",   [ATTN_PARAM_LIST] = "list",     [ATTN_PARAM_ID] = "int",
     [ATTN_PARAM_TEXTS] = "text",  [ATTN_PARAM_INPUT] = "text",    [ATTN_PARAM_IMAGE] = "path",
     [ATTN_PARAM_SIZED] = "text",  [ATTN_PARAM_IDS] = "ids",       [ATTN_PARAM_ID_LISTS] = "ids"};
-static const char *const kind_types[] = {
-    [OPTION_KIND_FLAG] = "flag",  [OPTION_KIND_TEXT] = "text",   [OPTION_KIND_LIST] = "text",
-    [OPTION_KIND_NUMBER] = "int", [OPTION_KIND_REAL] = "number", [OPTION_KIND_CHOICE] = "choice",
-    [OPTION_KIND_NAMED] = "text", [OPTION_KIND_HELP] = "flag",   [OPTION_KIND_HEADING] = NULL};
 
-static const char *type_of(const struct option *option)
+static const char *type_of(const struct attn_param *param)
 {
-    const char *const *types = option->param ? param_types : kind_types;
-    const size_t n = option->param ? sizeof param_types / sizeof *param_types
-                                   : sizeof kind_types / sizeof *kind_types;
-    const size_t kind = option->param ? (size_t)option->param->type : (size_t)option->kind;
-    const char *type = kind < n ? types[kind] : NULL, *form = option->argument;
+    const size_t n = sizeof param_types / sizeof *param_types;
+    const char *type = (size_t)param->type < n ? param_types[param->type] : NULL;
+    const char *form = option_argument(param);
     const bool is_plain = !form || form[strcspn(form, "[:=@|*")] == '\0';
 
     if (type && strcmp(type, "text") == 0 && form && is_plain &&
@@ -55,14 +49,6 @@ static void push_words(struct attn_json_writer *json, const char *words)
     attn_json_end(json);
 }
 
-/* Writes word number I of WORDS. */
-static void push_word(struct attn_json_writer *json, const char *words, size_t i)
-{
-    for (; i > 0 && words; i--)
-        words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
-    attn_json_string(json, words, words ? strcspn(words, "|") : 0);
-}
-
 /* Writes the word of PARAM that has VALUE; null if no word has it. */
 static void push_choice(struct attn_json_writer *json, const struct attn_param *param, int value)
 {
@@ -71,7 +57,7 @@ static void push_choice(struct attn_json_writer *json, const struct attn_param *
 
     for (; words && (param->values ? param->values[i] : (int)i) != value; i++)
         words = strchr(words, '|') ? strchr(words, '|') + 1 : NULL;
-    push_word(json, words, 0);
+    attn_json_string(json, words, words ? strcspn(words, "|") : 0);
 }
 
 /* Writes the default of PARAM, whose field is at AT. A number that cannot be given means that the
@@ -116,28 +102,6 @@ static void push_param(struct attn_json_writer *json, const struct attn_param *p
         attn_json_null(json);
 }
 
-/* Writes the default of OPTION, whose value is in ARGS. */
-static void push_default(struct attn_json_writer *json, const struct option *option,
-                         const char *args)
-{
-    const char *at = args + option->offset;
-    const int64_t number =
-        option->kind == OPTION_KIND_NUMBER ? *(const int64_t *)(const void *)at : 0;
-
-    if (option->param)
-        push_param(json, option->param, at);
-    else if (option->kind == OPTION_KIND_FLAG || option->kind == OPTION_KIND_HELP)
-        attn_json_bool(json, option->kind == OPTION_KIND_FLAG && *(const bool *)at);
-    else if (option->kind == OPTION_KIND_NUMBER && number >= option->min)
-        attn_json_integer(json, number);
-    else if (option->kind == OPTION_KIND_CHOICE)
-        push_word(json, option->argument, (size_t) * (const int *)(const void *)at);
-    else if (option->kind == OPTION_KIND_TEXT)
-        attn_json_text(json, *(const char *const *)(const void *)at);
-    else
-        attn_json_null(json);
-}
-
 /* Writes the options of COMMAND that the parameters of NAMES set. */
 static void push_names(struct attn_json_writer *json, const struct command *command,
                        const char *names)
@@ -145,56 +109,56 @@ static void push_names(struct attn_json_writer *json, const struct command *comm
     char label[OPTION_LABEL_SIZE];
 
     for (struct option_walk walk = {.command = command}; names && option_next(&walk);)
-        if (walk.option.param && word_find(names, walk.option.param->name) >= 0)
-            attn_json_text(json, option_label(&walk.option, label));
+        if (walk.name && word_find(names, walk.param->name) >= 0)
+            attn_json_text(json, option_label(&walk, label));
 }
 
-/* Writes what OPTION needs, or excludes, whatever else is given. */
+/* Writes what PARAM needs, or excludes, whatever else is given. */
 static void push_rules(struct attn_json_writer *json, const struct command *command,
-                       const struct option *option, bool is_needed)
+                       const struct attn_param *param, bool is_needed)
 {
     const struct attn_param_rules none = {0};
     const struct attn_param_rules *rules = command->question ? &command->question->rules : &none;
 
     attn_json_begin(attn_json_key(json, is_needed ? "requires" : "excludes"), '[');
-    for (size_t i = 0; option->param && i < rules->n; i++) {
+    for (size_t i = 0; i < rules->n; i++) {
         const struct attn_param_rule *rule = &rules->items[i];
 
-        if (!rule->when && !rule->unless && word_find(rule->given, option->param->name) >= 0)
+        if (!rule->when && !rule->unless && word_find(rule->given, param->name) >= 0)
             push_names(json, command, is_needed ? rule->needs : rule->excludes);
     }
     attn_json_end(json);
 }
 
-static void push_option(struct attn_json_writer *json, const struct command *command,
-                        const struct option_walk *walk, const char *args)
+static void push_option(struct attn_json_writer *json, const struct option_walk *walk,
+                        const char *args)
 {
-    const struct option *option = &walk->option;
-    const bool is_choice = option->kind == OPTION_KIND_CHOICE;
-    const bool is_list = option->kind == OPTION_KIND_LIST || option->kind == OPTION_KIND_SETTINGS;
-    const char *type = type_of(option);
+    const struct attn_param *param = walk->param;
+    const bool is_choice = option_is_choice(param);
+    const char *type = type_of(param);
     char label[OPTION_LABEL_SIZE], help[TEXT_SIZE];
-    const char short_name[] = {'-', option->letter, '\0'};
+    const char short_name[] = {'-', param->letter, '\0'};
 
-    option_help(option, command, help, sizeof help);
+    option_help(walk, true, help, sizeof help);
     attn_json_line(json);
     attn_json_begin(json, '{');
-    attn_json_text(attn_json_key(json, "name"), option_label(option, label));
-    attn_json_text(attn_json_key(json, "short"), option->letter ? short_name : NULL);
+    attn_json_text(attn_json_key(json, "name"), option_label(walk, label));
+    attn_json_text(attn_json_key(json, "short"), param->letter ? short_name : NULL);
     attn_json_text(attn_json_key(json, "group"), walk->heading);
     attn_json_text(attn_json_key(json, "type"), type);
     if (strcmp(type, "spec") == 0)
-        attn_json_text(attn_json_key(json, "syntax"), option->argument);
-    attn_json_text(attn_json_key(json, "metavar"), is_choice ? NULL : option->argument);
+        attn_json_text(attn_json_key(json, "syntax"), param->argument);
+    attn_json_text(attn_json_key(json, "metavar"), is_choice ? NULL : param->argument);
     attn_json_key(json, "values");
     if (is_choice)
-        push_words(json, option->argument);
+        push_words(json, param->words);
     else
         attn_json_null(json);
-    push_default(attn_json_key(json, "default"), option, args);
-    attn_json_bool(attn_json_key(json, "repeats"), is_list);
-    push_rules(json, command, option, true);
-    push_rules(json, command, option, false);
+    push_param(attn_json_key(json, "default"), param, args + walk->offset);
+    attn_json_bool(attn_json_key(json, "repeats"),
+                   option_is_list(param) || param->type == ATTN_PARAM_SETTINGS);
+    push_rules(json, walk->command, param, true);
+    push_rules(json, walk->command, param, false);
     attn_json_text(attn_json_key(json, "help"), help);
     attn_json_end(json);
 }
@@ -316,14 +280,14 @@ static void push_table(struct attn_json_writer *json, struct shown_tables *shown
 
 /* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults. */
 static void push_tables_of(struct attn_json_writer *json, struct shown_tables *shown,
-                           const struct option *option, char *args)
+                           const struct option_walk *option, char *args)
 {
     const struct command *command = shown->command;
     const struct attn_param *param = option->param;
     char *how = args + command->args_size, word[64];
-    const char *words = param ? (param->words ? param->words : "1") : "";
+    const char *words = param->words ? param->words : "1";
 
-    if (!param || param->home != ATTN_PARAM_OF_ARGS || param->type == ATTN_PARAM_OWN ||
+    if (param->home != ATTN_PARAM_OF_ARGS || param->type == ATTN_PARAM_OWN ||
         option->offset < command->args_size)
         return;
     for (size_t n; *words; words += n + (words[n] == '|')) {
@@ -354,7 +318,7 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
         push_table(json, &shown, how, "items", NULL);
     }
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        push_tables_of(json, &shown, &walk.option, args);
+        push_tables_of(json, &shown, &walk, args);
 }
 
 /* --- Commands --------------------------------------------------------------------------------- */
@@ -378,10 +342,10 @@ static void push_arguments(struct attn_json_writer *json, const struct command *
 
     attn_json_begin(attn_json_key(json, "arguments"), '[');
     for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const char *name = walk.option.argument, *at;
+        const char *name = walk.param->argument, *at;
         char twice[TEXT_SIZE];
 
-        if (walk.option.name || !name)
+        if (walk.name || !name)
             continue;
         at = strstr(command->usage, name);
         snprintf(twice, sizeof twice, "%s [%s]", name, name);
@@ -404,8 +368,8 @@ static void push_media(struct attn_json_writer *json, const struct command *comm
 
     attn_json_begin(attn_json_key(json, "media"), '[');
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name && !walk.option.of && attn_format_find(walk.option.name))
-            attn_json_text(json, walk.option.name);
+        if (walk.name && !walk.param->of && attn_format_find(walk.name))
+            attn_json_text(json, walk.name);
     attn_json_end(json);
     attn_json_begin(attn_json_key(json, "reads"), '[');
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++)
@@ -445,8 +409,8 @@ static enum attn_status push_command(struct attn_json_writer *json, const struct
     push_arguments(json, command);
     attn_json_begin(attn_json_key(json, "options"), '[');
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name)
-            push_option(json, command, &walk, args);
+        if (walk.name)
+            push_option(json, &walk, args);
     attn_json_end(json);
     push_media(json, command);
     attn_json_begin(attn_json_key(json, "tables"), '[');

@@ -9,16 +9,54 @@
 #include <stdio.h>
 #include <string.h>
 
-static const struct option help_rows[] = {
-    OPTION_AT(HELP, "help", NULL, 0,
-              "print this help; -h prints only examples and the names of the options",
-              .letter = 'h'),
+static const struct attn_param help_rows[] = {
+    ATTN_PARAM_KEPT(FLAG, "help", NULL,
+                    "print this help; -h prints only examples and the names of the options",
+                    .letter = 'h'),
 };
 
-static const struct option_group help_options = OPTION_GROUP("Other", help_rows);
+static const struct attn_param_list help_options = ATTN_PARAM_LIST("Other", help_rows);
 
-/* The name of the option that sets PARAM: "merge-words". Kept. */
-static const char *name_of_param(const struct attn_param *param)
+const struct attn_param_list option_question = {0}, option_question_input = {.is_input = true};
+const struct attn_param_list option_tensor_formats = {.heading = "Output"},
+                             option_table_formats = {.heading = "Output"},
+                             option_picture_formats = {.heading = "Pictures"};
+
+/* Returns the list that LIST, one of the three above, stands for: the formats that have what it is
+ * about, each followed by its own option. Kept. */
+static const struct attn_param_list *list_formats(const struct attn_param_list *list)
+{
+    static const struct attn_param_list *const kinds[] = {
+        &option_tensor_formats, &option_table_formats, &option_picture_formats};
+    static struct attn_param rows[3][2 * OPTION_MOST_FORMATS];
+    static struct attn_param_list made[3];
+    const bool is_of_table = list != kinds[0];
+    size_t kind = 0, n = 0;
+
+    while (list != kinds[kind])
+        kind++;
+    assert(attn_n_format() <= OPTION_MOST_FORMATS);
+    for (size_t i = 0; !made[kind].items && i < attn_n_format(); i++) {
+        const struct attn_format *format = attn_format_at(i);
+        const char *help = is_of_table ? format->table_help : format->help;
+
+        if (help && (!is_of_table || format->is_picture == (list == kinds[2])))
+            rows[kind][n++] = (struct attn_param)ATTN_PARAM(TEXT, format->name,
+                                                            is_of_table ? "FILE" : format->argument,
+                                                            struct format_paths, of[i], help);
+        if (!is_of_table && format->own.name)
+            rows[kind][n++] =
+                (struct attn_param)ATTN_PARAM(TEXT, format->own.name, format->own.argument,
+                                              struct format_paths, own[i], format->own.help);
+    }
+    if (!made[kind].items)
+        made[kind] =
+            (struct attn_param_list){.heading = list->heading, .items = rows[kind], .n = n};
+    return &made[kind];
+}
+
+/* The name of the option that sets PARAM: "merge-words"; NULL for plain arguments. Kept. */
+static const char *name_of(const struct attn_param *param)
 {
     enum { MOST = 64, SIZE = 32 };
     static struct {
@@ -27,7 +65,7 @@ static const char *name_of_param(const struct attn_param *param)
     } known[MOST];
     size_t i = 0;
 
-    if (param->option || !strchr(param->name, '_'))
+    if (param->option || !param->name || !strchr(param->name, '_'))
         return param->option ? param->option : param->name;
     while (i < MOST && known[i].name && strcmp(known[i].name, param->name) != 0)
         i++;
@@ -41,134 +79,64 @@ static const char *name_of_param(const struct attn_param *param)
     return known[i].dashed;
 }
 
-static enum option_kind kind_of_param(const struct attn_param *param)
+static bool is_of_question(const struct attn_param_list *list)
 {
-    switch (param->type) {
-    case ATTN_PARAM_FLAG:
-        return OPTION_KIND_FLAG;
-    case ATTN_PARAM_CHOICE:
-    case ATTN_PARAM_SWITCH:
-        return OPTION_KIND_CHOICE;
-    case ATTN_PARAM_SETTINGS:
-        return OPTION_KIND_SETTINGS;
-    case ATTN_PARAM_TEXTS:
-    case ATTN_PARAM_NAMED:
-    case ATTN_PARAM_PLACES:
-    case ATTN_PARAM_ID_LISTS:
-        return OPTION_KIND_LIST;
-    default:
-        return OPTION_KIND_TEXT;
-    }
+    return list == &option_question || list == &option_question_input;
 }
 
-/* Copies row I of LIST; returns whether there is one. */
-static bool find_param(const struct attn_param_list *list, size_t i, struct option *row)
+/* The list at which WALK is, and the offset of its struct. */
+static struct attn_param_part find_part(const struct option_walk *walk)
 {
-    const struct attn_param *param = list->items;
+    const struct command *command = walk->command;
+    struct attn_param_part part = walk->part < command->n_part
+                                      ? command->parts[walk->part]
+                                      : (struct attn_param_part){&help_options, 0};
 
-    for (; param < list->items + list->n; param++) {
-        if ((param->traits & ATTN_PARAM_NO_OPTION) || i-- > 0)
-            continue;
-        *row = (struct option){.name = name_of_param(param),
-                               .letter = param->letter,
-                               .argument = param->argument,
-                               .help = param->help,
-                               .of = param->of,
-                               .environment = param->variable,
-                               .media = param->media,
-                               .kind = kind_of_param(param),
-                               .param = param};
-        if (row->kind == OPTION_KIND_CHOICE)
-            row->argument = param->words;
-        if (param->traits & ATTN_PARAM_SHAPES_TENSORS)
-            row->traits |= OPTION_SHAPES_TENSORS;
-        if (param->traits & ATTN_PARAM_SHAPES_GRADIENTS)
-            row->traits |= OPTION_SHAPES_GRADIENTS;
-        if (param->traits & ATTN_PARAM_NOT_COMPARED)
-            row->traits |= OPTION_NOT_COMPARED;
-        return true;
+    if (is_of_question(part.list)) {
+        const struct attn_param_part *own = &command->question->parts[walk->sub];
+
+        if (own->list->is_input == part.list->is_input)
+            part.list = own->list;
+        part.offset = command->args_size + own->offset;
+    } else if (!part.list->items) {
+        part.list = list_formats(part.list);
     }
-    return false;
-}
-
-/* Copies row I of GROUP; returns whether there is one. */
-static bool find_row(const struct option_group *group, size_t i, struct option *row)
-{
-    if (group->params)
-        return find_param(group->params, i, row);
-    if (group->make_row)
-        return group->make_row(i, row);
-    if (i < group->n)
-        *row = group->rows[i];
-    return i < group->n;
-}
-
-/* The number of smaller groups of GROUP in COMMAND, or 1. */
-static size_t count_subs(const struct command *command, const struct option_group *group)
-{
-    const size_t n = group->is_of_question ? command->question->n_part : group->n_part;
-
-    return n > 0 ? n : 1;
-}
-
-/* The smaller group I of PART of COMMAND, or its own group if it has none. *offset is that of its
- * struct. */
-static struct option_group find_sub(const struct command *command, const struct option_part *part,
-                                    size_t i, size_t *offset)
-{
-    const struct option_group *group = part->group;
-
-    *offset = part->offset;
-    if (group->is_of_question) {
-        const struct attn_param_part *params = &command->question->parts[i];
-
-        *offset = command->args_size + params->offset;
-        return params->list->is_input == group->is_input
-                   ? (struct option_group){.params = params->list}
-                   : (struct option_group){.n = 0};
-    }
-    if (group->n_part > 0) {
-        *offset += group->parts[i].offset;
-        group = group->parts[i].group;
-    }
-    *offset += group->offset;
-    return *group;
+    return part;
 }
 
 bool option_next(struct option_walk *walk)
 {
-    static const struct option_part last = {&help_options, 0};
     const struct command *command = walk->command;
     const char *lacks = command_lacks(command);
-    struct option *option = &walk->option;
 
     while (walk->part <= command->n_part) {
-        const struct option_part part =
-            walk->part < command->n_part ? command->parts[walk->part] : last;
-        size_t offset;
-        const struct option_group sub = find_sub(command, &part, walk->sub, &offset);
+        const struct attn_param_part part = find_part(walk);
+        const struct attn_param *param =
+            walk->row < part.list->n ? &part.list->items[walk->row] : NULL;
+        const bool is_own =
+            walk->part < command->n_part && is_of_question(command->parts[walk->part].list);
 
-        if (walk->row == 0 && (sub.heading || sub.params))
-            walk->heading = sub.heading ? sub.heading : sub.params->heading;
-        if (!find_row(&sub, walk->row++, option)) {
-            walk->row = 0;
-            walk->sub = (walk->sub + 1) % count_subs(command, part.group);
+        if (walk->row == 0 && part.list->heading)
+            walk->heading = part.list->heading;
+        walk->row = param ? walk->row + 1 : 0;
+        if (!param) {
+            walk->sub = is_own ? (walk->sub + 1) % command->question->n_part : 0;
             walk->part += walk->sub == 0;
-        } else if (option->kind == OPTION_KIND_HEADING) {
-            walk->heading = option->heading;
-        } else if (!option->name || !lacks || word_find(lacks, option->name) < 0) {
-            option->heading = walk->heading;
-            option->traits |= sub.traits;
-            if (part.group->is_of_question && option->param->home == ATTN_PARAM_OF_REQUEST)
-                option->offset = part.group->request;
-            else
-                option->offset += offset;
-            walk->begins = option->name && !option->of &&
-                           (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
-            walk->shown = option->name ? walk->heading : walk->shown;
-            walk->n++;
-            return true;
+            continue;
         }
+        walk->param = param;
+        walk->name = name_of(param);
+        if ((param->traits & ATTN_PARAM_NO_OPTION) ||
+            (walk->name && lacks && word_find(lacks, walk->name) >= 0))
+            continue;
+        walk->offset = is_own && param->home == ATTN_PARAM_OF_REQUEST
+                           ? command->parts[walk->part].offset
+                           : part.offset;
+        walk->begins =
+            walk->name && !param->of && (!walk->shown || strcmp(walk->shown, walk->heading) != 0);
+        walk->shown = walk->name ? walk->heading : walk->shown;
+        walk->n++;
+        return true;
     }
     return false;
 }
@@ -185,10 +153,10 @@ size_t options_count(const struct command *command)
 bool option_find(struct option_walk *walk, const char *of, const char *name, size_t size)
 {
     while (option_next(walk)) {
-        const char *other = walk->option.name, *other_of = walk->option.of;
+        const char *other_of = walk->param->of;
 
-        if (other && strlen(other) == size && memcmp(other, name, size) == 0 && !of == !other_of &&
-            (!of || strcmp(of, other_of) == 0))
+        if (walk->name && strlen(walk->name) == size && memcmp(walk->name, name, size) == 0 &&
+            !of == !other_of && (!of || strcmp(of, other_of) == 0))
             return true;
     }
     return false;
@@ -197,48 +165,64 @@ bool option_find(struct option_walk *walk, const char *of, const char *name, siz
 bool option_is_of(const struct command *command, const char *name)
 {
     for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.name && strcmp(walk.option.name, name) == 0)
+        if (walk.name && strcmp(walk.name, name) == 0)
             return true;
     return false;
 }
 
-bool option_has_settings(const struct command *command, const struct option *option)
+bool option_next_setting(struct option_walk *walk, const struct option_walk *of)
 {
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.of && option->name && strcmp(walk.option.of, option->name) == 0)
+    while (option_next(walk))
+        if (walk->param->of && of->name && strcmp(walk->param->of, of->name) == 0)
             return true;
     return false;
 }
 
-const char *option_label(const struct option *option, char label[OPTION_LABEL_SIZE])
+bool option_has_settings(const struct option_walk *option)
 {
-    snprintf(label, OPTION_LABEL_SIZE, "--%s%s%s", option->of ? option->of : "",
-             option->of ? " " : "", option->name);
+    return option_next_setting(&(struct option_walk){.command = option->command}, option);
+}
+
+bool option_is_help(const struct attn_param *param)
+{
+    return param == help_rows;
+}
+
+bool option_is_list(const struct attn_param *param)
+{
+    return param->type == ATTN_PARAM_TEXTS || param->type == ATTN_PARAM_NAMED ||
+           param->type == ATTN_PARAM_PLACES || param->type == ATTN_PARAM_ID_LISTS;
+}
+
+bool option_is_choice(const struct attn_param *param)
+{
+    return param->type == ATTN_PARAM_CHOICE || param->type == ATTN_PARAM_SWITCH;
+}
+
+const char *option_argument(const struct attn_param *param)
+{
+    return option_is_choice(param) ? param->words : param->argument;
+}
+
+const char *option_label(const struct option_walk *walk, char label[OPTION_LABEL_SIZE])
+{
+    const char *of = walk->param->of;
+
+    snprintf(label, OPTION_LABEL_SIZE, "--%s%s%s", of ? of : "", of ? " " : "", walk->name);
     return label;
 }
 
-/* Appends to TEXT [size] the names of the settings of OPTION of COMMAND, and the topic that
- * explains them. */
-static void list_settings(const struct option *option, const struct command *command, char *text,
-                          size_t size)
+void option_help(const struct option_walk *walk, bool lists_settings, char *text, size_t size)
 {
-    size_t used = strlen(text), n = 0;
+    struct option_walk setting = {.command = walk->command};
+    size_t used, n = 0;
 
-    for (struct option_walk walk = {.command = command}; option_next(&walk);)
-        if (walk.option.of && strcmp(walk.option.of, option->name) == 0)
-            attn_fixed_text_append(text, size, &used, "%s%s",
-                                   n++ > 0 ? ", " : ". Settings: ", walk.option.name);
-    attn_fixed_text_append(text, size, &used, "; 'attn-cli help %s' explains them",
-                           topic_of_heading(option->heading));
-}
-
-void option_help(const struct option *option, const struct command *command, char *text,
-                 size_t size)
-{
-    if (option->param || option->kind == OPTION_KIND_NAMED) /* these texts are the library's */
-        field_names_show(option->help, text, size);
-    else
-        snprintf(text, size, "%s", option->help);
-    if (command && option_has_settings(command, option))
-        list_settings(option, command, text, size);
+    field_names_show(walk->param->help, text, size);
+    used = strlen(text);
+    while (lists_settings && option_next_setting(&setting, walk))
+        attn_fixed_text_append(text, size, &used, "%s%s",
+                               n++ > 0 ? ", " : ". Settings: ", setting.name);
+    if (n > 0)
+        attn_fixed_text_append(text, size, &used, "; 'attn-cli help %s' explains them",
+                               topic_of_heading(walk->heading));
 }

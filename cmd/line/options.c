@@ -14,16 +14,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Where the value of OPTION goes. */
-static void *place_of(const struct call *call, const struct option *option)
+/* The struct that the option of WALK fills. */
+static void *home_of(const struct call *call, const struct option_walk *walk)
 {
-    return (char *)call->args + option->offset;
+    return (char *)call->args + walk->offset;
 }
 
-/* Returns true if OPTION sets the parameter NAME [size], such as "merge_words". */
-static bool is_param(const struct option *option, const char *name, size_t size)
+/* Returns true if PARAM is the parameter NAME [size], such as "merge_words". */
+static bool is_param(const struct attn_param *param, const char *name, size_t size)
 {
-    const char *own = option->param ? option->param->name : option->name;
+    const char *own = param->name;
 
     if (!own || strlen(own) != size)
         return false;
@@ -33,14 +33,12 @@ static bool is_param(const struct option *option, const char *name, size_t size)
     return true;
 }
 
-/* Returns true if VALUE is not the default of OPTION. */
-static bool is_changed(const struct option *option, const char *value)
+/* Returns true if VALUE is not the default of PARAM. */
+static bool is_changed(const struct attn_param *param, const char *value)
 {
-    const struct attn_param *param = option->param;
-
-    if (param && param->type == ATTN_PARAM_METHOD && word_find(param->words, value) >= 0)
+    if (param->type == ATTN_PARAM_METHOD && word_find(param->words, value) >= 0)
         return param->values[word_find(param->words, value)] != 0;
-    return option->kind != OPTION_KIND_CHOICE || word_find(option->argument, value) > 0;
+    return !option_is_choice(param) || word_find(param->words, value) > 0;
 }
 
 /* Returns true if VALUE, such as "resample:7" or "0.0", is WANTED, such as "resample" or "0". If
@@ -61,10 +59,10 @@ bool option_is_param_given(void *user, const char *name)
     const size_t size = strcspn(name, ":");
 
     for (size_t i = 0; i < call->n_found; i++) {
-        const struct option *option = &call->found[i].option;
+        const struct attn_param *param = call->found[i].param;
         const char *value = call->given[call->found[i].n - 1];
 
-        if (is_param(option, name, size) && is_changed(option, value) &&
+        if (is_param(param, name, size) && is_changed(param, value) &&
             has_value(value, name[size] ? name + size + 1 : NULL))
             return true;
     }
@@ -80,20 +78,20 @@ bool option_is_typed(const struct call *call, const struct option_walk *walk)
 const char *option_text(const struct call *call, const char *name)
 {
     for (size_t i = 0; i < call->n_found; i++)
-        if (strcmp(call->found[i].option.name, name) == 0)
+        if (strcmp(call->found[i].name, name) == 0)
             return call->given[call->found[i].n - 1];
     return NULL;
 }
 
-static bool takes_value(const struct option *option)
+static bool takes_value(const struct attn_param *param)
 {
-    return option->kind != OPTION_KIND_FLAG && option->kind != OPTION_KIND_HELP;
+    return param->type != ATTN_PARAM_FLAG;
 }
 
 static bool find_letter(struct option_walk *walk, char letter)
 {
     while (option_next(walk))
-        if (walk->option.letter == letter)
+        if (walk->param->letter == letter)
             return true;
     return false;
 }
@@ -135,55 +133,13 @@ static enum attn_status refuse_unknown(const struct command *command, const char
     if (size > 2 && find_others(typed + 2, size - 2, hint))
         return refuse(err, hint, "'%.*s' is no option of '%s'", (int)size, typed, command->name);
     for (struct option_walk walk = {.command = command}; size > 2 && option_next(&walk);)
-        if (walk.option.name && !walk.option.of)
-            attn_typo_try(&typo, walk.option.name);
+        if (walk.name && !walk.param->of)
+            attn_typo_try(&typo, walk.name);
     if (attn_typo_meant(&typo))
         snprintf(hint, sizeof hint, "did you mean '--%s'?", attn_typo_meant(&typo));
     else
         snprintf(hint, sizeof hint, "'attn-cli %s --help' lists the options", command->name);
     return refuse(err, hint, "unknown option '%.*s'", (int)size, typed);
-}
-
-static enum attn_status append(struct text_list *list, const char *value, struct attn_error *err)
-{
-    const char **items = realloc(list->items, (list->n + 1) * sizeof *items);
-
-    if (!items)
-        return attn_error_no_memory(err);
-    list->items = items;
-    list->items[list->n++] = value;
-    return ATTN_OK;
-}
-
-static enum attn_status append_named(struct named_list *list, const char *name, const char *value,
-                                     struct attn_error *err)
-{
-    struct attn_option *items = realloc(list->items, (list->n + 1) * sizeof *items);
-
-    if (!items)
-        return attn_error_no_memory(err);
-    list->items = items;
-    list->items[list->n++] = (struct attn_option){name, value};
-    return ATTN_OK;
-}
-
-static enum attn_status store_real(const struct option *option, const char *label,
-                                   const char *value, double *number, struct attn_error *err)
-{
-    const double most = (double)option->max;
-    const bool is_bounded = option->max != 0;
-    double found;
-
-    if (attn_parse_double(value, strlen(value), &found) && found >= (double)option->min &&
-        (!is_bounded || found < most)) {
-        *number = found;
-        return ATTN_OK;
-    }
-    if (!is_bounded)
-        return refuse(err, NULL, "'%s' is '%s', expected a number from %lld", label, value,
-                      (long long)option->min);
-    return refuse(err, NULL, "'%s' is '%s', expected a number from %lld to less than %lld", label,
-                  value, (long long)option->min, (long long)option->max);
 }
 
 int word_find(const char *list, const char *word)
@@ -197,7 +153,7 @@ const char *option_find_given(const struct call *call, const char *list)
     int first = 0;
 
     for (size_t i = 0; i < call->n_found; i++) {
-        const char *name = call->found[i].option.name;
+        const char *name = call->found[i].name;
         const int at = word_find(list, name);
 
         if (at >= 0 && (!found || at < first)) {
@@ -212,8 +168,8 @@ const char *option_find_under(const struct call *call, const char *headings, con
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
         if (call->given[walk.n - 1] && word_find(headings, walk.heading) >= 0 &&
-            word_find(except, walk.option.name) < 0)
-            return walk.option.name;
+            word_find(except, walk.name) < 0)
+            return walk.name;
     return NULL;
 }
 
@@ -225,20 +181,21 @@ bool text_ends_in(const char *text, const char *ending)
 }
 
 /* Refuses VALUE for an option that has one of the same ORIGIN. */
-static enum attn_status check_once(struct call *call, const struct option *option,
+static enum attn_status check_once(struct call *call, const struct option_walk *option,
                                    const char *label, const char *value, enum call_origin origin,
                                    struct attn_error *err)
 {
     char name_of[OPTION_LABEL_SIZE];
 
-    if (!takes_value(option) || option->kind == OPTION_KIND_LIST)
+    if (!takes_value(option->param) || option_is_list(option->param))
         return ATTN_OK;
     if (origin == CALL_ORIGIN_COMMAND_LINE)
         label = option_label(option, name_of); /* it was typed as a letter, perhaps */
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *before = call->given[walk.n - 1], *name = walk.option.name;
+        const char *before = call->given[walk.n - 1];
 
-        if (before && call->sources[walk.n - 1].origin == origin && strcmp(name, option->name) == 0)
+        if (before && call->sources[walk.n - 1].origin == origin &&
+            strcmp(walk.name, option->name) == 0)
             return refuse(err, NULL, "'%s' was given twice: '%s' and '%s'", label, before, value);
     }
     return ATTN_OK;
@@ -259,20 +216,19 @@ enum attn_status options_set_late(const struct call *call, struct attn_error *er
     bool takes_help;
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
         const char *value = call->given[walk.n - 1];
 
-        if (!option->param || !value || !is_late(option->param))
+        if (!value || !is_late(walk.param))
             continue;
-        takes_help = (option->param->traits & ATTN_PARAM_TAKES_HELP) != 0;
+        takes_help = (walk.param->traits & ATTN_PARAM_TAKES_HELP) != 0;
         if (takes_help && help_is_asked(value))
             continue; /* the command shows the values */
         from = call->sources[walk.n - 1].label;
-        status = attn_param_set(option->param, place_of(call, option),
-                                from ? from : option_label(option, label), value, err);
+        status = attn_param_set(walk.param, home_of(call, &walk),
+                                from ? from : option_label(&walk, label), value, err);
         if (status == ATTN_INVALID && takes_help)
-            attn_error_hint(err, "%s%shelp shows them", option_label(option, label),
-                            option->of ? "=" : " ");
+            attn_error_hint(err, "%s%shelp shows them", option_label(&walk, label),
+                            walk.param->of ? "=" : " ");
         ATTN_TRY(status);
     }
     return ATTN_OK;
@@ -319,43 +275,11 @@ static enum attn_status note_given(struct call *call, const struct option_walk *
 static enum attn_status store(struct call *call, const struct option_walk *walk, const char *label,
                               const char *value, struct attn_error *err)
 {
-    const struct option *option = &walk->option;
-    void *place = place_of(call, option);
-
-    if (option->param)
-        return is_late(option->param) ? ATTN_OK
-                                      : attn_param_set(option->param, place, label, value, err);
-    switch (option->kind) {
-    case OPTION_KIND_FLAG:
-        *(bool *)place = true;
-        return ATTN_OK;
-    case OPTION_KIND_TEXT:
-        *(const char **)place = value;
-        return ATTN_OK;
-    case OPTION_KIND_LIST:
-        return append(place, value, err);
-    case OPTION_KIND_NUMBER:
-        if (attn_parse_int(value, strlen(value), option->min, option->max, place))
-            return ATTN_OK;
-        return refuse(err, NULL, "'%s' is '%s', expected a whole number %lld to %lld", label, value,
-                      (long long)option->min, (long long)option->max);
-    case OPTION_KIND_REAL:
-        return store_real(option, label, value, place, err);
-    case OPTION_KIND_CHOICE:
-        *(int *)place = word_find(option->argument, value);
-        if (*(int *)place >= 0)
-            return ATTN_OK;
-        refuse(err, NULL, "'%s' is '%s', expected %s", label, value, option->argument);
-        return attn_param_hint_word(option->argument, NULL, value, strlen(value), err);
-    case OPTION_KIND_NAMED:
-        return append_named(place, option->name, value, err);
-    case OPTION_KIND_HELP:
-    case OPTION_KIND_HEADING:
-    case OPTION_KIND_SETTINGS:
-        break;
-    }
-    call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
-    return ATTN_OK;
+    if (option_is_help(walk->param))
+        call->help = strcmp(label, "-h") == 0 ? CALL_HELP_BRIEF : CALL_HELP_WHOLE;
+    return is_late(walk->param)
+               ? ATTN_OK
+               : attn_param_set(walk->param, home_of(call, walk), label, value, err);
 }
 
 enum attn_status option_take_value(struct call *call, const struct option_walk *walk,
@@ -366,17 +290,16 @@ enum attn_status option_take_value(struct call *call, const struct option_walk *
 
     if (before != CALL_ORIGIN_NONE && before < origin)
         return ATTN_OK;
-    ATTN_TRY(check_once(call, &walk->option, label, value, origin, err));
-    ATTN_TRY(
-        note_given(call, walk, label, takes_value(&walk->option) ? value : "true", origin, err));
+    ATTN_TRY(check_once(call, walk, label, value, origin, err));
+    ATTN_TRY(note_given(call, walk, label, takes_value(walk->param) ? value : "true", origin, err));
     return store(call, walk, label, value, err);
 }
 
 enum attn_status option_take(struct call *call, const struct option_walk *walk, const char *label,
                              const char *value, enum call_origin origin, struct attn_error *err)
 {
-    return (option_has_settings(call->command, &walk->option) ? settings_take : option_take_value)(
-        call, walk, label, value, origin, err);
+    return (option_has_settings(walk) ? settings_take : option_take_value)(call, walk, label, value,
+                                                                           origin, err);
 }
 
 /* Whether ARGUMENT is a long option of COMMAND, "--limit" or "--limit=1". */
@@ -393,9 +316,7 @@ static bool is_option(const struct command *command, const char *argument)
 static enum attn_status take_option(struct call *call, const struct option_walk *walk,
                                     const char *label, const char *value, struct attn_error *err)
 {
-    const struct option *option = &walk->option;
-
-    if (takes_value(option) && !value) {
+    if (takes_value(walk->param) && !value) {
         const char *next = call->n_read < call->argc ? call->argv[call->n_read] : NULL;
         char hint[HINT_SIZE];
         /* number of bytes of NEXT that the message can show: the printable ones at its start */
@@ -405,10 +326,10 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
             n++;
         if (next && is_option(call->command, next))
             snprintf(hint, sizeof hint, "'%.*s' is an option; as the value: '--%s=%.*s'", n, next,
-                     option->name, n, next);
+                     walk->name, n, next);
         if (!next || is_option(call->command, next))
             return refuse(err, next ? hint : NULL, "option '%s' needs a value: %s %s", label, label,
-                          option->argument);
+                          option_argument(walk->param));
         value = next;
         call->n_read++;
     }
@@ -418,11 +339,10 @@ static enum attn_status take_option(struct call *call, const struct option_walk 
 /* Turns the flag of WALK off, also against variables and the file of defaults. */
 static void turn_off(struct call *call, const struct option_walk *walk)
 {
-    const struct attn_param *param = walk->option.param;
-    char *place = place_of(call, &walk->option);
     size_t n = 0;
 
-    *(bool *)(place + (param ? param->offset : 0)) = false;
+    if (walk->param->home != ATTN_PARAM_OF_CALLER)
+        *((bool *)home_of(call, walk) + walk->param->offset) = false;
     call->given[walk->n - 1] = NULL;
     call->sources[walk->n - 1].origin = CALL_ORIGIN_OFF;
     for (size_t i = 0; i < call->n_found; i++)
@@ -443,14 +363,14 @@ static enum attn_status take_long(struct call *call, const char *argument, struc
     if (!option_find(&walk, NULL, argument + 2, size - 2)) {
         walk = (struct option_walk){.command = call->command};
         if (strncmp(argument, "--no-", 5) != 0 || equals ||
-            !option_find(&walk, NULL, argument + 5, size - 5) ||
-            walk.option.kind != OPTION_KIND_FLAG)
+            !option_find(&walk, NULL, argument + 5, size - 5) || takes_value(walk.param) ||
+            option_is_help(walk.param))
             return refuse_unknown(call->command, argument, size, value, err);
         turn_off(call, &walk);
         return ATTN_OK;
     }
-    snprintf(label, sizeof label, "--%s", walk.option.name);
-    if (equals && !takes_value(&walk.option))
+    snprintf(label, sizeof label, "--%s", walk.name);
+    if (equals && !takes_value(walk.param))
         return refuse(err, NULL, "option '%s' takes no value", label);
     return take_option(call, &walk, label, equals ? equals + 1 : NULL, err);
 }
@@ -465,7 +385,7 @@ static enum attn_status take_letters(struct call *call, const char *letters, str
 
         if (!find_letter(&walk, letters[i]))
             return refuse_unknown(call->command, label, 2, NULL, err);
-        has_rest = takes_value(&walk.option) && letters[i + 1];
+        has_rest = takes_value(walk.param) && letters[i + 1];
         ATTN_TRY(take_option(call, &walk, label, has_rest ? letters + i + 1 : NULL, err));
         if (has_rest || call->help != CALL_HELP_NONE)
             return ATTN_OK;
@@ -478,16 +398,17 @@ static enum attn_status take_plain(struct call *call, const char *argument, stru
     char hint[HINT_SIZE];
 
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (!walk.option.name)
-            return append(place_of(call, &walk.option), argument, err);
+        if (!walk.name)
+            return attn_param_set(walk.param, home_of(call, &walk), NULL, argument, err);
     snprintf(hint, sizeof hint, "attn-cli %s %s", call->command->name, call->command->usage);
     return refuse(err, hint, "'%s' takes no argument '%s'", call->command->name, argument);
 }
 
-/* Notes that TEXT, a value of OPTION, is the name of a file, and which options read the file. */
-static void note_name(const struct call *call, const struct option *option, const char *text)
+/* Notes that TEXT, a value of the option NAME or a plain argument, is the name of a file, and which
+ * options read the file. */
+static void note_name(const struct call *call, const char *name, const char *text)
 {
-    const bool is_main = !option->name || strcmp(option->name, "sentence") == 0;
+    const bool is_main = !name || strcmp(name, "sentence") == 0;
     const bool has_items = is_main && option_is_of(call->command, "items");
     char file[OPTION_LABEL_SIZE] = "file", way[HINT_SIZE] = "";
     struct stat found;
@@ -496,7 +417,7 @@ static void note_name(const struct call *call, const struct option *option, cons
         strncmp(text, "/dev/", 5) == 0 || text_ends_in(text, ".npz"))
         return;
     if (!is_main)
-        snprintf(file, sizeof file, "%s-file", option->name);
+        snprintf(file, sizeof file, "%s-file", name);
     if (option_is_of(call->command, file))
         snprintf(way, sizeof way, "; --%s reads it", file);
     note("the text '%s' is the name of a file%s%s", attn_quote_string(text).text, way,
@@ -507,18 +428,19 @@ static void note_name(const struct call *call, const struct option *option, cons
 static void note_names(const struct call *call)
 {
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-        const struct attn_param *param = option->param;
-        const struct text_list *list = place_of(call, option);
+        const struct attn_param *param = walk.param;
+        struct attn_buffer text = {0};
 
-        if (!option->name && strcmp(option->argument, "TEXT") == 0)
-            for (size_t i = 0; i < list->n; i++)
-                note_name(call, option, list->items[i]);
-        else if (param ? (param->type == ATTN_PARAM_INPUT || param->type == ATTN_PARAM_SIZED) &&
-                             !param->read
-                       : option->kind == OPTION_KIND_TEXT &&
-                             word_find("sentence|pair|vocab-from", option->name) >= 0)
-            note_name(call, option, call->given[walk.n - 1]);
+        if (!walk.name && strcmp(param->argument, "TEXT") == 0)
+            for (size_t i = 0; attn_param_write(param, home_of(call, &walk), i, &text); i++) {
+                note_name(call, NULL, attn_buffer_string(&text));
+                attn_buffer_release(&text);
+            }
+        else if (walk.name && !param->read &&
+                 (param->type == ATTN_PARAM_INPUT || param->type == ATTN_PARAM_SIZED ||
+                  (param->type == ATTN_PARAM_TEXT &&
+                   word_find("sentence|pair|vocab-from", walk.name) >= 0)))
+            note_name(call, walk.name, call->given[walk.n - 1]);
     }
 }
 
@@ -589,18 +511,8 @@ enum attn_status options_open(struct call *call, struct attn_error *err)
 /* Frees the lists that the parsing made. */
 static void release(struct call *call)
 {
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        if (walk.option.param) {
-            attn_param_release(walk.option.param, place_of(call, &walk.option));
-        } else if (walk.option.kind == OPTION_KIND_LIST) {
-            text_list_release(place_of(call, &walk.option));
-        } else if (walk.option.kind == OPTION_KIND_NAMED) {
-            struct named_list *list = place_of(call, &walk.option);
-
-            free(list->items); /* shared by several options */
-            *list = (struct named_list){0};
-        }
-    }
+    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
+        attn_param_release(walk.param, home_of(call, &walk));
     for (size_t i = 0; i < call->n_kept; i++)
         free(call->kept[i]);
     free(call->kept);
@@ -631,18 +543,4 @@ void options_close(struct call *call)
     free(call->args);
     free(call->given);
     free(call->sources);
-}
-
-const char *named_list_find(const struct named_list *list, const char *name)
-{
-    for (size_t i = 0; i < list->n; i++)
-        if (strcmp(list->items[i].name, name) == 0)
-            return list->items[i].value;
-    return NULL;
-}
-
-void text_list_release(struct text_list *list)
-{
-    free(list->items);
-    *list = (struct text_list){0};
 }

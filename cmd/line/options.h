@@ -26,12 +26,6 @@ struct text_list {
     size_t n;
 };
 
-/* Named values in the given order. Borrows the texts and owns the array. */
-struct named_list {
-    struct attn_option *items;
-    size_t n;
-};
-
 /* Allocates CALL->args, `given` and `sources` of CALL->command, with the defaults of the command.
  */
 enum attn_status options_open(struct call *call, struct attn_error *err);
@@ -69,10 +63,5 @@ const char *option_find_given(const struct call *call, const char *list);
 /* Returns the first option under a heading of HEADINGS, such as "Input|Items", that is given on the
  * command line of CALL and is not in the list EXCEPT; NULL if there is none. */
 const char *option_find_under(const struct call *call, const char *headings, const char *except);
-
-/* Returns the value of NAME in LIST; NULL if there is none. */
-const char *named_list_find(const struct named_list *list, const char *name);
-
-void text_list_release(struct text_list *list);
 
 #endif

@@ -8,6 +8,9 @@
  * Returns whether there is one. */
 bool option_find(struct option_walk *walk, const char *of, const char *name, size_t size);
 
+/* Walks to the next setting of the option OF. Returns false after the last. */
+bool option_next_setting(struct option_walk *walk, const struct option_walk *of);
+
 /* Stores VALUE for the option of WALK. LABEL is its name in messages: "--load", or the name of a
  * variable. An option that is given on the command line keeps its value if ORIGIN is weaker. An
  * option that takes one value is refused if it has one of the same ORIGIN. */

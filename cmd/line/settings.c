@@ -35,7 +35,7 @@ static char *cut_word(char *text)
     return text;
 }
 
-static enum attn_status refuse_setting(const struct call *call, const struct option *option,
+static enum attn_status refuse_setting(const struct call *call, const struct option_walk *option,
                                        const char *label, const char *word, size_t size,
                                        struct attn_error *err)
 {
@@ -43,9 +43,8 @@ static enum attn_status refuse_setting(const struct call *call, const struct opt
     char hint[SETTINGS_HINT_SIZE];
     const char *meant;
 
-    for (struct option_walk walk = {.command = call->command}; option_next(&walk);)
-        if (walk.option.of && strcmp(walk.option.of, option->name) == 0)
-            attn_typo_try(&typo, walk.option.name);
+    for (struct option_walk walk = {.command = call->command}; option_next_setting(&walk, option);)
+        attn_typo_try(&typo, walk.name);
     meant = attn_typo_meant(&typo);
     if (meant)
         snprintf(hint, sizeof hint, "did you mean '%s=...'?", meant);
@@ -65,18 +64,18 @@ static enum attn_status take_setting(struct call *call, const struct option_walk
     char name[LABEL_SIZE];
     bool is_flag;
 
-    if (!option_find(&setting, walk->option.name, word, size)) {
-        if (equals || walk->option.kind == OPTION_KIND_SETTINGS)
-            return refuse_setting(call, &walk->option, label, word, size, err);
+    if (!option_find(&setting, walk->name, word, size)) {
+        if (equals || walk->param->type == ATTN_PARAM_SETTINGS)
+            return refuse_setting(call, walk, label, word, size, err);
         return option_take_value(call, walk, label, word, origin, err);
     }
-    snprintf(name, sizeof name, "%s %s", label, setting.option.name);
-    is_flag = setting.option.kind == OPTION_KIND_FLAG;
+    snprintf(name, sizeof name, "%s %s", label, setting.name);
+    is_flag = setting.param->type == ATTN_PARAM_FLAG;
     if (is_flag && equals)
         return refuse(err, NULL, "setting '%s' takes no value", name);
     if (!is_flag && !equals)
-        return refuse(err, NULL, "setting '%s' needs a value: %s=%s", name, setting.option.name,
-                      setting.option.argument);
+        return refuse(err, NULL, "setting '%s' needs a value: %s=%s", name, setting.name,
+                      option_argument(setting.param));
     return option_take_value(call, &setting, name, equals ? equals + 1 : "true", origin, err);
 }
 
@@ -100,6 +99,7 @@ enum attn_status settings_take(struct call *call, const struct option_walk *walk
         ATTN_TRY(take_setting(call, walk, label, word, origin, err));
     }
     if (n == 0)
-        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value, walk->option.argument);
+        return refuse(err, NULL, "'%s' is '%s', expected %s", label, value,
+                      option_argument(walk->param));
     return ATTN_OK;
 }

@@ -258,22 +258,19 @@ const char *topic_of_heading(const char *heading)
 /* Returns true if COMMAND has an option under HEADING with the name and help of LIKE. LIKE may be
  * NULL: any option. */
 static bool has_option(const struct command *command, const char *heading,
-                       const struct option *like)
+                       const struct option_walk *like)
 {
-    for (struct option_walk walk = {.command = command}; option_next(&walk);) {
-        const struct option *option = &walk.option;
-
-        if (option->name && strcmp(walk.heading, heading) == 0 &&
-            (!like ||
-             (strcmp(option->name, like->name) == 0 && strcmp(option->help, like->help) == 0)))
+    for (struct option_walk walk = {.command = command}; option_next(&walk);)
+        if (walk.name && strcmp(walk.heading, heading) == 0 &&
+            (!like || (strcmp(walk.name, like->name) == 0 &&
+                       strcmp(walk.param->help, like->param->help) == 0)))
             return true;
-    }
     return false;
 }
 
 /* Appends which commands with this heading have OPTION, " (run, batch)", or which of them lack it,
  * " (not batch)", whichever list is shorter. Appends nothing if all have it. */
-static void append_commands(const char *heading, const struct option *option, char *text,
+static void append_commands(const char *heading, const struct option_walk *option, char *text,
                             size_t size)
 {
     size_t used = strlen(text), n = 0, n_all = 0, n_listed = 0;
@@ -303,17 +300,15 @@ bool topic_option_next(const struct topic *topic, struct topic_walk *walk)
     for (; command_at(walk->command); walk->command++, walk->options = (struct option_walk){0}) {
         walk->options.command = command_at(walk->command);
         while (option_next(&walk->options)) {
-            const struct option *option = &walk->options.option;
-            bool is_new = option->name && strcmp(walk->options.heading, topic->heading) == 0;
+            const struct option_walk *option = &walk->options;
+            bool is_new = option->name && strcmp(option->heading, topic->heading) == 0;
 
             for (size_t i = 0; is_new && i < walk->command; i++)
                 is_new = !has_option(command_at(i), topic->heading, option);
             if (!is_new)
                 continue;
-            option_help(option, NULL, walk->help, sizeof walk->help);
+            option_help(option, false, walk->help, sizeof walk->help);
             append_commands(topic->heading, option, walk->help, sizeof walk->help);
-            walk->option = *option;
-            walk->option.help = walk->help;
             return true;
         }
     }
@@ -335,7 +330,7 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     for (size_t i = 0; topic_option_next(topic, &walk); i++) {
         if (i == 0)
             print_text(out, "\nOptions:\n");
-        help_option(out, &walk.option, NULL);
+        help_option(out, &walk.options, walk.help);
     }
     print_text(out, "\nExamples:\n");
     print_text(out, topic->examples);

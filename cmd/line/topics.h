@@ -38,10 +38,8 @@ struct topic {
  * Initialize with {0}. */
 struct topic_walk {
     size_t command;
-    struct option_walk options;
-    struct option
-        option; /* this one; its help ends with the commands that have it, unless all do */
-    char help[1024];
+    struct option_walk options; /* at this one */
+    char help[1024]; /* the option's, which ends with the commands that have it, unless all do */
 };
 
 /* All topics, in the order of the help. */

@@ -92,12 +92,12 @@ static const struct attn_param pairs[] = {
 const struct attn_param_list attn_pair_params = ATTN_PARAM_LIST("Input", pairs);
 
 static const struct attn_param key_masks[] = {
-    ATTN_PARAM(
-        IDS, "key_mask", "LIST", struct attn_request, input.key_mask,
-        "1,1,0: a number for each token of an encoder's text, or for each row of the "
-        "source where there is one; no query attends to keys with 0. `mask` is for all queries and "
-        "keys, `masking` says how",
-        .second = offsetof(struct attn_request, input.n_key_mask), .most = 1),
+    ATTN_PARAM(IDS, "key_mask", "LIST", struct attn_request, input.key_mask,
+               "1,1,0: a number for each token of an encoder's text, or for each row of the source "
+               "where there is one; no query attends to keys with 0. `mask` is for all queries and "
+               "keys, `masking` says how",
+               .second = offsetof(struct attn_request, input.n_key_mask), .most = 1,
+               .traits = ATTN_PARAM_SHAPES_TENSORS),
 };
 const struct attn_param_list attn_key_mask_params = ATTN_PARAM_LIST("Attention", key_masks);
 

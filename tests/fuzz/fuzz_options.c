@@ -13,39 +13,36 @@
 #include "cmd/line/topics.h"
 #include "tests/fuzz/fuzz.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_ARGUMENT = 256, MIN_NUMBER = -3, MAX_NUMBER = 1024 };
+enum { MAX_ARGUMENT = 256, MAX_NUMBER = 1024 };
 
 struct args {
     bool is_quiet, is_verbose;
-    int64_t number;
+    size_t number;
     double real, share;
     int choice;
     const char *ids;
     struct text_list list, plain;
 };
 
-static const struct option rows[] = {
-    OPTION_PLAIN("TEXT", struct args, plain, NULL),
-    OPTION_FLAG("quiet", struct args, is_quiet, NULL, .letter = 'q'),
-    OPTION_FLAG("verbose", struct args, is_verbose, NULL, .letter = 'v'),
-    OPTION_NUMBER("threads", "N", struct args, number, MIN_NUMBER, MAX_NUMBER, NULL, .letter = 't'),
-    OPTION_REAL("eps", "E", struct args, real, NULL),
-    OPTION_REAL("dropout", "P", struct args, share, NULL, .min = 0, .max = 1),
-    OPTION_CHOICE("load", "map|read|", struct args, choice, NULL),
-    OPTION_TEXT("ids", "LIST", struct args, ids, NULL),
-    OPTION_LIST("next", "TEXT", struct args, list, NULL, .letter = 'n'),
+static const struct attn_param rows[] = {
+    OPTION_TEXTS(NULL, "TEXT", struct args, plain, NULL),
+    ATTN_PARAM(FLAG, "quiet", NULL, struct args, is_quiet, NULL, .letter = 'q'),
+    ATTN_PARAM(FLAG, "verbose", NULL, struct args, is_verbose, NULL, .letter = 'v'),
+    ATTN_PARAM(COUNT, "threads", "N", struct args, number, NULL, .letter = 't', .most = MAX_NUMBER),
+    ATTN_PARAM(REAL, "eps", "E", struct args, real, NULL),
+    ATTN_PARAM(REAL, "dropout", "P", struct args, share, NULL, .most = 1),
+    ATTN_PARAM(CHOICE, "load", NULL, struct args, choice, NULL, .words = "map|read|"),
+    ATTN_PARAM(TEXT, "ids", "LIST", struct args, ids, NULL),
+    OPTION_TEXTS("next", "TEXT", struct args, list, NULL, .letter = 'n'),
 };
 
 static const char *const choices[] = {"map", "read", ""};
 
-static const struct option_group group = OPTION_GROUP("Options", rows);
-
-static const struct option_part parts[] = {{&group, 0}};
+static const struct attn_param_part parts[] = {{OPTION_LIST("Options", rows), 0}};
 
 static const struct command command = {.name = "fuzz", OPTION_PARTS(parts)};
 
@@ -79,6 +76,12 @@ static void check_refusal(const struct attn_error *err)
     FUZZ_CHECK(err->message[0] != '\0' &&
                attn_fuzz_is_printable(err->message, strlen(err->message)));
     FUZZ_CHECK(attn_fuzz_is_printable(err->hint, strlen(err->hint)));
+}
+
+static void release_lists(struct args *args)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        attn_param_release(&rows[i], args);
 }
 
 /* ATTN_CANCELED: the line asks for the help. */
@@ -212,7 +215,7 @@ static void write_again(const struct args *args, struct line *line)
         append(line, "-", "q");
     if (args->is_verbose)
         append(line, "--verbose", "");
-    snprintf(number, sizeof number, "%" PRId64, args->number);
+    snprintf(number, sizeof number, "%zu", args->number);
     append(line, "--threads=", number);
     snprintf(number, sizeof number, "%.17g", args->real);
     append(line, "--eps=", number);
@@ -240,8 +243,7 @@ static void check_refused_twice(const struct line *line, const char *argument)
     for (int i = 0; i < line->n; i++)
         items[i + 1] = line->items[i];
     FUZZ_CHECK(parse(line->n + 1, items, &args) == ATTN_INVALID);
-    text_list_release(&args.list);
-    text_list_release(&args.plain);
+    release_lists(&args);
     free(copy);
 }
 
@@ -250,7 +252,7 @@ static void check_taken(const struct args *args)
     struct line line = {.n = 0};
     struct args again = {0};
 
-    FUZZ_CHECK(args->number >= MIN_NUMBER && args->number <= MAX_NUMBER);
+    FUZZ_CHECK(args->number <= MAX_NUMBER);
     FUZZ_CHECK(args->choice >= 0 && args->choice < 3);
     FUZZ_CHECK(args->real >= 0 && args->real <= 1.7976931348623157e308);
     FUZZ_CHECK(args->share >= 0 && args->share < 1);
@@ -263,8 +265,7 @@ static void check_taken(const struct args *args)
     FUZZ_CHECK(args->ids == NULL || strcmp(again.ids, args->ids) == 0);
     FUZZ_CHECK(is_same_list(&again.list, &args->list));
     FUZZ_CHECK(is_same_list(&again.plain, &args->plain));
-    text_list_release(&again.list);
-    text_list_release(&again.plain);
+    release_lists(&again);
     check_refused_twice(&line, "-t1");
     check_refused_twice(&line, "--eps=2");
     check_refused_twice(&line, "--load=map");
@@ -287,8 +288,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         check_taken(&args);
         check_ids(args.ids != NULL ? args.ids : text);
     }
-    text_list_release(&args.list);
-    text_list_release(&args.plain);
+    release_lists(&args);
     release(&line);
     free(text);
     return 0;

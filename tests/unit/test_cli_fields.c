@@ -25,9 +25,8 @@ static bool is_option(const char *option)
 
     for (size_t i = 0; command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
-            if (walk.option.name && strlen(walk.option.name) + 2 == size &&
-                strncmp(option, "--", 2) == 0 &&
-                memcmp(option + 2, walk.option.name, size - 2) == 0)
+            if (walk.name && strlen(walk.name) + 2 == size && strncmp(option, "--", 2) == 0 &&
+                memcmp(option + 2, walk.name, size - 2) == 0)
                 return true;
     return false;
 }
@@ -135,12 +134,12 @@ START_TEST(names_of_options_are_unique_within_a_command)
             struct option_walk other = one;
 
             while (option_next(&other)) {
-                const char *name = one.option.name, *next = other.option.name;
+                const char *name = one.name, *next = other.name;
 
                 ck_assert_msg(name ? !next || strcmp(name, next) != 0 : next != NULL,
                               "%s has two options '%s'", command_at(i)->name, name ? name : "TEXT");
-                ck_assert_msg(!one.option.letter || one.option.letter != other.option.letter,
-                              "%s has two options '-%c'", command_at(i)->name, one.option.letter);
+                ck_assert_msg(!one.param->letter || one.param->letter != other.param->letter,
+                              "%s has two options '-%c'", command_at(i)->name, one.param->letter);
             }
         }
 }
@@ -159,7 +158,7 @@ static bool is_known(size_t n, const char *name)
 {
     for (size_t i = 0; i < n; i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);)
-            if (walk.option.name && !walk.option.of && strcmp(walk.option.name, name) == 0)
+            if (walk.name && !walk.param->of && strcmp(walk.name, name) == 0)
                 return true;
     return false;
 }
@@ -170,10 +169,10 @@ START_TEST(the_surface_is_small)
 
     for (size_t i = 0; command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
-            if (!walk.option.name || walk.option.of)
+            if (!walk.name || walk.param->of)
                 continue;
             n_pair++;
-            n_name += !is_known(i, walk.option.name);
+            n_name += !is_known(i, walk.name);
         }
     ck_assert_msg(n_name <= MOST_NAMES, "%zu names of options, expected at most %d", n_name,
                   MOST_NAMES);
@@ -183,25 +182,22 @@ START_TEST(the_surface_is_small)
 END_TEST
 
 /* Whether CALL has two values for the list OPTION, and SECOND is the second one. */
-static bool has_both(const struct call *call, const struct option *option, const char *second)
+static bool has_both(const struct call *call, const struct option_walk *option, const char *second)
 {
-    const void *place = (const char *)call->args + option->offset;
-    const struct text_list *list = place;
+    const void *home = (const char *)call->args + option->offset;
     struct attn_buffer text = {0};
     bool is_same;
 
-    if (!option->param)
-        return list->n == 2 && strcmp(list->items[1], second) == 0;
-    is_same = attn_param_write(option->param, place, 1, &text) &&
+    is_same = attn_param_write(option->param, home, 1, &text) &&
               strcmp(attn_buffer_string(&text), second) == 0;
     attn_buffer_release(&text);
     return is_same;
 }
 
 /* Parses OPTION of COMMAND twice. */
-static void ask_twice(const struct command *command, const struct option *option)
+static void ask_twice(const struct command *command, const struct option_walk *option)
 {
-    const bool is_of_ids = option->param && option->param->type == ATTN_PARAM_ID_LISTS;
+    const bool is_of_ids = option->param->type == ATTN_PARAM_ID_LISTS;
     char name[64], first[] = "a=1", id[] = "1", second[16];
     char *argv[] = {name, is_of_ids ? id : first, name, second};
     struct call call = {.command = command, .argc = 4, .argv = argv};
@@ -222,18 +218,18 @@ START_TEST(each_list_takes_two_values)
 
     for (size_t i = 0; command_at(i); i++)
         for (struct option_walk walk = {.command = command_at(i)}; option_next(&walk);) {
-            const struct option *option = &walk.option;
-            const bool is_list = option->kind == OPTION_KIND_LIST;
+            const char *help = walk.param->help;
+            const bool is_list = option_is_list(walk.param);
 
-            if (!option->name)
+            if (!walk.name)
                 continue;
-            ck_assert_msg(is_list == (strstr(option->help, "be repeated") != NULL ||
-                                      strstr(option->help, "be given several times") != NULL),
-                          "--%s of %s: 'May be repeated' is for lists", option->name,
+            ck_assert_msg(is_list == (strstr(help, "be repeated") != NULL ||
+                                      strstr(help, "be given several times") != NULL),
+                          "--%s of %s: 'May be repeated' is for lists", walk.name,
                           command_at(i)->name);
             if (!is_list)
                 continue;
-            ask_twice(command_at(i), option);
+            ask_twice(command_at(i), &walk);
             n++;
         }
     ck_assert_uint_gt(n, 50);
