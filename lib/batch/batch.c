@@ -8,7 +8,6 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "host/host_internal.h"
-#include "writers/format_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -16,36 +15,12 @@
 
 enum { N_EDGE = 3 }; /* default number of keys per query in `edges` */
 
-/* --- Names ----------------------------------------------------------------------------------- */
-
-static enum attn_status name_outputs(struct attn_batch *batch, struct attn_error *err)
-{
-    const struct attn_batch_options *options = &batch->options;
-
-    ATTN_TRY(ATTN_ALLOC(batch->outputs, options->n_output, err));
-    ATTN_TRY(ATTN_ALLOC(batch->paths, options->n_output, err));
-    for (size_t i = 0; i < options->n_output; i++) {
-        const struct attn_records_item *item = &options->outputs[i];
-
-        batch->outputs[i] = *item;
-        if (!attn_is_given(item->format, "format", err) ||
-            !attn_is_given(item->path || item->sink, "path", err))
-            return ATTN_INVALID;
-        if (!item->path)
-            continue;
-        attn_ledger_append_path(&batch->paths[i], item->path, options->shard, options->n_shard);
-        batch->outputs[i].path = attn_buffer_string(&batch->paths[i]);
-        ATTN_TRY(attn_buffer_check(&batch->paths[i], err));
-    }
-    return attn_ledger_name(&batch->ledger, batch->outputs[0].path, err);
-}
-
 /* --- Opening --------------------------------------------------------------------------------- */
 
 static bool has_output(const struct attn_batch *batch, const char *format)
 {
     for (size_t i = 0; i < batch->options.n_output; i++)
-        if (strcmp(batch->outputs[i].format, format) == 0)
+        if (strcmp(batch->options.outputs[i].format, format) == 0)
             return true;
     return false;
 }
@@ -74,7 +49,6 @@ static enum attn_status choose_table(struct attn_batch *batch, struct attn_error
 static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
-    const char *first = options->outputs[0].path;
 
     if (!attn_is_choice((int)options->form, ATTN_ITEMS_FASTA + 1, "form", err))
         return ATTN_INVALID;
@@ -83,10 +57,6 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->n_shard > 0 && options->shard >= options->n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->shard, options->n_shard);
-    if (options->is_resumed && !batch->ledger.name)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
-                              attn_quote_string(first ? first : "the sink").text);
     if (options->labels && options->form == ATTN_ITEMS_LINES)
         return attn_error_set(err, ATTN_INVALID,
                               "`labels` are keys of records, and texts have none");
@@ -94,9 +64,7 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
         .text = options->text_key, .id = options->id_key, .has_next = true};
     if (options->labels)
         ATTN_TRY(attn_label_names_parse(options->labels, &batch->labels, err));
-    ATTN_TRY(choose_table(batch, err));
-    return batch->ledger.name && !attn_is_given(options->source, "source", err) ? ATTN_INVALID
-                                                                                : ATTN_OK;
+    return choose_table(batch, err);
 }
 
 static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *err)
@@ -117,17 +85,14 @@ static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *
 
     ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
     is_file = attn_batch_lines_is_file(batch->lines, &size);
-    ATTN_TRY(attn_ledger_describe_input(&batch->ledger, is_file, size, err));
-    attn_ledger_note_shards(&batch->ledger, options->outputs[0].path, options->shard,
-                            options->n_shard);
-    return ATTN_OK;
+    return attn_ledger_describe_input(&batch->ledger, is_file, size, err);
 }
 
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
 
-    ATTN_TRY(name_outputs(batch, err));
+    ATTN_TRY(attn_ledger_name(&batch->ledger, options->outputs, options->n_output, err));
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(
         attn_ledger_describe(&batch->ledger, options->asked, options->files, options->n_file, err));
@@ -155,15 +120,19 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     made->ledger = (struct attn_ledger){
         .unit = "record",
         .unit_key = "records",
+        .option = "output",
         .is_resumed = options.is_resumed,
         .is_synced = options.is_synced,
+        .shard = options.shard,
+        .n_shard = options.n_shard,
+        .source = options.source,
         .cancel = options.cancel,
         .on_note = options.on_note,
         .user = options.user,
         .command = options.command,
         .n_command = options.n_command,
-        .measure = attn_batch_work_measure,
-        .owner = made,
+        .is_spoiled = options.is_spoiled,
+        .spoiled_user = options.user,
         .journal = -1,
     };
     status = open_batch(made, err);
@@ -185,10 +154,6 @@ void attn_batch_free(struct attn_batch *batch)
     attn_free(batch->columns);
     attn_ledger_release(&batch->ledger);
     attn_batch_lines_free(batch->lines);
-    for (size_t i = 0; batch->paths && i < batch->options.n_output; i++)
-        attn_buffer_release(&batch->paths[i]);
-    attn_free(batch->paths);
-    attn_free(batch->outputs);
     attn_free(batch);
 }
 
@@ -220,20 +185,16 @@ static void plan(struct attn_batch *batch, const struct attn_records_form *form,
     many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(batch, "npz");
 }
 
-/* Returns an error for outputs that would overwrite the input or files of the model. */
-static enum attn_status check_outputs(const struct attn_batch *batch, const struct attn_host *host,
-                                      struct attn_error *err)
+/* Returns an error for outputs that would overwrite the input. */
+static enum attn_status check_outputs(const struct attn_batch *batch, struct attn_error *err)
 {
-    for (size_t i = 0; i < batch->options.n_output; i++) {
-        const struct attn_records_item *item = &batch->outputs[i];
-        const struct attn_format named = {.name = i == 0 ? "output" : item->format};
-        const struct attn_output output = {.format = &named, .path = item->path};
+    for (size_t i = 0; i < batch->ledger.n_output; i++) {
+        const char *path = batch->ledger.outputs[i].path;
 
-        ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
-        if (!item->path || !attn_batch_lines_is_path(batch->lines, item->path))
+        if (!path || !attn_batch_lines_is_path(batch->lines, path))
             continue;
         attn_error_set(err, ATTN_INVALID, "the output '%s' is the input, expected another file",
-                       attn_quote_string(item->path).text);
+                       attn_quote_string(path).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     return ATTN_OK;
@@ -310,17 +271,13 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
 static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
                                      struct attn_many_options *many, struct attn_error *err)
 {
-    const struct attn_batch_options *options = &batch->options;
-    const struct attn_model *model = attn_host_model(host);
     struct attn_records_form form;
 
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(fill_form(batch, host, many, &form, err));
-    ATTN_TRY(check_outputs(batch, host, err));
-    ATTN_TRY(attn_records_open(batch->outputs, options->n_output, &form, options->is_resumed,
-                               &batch->ledger.records, err));
+    ATTN_TRY(check_outputs(batch, err));
     batch->needs_numbers = has_output(batch, "npz");
-    return attn_ledger_begin(&batch->ledger, options->source, model, err);
+    return attn_ledger_open(&batch->ledger, &form, host, err);
 }
 
 /* --- Beginning, or resuming ------------------------------------------------------------------ */
@@ -362,20 +319,6 @@ static enum attn_status finish(struct attn_batch *batch, const struct attn_host 
     return attn_ledger_finish(ledger, host, err);
 }
 
-/* Ends early because of ERR, and keeps the finished records. */
-static void end_early(struct attn_batch *batch, const struct attn_error *err,
-                      struct attn_batch_result *result)
-{
-    const struct attn_batch_options *options = &batch->options;
-    const bool is_output = err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY;
-
-    result->is_abandoned = attn_records_is_abandoned(batch->ledger.records);
-    if (!result->is_abandoned)
-        result->can_resume =
-            attn_ledger_keep(&batch->ledger, is_output || (options->is_spoiled &&
-                                                           options->is_spoiled(options->user)));
-}
-
 /* Runs the whole batch. */
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             const struct attn_many_options *given, struct attn_batch_result *result,
@@ -399,12 +342,15 @@ static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
     status = attn_batch_work_run(batch, host, &many, err);
     if (status == ATTN_OK)
         status = attn_error_at(finish(batch, host, err), ATTN_STAGE_OUTPUT, err);
-    if (status != ATTN_OK)
-        end_early(batch, err, result);
+    if (status != ATTN_OK) {
+        result->is_abandoned = attn_records_is_abandoned(batch->ledger.records);
+        result->can_resume = attn_ledger_keep(&batch->ledger, err);
+    }
     result->n_record = batch->ledger.done.n_record;
     result->n_failed = batch->ledger.n_failed;
     result->has_failed = batch->ledger.n_failed > 0 && batch->options.max_failed < 0;
-    result->seconds = 1e-3 * (double)batch->milliseconds_before + attn_batch_work_seconds(batch);
+    result->seconds =
+        1e-3 * (double)batch->ledger.milliseconds_before + attn_ledger_seconds(&batch->ledger);
     return status;
 }
 

@@ -18,8 +18,6 @@
 
 struct attn_batch {
     struct attn_batch_options options;
-    struct attn_records_item *outputs; /* [options.n_output] owns; their paths include the shard */
-    struct attn_buffer *paths;         /* [options.n_output] owns; empty for sinks */
     struct attn_ledger ledger;
     bool is_run;      /* attn_batch_run was called; a batch runs once */
     bool is_complete; /* an earlier run was complete */
@@ -37,13 +35,9 @@ struct attn_batch {
     const struct attn_places *places; /* borrowed; those of the request, or NULL */
     struct attn_batch_lines *lines;   /* owns; the input */
 
-    struct attn_sha256 done_input; /* digest of the lines of written records */
-    uint64_t n_before;             /* number of records of earlier processes */
-    uint64_t first;                /* offset of the first line in the input */
-    uint64_t begin_of_work;        /* offset of the first line that this process reads */
-    uint64_t milliseconds_before;  /* computing time of earlier processes */
-    double begun;                  /* start of computing, as a clock time in seconds */
-    double checked;                /* last checkpoint, in seconds since `begun` */
+    uint64_t n_before;      /* number of records of earlier processes */
+    uint64_t first;         /* offset of the first line in the input */
+    uint64_t begin_of_work; /* offset of the first line that this process reads */
 
     struct attn_batch_line line; /* the current line */
     struct attn_sha256 input;    /* digest of all lines so far */
@@ -74,11 +68,5 @@ enum attn_status attn_batch_work_compare(struct attn_batch *batch,
 /* Computes the remaining records. */
 enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host *host,
                                      const struct attn_many_options *many, struct attn_error *err);
-
-/* Updates the digest of the input and the time in the ledger. OWNER is the batch. */
-void attn_batch_work_measure(void *owner);
-
-/* Returns the seconds since computing started; 0 before. */
-double attn_batch_work_seconds(const struct attn_batch *batch);
 
 #endif

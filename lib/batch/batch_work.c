@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double checkpoint_seconds = 1;
-
 /* A record that is being computed, with the memory that it refers to. */
 struct batch_slot {
     struct attn_record_store store;
@@ -28,20 +26,6 @@ struct batch_slot {
     char first;               /* first character of a line that is no object of JSON; or NUL */
     struct attn_sha256 input; /* digest of all lines up to this one */
 };
-
-double attn_batch_work_seconds(const struct attn_batch *batch)
-{
-    return batch->begun > 0 ? attn_clock_seconds() - batch->begun : 0;
-}
-
-void attn_batch_work_measure(void *owner)
-{
-    struct attn_batch *batch = owner;
-
-    attn_digest_hex(&batch->done_input, batch->ledger.done.input);
-    batch->ledger.done.milliseconds =
-        batch->milliseconds_before + (uint64_t)(1e3 * attn_batch_work_seconds(batch));
-}
 
 static bool is_canceled(const struct attn_batch *batch)
 {
@@ -173,7 +157,7 @@ static void emit_progress(const struct attn_batch *batch)
         .n_record = batch->ledger.done.n_record,
         .n_failed = batch->ledger.n_failed,
         .n_before = batch->n_before,
-        .seconds = attn_batch_work_seconds(batch),
+        .seconds = attn_ledger_seconds(&batch->ledger),
     };
 
     if (!options->on_progress)
@@ -212,9 +196,10 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
 {
     struct attn_record_outcome outcome = attn_record_outcome_of(result);
     const struct batch_slot *slot = result->record->mine;
-    struct attn_ledger_done *done = &batch->ledger.done;
-    enum attn_status status = ATTN_OK;
-    double seconds;
+    struct attn_ledger_done at = {.begin = slot->begin,
+                                  .end = slot->end,
+                                  .crc = slot->crc,
+                                  .n_line_before = slot->n_line_before};
 
     for (size_t i = 0; i < batch->labels.n && i < slot->labels.n; i++)
         if (slot->labels.labels[i].value.type != ATTN_VALUE_MISSING)
@@ -225,25 +210,10 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_many_re
     outcome.n_item_label = slot->labels.n;
     if (slot->first && !batch->has_noted_text)
         note_text(batch, result->record);
-    ATTN_TRY(attn_records_write(batch->ledger.records, &outcome, err));
-    done->n_record++;
-    done->begin = slot->begin;
-    done->end = slot->end;
-    done->crc = slot->crc;
-    done->n_line_before = slot->n_line_before;
-    batch->done_input = slot->input;
-    done->n_token += result->n_token;
-    done->failures[result->record->failure]++;
-    batch->ledger.n_failed += result->record->failure != ATTN_RECORD_FAILURE_NONE;
-    seconds = attn_batch_work_seconds(batch);
-    if (batch->ledger.journal_path.data && seconds - batch->checked >= checkpoint_seconds) {
-        batch->checked = seconds;
-        status = attn_ledger_checkpoint(&batch->ledger, err);
-    } else if (!result->is_followed) {
-        status = attn_records_flush(batch->ledger.records, false, err);
-    }
+    attn_digest_hex(&slot->input, at.input);
+    ATTN_TRY(attn_ledger_write(&batch->ledger, &outcome, result->record->failure, &at,
+                               result->is_followed, err));
     emit_progress(batch);
-    ATTN_TRY(status);
     return check_failures(batch, err);
 }
 
@@ -278,7 +248,6 @@ static void end_reading(void *user)
 enum attn_status attn_batch_work_init(struct attn_batch *batch, struct attn_error *err)
 {
     attn_sha256_init(&batch->input);
-    batch->done_input = batch->input;
     batch->seen_labels = attn_alloc(batch->labels.n, sizeof *batch->seen_labels, err);
     return batch->seen_labels ? ATTN_OK : ATTN_NO_MEMORY;
 }
@@ -326,12 +295,10 @@ enum attn_status attn_batch_work_resume(struct attn_batch *batch, struct attn_er
         ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
                                        (uint32_t)done->crc, err));
         ATTN_TRY(compare_digest(batch, done->input, path, err));
-        batch->done_input = batch->input;
         ATTN_TRY(compare_lines_before(batch, done->n_line_before, path, err));
     }
     ATTN_TRY(attn_ledger_cut(&batch->ledger, err));
     batch->n_before = batch->n_read = done->n_record;
-    batch->milliseconds_before = done->milliseconds;
     return check_failures(batch, err);
 }
 
@@ -389,7 +356,7 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     };
 
     attn_batch_lines_range(batch->lines, &batch->first, &batch->begin_of_work);
-    batch->begun = attn_clock_seconds();
+    batch->ledger.begun = attn_clock_seconds();
     batch->places = many->request ? many->request->reading.places : NULL;
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));

@@ -1,18 +1,24 @@
 /* ledger.c - names, checkpoints and the end of a ledger: see ledger_internal.h. */
 #include "batch/ledger_internal.h"
 
+#include "base/clock.h"
 #include "base/escape.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/path.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "host/host_internal.h"
+#include "writers/format_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static const double checkpoint_seconds = 1;
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
@@ -40,19 +46,59 @@ void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t s
                                   n_shard, (int)(end - dot), dot);
 }
 
-enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
+/* Names the files beside the first output. */
+static enum attn_status name_files(struct attn_ledger *ledger, struct attn_error *err)
+{
+    const char *name = ledger->name = ledger->outputs[0].path;
+
+    attn_buffer_append_format(&ledger->journal_path, "%s.journal", name);
+    attn_buffer_append_format(&ledger->manifest_path, "%s.run.json", name);
+    if (!attn_buffer_string(&ledger->journal_path) || !attn_buffer_string(&ledger->manifest_path))
+        return attn_error_no_memory(err);
+    ATTN_TRY(attn_path_check_plain(ledger->manifest_path.data, err));
+    if (!ledger->has_kept)
+        return ATTN_OK;
+    attn_buffer_append_format(&ledger->kept_path, "%s.state", name);
+    if (!attn_buffer_string(&ledger->kept_path))
+        return attn_error_no_memory(err);
+    ledger->outputs[ledger->n_output++] =
+        (struct attn_records_item){.format = "state", .path = ledger->kept_path.data};
+    return attn_path_check_plain(ledger->kept_path.data, err);
+}
+
+enum attn_status attn_ledger_name(struct attn_ledger *ledger,
+                                  const struct attn_records_item *outputs, size_t n,
                                   struct attn_error *err)
 {
     ledger->started = time(NULL);
-    if (!path || attn_ledger_is_stream(path))
-        return ATTN_OK;
-    ledger->name = path;
-    attn_buffer_append_format(&ledger->journal_path, "%s.journal", path);
-    attn_buffer_append_format(&ledger->manifest_path, "%s.run.json", path);
-    if (!attn_buffer_string(&ledger->journal_path) || !attn_buffer_string(&ledger->manifest_path))
-        return attn_error_no_memory(err);
-    return attn_error_at(attn_path_check_plain(ledger->manifest_path.data, err), ATTN_STAGE_OUTPUT,
-                         err);
+    ledger->whole = outputs[0].path;
+    ATTN_TRY(ATTN_ALLOC(ledger->outputs, n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(ledger->paths, n + 1, err));
+    attn_digest_bytes("", 0, ledger->done.input);
+    ledger->n_output = n;
+    for (size_t i = 0; i < n; i++) {
+        struct attn_records_item *output = &ledger->outputs[i];
+        struct attn_buffer *path = &ledger->paths[i];
+
+        *output = outputs[i];
+        if (!attn_is_given(output->format, "format", err) ||
+            !attn_is_given(output->path || output->sink, "path", err))
+            return ATTN_INVALID;
+        if (!output->path)
+            continue;
+        attn_ledger_append_path(path, output->path, ledger->shard, ledger->n_shard);
+        output->path = attn_buffer_string(path);
+        ATTN_TRY(attn_buffer_check(path, err));
+    }
+    if (outputs[0].path && !attn_ledger_is_stream(ledger->outputs[0].path))
+        ATTN_TRY(attn_error_at(name_files(ledger, err), ATTN_STAGE_OUTPUT, err));
+    if (ledger->is_resumed && !ledger->name) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
+                       attn_quote_string(outputs[0].path ? outputs[0].path : "the sink").text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    return ledger->name && !attn_is_given(ledger->source, "source", err) ? ATTN_INVALID : ATTN_OK;
 }
 
 /* Skips files that cannot be read, which are reported later, and FIFOs, whose reading would block.
@@ -84,6 +130,26 @@ enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *as
     return attn_buffer_check(out, err);
 }
 
+/* Notes the first other shard whose manifest is of another input. */
+static void note_shards(const struct attn_ledger *ledger)
+{
+    bool is_same = true;
+
+    for (size_t i = 0; ledger->name && is_same && i < ledger->n_shard; i++) {
+        struct attn_buffer other = {0};
+
+        attn_ledger_append_path(&other, ledger->whole, i, ledger->n_shard);
+        attn_buffer_append_string(&other, ".run.json");
+        is_same = i == ledger->shard || !attn_buffer_string(&other) ||
+                  attn_ledger_manifest_is_of(other.data, ledger->identity.input);
+        if (!is_same)
+            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
+                      "'%s' is of another input: these shards are not parts of one file",
+                      attn_quote_string(other.data).text);
+        attn_buffer_release(&other);
+    }
+}
+
 enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
                                             uint64_t size, struct attn_error *err)
 {
@@ -92,17 +158,30 @@ enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_
     else
         attn_buffer_append_string(&ledger->input_size, "{\"bytes\":null}");
     ledger->identity.input = attn_buffer_string(&ledger->input_size);
-    return attn_buffer_check(&ledger->input_size, err);
+    ATTN_TRY(attn_buffer_check(&ledger->input_size, err));
+    note_shards(ledger);
+    return ATTN_OK;
 }
 
 /* --- Beginning, or resuming ------------------------------------------------------------------- */
 
-enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
-                                   const struct attn_model *model, struct attn_error *err)
+enum attn_status attn_ledger_open(struct attn_ledger *ledger, const struct attn_records_form *form,
+                                  struct attn_host *host, struct attn_error *err)
 {
+    for (size_t i = 0; i < ledger->n_output; i++) {
+        const struct attn_format named = {.name =
+                                              i == 0 ? ledger->option : ledger->outputs[i].format};
+        const struct attn_output output = {.format = &named, .path = ledger->outputs[i].path};
+
+        if (output.path)
+            ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
+    }
+    ATTN_TRY(attn_records_open(ledger->outputs, ledger->n_output, form, ledger->is_resumed,
+                               &ledger->records, err));
     if (!ledger->name)
         return ATTN_OK;
-    ATTN_TRY(attn_model_files_start(source, model, ledger->cancel, &ledger->model, err));
+    ATTN_TRY(attn_model_files_start(ledger->source, attn_host_model(host), ledger->cancel,
+                                    &ledger->model, err));
     ATTN_TRY(
         attn_error_at(attn_ledger_parts_open(ledger->records, ledger->cancel, &ledger->parts, err),
                       ATTN_STAGE_OUTPUT, err));
@@ -131,10 +210,13 @@ enum attn_status attn_ledger_find(struct attn_ledger *ledger, struct attn_ledger
         return attn_ledger_manifest_compare(ledger, made, err);
     ATTN_TRY(attn_error_at(attn_ledger_journal_resume(ledger, err), ATTN_STAGE_OUTPUT, err));
     attn_ledger_parts_rewind(ledger->parts);
-    if (ledger->journal < 0)
+    if (ledger->journal < 0) {
         ledger->done = (struct attn_ledger_done){0};
+        attn_digest_bytes("", 0, ledger->done.input);
+    }
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         ledger->n_failed += ledger->done.failures[i];
+    ledger->milliseconds_before = ledger->done.milliseconds;
     return ATTN_OK;
 }
 
@@ -180,32 +262,31 @@ enum attn_status attn_ledger_report_input(const char *input, const char *path, c
 
 /* --- Checkpoints ------------------------------------------------------------------------------ */
 
-void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
-                             size_t n_shard)
+double attn_ledger_seconds(const struct attn_ledger *ledger)
 {
-    bool is_same = true;
-
-    for (size_t i = 0; ledger->name && is_same && i < n_shard; i++) {
-        struct attn_buffer other = {0};
-
-        attn_ledger_append_path(&other, path, i, n_shard);
-        attn_buffer_append_string(&other, ".run.json");
-        is_same = i == shard || !attn_buffer_string(&other) ||
-                  attn_ledger_manifest_is_of(other.data, ledger->identity.input);
-        if (!is_same)
-            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
-                      "'%s' is of another input: these shards are not parts of one file",
-                      attn_quote_string(other.data).text);
-        attn_buffer_release(&other);
-    }
+    return ledger->begun > 0 ? attn_clock_seconds() - ledger->begun : 0;
 }
 
-enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err)
+/* Updates the time and the owner's state. *IS_READY is false if there can be no checkpoint yet. */
+static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, struct attn_error *err)
+{
+    ledger->done.milliseconds =
+        ledger->milliseconds_before + (uint64_t)(1e3 * attn_ledger_seconds(ledger));
+    *is_ready = !ledger->measure || ledger->measure(ledger->owner);
+    return attn_buffer_check(&ledger->state, err);
+}
+
+/* Flushes the outputs, and appends a checkpoint to the journal if the digests of the model's files
+ * are known. */
+static enum attn_status checkpoint(struct attn_ledger *ledger, struct attn_error *err)
 {
     const bool is_synced = ledger->is_synced;
+    bool is_ready;
 
     ATTN_TRY(attn_records_flush(ledger->records, is_synced, err));
-    if (!ledger->name || (ledger->journal < 0 && !attn_model_files_are_ready(ledger->model)))
+    ATTN_TRY(measure(ledger, &is_ready, err));
+    if (!ledger->name || !is_ready ||
+        (ledger->journal < 0 && !attn_model_files_are_ready(ledger->model)))
         return ATTN_OK; /* nothing can be resumed without the digests of the model's files */
     if (ledger->journal < 0) {
         ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
@@ -215,11 +296,35 @@ enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_
     }
     ATTN_TRY(
         attn_ledger_parts_measure(ledger->parts, ledger->records, false, ledger->extents, err));
-    ledger->measure(ledger->owner);
-    ATTN_TRY(attn_buffer_check(&ledger->state, err));
     ATTN_TRY(attn_ledger_journal_append(ledger, err));
     ledger->has_checkpoint = true;
     return ATTN_OK;
+}
+
+enum attn_status attn_ledger_write(struct attn_ledger *ledger,
+                                   const struct attn_record_outcome *outcome,
+                                   enum attn_record_failure failure,
+                                   const struct attn_ledger_done *at, bool is_followed,
+                                   struct attn_error *err)
+{
+    struct attn_ledger_done *done = &ledger->done;
+    double seconds;
+
+    ATTN_TRY(attn_records_write(ledger->records, outcome, err));
+    done->n_record++;
+    done->begin = at->begin;
+    done->end = at->end;
+    done->crc = at->crc;
+    done->n_line_before = at->n_line_before;
+    memcpy(done->input, at->input, sizeof done->input);
+    done->n_token += outcome->n_token;
+    done->failures[failure]++;
+    ledger->n_failed += failure != ATTN_RECORD_FAILURE_NONE;
+    seconds = attn_ledger_seconds(ledger);
+    if (!ledger->name || seconds - ledger->checked < checkpoint_seconds)
+        return is_followed ? ATTN_OK : attn_records_flush(ledger->records, false, err);
+    ledger->checked = seconds;
+    return checkpoint(ledger, err);
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */
@@ -227,13 +332,14 @@ enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_
 enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,
                                     struct attn_error *err)
 {
+    bool is_ready;
+
     if (ledger->has_checkpoint)
-        ATTN_TRY(attn_ledger_checkpoint(ledger, err));
+        ATTN_TRY(checkpoint(ledger, err));
     ledger->is_finishing = true;
     ATTN_TRY(attn_records_finish(ledger->records, ledger->is_synced, err));
     if (ledger->name) {
-        ledger->measure(ledger->owner);
-        ATTN_TRY(attn_buffer_check(&ledger->state, err));
+        ATTN_TRY(measure(ledger, &is_ready, err));
         ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
         ATTN_TRY(
             attn_ledger_parts_measure(ledger->parts, ledger->records, true, ledger->extents, err));
@@ -262,16 +368,21 @@ void attn_ledger_remove_empty(const struct attn_ledger *ledger)
         remove_parts(ledger);
 }
 
-bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled)
+bool attn_ledger_keep(struct attn_ledger *ledger, const struct attn_error *err)
 {
+    const bool is_output =
+        !err || (err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY);
     const char *model;
 
-    if (ledger->done.n_record > 0 && !ledger->is_finishing && !is_spoiled) {
+    if (ledger->records && attn_records_is_abandoned(ledger->records))
+        return false;
+    if (ledger->done.n_record > 0 && !ledger->is_finishing && !is_output &&
+        !(ledger->is_spoiled && ledger->is_spoiled(ledger->spoiled_user))) {
         /* without the digests of the model's files nothing can be resumed, so they are awaited
          * unless canceled */
         if (ledger->model)
             attn_model_files_wait(ledger->model, &model, NULL);
-        attn_ledger_checkpoint(ledger, NULL);
+        checkpoint(ledger, NULL);
     }
     if (!ledger->has_checkpoint)
         remove_parts(ledger);
@@ -286,9 +397,14 @@ void attn_ledger_release(struct attn_ledger *ledger)
     attn_free(ledger->extents);
     attn_model_files_free(ledger->model);
     attn_records_free(ledger->records);
+    for (size_t i = 0; ledger->paths && i < ledger->n_output; i++)
+        attn_buffer_release(&ledger->paths[i]);
+    attn_free(ledger->paths);
+    attn_free(ledger->outputs);
     attn_buffer_release(&ledger->state);
     attn_buffer_release(&ledger->journal_path);
     attn_buffer_release(&ledger->manifest_path);
+    attn_buffer_release(&ledger->kept_path);
     attn_buffer_release(&ledger->asked);
     attn_buffer_release(&ledger->input_size);
 }

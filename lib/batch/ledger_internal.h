@@ -3,15 +3,15 @@
  * checkpoints, and a manifest. A batch (batch.h) and the rows of items (each.h) each own a ledger.
  *
  *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
- *     attn_ledger_name(&ledger, "results.jsonl", &err);     // a file, so it can be resumed
+ *     attn_ledger_name(&ledger, outputs, n_output, &err);   // a file, so it can be resumed
  *     attn_ledger_describe(&ledger, asked, files, n_file, &err);
- *     ledger.records = ...;                                 // opened
- *     attn_ledger_begin(&ledger, source, model, &err);
+ *     attn_ledger_describe_input(&ledger, is_file, size, &err);
+ *     attn_ledger_open(&ledger, &form, host, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
- *     ... update ledger.done for each record ...
- *     attn_ledger_checkpoint(&ledger, &err);                // about one per second
+ *     attn_ledger_write(&ledger, &outcome, failure, &at, is_followed, &err);   // each record
  *     attn_ledger_finish(&ledger, host, &err);              // parts get their final names
+ *     attn_ledger_keep(&ledger, &err);                      // or ends early
  *     attn_ledger_release(&ledger);
  *
  *     ledger.c           names, checkpoints, the end
@@ -26,6 +26,7 @@
 #include "base/note.h"
 #include "batch/ledger_parts.h"
 #include "batch/model_files.h"
+#include "batch/records_internal.h"
 #include "host/host.h"
 #include "input/record.h"
 
@@ -57,21 +58,34 @@ struct attn_ledger_done {
 /* Initialize `journal` with -1, set the fields up to `state`, and zero the rest. */
 struct attn_ledger {
     const char *unit, *unit_key; /* "record", and the key "records" of the manifest */
+    const char *option;          /* option of the first output, "output" */
     bool is_resumed, is_synced;
+    size_t shard, n_shard;
+    /* source of the host's model; required for a file */
+    const struct attn_source *source;
     const volatile sig_atomic_t *cancel; /* or NULL */
     attn_note_fn on_note;                /* or NULL */
     void *user;                          /* passed to on_note */
     const char *const *command;          /* [n_command] */
     size_t n_command;
-    void (*measure)(void *owner); /* called before each checkpoint to update `done` and `state` */
-    void *owner;                  /* passed to measure */
+    /* The first is called before each checkpoint to update `state`, and returns false if there can
+     * be no checkpoint yet; the second when the run ends early, and returns true if the last
+     * results may be wrong. Or NULL. */
+    bool (*measure)(void *owner);
+    bool (*is_spoiled)(void *user);
+    void *owner, *spoiled_user; /* passed to these functions */
     bool has_state;
+    bool has_kept; /* the rows are also written to NAME.state, the last output */
     /* owns; further state of the owner: printable ASCII without quotes and backslashes */
     struct attn_buffer state;
 
-    const char *name; /* name of the first output, borrowed; NULL: not a file, cannot be resumed */
+    struct attn_records_item *outputs; /* [n_output] owns; their paths include the shard */
+    struct attn_buffer *paths;         /* [n_output] owns */
+    size_t n_output;
+    const char *whole; /* path of the first output without the shard, or NULL; borrowed */
+    const char *name;  /* path of the first output; NULL: not a file, cannot be resumed */
     /* null-terminated; data is NULL without a name */
-    struct attn_buffer journal_path, manifest_path;
+    struct attn_buffer journal_path, manifest_path, kept_path;
     struct attn_buffer asked, input_size; /* texts of the identity */
     struct attn_ledger_identity identity;
     time_t started;
@@ -90,6 +104,10 @@ struct attn_ledger {
     int journal;         /* owns; file descriptor; -1: not begun */
     bool has_checkpoint; /* the journal has a checkpoint */
     bool is_finishing;   /* the ends of the outputs are written, so they cannot be resumed */
+
+    double begun; /* start of computing, as a clock time in seconds; set by the owner; 0: not yet */
+    double checked;               /* last checkpoint, in seconds since `begun` */
+    uint64_t milliseconds_before; /* working time of earlier processes */
 
     struct attn_ledger_done done; /* state after all results so far */
     uint64_t n_failed;            /* failed records among them */
@@ -122,27 +140,24 @@ bool attn_ledger_is_stream(const char *path);
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
                              size_t n_shard);
 
-/* Sets the name of the results to PATH, which is borrowed, unless it is NULL or a stream. */
-enum attn_status attn_ledger_name(struct attn_ledger *ledger, const char *path,
+/* Sets the outputs [n], borrowed, of which the first names the results unless it is a stream. */
+enum attn_status attn_ledger_name(struct attn_ledger *ledger,
+                                  const struct attn_records_item *outputs, size_t n,
                                   struct attn_error *err);
 
 /* Sets the options of the identity: ASKED, a JSON object or NULL, and the digests of FILES [n]. */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err);
 
-/* Sets the input of the identity: SIZE bytes, if IS_KNOWN. */
+/* Sets the input of the identity: SIZE bytes, if IS_KNOWN. Notes the first other shard whose
+ * manifest is of another input. */
 enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
                                             uint64_t size, struct attn_error *err);
 
-/* Notes that the manifest of another shard of PATH is of another input, for the first such shard.
- */
-void attn_ledger_note_shards(const struct attn_ledger *ledger, const char *path, size_t shard,
-                             size_t n_shard);
-
-/* Call when the outputs are open. Starts to read the files of MODEL, which was opened from SOURCE,
- * on another thread. */
-enum attn_status attn_ledger_begin(struct attn_ledger *ledger, const struct attn_source *source,
-                                   const struct attn_model *model, struct attn_error *err);
+/* Opens the outputs with FORM. Returns an error for an output that would replace a file of the
+ * model. Starts to read the files of the host's model on another thread. */
+enum attn_status attn_ledger_open(struct attn_ledger *ledger, const struct attn_records_form *form,
+                                  struct attn_host *host, struct attn_error *err);
 
 /* Finds earlier results to resume. If they are complete, sets *MADE and compares their files with
  * it; otherwise sets ledger->done to the last checkpoint that the parts contain, or to zeros.
@@ -166,17 +181,26 @@ enum attn_status attn_ledger_report_input(const char *input, const char *path, c
 
 /* --- Checkpoints and the end ------------------------------------------------------------------ */
 
-/* Flushes the outputs, and appends a checkpoint to the journal if the digests of the model's files
- * are known. */
-enum attn_status attn_ledger_checkpoint(struct attn_ledger *ledger, struct attn_error *err);
+/* Seconds since computing began; 0 before. */
+double attn_ledger_seconds(const struct attn_ledger *ledger);
+
+/* Writes a record. AT has the place of its line in the input: from `begin` to `end`, `crc`,
+ * `n_line_before` and `input`. About once per second a checkpoint follows. Without one, the outputs
+ * are flushed unless IS_FOLLOWED. */
+enum attn_status attn_ledger_write(struct attn_ledger *ledger,
+                                   const struct attn_record_outcome *outcome,
+                                   enum attn_record_failure failure,
+                                   const struct attn_ledger_done *at, bool is_followed,
+                                   struct attn_error *err);
 
 /* Gives the complete outputs their final names, and writes the manifest. */
 enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,
                                     struct attn_error *err);
 
-/* Ends early, after a checkpoint unless IS_SPOILED. Returns true if the run can be resumed;
- * otherwise the parts are removed. */
-bool attn_ledger_keep(struct attn_ledger *ledger, bool is_spoiled);
+/* Ends early because of ERR, after a checkpoint unless the last results may be wrong or ERR is NULL
+ * or of an output. Returns true if the run can be resumed; otherwise the parts are removed, unless
+ * the readers of the outputs closed them. */
+bool attn_ledger_keep(struct attn_ledger *ledger, const struct attn_error *err);
 
 /* Removes the parts of the outputs if all are empty. */
 void attn_ledger_remove_empty(const struct attn_ledger *ledger);

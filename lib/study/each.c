@@ -24,37 +24,27 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double checkpoint_seconds = 1;
-
 struct attn_each {
     struct attn_each_options options;
     struct attn_each_rows of;
     struct attn_host *host;
     struct attn_items *items;
-    /* null-terminated, with the number of the shard; empty if rows go to a sink */
-    struct attn_buffer path;
-    struct attn_buffer state;  /* null-terminated path of the kept rows, or empty */
     struct attn_ledger ledger; /* records what is on disk */
     struct attn_record_rows rows;
     struct attn_buffer kept; /* encoded rows of the current item */
     struct attn_each_result result;
-    /* start time, and time of the last checkpoint since the start, in seconds */
-    double begun, checked;
-    uint64_t milliseconds_before; /* running time of earlier processes */
     bool has_written, has_ended;
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-static void measure(void *owner)
+static bool measure(void *owner)
 {
     struct attn_each *each = owner;
-    struct attn_buffer *state = &each->ledger.state;
 
-    each->ledger.done.milliseconds =
-        each->milliseconds_before + (uint64_t)(1e3 * (attn_clock_seconds() - each->begun));
-    attn_buffer_reset(state);
-    attn_record_rows_save(&each->rows, state);
+    attn_buffer_reset(&each->ledger.state);
+    attn_record_rows_save(&each->rows, &each->ledger.state);
+    return each->rows.waiting.size == 0;
 }
 
 static bool ends_with(const char *text, const char *end)
@@ -68,66 +58,37 @@ static bool ends_with(const char *text, const char *end)
 static enum attn_status name_file(struct attn_each *each, struct attn_error *err)
 {
     const struct attn_each_options *options = &each->options;
-    size_t shard, n_shard;
+    const struct attn_records_item output = {.format = options->form == ATTN_EACH_MATRICES ? "npz"
+                                                                                           : "rows",
+                                             .path = options->path,
+                                             .sink = options->sink};
     uint64_t size;
     bool is_file;
 
-    attn_items_shard(each->items, &shard, &n_shard);
-    if (options->path) {
-        attn_ledger_append_path(&each->path, options->path, shard, n_shard);
-        if (!attn_buffer_string(&each->path))
-            return attn_error_no_memory(err);
-    }
-    ATTN_TRY(attn_ledger_name(&each->ledger, each->path.data, err));
-    if (options->is_resumed && !each->ledger.name) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
-                       attn_quote_string(options->path ? options->path : "the sink").text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (each->ledger.name && !attn_is_given(options->source, "source", err))
-        return ATTN_INVALID;
-    if (each->ledger.name && each->of.are_kept) {
-        attn_buffer_append_format(&each->state, "%s.state", each->ledger.name);
-        if (!attn_buffer_string(&each->state))
-            return attn_error_no_memory(err);
-        ATTN_TRY(
-            attn_error_at(attn_path_check_plain(each->state.data, err), ATTN_STAGE_OUTPUT, err));
-    }
+    attn_items_shard(each->items, &each->ledger.shard, &each->ledger.n_shard);
+    ATTN_TRY(attn_ledger_name(&each->ledger, &output, 1, err));
     ATTN_TRY(
         attn_ledger_describe(&each->ledger, options->asked, options->files, options->n_file, err));
     is_file = attn_items_are_of_file(each->items, &size);
-    ATTN_TRY(attn_ledger_describe_input(&each->ledger, is_file, size, err));
-    attn_ledger_note_shards(&each->ledger, options->path, shard, n_shard);
-    return ATTN_OK;
+    return attn_ledger_describe_input(&each->ledger, is_file, size, err);
 }
 
 /* Opens the file, unless it would replace the items or the model. */
 static enum attn_status open_file(struct attn_each *each, struct attn_error *err)
 {
-    const struct attn_records_item items[] = {
-        {.format = each->options.form == ATTN_EACH_MATRICES ? "npz" : "rows",
-         .path = each->path.data,
-         .sink = each->options.sink},
-        {.format = "state", .path = each->state.data}};
-    const struct attn_format named = {.name = "each"};
-    const struct attn_output output = {.format = &named, .path = each->path.data};
+    const char *path = each->ledger.outputs[0].path;
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
-    if (output.path)
-        ATTN_TRY(attn_host_check_outputs(each->host, &output, 1, err));
-    if (output.path && attn_items_are_of_path(each->items, output.path)) {
+    if (path && attn_items_are_of_path(each->items, path)) {
         attn_error_set(err, ATTN_INVALID, "the output '%s' has the items, expected another file",
-                       attn_quote_string(output.path).text);
+                       attn_quote_string(path).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     form.unit = each->ledger.unit;
     form.rows = &each->rows;
     form.on_note = each->of.on_note;
     form.user = each->of.note_user;
-    ATTN_TRY(attn_records_open(items, each->state.size > 0 ? 2 : 1, &form, each->options.is_resumed,
-                               &each->ledger.records, err));
-    return attn_ledger_begin(&each->ledger, each->options.source, attn_host_model(each->host), err);
+    return attn_ledger_open(&each->ledger, &form, each->host, err);
 }
 
 /* Sets the labels: those of the header, or of the first readable item. */
@@ -160,7 +121,6 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     made->of = *rows;
     made->host = host;
     made->items = items;
-    made->begun = attn_clock_seconds();
     made->rows = (struct attn_record_rows){
         .all = rows->columns,
         .n_all = rows->n_column,
@@ -175,6 +135,8 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
     made->ledger = (struct attn_ledger){
         .unit = "item",
         .unit_key = "items",
+        .option = "each",
+        .source = options.source,
         .is_resumed = options.is_resumed,
         .is_synced = options.is_synced,
         .cancel = host->options.cancel,
@@ -184,10 +146,13 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
         .n_command = options.n_command,
         .measure = measure,
         .owner = made,
+        .is_spoiled = options.is_spoiled,
+        .spoiled_user = options.user,
         .has_state = true,
+        .has_kept = rows->are_kept,
         .journal = -1,
+        .begun = attn_clock_seconds(),
     };
-    attn_digest_bytes("", 0, made->ledger.done.input);
     status = name_file(made, err);
     if (status == ATTN_OK)
         status = open_file(made, err);
@@ -207,9 +172,7 @@ void attn_each_free(struct attn_each *each)
     if (!each->has_ended)
         attn_each_keep(each, NULL);
     attn_ledger_release(&each->ledger);
-    attn_buffer_release(&each->path);
     attn_record_rows_release(&each->rows);
-    attn_buffer_release(&each->state);
     attn_buffer_release(&each->kept);
     attn_free(each);
 }
@@ -263,8 +226,8 @@ static enum attn_status hand_over(struct handing *handing, uint64_t n, const cha
 
     attn_digest_bytes("", 0, found);
     attn_records_part(each->ledger.records, 0, &part);
-    if (n > 0 && each->state.size > 0)
-        ATTN_TRY(attn_kept_rows_open(is_whole ? each->state.data : part.path, &each->rows,
+    if (n > 0 && each->of.are_kept)
+        ATTN_TRY(attn_kept_rows_open(is_whole ? part.target : part.path, &each->rows,
                                      &handing->kept, err));
     for (uint64_t i = 0; i < n; i++)
         ATTN_TRY(hand_next(handing, found, err));
@@ -297,11 +260,8 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     }
     handing->told_by = made->is_there ? ledger->manifest_path.data : ledger->journal_path.data;
     each->result.n_item = each->result.n_before = done->n_record;
-    each->milliseconds_before = done->milliseconds;
-    if (done->n_record == 0 && !made->is_there) {
-        attn_digest_bytes("", 0, done->input);
+    if (done->n_record == 0 && !made->is_there)
         return ATTN_OK;
-    }
     ATTN_TRY(attn_buffer_check(&ledger->state, err));
     ATTN_TRY(attn_record_rows_load(&each->rows, attn_buffer_string(&ledger->state), &is_good, err));
     if (!is_good)
@@ -336,22 +296,14 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
                                    const struct attn_record_outcome *outcome,
                                    enum attn_record_failure failure, struct attn_error *err)
 {
-    struct attn_ledger *ledger = &each->ledger;
-    const double seconds = attn_clock_seconds() - each->begun;
+    struct attn_ledger_done at = {.begin = 0};
+    enum attn_status status;
 
     each->has_written = true;
-    ATTN_TRY(attn_records_write(ledger->records, outcome, err));
-    ledger->done.n_record++;
-    ledger->done.failures[failure]++;
-    ledger->n_failed += failure != ATTN_RECORD_FAILURE_NONE;
-    attn_item_digest(item, ledger->done.input, &ledger->done.end);
-    each->result.n_item = ledger->done.n_record;
-    if (!ledger->name)
-        return attn_records_flush(ledger->records, false, err);
-    if (seconds - each->checked < checkpoint_seconds || each->rows.waiting.size > 0)
-        return ATTN_OK;
-    each->checked = seconds;
-    return attn_ledger_checkpoint(ledger, err);
+    attn_item_digest(item, at.input, &at.end);
+    status = attn_ledger_write(&each->ledger, outcome, failure, &at, each->ledger.name, err);
+    each->result.n_item = each->ledger.done.n_record;
+    return status;
 }
 
 /* Converts ROWS to a matrix. The caller owns its data. */
@@ -409,7 +361,7 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
         outcome.matrix = &matrix;
     }
     attn_buffer_reset(&each->kept);
-    if (each->state.size > 0)
+    if (each->ledger.kept_path.data)
         attn_kept_rows_append(&each->kept, each->ledger.done.n_record == 0, outcome.rows,
                               failed ? NULL : rows->beside, failed ? 0 : rows->n_beside);
     status = attn_buffer_check(&each->kept, err);
@@ -449,19 +401,14 @@ enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err
 
 void attn_each_keep(struct attn_each *each, const struct attn_error *err)
 {
-    const struct attn_each_options *options = &each->options;
     struct attn_ledger *ledger = &each->ledger;
-    const bool is_output =
-        !err || (err->stage == ATTN_STAGE_OUTPUT && err->status != ATTN_NO_MEMORY);
 
     each->has_ended = true;
     if (ledger->records)
         each->result.is_abandoned = attn_records_is_abandoned(ledger->records);
     if (!each->has_written)
         attn_ledger_remove_empty(ledger);
-    else if (!each->result.is_abandoned)
-        each->result.can_resume = attn_ledger_keep(
-            ledger, is_output || each->rows.waiting.size > 0 ||
-                        (options->is_spoiled && options->is_spoiled(options->user)));
+    else
+        each->result.can_resume = attn_ledger_keep(ledger, err);
     report(each);
 }
