@@ -164,18 +164,18 @@ static enum attn_status read_record(const char *path, struct text *text, struct 
     status = attn_items_next(items, &item, err);
     if (status == ATTN_OK)
         status = attn_items_next(items, &next, err);
-    if (status == ATTN_OK && (!item || next || !item->record.input.text))
+    if (status == ATTN_OK && (!item || next || !item->input.text))
         status = problem(err, ATTN_STAGE_INPUT,
                          next ? "'attn-cli batch' takes a file of several proteins" : NULL,
                          "'%s' has %s, expected one", path,
-                         next                               ? "several records"
-                         : item && !item->record.input.text ? "a record without letters"
-                                                            : "no record");
+                         next                        ? "several records"
+                         : item && !item->input.text ? "a record without letters"
+                                                     : "no record");
     if (status == ATTN_OK) {
-        text->size = item->record.input.n_text;
+        text->size = item->input.n_text;
         text->data = text->owned = malloc(text->size);
         if (text->owned)
-            memcpy(text->owned, item->record.input.text, text->size);
+            memcpy(text->owned, item->input.text, text->size);
         else
             status = attn_error_no_memory(err);
     }

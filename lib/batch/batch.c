@@ -150,7 +150,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_batch_work_release(batch);
     attn_free(batch->seen_labels);
     attn_label_names_release(&batch->labels);
-    attn_label_store_release(&batch->first_labels);
+    attn_item_release(&batch->first);
     attn_free(batch->columns);
     attn_ledger_release(&batch->ledger);
     attn_batch_lines_free(batch->lines);
@@ -204,20 +204,18 @@ static enum attn_status check_outputs(const struct attn_batch *batch, struct att
 static enum attn_status read_first_labels(struct attn_batch *batch, const char *text, size_t size,
                                           struct attn_error *err)
 {
-    struct attn_record_store store = {.blocks = NULL};
-    struct attn_record record = {.failure = ATTN_RECORD_FAILURE_BAD_JSON};
+    struct attn_item *first = &batch->first;
     enum attn_status status = ATTN_OK;
 
-    batch->first_labels.names = &batch->labels;
+    first->failure = ATTN_RECORD_FAILURE_BAD_JSON;
     for (const char *at = text, *last = text + size;
-         at < last && status == ATTN_OK && record.failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
+         at < last && status == ATTN_OK && first->failure == ATTN_RECORD_FAILURE_BAD_JSON;) {
         const char *end = memchr(at, '\n', (size_t)(last - at));
         const size_t n = (size_t)((end ? end : last) - at);
 
-        status = attn_record_labels_read(at, n, &batch->first_labels, &store, &record, err);
+        status = attn_record_labels_read(at, n, &batch->labels, first, err);
         at += n + 1;
     }
-    attn_record_store_release(&store);
     return status;
 }
 
@@ -225,7 +223,7 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
 static enum attn_status find_columns(struct attn_batch *batch, struct attn_records_form *form,
                                      struct attn_error *err)
 {
-    const struct attn_label_store *first = &batch->first_labels;
+    const struct attn_item *first = &batch->first;
     const char *text;
     size_t size;
 
@@ -237,11 +235,11 @@ static enum attn_status find_columns(struct attn_batch *batch, struct attn_recor
     form->has_all_labels = true;
     ATTN_TRY(attn_batch_lines_peek(batch->lines, &text, &size, err));
     ATTN_TRY(read_first_labels(batch, text, size, err));
-    ATTN_TRY(ATTN_ALLOC(batch->columns, first->n, err));
-    for (size_t i = 0; i < first->n; i++)
+    ATTN_TRY(ATTN_ALLOC(batch->columns, first->n_label, err));
+    for (size_t i = 0; i < first->n_label; i++)
         batch->columns[i] = first->labels[i].name;
     form->labels = batch->columns;
-    form->n_label = first->n;
+    form->n_label = first->n_label;
     return ATTN_OK;
 }
 

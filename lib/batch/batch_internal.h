@@ -24,9 +24,9 @@ struct attn_batch {
 
     struct attn_label_names labels; /* owns; the requested labels */
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
-    /* owns; labels of the first record, if all labels are requested */
-    struct attn_label_store first_labels;
-    const char **columns;         /* [first_labels.n] owns; names of these labels */
+    /* owns; the first record, read for its labels if all labels are requested */
+    struct attn_item first;
+    const char **columns;         /* [first.n_label] owns; names of these labels */
     enum attn_record_field table; /* field shown by csv */
     bool has_noted_text;          /* a note about a line that is not an object was sent */
     bool needs_next;              /* a record without `next` fails */
@@ -35,9 +35,9 @@ struct attn_batch {
     const struct attn_places *places; /* borrowed; those of the request, or NULL */
     struct attn_batch_lines *lines;   /* owns; the input */
 
-    uint64_t n_before;      /* number of records of earlier processes */
-    uint64_t first;         /* offset of the first line in the input */
-    uint64_t begin_of_work; /* offset of the first line that this process reads */
+    uint64_t n_before;       /* number of records of earlier processes */
+    uint64_t begin_of_lines; /* offset of the first line in the input */
+    uint64_t begin_of_work;  /* offset of the first line that this process reads */
 
     struct attn_batch_line line; /* the current line */
     struct attn_sha256 input;    /* digest of all lines so far */

@@ -15,18 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A record that is being computed, with the memory that it refers to. */
-struct batch_slot {
-    struct attn_record_store store;
-    struct attn_label_store labels;
-    struct attn_places keys;  /* the labels as places */
-    uint64_t begin, end;      /* where its line begins and ends in the input */
-    uint32_t crc;             /* CRC of the line */
-    uint64_t n_line_before;   /* number of lines before the shard, if they were counted */
-    char first;               /* first character of a line that is no object of JSON; or NUL */
-    struct attn_sha256 input; /* digest of all lines up to this one */
-};
-
 static bool is_canceled(const struct attn_batch *batch)
 {
     return attn_is_canceled(batch->options.cancel);
@@ -43,22 +31,22 @@ static enum attn_status count_before(struct attn_batch *batch, struct attn_error
     return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
 }
 
-/* Marks RECORD as failed if its continuations, or those given for all records, do not fit the
+/* Marks ITEM as failed if its continuations, or those given for all records, do not fit the
  * outputs. */
-static void check_next(const struct attn_batch *batch, struct attn_record *record)
+static void check_next(const struct attn_batch *batch, struct attn_item *item)
 {
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
         return;
-    if (batch->needs_next && !record->next)
-        attn_error_set(&record->err, ATTN_INVALID,
+    if (batch->needs_next && !item->next)
+        attn_error_set(&item->err, ATTN_INVALID,
                        "it has no 'next', and no continuation is given for all");
-    else if (record->n_next > batch->most_next)
-        attn_error_set(&record->err, ATTN_INVALID,
+    else if (item->n_next > batch->most_next)
+        attn_error_set(&item->err, ATTN_INVALID,
                        "'next' has %zu continuations, expected at most %zu, as the array has "
                        "columns",
-                       record->n_next, batch->most_next);
-    if (record->err.status != ATTN_OK)
-        record->failure = ATTN_RECORD_FAILURE_NO_FIT;
+                       item->n_next, batch->most_next);
+    if (item->err.status != ATTN_OK)
+        item->failure = ATTN_RECORD_FAILURE_NO_FIT;
 }
 
 /* Returns the first character of LINE, or NUL if it is blank or begins like an object of JSON. */
@@ -71,78 +59,89 @@ static char find_text(const struct attn_buffer *line)
     return at == line->size || strchr("{\r", line->data[at]) ? '\0' : line->data[at];
 }
 
-/* Reads an object of JSON into RECORD. */
-static enum attn_status read_object(struct attn_batch *batch, struct batch_slot *slot,
-                                    struct attn_record *record, struct attn_error *err)
+/* Reads an object of JSON into ITEM. Its text is the first character of a line that is not JSON. */
+static enum attn_status read_object(struct attn_batch *batch, struct attn_item *item,
+                                    struct attn_error *err)
 {
     const struct attn_buffer *text = &batch->line.text;
+    char first;
 
-    ATTN_TRY(
-        attn_record_labels_read(text->data, text->size, &slot->labels, &slot->store, record, err));
-    ATTN_TRY(
-        attn_labels_place(slot->labels.labels, slot->labels.n, &slot->store, &slot->keys, err));
-    slot->keys.others = batch->places;
-    if (slot->keys.n > 0)
-        record->places = &slot->keys;
-    slot->first = record->failure == ATTN_RECORD_FAILURE_BAD_JSON ? find_text(text) : '\0';
-    check_next(batch, record);
-    return ATTN_OK;
+    ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, item, err));
+    ATTN_TRY(attn_item_place_labels(item, err));
+    attn_item_name_places(item, batch->places);
+    check_next(batch, item);
+    if (item->failure != ATTN_RECORD_FAILURE_BAD_JSON)
+        return ATTN_OK;
+    first = find_text(text);
+    item->input.text = attn_store_copy(&item->store, &first, 1, err);
+    return item->input.text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Fills RECORD from the current line. */
-static enum attn_status fill_record(struct attn_batch *batch, struct batch_slot *slot,
-                                    struct attn_record *record, struct attn_error *err)
+/* Fills ITEM from the current line. */
+static enum attn_status fill_item(struct attn_batch *batch, struct attn_item *item,
+                                  struct attn_error *err)
 {
     const struct attn_batch_line *line = &batch->line;
-    struct attn_input *input = &record->input;
+    struct attn_input *input = &item->input;
     char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
 
     if (line->is_too_long) {
-        record->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-        attn_error_set(&record->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
+        item->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
+        attn_error_set(&item->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
                        attn_quantity_count(line->size, size),
                        attn_quantity_count(batch->options.max_line, most));
         return ATTN_OK;
     }
     if (batch->options.form != ATTN_ITEMS_LINES)
-        return read_object(batch, slot, record, err);
+        return read_object(batch, item, err);
     input->n_text = line->text.size;
     input->n_text -= input->n_text > 0 && line->text.data[input->n_text - 1] == '\r';
-    input->text = attn_record_store_copy(&slot->store, line->text.data, input->n_text, err);
+    input->text = attn_store_copy(&item->store, line->text.data, input->n_text, err);
     return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Reads the next record (attn_next_fn). A read error is stored in read_err, and reported after the
- * records before it. */
-static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
-                             struct attn_error *err)
+/* Stores in ITEM where its line is, and the digest of the input up to its end. */
+static enum attn_status place_item(const struct attn_batch *batch, struct attn_item *item,
+                                   struct attn_error *err)
+{
+    struct attn_sha256 *read = attn_store_take(&item->store, sizeof *read, err);
+
+    if (!read)
+        return ATTN_NO_MEMORY;
+    *read = batch->input;
+    item->read = read;
+    item->begin = batch->line.begin;
+    item->end = batch->line.end;
+    item->crc = batch->line.crc;
+    return ATTN_OK;
+}
+
+/* Reads the next item (attn_next_fn). A read error is stored in read_err, and reported after the
+ * items before it. */
+static enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
 {
     struct attn_batch *batch = user;
     const uint64_t most = batch->options.max_record;
-    struct batch_slot *slot;
+    struct attn_item *made;
     enum attn_status status;
+    bool is_over;
 
-    *is_over = true;
-    if (most > 0 && batch->n_read >= most)
+    if ((most > 0 && batch->n_read >= most) ||
+        attn_batch_lines_next(batch->lines, &batch->line, &is_over, &batch->read_err) != ATTN_OK ||
+        is_over)
         return ATTN_OK;
-    if (attn_batch_lines_next(batch->lines, &batch->line, is_over, &batch->read_err) != ATTN_OK)
-        *is_over = true;
-    if (*is_over)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(slot, 1, err));
-    slot->labels.names = &batch->labels;
-    slot->begin = batch->line.begin;
-    slot->end = batch->line.end;
-    slot->crc = batch->line.crc;
-    slot->input = batch->input;
-    record->mine = slot;
-    status = fill_record(batch, slot, record, err);
-    if (status == ATTN_OK && (record->has == ATTN_RECORD_ID_NUMBER || batch->needs_numbers) &&
-        count_before(batch, &batch->read_err) != ATTN_OK)
-        *is_over = true;
-    slot->n_line_before = batch->number_before;
-    record->number = (size_t)(batch->number_before + batch->n_read++);
-    return status;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    status = fill_item(batch, made, err);
+    if (status == ATTN_OK)
+        status = place_item(batch, made, err);
+    if (status != ATTN_OK || ((made->id_kind == ATTN_RECORD_ID_NUMBER || batch->needs_numbers) &&
+                              count_before(batch, &batch->read_err) != ATTN_OK)) {
+        attn_item_free(made);
+        return status;
+    }
+    made->number = (size_t)(batch->number_before + batch->n_read++);
+    *item = made;
+    return ATTN_OK;
 }
 
 /* --- Results out ----------------------------------------------------------------------------- */
@@ -150,7 +149,7 @@ static enum attn_status next(void *user, struct attn_record *record, bool *is_ov
 static void emit_progress(const struct attn_batch *batch)
 {
     const struct attn_batch_options *options = &batch->options;
-    const double first = (double)batch->first, at = (double)batch->ledger.done.end;
+    const double first = (double)batch->begin_of_lines, at = (double)batch->ledger.done.end;
     const double left = (double)attn_batch_lines_end(batch->lines) - at;
     const double read = at - (double)batch->begin_of_work;
     struct attn_batch_progress progress = {
@@ -177,63 +176,58 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
 
 /* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
  * file it suggests other commands, as its lines are not texts. */
-static void note_text(struct attn_batch *batch, const struct attn_record *record)
+static void note_text(struct attn_batch *batch, const struct attn_item *item)
 {
-    const struct batch_slot *slot = record->mine;
     const char *name = attn_batch_lines_name(batch->lines);
 
     batch->has_noted_text = true;
     attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
-              "record %zu is not a JSON object; %s", record->number,
+              "record %zu is not a JSON object; %s", item->number,
               attn_items_separator_of(name)
                   ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
-              : slot->first == '[' ? "jq -c '.[]' writes the objects of an array as lines"
-                                   : "`form lines` reads each line as a text");
+              : *item->input.text == '[' ? "jq -c '.[]' writes the objects of an array as lines"
+                                         : "`form lines` reads each line as a text");
 }
 
-static enum attn_status take(struct attn_batch *batch, const struct attn_many_result *result,
+static enum attn_status take(struct attn_batch *batch, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     struct attn_record_outcome outcome = attn_record_outcome_of(result);
-    const struct batch_slot *slot = result->record->mine;
-    struct attn_ledger_done at = {.begin = slot->begin,
-                                  .end = slot->end,
-                                  .crc = slot->crc,
-                                  .n_line_before = slot->n_line_before};
+    const struct attn_item *item = result->item;
+    struct attn_ledger_done at = {.begin = item->begin,
+                                  .end = item->end,
+                                  .crc = item->crc,
+                                  .n_line_before = item->number - batch->ledger.done.n_record};
 
-    for (size_t i = 0; i < batch->labels.n && i < slot->labels.n; i++)
-        if (slot->labels.labels[i].value.type != ATTN_VALUE_MISSING)
+    for (size_t i = 0; i < batch->labels.n && i < item->n_label; i++)
+        if (item->labels[i].value.type != ATTN_VALUE_MISSING)
             batch->seen_labels[i] = true;
-    if (!result->record->next && result->record->failure == ATTN_RECORD_FAILURE_NONE)
+    if (!item->next && result->failure == ATTN_RECORD_FAILURE_NONE)
         batch->has_used_next = true;
-    outcome.item_labels = slot->labels.labels;
-    outcome.n_item_label = slot->labels.n;
-    if (slot->first && !batch->has_noted_text)
-        note_text(batch, result->record);
-    attn_digest_hex(&slot->input, at.input);
-    ATTN_TRY(attn_ledger_write(&batch->ledger, &outcome, result->record->failure, &at,
-                               result->is_followed, err));
+    outcome.item_labels = item->labels;
+    outcome.n_item_label = item->n_label;
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
+        !batch->has_noted_text)
+        note_text(batch, item);
+    attn_digest_hex(item->read, at.input);
+    ATTN_TRY(attn_ledger_write(&batch->ledger, &outcome, result->failure, &at, result->is_followed,
+                               err));
     emit_progress(batch);
     return check_failures(batch, err);
 }
 
 /* Processes a result (attn_done_fn). */
-static enum attn_status take_result(void *user, const struct attn_many_result *result,
+static enum attn_status take_result(void *user, const struct attn_item_result *result,
                                     struct attn_error *err)
 {
     return attn_error_at(take(user, result, err), ATTN_STAGE_OUTPUT, err);
 }
 
-static void release_record(void *user, struct attn_record *record)
+/* Frees an item (`release` of struct attn_many_calls). */
+static void release_item(void *user, struct attn_item *item)
 {
-    struct batch_slot *slot = record->mine;
-
     (void)user;
-    if (!slot)
-        return;
-    attn_record_store_release(&slot->store);
-    attn_label_store_release(&slot->labels);
-    attn_free(slot);
+    attn_item_free(item);
 }
 
 static void end_reading(void *user)
@@ -350,12 +344,12 @@ enum attn_status attn_batch_work_run(struct attn_batch *batch, struct attn_host 
     const struct attn_many_calls calls = {
         .next = next,
         .done = take_result,
-        .release = release_record,
+        .release = release_item,
         .on_end = end_reading,
         .user = batch,
     };
 
-    attn_batch_lines_range(batch->lines, &batch->first, &batch->begin_of_work);
+    attn_batch_lines_range(batch->lines, &batch->begin_of_lines, &batch->begin_of_work);
     batch->ledger.begun = attn_clock_seconds();
     batch->places = many->request ? many->request->reading.places : NULL;
     emit_progress(batch);

@@ -28,7 +28,7 @@
 #include "batch/model_files.h"
 #include "batch/records_internal.h"
 #include "host/host.h"
-#include "input/record.h"
+#include "run/item.h"
 
 #include <time.h>
 

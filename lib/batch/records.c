@@ -648,21 +648,21 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     return form;
 }
 
-struct attn_record_outcome attn_record_outcome_of(const struct attn_many_result *result)
+struct attn_record_outcome attn_record_outcome_of(const struct attn_item_result *result)
 {
-    if (!result || !result->record)
+    if (!result || !result->item)
         return (struct attn_record_outcome){0};
-    const struct attn_record *record = result->record;
+    const struct attn_item *item = result->item;
     struct attn_record_outcome outcome = {
-        .number = record->number,
-        .id = record->id,
-        .n_id = record->n_id,
-        .has_text_id = record->has == ATTN_RECORD_ID_TEXT,
+        .number = item->number,
+        .id = item->id,
+        .n_id = item->n_id,
+        .has_text_id = item->id_kind == ATTN_RECORD_ID_TEXT,
     };
 
-    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
-        outcome.failure = attn_record_failure_code(record->failure);
-        outcome.message = record->err.message;
+    if (result->failure != ATTN_RECORD_FAILURE_NONE) {
+        outcome.failure = attn_record_failure_code(result->failure);
+        outcome.message = result->err.message;
         return outcome;
     }
     outcome.n_token = result->n_token;

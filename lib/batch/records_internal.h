@@ -90,7 +90,7 @@ struct attn_record_outcome {
 };
 
 /* Returns the outcome for a result of attn_run_many. Borrows from RESULT. */
-struct attn_record_outcome attn_record_outcome_of(const struct attn_many_result *result);
+struct attn_record_outcome attn_record_outcome_of(const struct attn_item_result *result);
 
 struct attn_records;
 

@@ -1008,7 +1008,7 @@ static enum attn_status read_gold(struct align *align, struct attn_error *err)
     const struct attn_link_lines *file = align->frame.plan;
     const struct attn_item *item = align->frame.item;
     const struct attn_item_label *label = item ? attn_item_label(item, "gold") : NULL;
-    const size_t number = item ? item->record.number : 0;
+    const size_t number = item ? item->number : 0;
 
     if (!align->args->has_score && !(align->args->is_soft && (file || label)))
         return ATTN_OK;

@@ -128,7 +128,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(attn_study_peek(frame->study, &first, err));
     collecting->is_asked =
-        attn_predict_is_asked(&collecting->predict) || (first && first->record.n_next > 0);
+        attn_predict_is_asked(&collecting->predict) || (first && first->n_next > 0);
     if (!collecting->is_asked && !collecting->args->array) {
         attn_refuse(
             err, ATTN_STAGE_OPTIONS,
@@ -175,14 +175,12 @@ static const char *find_spec(const struct collecting *collecting, const struct a
     return place ? place : at;
 }
 
-/* Fills the record of an item (attn_study_fill_fn). */
-static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
-                        const char *next[2])
+/* Sets the row that is predicted after (attn_study_fill_fn). */
+static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
 {
-    (void)next;
-    record->queries = find_spec(user, item);
-    record->next = item->record.next;
-    record->n_next = item->record.n_next;
+    (void)err;
+    item->queries = find_spec(user, item);
+    return ATTN_OK;
 }
 
 /* Sets the position and its token in ROW. */
@@ -196,7 +194,7 @@ static void put_position(struct attn_cell *row, const struct attn_labels *labels
 /* Appends a row for each of the most probable tokens, labels or spans after POSITION; all if
  * POSITION is SIZE_MAX or labels belong to the whole text. Tokens without a text are written as
  * ids. */
-static enum attn_status append_top(const struct attn_many_result *result, size_t position,
+static enum attn_status append_top(const struct attn_item_result *result, size_t position,
                                    struct attn_cell *row, const struct attn_rows *rows,
                                    struct attn_error *err)
 {
@@ -246,7 +244,7 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
 /* Returns true if ITEM has a row for each of its tokens or spans. */
 static bool has_row_each(const struct collecting *collecting, const struct attn_item *item)
 {
-    return collecting->is_each && !find_spec(collecting, item) && !item->record.next &&
+    return collecting->is_each && !find_spec(collecting, item) && !item->next &&
            collecting->predict.n_next == 0;
 }
 
@@ -254,11 +252,11 @@ static bool has_row_each(const struct collecting *collecting, const struct attn_
  * position. */
 static enum attn_status find_position(const struct collecting *collecting,
                                       const struct attn_item *item,
-                                      const struct attn_many_result *result, size_t *position,
+                                      const struct attn_item_result *result, size_t *position,
                                       struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
-    const char *spec = find_spec(collecting, item);
+    const char *spec = item->queries;
 
     if (spec)
         return attn_position_find(&result->run->text, "at", spec, position, err);
@@ -272,16 +270,15 @@ static enum attn_status find_position(const struct collecting *collecting,
 }
 
 /* Appends the rows of an item (attn_study_find_fn). */
-static enum attn_status find(void *user, const struct attn_item *item, bool is_second,
-                             const struct attn_many_result *result,
+static enum attn_status find(void *user, const struct attn_item_result *result,
                              struct attn_study_answer *answer, struct attn_error *err)
 {
+    const struct attn_item *item = result->item;
     struct collecting *collecting = user;
     struct attn_rows rows = collecting->frame.rows;
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     size_t position = SIZE_MAX, n_row;
 
-    (void)is_second;
     if (!has_row_each(collecting, item)) {
         ATTN_TRY(find_position(collecting, item, result, &position, err));
         if (!result->predictions.are_of_whole)
@@ -298,7 +295,7 @@ static enum attn_status find(void *user, const struct attn_item *item, bool is_s
                               "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
     if (collecting->arrays)
-        ATTN_TRY(attn_item_arrays_add(collecting->arrays, item, result, position, err));
+        ATTN_TRY(attn_item_arrays_add(collecting->arrays, result, position, err));
     collecting->n_row = n_row;
     return ATTN_OK;
 }
@@ -311,7 +308,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                          .host = frame->host,
                                          .request = &frame->request,
                                          .find = find,
-                                         .fill = fill_record,
+                                         .fill = fill_item,
                                          .user = collecting};
     const struct attn_item_arrays_args kept = {collecting->args->array, collecting->args->mean_by,
                                                collecting->args->minus};

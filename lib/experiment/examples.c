@@ -600,8 +600,7 @@ static enum attn_status add(void *user, const struct attn_fold_entry *entry, str
         if (cell.type == ATTN_VALUE_MISSING)
             continue;
         ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
-        head->values[head->n++] =
-            (struct attn_example_value){cell.real, entry->item->record.number};
+        head->values[head->n++] = (struct attn_example_value){cell.real, entry->item->number};
     }
     return ATTN_OK;
 }
@@ -736,11 +735,11 @@ static void append_tokens(struct attn_example_text *text, size_t first,
 static enum attn_status fill_text(struct attn_example_text *text, const struct attn_item *item,
                                   const struct attn_run *run, struct attn_error *err)
 {
-    text->number = item->record.number;
-    if (item->record.has == ATTN_RECORD_ID_NUMBER)
+    text->number = item->number;
+    if (item->id_kind == ATTN_RECORD_ID_NUMBER)
         attn_buffer_append_format(&text->id, "%" PRIu64, text->number);
     else
-        attn_buffer_append(&text->id, item->record.id, item->record.n_id);
+        attn_buffer_append(&text->id, item->id, item->n_id);
     text->n_token = run->text.n;
     text->n_source = run->source.n;
     text->has_texts = run->text.tokens.bytes;
@@ -836,7 +835,7 @@ static enum attn_status read_shown(struct corpus *corpus, struct attn_study *stu
         ATTN_TRY(attn_study_again(study, &item, err));
         if (!item)
             return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
-        for (end = first; end < n && shown[end]->number == item->record.number;)
+        for (end = first; end < n && shown[end]->number == item->number;)
             end++;
         status = end > first ? read_again(corpus, study, item, shown + first, end - first, err)
                              : ATTN_OK;

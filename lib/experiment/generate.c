@@ -525,7 +525,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     struct attn_generate_args *own = args;
 
     (void)request, (void)err;
-    own->seed += item->record.number;
+    own->seed += item->number;
     return ATTN_OK;
 }
 

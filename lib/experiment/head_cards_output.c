@@ -9,7 +9,6 @@
 #include "host/host_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "records/item_internal.h"
 #include "study/rows.h"
 #include "tokenizer/tokenizer.h"
 #include "trace/location_internal.h"
@@ -70,9 +69,9 @@ enum attn_status attn_card_text_read(const struct attn_run *run, const struct at
     enum attn_status status;
 
     if (item)
-        text->number = item->record.number;
-    if (item && item->record.has != ATTN_RECORD_ID_NUMBER)
-        attn_buffer_append(&text->id, item->record.id, item->record.n_id);
+        text->number = item->number;
+    if (item && item->id_kind != ATTN_RECORD_ID_NUMBER)
+        attn_buffer_append(&text->id, item->id, item->n_id);
     else
         attn_buffer_append_format(&text->id, "%" PRIu64, text->number);
     text->n_token = run->text.n;

@@ -4,7 +4,7 @@
 #define ATTN_EXPERIMENT_HEAD_CARDS_OUTPUT_H
 
 #include "analysis/head_cards_internal.h"
-#include "records/item.h"
+#include "run/item.h"
 #include "run/run_internal.h"
 
 /* Copies the tokens of RUN to TEXT, which must be {0}; ITEM may be NULL. Release TEXT after a

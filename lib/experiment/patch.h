@@ -58,8 +58,8 @@
 #define ATTN_EXPERIMENT_PATCH_H
 
 #include "base/table.h"
-#include "input/record.h"
 #include "predict/answer.h"
+#include "run/item.h"
 #include "run/run.h"
 
 struct attn_study_args; /* study/study.h */

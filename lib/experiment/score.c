@@ -514,7 +514,7 @@ static const struct attn_experiment of_text = {
 /* --- Items ------------------------------------------------------------------------------------ */
 
 /* The sum over the scored tokens of one text. */
-static struct attn_score_sum sum_of(const struct attn_many_result *result)
+static struct attn_score_sum sum_of(const struct attn_item_result *result)
 {
     struct attn_score_sum sum = {0};
 
@@ -653,7 +653,7 @@ static enum attn_status mean_over_words(const struct item_scoring *scoring, cons
 
 /* Computes -ln p of a text: the sum, or the mean over tokens or words. */
 static enum attn_status score_text(const struct item_scoring *scoring,
-                                   const struct attn_many_result *result, double *nats,
+                                   const struct attn_item_result *result, double *nats,
                                    struct attn_error *err)
 {
     const struct attn_score_sum sum = sum_of(result);
@@ -671,7 +671,7 @@ static enum attn_status score_text(const struct item_scoring *scoring,
 }
 
 static enum attn_status fill_text(const struct item_scoring *scoring,
-                                  const struct attn_many_result *result, struct attn_cell *row,
+                                  const struct attn_item_result *result, struct attn_cell *row,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
     const struct attn_score_sum of_item = sum_of(result);
@@ -686,7 +686,7 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
 }
 
 static enum attn_status fill_pair(const struct item_scoring *scoring,
-                                  const struct attn_many_result *result, struct attn_cell *row,
+                                  const struct attn_item_result *result, struct attn_cell *row,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
     double nats = 0;
@@ -707,7 +707,7 @@ static enum attn_status fill_pair(const struct item_scoring *scoring,
 /* Appends a row for the region NAME at SPEC (NULL: the item lacks it). FLAGS [n_token] is scratch
  * and must be zero. */
 static enum attn_status append_region(const struct attn_rows *rows, const char *name,
-                                      const char *spec, const struct attn_many_result *result,
+                                      const char *spec, const struct attn_item_result *result,
                                       unsigned char *flags, struct attn_error *err)
 {
     struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
@@ -731,7 +731,7 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
 
 static enum attn_status append_regions(const struct item_scoring *scoring,
                                        const struct attn_item *item,
-                                       const struct attn_many_result *result,
+                                       const struct attn_item_result *result,
                                        const struct attn_rows *rows, struct attn_error *err)
 {
     const char *regions = scoring->args->regions;
@@ -777,33 +777,40 @@ static size_t count_tokens(const struct item_scoring *scoring, const char *text)
     return n;
 }
 
-/* Fills the record of an item (attn_study_fill_fn). If target or foil has several tokens, both are
- * scored as continuations. */
-static void fill_record(void *user, const struct attn_item *item, struct attn_record *record,
-                        const char *next[2])
+/* If target or foil of ITEM has several tokens, both are scored as continuations
+ * (attn_study_fill_fn). */
+static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
 {
     const struct item_scoring *scoring = user;
     struct attn_answer_args args = scoring->args->answer;
+    const char **next;
 
+    item->queries = NULL;
+    item->next = NULL;
+    item->n_next = 0;
     if (scoring->question != ASK_TARGET || !scoring->tokenizer ||
         scoring->frame.config->is_encoder || attn_item_answer(item, &args, NULL) != ATTN_OK ||
         !args.target || args.foil_id ||
         (count_tokens(scoring, args.target) < 2 && count_tokens(scoring, args.foil) < 2))
-        return;
+        return ATTN_OK;
+    next = attn_store_take(&item->store, 2 * sizeof *next, err);
+    if (!next)
+        return ATTN_NO_MEMORY;
     next[0] = args.target;
     next[1] = args.foil;
-    record->next = next;
-    record->n_next = args.foil ? 2 : 1;
-    record->queries = record->at;
+    item->next = next;
+    item->n_next = args.foil ? 2 : 1;
+    item->queries = item->answer.at;
+    return ATTN_OK;
 }
 
 /* Fills ROW from the log probabilities of a target and a foil of several tokens. */
 static enum attn_status fill_tokens(struct item_scoring *scoring,
-                                    const struct attn_many_result *result, struct attn_cell *row,
+                                    const struct attn_item_result *result, struct attn_cell *row,
                                     struct attn_study_answer *answer, struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
-    const size_t n = result->record->n_next;
+    const size_t n = result->item->n_next;
     /* for a word of several tokens, the result after the last */
     const struct attn_continuation *last = &found->next[found->n_next - n];
     const double target = last[0].log_probability;
@@ -838,7 +845,7 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
 
 static enum attn_status fill_target(const struct item_scoring *scoring,
                                     const struct attn_item *item,
-                                    const struct attn_many_result *result, struct attn_cell *row,
+                                    const struct attn_item_result *result, struct attn_cell *row,
                                     struct attn_study_answer *answer, struct attn_error *err)
 {
     const size_t n_vocab = scoring->frame.config->n_vocab;
@@ -866,16 +873,16 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
 }
 
 /* Appends the row of an item (attn_study_find_fn). */
-static enum attn_status find_score(void *user, const struct attn_item *item, bool is_second,
-                                   const struct attn_many_result *result,
+static enum attn_status find_score(void *user, const struct attn_item_result *result,
                                    struct attn_study_answer *answer, struct attn_error *err)
 {
+    const struct attn_item *item = result->item;
     struct item_scoring *scoring = user;
     struct attn_rows rows = scoring->frame.rows;
     struct attn_cell row[N_ITEM_COLUMN] = {attn_cell_missing()};
 
     ATTN_TRY(check_question(scoring, item, err));
-    if (scoring->question == ASK_PAIR && !is_second) {
+    if (scoring->question == ASK_PAIR && !result->is_second) {
         ATTN_TRY(score_text(scoring, result, &scoring->good, err));
         scoring->good = -scoring->good;
         return ATTN_OK;
@@ -886,8 +893,8 @@ static enum attn_status find_score(void *user, const struct attn_item *item, boo
     }
     ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, answer, err)
              : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, answer, err)
-             : result->record->n_next > 0    ? fill_tokens(scoring, result, row, answer, err)
-                                          : fill_target(scoring, item, result, row, answer, err));
+             : result->item->n_next > 0      ? fill_tokens(scoring, result, row, answer, err)
+                                        : fill_target(scoring, item, result, row, answer, err));
     ATTN_TRY(attn_rows_begin(&rows, of_text.name, &answer->table, err));
     return attn_rows_append(&rows, row, NULL, 0, err);
 }
@@ -964,7 +971,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
                                          .request = &frame->request,
                                          .at = scoring->args->answer.at,
                                          .find = find_score,
-                                         .fill = fill_record,
+                                         .fill = fill_item,
                                          .user = scoring};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 

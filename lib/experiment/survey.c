@@ -664,7 +664,7 @@ static enum attn_status survey_probes(struct survey *survey, struct attn_error *
 /* --- Many texts ------------------------------------------------------------------------------- */
 
 /* Copies the measures of RESULT to the values of the current text. */
-static void take_measures(struct survey *survey, const struct attn_many_result *result)
+static void take_measures(struct survey *survey, const struct attn_item_result *result)
 {
     /* [n_layer * n_head] values per measure, one measure after another */
     const double *exact = result->exact;
@@ -998,7 +998,7 @@ static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err
 }
 
 /* Returns the recorded pattern of head INDEX of RESULT as an event of a run. */
-static struct attn_trace_event event_of(const struct attn_many_result *result, size_t index)
+static struct attn_trace_event event_of(const struct attn_item_result *result, size_t index)
 {
     const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
     size_t shape[3];
@@ -1013,14 +1013,14 @@ static struct attn_trace_event event_of(const struct attn_many_result *result, s
         .data = attn_capture_block_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
 }
 
-/* Computes how much the words `from` and `to` of ITEM look at each other. */
-static enum attn_status take_pairs(struct survey *survey, const struct attn_item *item,
-                                   const struct attn_many_result *result, struct attn_error *err)
+/* Computes how much the words `from` and `to` of the item look at each other. */
+static enum attn_status take_pairs(struct survey *survey, const struct attn_item_result *result,
+                                   struct attn_error *err)
 {
     struct attn_word_pairs *pairs;
     const char *from, *to;
 
-    ATTN_TRY(find_words(survey, item, &from, &to, err));
+    ATTN_TRY(find_words(survey, result->item, &from, &to, err));
     if (!from)
         return ATTN_OK;
     ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
@@ -1041,14 +1041,12 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
 }
 
 /* Appends the rows of an item (attn_study_find_fn). */
-static enum attn_status find_item(void *user, const struct attn_item *item, bool is_second,
-                                  const struct attn_many_result *result,
+static enum attn_status find_item(void *user, const struct attn_item_result *result,
                                   struct attn_study_answer *answer, struct attn_error *err)
 {
     struct survey *survey = user;
     struct attn_rows rows = survey->frame.rows;
 
-    (void)is_second;
     take_measures(survey, result);
     for (size_t i = 0; survey->args->patterns && i < n_all(survey); i++) {
         struct attn_trace_event event = event_of(result, i);
@@ -1058,7 +1056,7 @@ static enum attn_status find_item(void *user, const struct attn_item *item, bool
         event.is_causal = !survey->frame.config->is_encoder;
         attn_head_patterns_add(survey->args->patterns, &event);
     }
-    ATTN_TRY(take_pairs(survey, item, result, err));
+    ATTN_TRY(take_pairs(survey, result, err));
     memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
     add_found(survey);
     ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &answer->table, err));

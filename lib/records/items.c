@@ -5,7 +5,6 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "records/batch_lines.h"
-#include "records/item_internal.h"
 #include "records/record_reader.h"
 
 #include <inttypes.h>
@@ -41,16 +40,16 @@ static bool are_texts(const struct attn_items *items)
     return items->options.form == ATTN_ITEMS_LINES;
 }
 
-/* Reads the current line, a text, into MADE. */
-static enum attn_status read_text(const struct attn_items *items, struct attn_item_made *made,
+/* Reads the current line, a text, into ITEM. */
+static enum attn_status read_text(const struct attn_items *items, struct attn_item *item,
                                   struct attn_error *err)
 {
     const struct attn_buffer *line = &items->line.text;
-    struct attn_input *input = &made->item.record.input;
+    struct attn_input *input = &item->input;
 
     input->n_text = line->size - (line->size > 0 && line->data[line->size - 1] == '\r');
-    input->text = attn_record_store_copy(&made->store, line->data, input->n_text, err);
-    attn_item_choose_only(made);
+    input->text = attn_store_copy(&item->store, line->data, input->n_text, err);
+    item->texts[ATTN_ITEM_SINGLE][0] = *input;
     return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -88,13 +87,12 @@ static enum attn_status check_first(const struct attn_items *items, const char *
     return ATTN_FORMAT;
 }
 
-/* Reads the current line into MADE. If the line is malformed, the item fails. The labels of the
+/* Reads the current line into ITEM. If the line is malformed, the item fails. The labels of the
  * first readable item are used for all items. */
-static enum attn_status read_item(struct attn_items *items, struct attn_item_made *made,
+static enum attn_status read_item(struct attn_items *items, struct attn_item *item,
                                   struct attn_error *err)
 {
     char bytes[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
-    struct attn_item *item = &made->item;
     struct attn_error why = {0};
     size_t size;
     const char *text = text_of_line(items, &size);
@@ -107,18 +105,18 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item_mad
         return ATTN_OK;
     }
     if (are_texts(items))
-        return read_text(items, made, err);
+        return read_text(items, item, err);
     ATTN_TRY(check_first(items, text, size, err));
     if (!items->csv.separator) {
-        ATTN_TRY(attn_item_read_line(text, size, made, err));
+        ATTN_TRY(attn_item_read_line(text, size, item, err));
     } else if (attn_csv_reader_read(&items->csv, text, size, &why) == ATTN_OK) {
-        ATTN_TRY(attn_item_read_fields(&items->csv, made, err));
+        ATTN_TRY(attn_item_read_fields(&items->csv, item, err));
     } else {
         attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
         return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
     }
-    ATTN_TRY(attn_item_finish(made, items->options.has_marks, err));
-    if (items->has_labels || item->record.failure == ATTN_RECORD_FAILURE_BAD_JSON)
+    ATTN_TRY(attn_item_finish(item, items->options.has_marks, err));
+    if (items->has_labels || item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
         return ATTN_OK;
     items->has_labels = true;
     for (size_t i = 0; i < item->n_label; i++)
@@ -167,27 +165,43 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
     return ATTN_OK;
 }
 
+/* Creates the next item, whose input was read. */
+static enum attn_status make_item(struct attn_items *items, struct attn_item **item,
+                                  struct attn_error *err)
+{
+    struct attn_item *made;
+    struct attn_sha256 *read;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->number = items->n_read++;
+    made->read = read = attn_store_take(&made->store, sizeof *read, err);
+    if (!read) {
+        attn_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    *read = items->read;
+    *item = made;
+    return ATTN_OK;
+}
+
 /* Creates the next item from an input in memory. */
 static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
                                    struct attn_error *err)
 {
     const struct attn_items_options *options = &items->options;
     const struct attn_input *input;
-    struct attn_item_made *made;
+    struct attn_item *made;
 
     *item = NULL;
     if (items->n_read >= options->n_input || items->n_read >= items->limit)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
     input = &options->inputs[items->n_read];
     attn_sha256_update(&items->read, input->text, input->n_text);
     attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
-    made->item.record.number = items->n_read++;
-    made->item.record.input = *input;
-    made->item.line = made->end = items->n_read;
-    made->read = items->read;
-    attn_item_choose_only(made);
-    *item = &made->item;
+    ATTN_TRY(make_item(items, &made, err));
+    made->input = made->texts[ATTN_ITEM_SINGLE][0] = *input;
+    made->line = made->end = items->n_read;
+    *item = made;
     return ATTN_OK;
 }
 
@@ -197,7 +211,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
     if (items->options.inputs)
         return take_input(items, item, err);
     for (;;) {
-        struct attn_item_made *made;
+        struct attn_item *made;
         enum attn_status status;
         size_t line;
         bool is_over, is_of_shard;
@@ -215,17 +229,15 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
             items->n_read++;
             continue;
         }
-        ATTN_TRY(ATTN_ALLOC(made, 1, err));
-        made->item.record.number = items->n_read++;
-        made->item.line = line;
-        made->read = items->read;
+        ATTN_TRY(make_item(items, &made, err));
+        made->line = line;
         made->end = items->line.end;
         status = read_item(items, made, err);
         if (status == ATTN_OK && is_of_shard) {
-            *item = &made->item;
+            *item = made;
             return ATTN_OK;
         }
-        attn_item_free(&made->item);
+        attn_item_free(made);
         ATTN_TRY(status);
     }
 }

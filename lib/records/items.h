@@ -7,7 +7,7 @@
  *     attn_items_open(&options, &items, &err);
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
  *         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
- *         ... item->record.failure, item->record.input, item->labels[i] ...
+ *         ... item->failure, item->input, item->labels[i] ...
  *         attn_item_free(item);
  *     } // attn_items_free
  *
@@ -37,7 +37,7 @@
 #ifndef ATTN_RECORDS_ITEMS_H
 #define ATTN_RECORDS_ITEMS_H
 
-#include "records/item.h"
+#include "run/item.h"
 
 #include <signal.h>
 

@@ -5,12 +5,9 @@
 #include "base/note.h"
 #include "records/digest.h"
 #include "records/items.h"
+#include "run/item_internal.h"
 
-struct attn_csv_reader;   /* csv_reader.h */
-struct attn_record_store; /* record_store.h */
-
-/* A bit for PAIRS of attn_item_choose: an item may have only a source; its text is then empty. */
-#define ATTN_ITEM_SOURCE_ALONE (1U << 31)
+struct attn_csv_reader; /* csv_reader.h */
 
 /* Returns true if the input is a seekable file, or memory. *SIZE is its size, otherwise 0. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
@@ -60,17 +57,15 @@ bool attn_item_has(const struct attn_item *item, const char *keys);
 /* Returns the positions of the place NAME of ITEM, or NULL. */
 const char *attn_item_place(const struct attn_item *item, const char *name);
 
-/* Makes PLACES [n] of LABELS [n], which are named as ATTN_PLACE_KEY says (input/position.h). STORE
- * owns the result; it borrows the texts. */
-enum attn_status attn_labels_place(const struct attn_item_label *labels, size_t n,
-                                   struct attn_record_store *store, struct attn_places *places,
-                                   struct attn_error *err);
+/* Makes `keys` of ITEM from its labels: places with names as ATTN_PLACE_KEY says
+ * (input/position.h). */
+enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err);
 
 /* Lets positions of ITEM name its own places, the texts of its keys, and OTHERS, which may be
  * NULL. */
 void attn_item_name_places(struct attn_item *item, const struct attn_places *others);
 
-/* Returns the SHA-256 of the input up to the end of ITEM, and the offset of that end. */
-void attn_item_digest(const struct attn_item *item, char hex[ATTN_DIGEST_HEX_SIZE], uint64_t *end);
+/* Completes an item after its values were read. HAS_MARKS: `[verb are]` in its texts is a mark. */
+enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err);
 
 #endif

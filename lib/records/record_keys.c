@@ -4,7 +4,6 @@
 #include "records/record_keys_internal.h"
 
 #include "predict/answer_internal.h"
-#include "records/item_internal.h"
 
 #include <string.h>
 
@@ -16,7 +15,7 @@ enum {
     INPUT = ATTN_KEY_IS_INPUT,
 };
 
-#define AT(member) offsetof(struct attn_item_made, member)
+#define AT(member) offsetof(struct attn_item, member)
 #define AT_INPUT(member, field) (AT(member) + offsetof(struct attn_input, field))
 #define KEY(word, type, code, what, first, other)                                                  \
     {                                                                                              \
@@ -33,14 +32,14 @@ enum {
 #define IDS_KEY(word, code, what, input)                                                           \
     KEY(word, INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
 #define PAIR_KEYS(word, pair, i)                                                                   \
-    BYTES_KEY(word, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i]),                                   \
-        IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, inputs[ATTN_ITEM_##pair][i])
+    BYTES_KEY(word, ITEMS | INPUT, texts[ATTN_ITEM_##pair][i]),                                    \
+        IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, texts[ATTN_ITEM_##pair][i])
 
 static const struct attn_record_key keys[] = {
     /* the caller may rename this and the next key */
-    BYTES_KEY("text", ALL | INPUT, item.record.input),
-    KEY("id", ID, BAD_JSON, ALL, AT(item.record.id), AT(item.record.n_id)),
-    IDS_KEY("ids", BAD_IDS, ALL | INPUT, item.record.input),
+    BYTES_KEY("text", ALL | INPUT, input),
+    KEY("id", ID, BAD_JSON, ALL, AT(id), AT(n_id)),
+    IDS_KEY("ids", BAD_IDS, ALL | INPUT, input),
     PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
     PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
     PAIR_KEYS("a", A_B, 0),
@@ -48,28 +47,26 @@ static const struct attn_record_key keys[] = {
     PAIR_KEYS("good", GOOD_BAD, 0),
     PAIR_KEYS("bad", GOOD_BAD, 1),
     /* in files of BLiMP */
-    BYTES_KEY("sentence_good", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][0]),
-    BYTES_KEY("sentence_bad", ITEMS | INPUT, inputs[ATTN_ITEM_GOOD_BAD][1]),
-    VALUE_KEY("image", PICTURE, PLAIN, item.record.input.image),
+    BYTES_KEY("sentence_good", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][0]),
+    BYTES_KEY("sentence_bad", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][1]),
+    VALUE_KEY("image", PICTURE, PLAIN, input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
-    SOURCE_KEYS("source", ALL | INPUT, item.record.source),
-    SOURCE_KEYS("corrupted_source", ITEMS, item.corrupted_source),
-    BYTES_KEY("baseline_text", ITEMS, item.baseline),
-    IDS_KEY("baseline_ids", BAD_IDS, ITEMS, item.baseline),
-    BYTES_KEY("neutral", ITEMS, item.neutral),
-    IDS_KEY("neutral_ids", BAD_IDS, ITEMS, item.neutral),
-    KEY("pair", BYTES, BAD_TEXT, ALL, AT(item.record.input.pair), AT(item.record.input.n_pair)),
-    KEY("types", INTEGERS, BAD_VALUE, ALL, AT(item.record.input.types),
-        AT(item.record.input.n_type)),
-    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(item.record.input.key_mask),
-        AT(item.record.input.n_key_mask)),
-    KEY("next", NEXT, BAD_VALUE, LISTED, AT(item.record.next), AT(item.record.n_next)),
-    VALUE_KEY("words", WORDS, ITEMS, item.words),
-    VALUE_KEY("source_words", WORDS, ITEMS, item.source_words),
-    VALUE_KEY("from", POSITION, ITEMS, item.from),
-    VALUE_KEY("to", POSITION, ITEMS, item.to),
-    VALUE_KEY("queries", POSITION, ITEMS, item.queries),
+    SOURCE_KEYS("source", ALL | INPUT, source),
+    SOURCE_KEYS("corrupted_source", ITEMS, corrupted_source),
+    BYTES_KEY("baseline_text", ITEMS, baseline),
+    IDS_KEY("baseline_ids", BAD_IDS, ITEMS, baseline),
+    BYTES_KEY("neutral", ITEMS, neutral),
+    IDS_KEY("neutral_ids", BAD_IDS, ITEMS, neutral),
+    KEY("pair", BYTES, BAD_TEXT, ALL, AT(input.pair), AT(input.n_pair)),
+    KEY("types", INTEGERS, BAD_VALUE, ALL, AT(input.types), AT(input.n_type)),
+    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(input.key_mask), AT(input.n_key_mask)),
+    KEY("next", NEXT, BAD_VALUE, LISTED, AT(next), AT(n_next)),
+    VALUE_KEY("words", WORDS, ITEMS, words),
+    VALUE_KEY("source_words", WORDS, ITEMS, source_words),
+    VALUE_KEY("from", POSITION, ITEMS, from),
+    VALUE_KEY("to", POSITION, ITEMS, to),
+    VALUE_KEY("queries", POSITION, ITEMS, queries),
 };
 
 /* Parameters that can also be keys of an item. */
@@ -91,7 +88,7 @@ static void take_param(const struct attn_param *param, struct attn_record_key *k
     key->kind = param->type == ATTN_PARAM_ID     ? ATTN_KEY_TOKEN
                 : param->type == ATTN_PARAM_LIST ? ATTN_KEY_POSITION
                                                  : ATTN_KEY_TEXT;
-    key->at = AT(item.answer) + param->offset;
+    key->at = AT(answer) + param->offset;
 }
 
 bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,

@@ -3,7 +3,7 @@
  * tokens of JSON and fields of CSV alike.
  *
  *     attn_record_find_key(&form, "foil", 4, &key);
- *     attn_record_set(&reading, &key, &value, &err);     // item.foil
+ *     attn_record_set(&item, &key, &value, &err);     // item.answer.foil
  *
  * To add a key, add a row to the table in record_keys.c. Private to lib/records.
  */
@@ -11,8 +11,7 @@
 #define ATTN_RECORDS_RECORD_KEYS_INTERNAL_H
 
 #include "formats/json_reader.h"
-#include "input/record.h"
-#include "records/record_store.h"
+#include "run/item.h"
 
 struct attn_cell;
 
@@ -48,7 +47,7 @@ struct attn_record_key {
     enum attn_key_kind kind;
     enum attn_record_failure failure; /* failure code for values of another type */
     unsigned traits;
-    size_t at, second; /* offsets in struct attn_item_made, which begins with the record */
+    size_t at, second; /* offsets in struct attn_item */
 };
 
 /* The keys that a line may have. */
@@ -65,12 +64,6 @@ bool attn_record_find_key(const struct attn_record_form *form, const char *name,
 /* Returns true if values of KEY may also be labels of an item. */
 bool attn_record_key_is_label(const struct attn_record_key *key);
 
-/* The state while one line is read. */
-struct attn_record_reading {
-    struct attn_record *record; /* for items, the record of a struct attn_item_made */
-    struct attn_record_store *store;
-};
-
 /* A value. */
 struct attn_record_value {
     struct attn_json_token token;  /* its first token, or the only one */
@@ -86,14 +79,12 @@ struct attn_record_value attn_record_field(const struct attn_record_key *key, co
 /* Reads VALUE, which is not null, as the value of KEY. If it is invalid, marks the record as
  * failed, unless it failed before; a list may then be read only in part. ATTN_NO_MEMORY is the only
  * error. */
-enum attn_status attn_record_set(const struct attn_record_reading *reading,
-                                 const struct attn_record_key *key, struct attn_record_value *value,
-                                 struct attn_error *err);
+enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
+                                 struct attn_record_value *value, struct attn_error *err);
 
 /* Marks the record as failed because NAME has VALUE, unless it failed before. */
-void attn_record_refuse(const struct attn_record_reading *reading, enum attn_record_failure failure,
-                        const char *name, const struct attn_record_value *value,
-                        const char *expected);
+void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+                        const struct attn_record_value *value, const char *expected);
 
 /* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
  * bits. Returns false for other tokens. */

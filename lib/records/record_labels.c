@@ -55,106 +55,102 @@ void attn_label_names_release(struct attn_label_names *names)
 /* --- A line ---------------------------------------------------------------------------------- */
 
 struct label_reading {
-    struct attn_label_store *store;
+    const struct attn_label_names *names;
+    struct attn_item *item;
     struct attn_error failure; /* failure of the first invalid label */
 };
 
-/* Appends the string of TOKEN with a NUL to the text of the store, which has room for all. Returns
- * it. */
-static const char *keep(struct label_reading *labels, const struct attn_json_token *token,
-                        size_t *size)
+/* Appends the label NAME, without a value. */
+static enum attn_status add_label(struct attn_item *item, const char *name, struct attn_error *err)
 {
-    struct attn_buffer *text = &labels->store->text;
-    const size_t begin = text->size;
-
-    attn_json_unescape(token, text);
-    *size = text->size - begin;
-    attn_buffer_append_char(text, '\0');
-    return text->data + begin;
+    ATTN_TRY(attn_grow(&item->labels, &item->label_capacity, item->n_label + 1,
+                       sizeof *item->labels, err));
+    item->labels[item->n_label++] = (struct attn_item_label){.name = name};
+    return ATTN_OK;
 }
 
-/* Returns the label for KEY, without a value; NULL if KEY is not a label. */
-static struct attn_item_label *find_label(struct label_reading *labels,
-                                          const struct attn_json_token *key, bool is_taken)
+/* Returns a null-terminated copy of the string of TOKEN; NULL on failure. */
+static const char *keep(struct attn_item *item, const struct attn_json_token *token, size_t *size,
+                        struct attn_error *err)
 {
-    struct attn_label_store *store = labels->store;
+    char *text = attn_store_take(&item->store, token->size + 1, err);
+
+    if (!text)
+        return NULL;
+    *size = attn_json_unescape_to(token, text);
+    text[*size] = '\0';
+    return text;
+}
+
+/* Sets *LABEL to the label for KEY, without a value; NULL if KEY is not a label. */
+static enum attn_status find_label(const struct label_reading *reading,
+                                   const struct attn_json_token *key, bool is_taken,
+                                   struct attn_item_label **label, struct attn_error *err)
+{
+    const struct attn_label_names *names = reading->names;
+    struct attn_item *item = reading->item;
+    const char *name;
     size_t size;
 
-    if (!store->names->is_all) {
-        for (size_t i = 0; i < store->n; i++)
-            if (attn_json_equals(key, store->labels[i].name))
-                return &store->labels[i];
-        return NULL;
-    }
-    if (is_taken || attn_json_has_nul(key))
-        return NULL;
-    store->labels[store->n] = (struct attn_item_label){.name = keep(labels, key, &size)};
-    return &store->labels[store->n++];
+    *label = NULL;
+    while (!names->is_all && item->n_label < names->n)
+        ATTN_TRY(add_label(item, names->names[item->n_label], err));
+    for (size_t i = 0; !names->is_all && i < item->n_label && !*label; i++)
+        if (attn_json_equals(key, item->labels[i].name))
+            *label = &item->labels[i];
+    if (!names->is_all || is_taken || attn_json_has_nul(key))
+        return ATTN_OK;
+    name = keep(item, key, &size, err);
+    if (!name)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(add_label(item, name, err));
+    *label = &item->labels[item->n_label - 1];
+    return ATTN_OK;
 }
 
 /* Reads VALUE if KEY is a label (`see` of struct attn_record_keys). */
 static enum attn_status see(void *user, const struct attn_json_token *key, bool is_taken,
                             const struct attn_json_token *value, struct attn_error *err)
 {
-    struct label_reading *labels = user;
-    struct attn_label_store *store = labels->store;
+    struct label_reading *reading = user;
     struct attn_item_label *label;
-    bool is_good = true;
     size_t size = 0;
 
-    ATTN_TRY(attn_grow(&store->labels, &store->capacity, store->n + 1, sizeof *store->labels, err));
-    label = find_label(labels, key, is_taken);
+    ATTN_TRY(find_label(reading, key, is_taken, &label, err));
     if (!label || value->type == ATTN_JSON_NULL)
         return ATTN_OK;
-    if (value->type != ATTN_JSON_STRING)
-        is_good = attn_label_read_value(value, &label->value);
-    if (is_good)
-        label->text = keep(labels, value, &size);
-    if (value->type == ATTN_JSON_STRING)
-        label->value = attn_cell_text(label->text, size);
-    if (!is_good && labels->failure.status == ATTN_OK)
-        attn_error_set(&labels->failure, ATTN_INVALID,
+    if (value->type == ATTN_JSON_STRING || attn_label_read_value(value, &label->value)) {
+        label->text = keep(reading->item, value, &size, err);
+        if (!label->text)
+            return ATTN_NO_MEMORY;
+        if (value->type == ATTN_JSON_STRING)
+            label->value = attn_cell_text(label->text, size);
+    } else if (reading->failure.status == ATTN_OK) {
+        attn_error_set(&reading->failure, ATTN_INVALID,
                        "the label '%s' has '%s' at byte %zu, expected a text, a number or a "
                        "boolean",
                        attn_quote_string(label->name).text,
                        attn_quote(value->text, value->size).text, value->offset);
+    }
     return ATTN_OK;
 }
 
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         struct attn_label_store *labels,
-                                         struct attn_record_store *store,
-                                         struct attn_record *record, struct attn_error *err)
+                                         const struct attn_label_names *names,
+                                         struct attn_item *item, struct attn_error *err)
 {
-    const struct attn_label_names *names = labels->names;
-    struct label_reading reading = {.store = labels};
+    struct label_reading reading = {.names = names, .item = item};
     struct attn_record_keys keys = names->keys;
 
-    labels->n = 0;
-    if (!names->is_all && names->n == 0)
-        return attn_record_read(line, size, &keys, store, record, err);
     keys.see = see;
     keys.user = &reading;
-    attn_buffer_reset(&labels->text);
-    ATTN_TRY(attn_grow(&labels->labels, &labels->capacity, names->n, sizeof *labels->labels, err));
-    /* Names and texts are shorter than the line, so the buffer does not move. */
-    if (!attn_buffer_reserve(&labels->text, size + 1))
-        return attn_error_no_memory(err);
-    for (; labels->n < names->n; labels->n++)
-        labels->labels[labels->n] = (struct attn_item_label){.name = names->names[labels->n]};
-    ATTN_TRY(attn_record_read(line, size, &keys, store, record, err));
-    if (record->failure == ATTN_RECORD_FAILURE_BAD_JSON)
-        labels->n = 0;
-    if (record->failure != ATTN_RECORD_FAILURE_NONE || reading.failure.status == ATTN_OK)
+    ATTN_TRY(attn_record_read(line, size, names->is_all || names->n > 0 ? &keys : &names->keys,
+                              item, err));
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE || reading.failure.status == ATTN_OK)
         return ATTN_OK;
-    record->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
-    record->err = reading.failure;
+    item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    item->err = reading.failure;
     return ATTN_OK;
-}
-
-void attn_label_store_release(struct attn_label_store *store)
-{
-    attn_buffer_release(&store->text);
-    attn_free(store->labels);
-    *store = (struct attn_label_store){0};
 }

@@ -3,11 +3,9 @@
  * written beside its result.
  *
  *     struct attn_label_names names = {0};
- *     struct attn_label_store labels = {.names = &names};
  *     attn_label_names_parse("condition,verb", &names, &err);      // or "all"
- *     attn_record_labels_read(line, size, &labels, &store, &record, &err);
- *     ... labels.labels[i] ...                                     // until the next line
- *     attn_label_store_release(&labels);
+ *     attn_record_labels_read(line, size, &names, &item, &err);
+ *     ... item.labels[i] ...
  *     attn_label_names_release(&names);
  *
  * A label is a text, a number or a boolean; null is no value. With any other value the record
@@ -34,23 +32,12 @@ enum attn_status attn_label_names_parse(const char *list, struct attn_label_name
                                         struct attn_error *err);
 void attn_label_names_release(struct attn_label_names *names);
 
-/* The labels of one line. Initialize with = {.names = &names}. */
-struct attn_label_store {
-    const struct attn_label_names *names; /* borrowed */
-    struct attn_buffer text;              /* owns; names and texts, each null-terminated */
-    /* [n] owns; with is_all all labels, in the order of the line; otherwise one for each name,
-     * without a value if the line lacks it */
-    struct attn_item_label *labels;
-    size_t n, capacity;
-};
-
-/* Reads LINE [size] into RECORD, as attn_record_read does with the keys of LABELS, and reads its
- * labels into LABELS. An invalid label makes RECORD fail, unless it failed before; ATTN_NO_MEMORY
- * is the only error. LABELS are empty if the line is not an object. */
+/* Reads LINE [size] into ITEM, as attn_record_read does with the keys of NAMES, and reads its
+ * labels: with is_all all labels, in the order of the line; otherwise one for each name, without a
+ * value if the line lacks it. An invalid label makes ITEM fail, unless it failed before;
+ * ATTN_NO_MEMORY is the only error. There are no labels if the line is not an object. */
 enum attn_status attn_record_labels_read(const char *line, size_t size,
-                                         struct attn_label_store *labels,
-                                         struct attn_record_store *store,
-                                         struct attn_record *record, struct attn_error *err);
-void attn_label_store_release(struct attn_label_store *store);
+                                         const struct attn_label_names *names,
+                                         struct attn_item *item, struct attn_error *err);
 
 #endif

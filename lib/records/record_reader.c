@@ -13,7 +13,7 @@ enum { MEMBER_DEPTH = 1 }; /* depth of the reader before and after the value of 
 
 /* State while a line of JSON is read. */
 struct line_reading {
-    struct attn_record_reading values;
+    struct attn_item *item;
     struct attn_json_reader json;
     struct attn_record_form form;
     const struct attn_record_keys *keys; /* or NULL */
@@ -22,9 +22,9 @@ struct line_reading {
 /* --- A record --------------------------------------------------------------------------------- */
 
 /* If there is a source, the mask applies to its keys. */
-static void place_key_mask(struct attn_record *record)
+static void place_key_mask(struct attn_item *item)
 {
-    struct attn_input *input = &record->input, *source = &record->source;
+    struct attn_input *input = &item->input, *source = &item->source;
 
     if (!attn_input_is_given(source))
         return;
@@ -35,27 +35,27 @@ static void place_key_mask(struct attn_record *record)
 }
 
 /* Checks values that depend on each other. */
-static void check_values(struct attn_record *record)
+static void check_values(struct attn_item *item)
 {
-    place_key_mask(record);
-    if (record->failure != ATTN_RECORD_FAILURE_NONE || !record->source.ids ||
-        (!record->source.text && !record->source.embeddings))
+    place_key_mask(item);
+    if (item->failure != ATTN_RECORD_FAILURE_NONE || !item->source.ids ||
+        (!item->source.text && !item->source.embeddings))
         return;
-    record->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
-    attn_error_set(&record->err, ATTN_INVALID,
+    item->failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
+    attn_error_set(&item->err, ATTN_INVALID,
                    "it has 'source_ids' and another source, expected one of them");
 }
 
-static void check_input(struct attn_record *record, const char *text_key)
+static void check_input(struct attn_item *item, const char *text_key)
 {
-    const bool has_text = record->input.text, has_ids = record->input.ids;
+    const bool has_text = item->input.text, has_ids = item->input.ids;
 
     if (has_text || has_ids)
-        record->input.image = NULL;
-    if (record->input.image || record->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
+        item->input.image = NULL;
+    if (item->input.image || item->failure != ATTN_RECORD_FAILURE_NONE || has_text != has_ids)
         return;
-    record->failure = ATTN_RECORD_FAILURE_NO_TEXT;
-    attn_error_set(&record->err, ATTN_INVALID,
+    item->failure = ATTN_RECORD_FAILURE_NO_TEXT;
+    attn_error_set(&item->err, ATTN_INVALID,
                    has_text ? "it has '%s' and 'ids', expected one of them"
                             : "it has no '%s' and no 'ids', expected one of them",
                    attn_quote_string(text_key).text);
@@ -73,7 +73,7 @@ static enum attn_status find_key(const struct line_reading *reading,
     char *copy = NULL;
 
     if (token->has_escape) {
-        copy = attn_record_store_copy(reading->values.store, name, size, err);
+        copy = attn_store_copy(&reading->item->store, name, size, err);
         if (!copy)
             return ATTN_NO_MEMORY;
         size = attn_json_unescape_to(token, copy);
@@ -82,7 +82,7 @@ static enum attn_status find_key(const struct line_reading *reading,
     }
     *is_known = attn_record_find_key(&reading->form, name, size, key);
     if (*is_known && !key->name) {
-        key->name = copy ? copy : attn_record_store_copy(reading->values.store, name, size, err);
+        key->name = copy ? copy : attn_store_copy(&reading->item->store, name, size, err);
         key->n_name = size;
     }
     return !*is_known || key->name ? ATTN_OK : ATTN_NO_MEMORY;
@@ -106,10 +106,10 @@ static enum attn_status read_member(struct line_reading *reading,
     if (value.token.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (is_known && (key.n_name == 0 || strlen(key.name) < key.n_name))
-        attn_record_refuse(&reading->values, ATTN_RECORD_FAILURE_BAD_VALUE, key.name, &name,
+        attn_record_refuse(reading->item, ATTN_RECORD_FAILURE_BAD_VALUE, key.name, &name,
                            "names of keys without NUL that are not empty");
     else if (is_known)
-        ATTN_TRY(attn_record_set(&reading->values, &key, &value, err));
+        ATTN_TRY(attn_record_set(reading->item, &key, &value, err));
     while (reading->json.depth > MEMBER_DEPTH)
         ATTN_TRY(attn_json_next(&reading->json, &rest, err));
     return ATTN_OK;
@@ -118,7 +118,7 @@ static enum attn_status read_member(struct line_reading *reading,
 /* Checks that the line is one well-formed object. The first error makes the record fail. */
 static enum attn_status check_line(const struct line_reading *reading, struct attn_error *err)
 {
-    struct attn_record *record = reading->values.record;
+    struct attn_item *item = reading->item;
     struct attn_record_value first = {.json = NULL};
     struct attn_json_reader copy = reading->json;
     struct attn_error why = {0};
@@ -130,10 +130,10 @@ static enum attn_status check_line(const struct line_reading *reading, struct at
     if (status == ATTN_NO_MEMORY)
         return attn_error_copy(err, &why);
     if (status != ATTN_OK) {
-        record->failure = ATTN_RECORD_FAILURE_BAD_JSON;
-        record->err = why;
+        item->failure = ATTN_RECORD_FAILURE_BAD_JSON;
+        item->err = why;
     } else if (first.token.type != ATTN_JSON_OBJECT_BEGIN) {
-        attn_record_refuse(&reading->values, ATTN_RECORD_FAILURE_BAD_JSON, "line", &first,
+        attn_record_refuse(reading->item, ATTN_RECORD_FAILURE_BAD_JSON, "line", &first,
                            "an object");
     }
     return ATTN_OK;
@@ -145,7 +145,7 @@ static enum attn_status read_members(struct line_reading *reading, struct attn_e
     struct attn_json_token token;
 
     ATTN_TRY(check_line(reading, err));
-    if (reading->values.record->failure != ATTN_RECORD_FAILURE_NONE)
+    if (reading->item->failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
     ATTN_TRY(attn_json_next(&reading->json, &token, err));
     for (;;) {
@@ -154,7 +154,7 @@ static enum attn_status read_members(struct line_reading *reading, struct attn_e
             break;
         ATTN_TRY(read_member(reading, &token, err));
     }
-    check_values(reading->values.record);
+    check_values(reading->item);
     return ATTN_OK;
 }
 
@@ -169,31 +169,31 @@ static struct attn_record_form form_of(const struct attn_record_keys *keys)
 }
 
 enum attn_status attn_record_read(const char *line, size_t size,
-                                  const struct attn_record_keys *keys,
-                                  struct attn_record_store *store, struct attn_record *record,
+                                  const struct attn_record_keys *keys, struct attn_item *item,
                                   struct attn_error *err)
 {
     struct line_reading reading = {
-        .values = {record, store},
+        .item = item,
         .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
         .form = form_of(keys),
         .keys = keys,
     };
     struct attn_error failure = {0}; /* used because ERR may be NULL */
+    const size_t number = item->number;
 
-    *record = (struct attn_record){.number = record->number, .mine = record->mine};
-    attn_record_store_release(store);
+    attn_item_release(item);
+    item->number = number;
     if (read_members(&reading, &failure) != ATTN_OK)
         return attn_error_copy(err, &failure);
-    check_input(record, reading.form.text ? reading.form.text : "text");
+    check_input(item, reading.form.text ? reading.form.text : "text");
     return ATTN_OK;
 }
 
-enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item_made *made,
+enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item *item,
                                      struct attn_error *err)
 {
     struct line_reading reading = {
-        .values = {&made->item.record, &made->store},
+        .item = item,
         .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
         .form = {.reader = ATTN_KEY_OF_ITEMS},
     };
@@ -201,28 +201,25 @@ enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_
     return read_members(&reading, err);
 }
 
-enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv,
-                                       struct attn_item_made *made, struct attn_error *err)
+enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv, struct attn_item *item,
+                                       struct attn_error *err)
 {
-    const struct attn_record_reading reading = {&made->item.record, &made->store};
-
     for (size_t i = 0; i < csv->n_column; i++) {
         const struct attn_csv_column *column = &csv->columns[i];
         struct attn_record_key key = column->key;
         struct attn_record_value value;
 
         if (column->size == 0) {
-            made->has_empty_text |= strcmp(column->name, "text") == 0;
+            item->has_empty_text |= strcmp(column->name, "text") == 0;
             continue;
         }
         value = attn_record_field(&key, column->text, column->size);
         if (!key.name)
-            key.name =
-                attn_record_store_copy(&made->store, column->name, strlen(column->name), err);
+            key.name = attn_store_copy(&item->store, column->name, strlen(column->name), err);
         if (!key.name)
             return ATTN_NO_MEMORY;
-        ATTN_TRY(attn_record_set(&reading, &key, &value, err));
+        ATTN_TRY(attn_record_set(item, &key, &value, err));
     }
-    check_values(&made->item.record);
+    check_values(item);
     return ATTN_OK;
 }

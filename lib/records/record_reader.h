@@ -1,11 +1,10 @@
 /*
  * record_reader.h - reads a record from a line of JSON, or an item from a line of JSON or CSV.
  *
- *     struct attn_record_store store = {0};
- *     struct attn_record record = {.number = i};
- *     attn_record_read(line, size, NULL, &store, &record, &err);
- *     ... record.failure, record.id, record.input: valid until the store reads another line ...
- *     attn_record_store_release(&store);
+ *     struct attn_item item = {.number = i};
+ *     attn_record_read(line, size, NULL, &item, &err);
+ *     ... item.failure, item.id, item.input: valid until the item reads another line ...
+ *     attn_item_release(&item);
  *
  * The line is an object with `text`, a string; `ids`, a list of integers; or `image`, the path of a
  * picture. It may also have `id`, a string or an integer; `source` for models with cross-attention,
@@ -19,7 +18,7 @@
 #define ATTN_RECORDS_RECORD_READER_H
 
 #include "records/csv_reader.h"
-#include "records/item_internal.h"
+#include "records/items_internal.h"
 #include "records/record_keys_internal.h"
 
 /* Other names for some keys, and a callback for all keys. NULL: the default names; no callback. */
@@ -33,19 +32,18 @@ struct attn_record_keys {
     void *user;
 };
 
-/* Reads LINE [size] into RECORD, overwriting everything but its number and `mine`. For a malformed
- * line the record is marked as failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the only error.
- * KEYS may be NULL. */
+/* Reads LINE [size] into ITEM, overwriting everything but its number. For a malformed line the item
+ * is marked as failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the only error. KEYS may be
+ * NULL. */
 enum attn_status attn_record_read(const char *line, size_t size,
-                                  const struct attn_record_keys *keys,
-                                  struct attn_record_store *store, struct attn_record *record,
+                                  const struct attn_record_keys *keys, struct attn_item *item,
                                   struct attn_error *err);
 
-/* Read LINE, or the fields of the last line that CSV parsed, into MADE in the same way. The caller
+/* Read LINE, or the fields of the last line that CSV parsed, into ITEM in the same way. The caller
  * checks that the item has an input. */
-enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item_made *made,
+enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item *item,
                                      struct attn_error *err);
-enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv,
-                                       struct attn_item_made *made, struct attn_error *err);
+enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv, struct attn_item *item,
+                                       struct attn_error *err);
 
 #endif

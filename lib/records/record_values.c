@@ -6,8 +6,8 @@
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
 #include "input/sound_internal.h"
-#include "records/item_internal.h"
 #include "records/record_keys_internal.h"
+#include "run/item_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -144,34 +144,31 @@ bool attn_label_read_value(const struct attn_json_token *token, struct attn_cell
 
 /* --- Failures --------------------------------------------------------------------------------- */
 
-static void refuse(const struct attn_record_reading *reading, enum attn_record_failure failure,
-                   const char *name, const struct attn_json_token *found, bool is_json,
-                   const char *expected)
+static void refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+                   const struct attn_json_token *found, bool is_json, const char *expected)
 {
-    struct attn_record *record = reading->record;
     char place[40] = "";
     size_t used = 0;
 
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
         return;
     if (is_json)
         attn_fixed_text_append(place, sizeof place, &used, " at byte %zu", found->offset);
-    record->failure = failure;
-    attn_error_set(&record->err, ATTN_INVALID, "'%s' has '%s'%s, expected %s",
+    item->failure = failure;
+    attn_error_set(&item->err, ATTN_INVALID, "'%s' has '%s'%s, expected %s",
                    attn_quote_string(name).text, attn_quote(found->text, found->size).text, place,
                    expected);
 }
 
-void attn_record_refuse(const struct attn_record_reading *reading, enum attn_record_failure failure,
-                        const char *name, const struct attn_record_value *value,
-                        const char *expected)
+void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
+                        const struct attn_record_value *value, const char *expected)
 {
-    refuse(reading, failure, name, &value->token, value->json != NULL, expected);
+    refuse(item, failure, name, &value->token, value->json != NULL, expected);
 }
 
 /* The state while a value is read. */
 struct setting {
-    const struct attn_record_reading *reading;
+    struct attn_item *item;
     const struct attn_record_key *key;
     struct attn_record_value *value;
     void *at, *second; /* pointers to the fields */
@@ -181,7 +178,7 @@ struct setting {
 static enum attn_status fail(const struct setting *setting, const struct attn_json_token *found,
                              const char *expected)
 {
-    refuse(setting->reading, setting->key->failure, setting->key->name, found,
+    refuse(setting->item, setting->key->failure, setting->key->name, found,
            setting->value->json != NULL, expected);
     return ATTN_OK;
 }
@@ -192,7 +189,7 @@ static enum attn_status fail(const struct setting *setting, const struct attn_js
 static const char *keep(const struct setting *setting, size_t *size, struct attn_error *err)
 {
     const struct attn_json_token *token = &setting->value->token;
-    char *text = attn_record_store_take(setting->reading->store, token->size + 1, err);
+    char *text = attn_store_take(&setting->item->store, token->size + 1, err);
 
     if (!text)
         return NULL;
@@ -204,13 +201,13 @@ static const char *keep(const struct setting *setting, size_t *size, struct attn
 static enum attn_status set_id(const struct setting *setting, struct attn_error *err)
 {
     const struct attn_json_token *token = &setting->value->token;
-    struct attn_record *record = setting->reading->record;
+    struct attn_item *item = setting->item;
 
     if (token->type != ATTN_JSON_STRING && !is_whole(token))
         return fail(setting, token, "a string or an integer");
-    record->id = keep(setting, &record->n_id, err);
-    record->has = token->type == ATTN_JSON_STRING ? ATTN_RECORD_ID_TEXT : ATTN_RECORD_ID_INTEGER;
-    return record->id ? ATTN_OK : ATTN_NO_MEMORY;
+    item->id = keep(setting, &item->n_id, err);
+    item->id_kind = token->type == ATTN_JSON_STRING ? ATTN_RECORD_ID_TEXT : ATTN_RECORD_ID_INTEGER;
+    return item->id ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 static enum attn_status set_bytes(const struct setting *setting, struct attn_error *err)
@@ -248,7 +245,7 @@ static enum attn_status set_picture(const struct setting *setting, struct attn_e
 
 static enum attn_status set_place(const struct setting *setting, struct attn_error *err)
 {
-    struct attn_item_made *made = (struct attn_item_made *)(void *)setting->reading->record;
+    struct attn_item *item = setting->item;
     struct attn_item_place place = {.name = strchr(setting->key->name, '.') + 1};
 
     if (!*place.name)
@@ -256,9 +253,9 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
     ATTN_TRY(set_text(setting, true, &place.spec, err));
     if (!place.spec)
         return ATTN_OK;
-    ATTN_TRY(attn_grow(&made->places, &made->place_capacity, made->item.n_place + 1,
-                       sizeof *made->places, err));
-    made->places[made->item.n_place++] = place;
+    ATTN_TRY(attn_grow(&item->places, &item->place_capacity, item->n_place + 1,
+                       sizeof *item->places, err));
+    item->places[item->n_place++] = place;
     return ATTN_OK;
 }
 
@@ -266,7 +263,7 @@ static enum attn_status set_place(const struct setting *setting, struct attn_err
  * an object under another key is ignored. */
 static enum attn_status set_label(const struct setting *setting, struct attn_error *err)
 {
-    struct attn_item_made *made = (struct attn_item_made *)(void *)setting->reading->record;
+    struct attn_item *item = setting->item;
     const struct attn_json_token *token = &setting->value->token;
     struct attn_item_label label = {.name = setting->key->name};
     size_t size;
@@ -281,9 +278,9 @@ static enum attn_status set_label(const struct setting *setting, struct attn_err
         return ATTN_NO_MEMORY;
     if (token->type == ATTN_JSON_STRING)
         label.value = attn_cell_text(label.text, size);
-    ATTN_TRY(attn_grow(&made->labels, &made->label_capacity, made->item.n_label + 1,
-                       sizeof *made->labels, err));
-    made->labels[made->item.n_label++] = label;
+    ATTN_TRY(attn_grow(&item->labels, &item->label_capacity, item->n_label + 1,
+                       sizeof *item->labels, err));
+    item->labels[item->n_label++] = label;
     if (setting->key->kind == ATTN_KEY_IMAGE && is_plain(token))
         *(const char **)setting->at = label.text;
     return ATTN_OK;
@@ -297,7 +294,7 @@ static enum attn_status set_token(const struct setting *setting, struct attn_err
 
     if (!read_whole(&setting->value->token, &number))
         return fail(setting, &setting->value->token, "a whole number from 0 to 2147483647");
-    kept = attn_record_store_take(setting->reading->store, sizeof *kept, err);
+    kept = attn_store_take(&setting->item->store, sizeof *kept, err);
     if (!kept)
         return ATTN_NO_MEMORY;
     *kept = number;
@@ -315,7 +312,7 @@ static enum attn_status set_integers(const struct setting *setting, struct attn_
     if (token.type != ATTN_JSON_ARRAY_BEGIN)
         return fail(setting, &token, expected);
     ATTN_TRY(count(setting->value, ATTN_JSON_NUMBER, &n, &n_byte, err));
-    items = attn_record_store_take(setting->reading->store, n * sizeof *items, err);
+    items = attn_store_take(&setting->item->store, n * sizeof *items, err);
     if (!items)
         return ATTN_NO_MEMORY;
     for (size_t i = 0;; i++) {
@@ -352,7 +349,7 @@ static enum attn_status put_rows(const struct setting *setting, const struct att
                                  struct attn_error *err)
 {
     struct attn_input *input = setting->at;
-    struct attn_ndarray *kept = attn_record_store_take(setting->reading->store, sizeof *kept, err);
+    struct attn_ndarray *kept = attn_store_take(&setting->item->store, sizeof *kept, err);
 
     if (!kept)
         return ATTN_NO_MEMORY;
@@ -391,7 +388,7 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
     if (token.type != ATTN_JSON_ARRAY_BEGIN)
         return fail(setting, &token, expected);
     ATTN_TRY(count(setting->value, ATTN_JSON_NUMBER, &n, &n_byte, err));
-    rows = attn_record_store_take(setting->reading->store, n * sizeof *rows, err);
+    rows = attn_store_take(&setting->item->store, n * sizeof *rows, err);
     if (!rows)
         return ATTN_NO_MEMORY;
     for (;; n_row++) {
@@ -418,7 +415,7 @@ static enum attn_status set_source(const struct setting *setting, struct attn_er
 /* Reads the rows of a source, or a sound, from a file. */
 static enum attn_status set_rows(const struct setting *setting, struct attn_error *err)
 {
-    struct attn_record *record = setting->reading->record;
+    struct attn_item *item = setting->item;
     struct attn_ndarray read = {.rank = 0}, kept;
     struct attn_error why = {0};
     const char *path = NULL;
@@ -435,14 +432,14 @@ static enum attn_status set_rows(const struct setting *setting, struct attn_erro
     if (status != ATTN_OK) {
         if (why.status == ATTN_NO_MEMORY)
             return attn_error_copy(err, &why);
-        if (record->failure == ATTN_RECORD_FAILURE_NONE) {
-            record->failure = setting->key->failure;
-            record->err = why;
+        if (item->failure == ATTN_RECORD_FAILURE_NONE) {
+            item->failure = setting->key->failure;
+            item->err = why;
         }
         return ATTN_OK;
     }
     n = read.shape[0] * (read.rank == 1 ? 1 : read.shape[1]);
-    rows = attn_record_store_take(setting->reading->store, n * sizeof *rows, err);
+    rows = attn_store_take(&setting->item->store, n * sizeof *rows, err);
     if (rows)
         memcpy(rows, read.data, n * sizeof *rows);
     kept = (struct attn_ndarray){
@@ -466,7 +463,7 @@ static enum attn_status read_strings(const struct setting *setting, size_t least
 
     if (is_list)
         ATTN_TRY(count(setting->value, ATTN_JSON_STRING, &n_string, &n_byte, err));
-    to = attn_record_store_take(setting->reading->store, n_byte + n_string + 1, err);
+    to = attn_store_take(&setting->item->store, n_byte + n_string + 1, err);
     if (!to)
         return ATTN_NO_MEMORY;
     *texts = NULL;
@@ -487,7 +484,7 @@ static enum attn_status read_strings(const struct setting *setting, size_t least
 
 static enum attn_status set_next(const struct setting *setting, struct attn_error *err)
 {
-    struct attn_record *record = setting->reading->record;
+    struct attn_item *item = setting->item;
     const char *texts, **next;
     size_t n;
 
@@ -495,13 +492,13 @@ static enum attn_status set_next(const struct setting *setting, struct attn_erro
                           err));
     if (!texts)
         return ATTN_OK;
-    next = attn_record_store_take(setting->reading->store, n * sizeof *next, err);
+    next = attn_store_take(&setting->item->store, n * sizeof *next, err);
     if (!next)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++, texts += strlen(texts) + 1)
         next[i] = texts;
-    record->next = next;
-    record->n_next = n;
+    item->next = next;
+    item->n_next = n;
     return ATTN_OK;
 }
 
@@ -521,12 +518,11 @@ static enum attn_status set_words(const struct setting *setting, struct attn_err
 
 /* --- All -------------------------------------------------------------------------------------- */
 
-enum attn_status attn_record_set(const struct attn_record_reading *reading,
-                                 const struct attn_record_key *key, struct attn_record_value *value,
-                                 struct attn_error *err)
+enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
+                                 struct attn_record_value *value, struct attn_error *err)
 {
-    char *home = (char *)reading->record;
-    const struct setting setting = {reading, key, value, home + key->at, home + key->second};
+    char *home = (char *)item;
+    const struct setting setting = {item, key, value, home + key->at, home + key->second};
 
     switch (key->kind) {
     case ATTN_KEY_ID:

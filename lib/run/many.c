@@ -1,4 +1,4 @@
-/* many.c - see many.h. A worker computes one batch of records at a time: short texts together in
+/* many.c - see many.h. A worker computes one batch of texts at a time: short texts together in
  * packs, others alone, and long ones with all threads. */
 #include "run/many.h"
 
@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
-#include "input/record_internal.h"
+#include "run/item_internal.h"
 #include "run/many_item.h"
 #include "run/window.h"
 
@@ -16,15 +16,15 @@ struct many {
     const struct attn_many_task *task;
     const struct attn_many_calls *calls;
     struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
-    size_t n_read;                 /* number of records read */
-    size_t n_run;                  /* number of records handed out that did not fail */
+    struct attn_item *half;        /* a pair whose second text is next; or NULL */
+    size_t n_run;                  /* number of texts handed out that did not fail */
     struct attn_edit_part *parts;  /* [n_part] owns; the parts of the request's edits, each with the
                                       number of records in which it changed nothing; or NULL */
     size_t n_part;
-    uint64_t noted; /* bit set of the codes of notes that were given for an earlier record */
+    uint64_t noted; /* bit set of the codes of notes that were given for an earlier text */
 };
 
-/* A batch of records, with the worker's session. */
+/* A batch of texts, with the worker's session. */
 struct batch {
     struct many *many;
     struct attn_window *window;
@@ -33,42 +33,53 @@ struct batch {
 
 /* --- Reading and handing out ----------------------------------------------------------------- */
 
-/* Reads a record into the item in SLOT. Implements `read` of struct attn_window_form. */
-static enum attn_status read_record(void *user, void *slot, size_t *n_byte, bool *is_over,
-                                    struct attn_error *err)
+/* Reads the next text into SLOT. Implements `read` of struct attn_window_form. */
+static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *is_over,
+                                  struct attn_error *err)
 {
     struct many *many = user;
     struct attn_many_item *item = slot;
 
-    item->record.number = many->n_read++;
-    ATTN_TRY(attn_call_status(many->calls->next(many->calls->user, &item->record, is_over, err),
-                              "next", err));
-    *n_byte = sizeof *item + attn_record_n_byte(&item->record);
+    item->given = many->half;
+    item->is_second = many->half;
+    item->is_last = true;
+    many->half = NULL;
+    if (!item->given)
+        ATTN_TRY(
+            attn_call_status(many->calls->next(many->calls->user, &item->given, err), "next", err));
+    *is_over = !item->given;
+    if (*is_over)
+        return ATTN_OK;
+    item->is_last = item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
+                    item->given->failure != ATTN_RECORD_FAILURE_NONE;
+    many->half = item->is_last ? NULL : item->given;
+    *n_byte = sizeof *item + sizeof *item->given + attn_item_n_byte(item->given);
     return ATTN_OK;
 }
 
-/* Estimates the number of positions of the record in SLOT. */
+/* Estimates the number of positions of the text in SLOT. */
 static size_t guess_rows(const void *slot)
 {
     enum { BYTES_A_TOKEN = 4, PICTURE_ROWS = 256 };
-    const struct attn_record *record = &((const struct attn_many_item *)slot)->record;
+    const struct attn_many_item *item = slot;
+    const struct attn_input *input = attn_many_item_input(item);
 
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->given->failure != ATTN_RECORD_FAILURE_NONE)
         return 0;
-    if (record->input.image)
+    if (input->image)
         return PICTURE_ROWS;
-    return 1 + (record->input.ids ? record->input.n_id
-                                  : (record->input.n_text + record->input.n_pair) / BYTES_A_TOKEN);
+    return 1 + (input->ids ? input->n_id : (input->n_text + input->n_pair) / BYTES_A_TOKEN);
 }
 
 static void release_item(void *user, void *slot)
 {
     const struct many *many = user;
     struct attn_many_item *item = slot;
+    struct attn_item *given = item->is_last ? item->given : NULL;
 
-    if (many->calls->release)
-        many->calls->release(many->calls->user, &item->record);
     attn_many_item_release(item);
+    if (given && many->calls->release)
+        many->calls->release(many->calls->user, given);
 }
 
 /* Passes on the first note of each code (attn_note_fn; USER is the struct many). */
@@ -94,8 +105,8 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     if (attn_spaces_describe(&item->run->asked.spaces, message))
         note_first(many, ATTN_NOTE_SPACES, message);
     if (attn_run_describe_residues(item->run, message))
-        attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s",
-                  (size_t)item->record.number, message);
+        attn_note(note_first, many, ATTN_NOTE_RESIDUES, "record %zu: %s", item->given->number,
+                  message);
     attn_sequence_note_twice(&item->run->text, item->run->tokenizer,
                              (struct attn_notes){note_first, many});
     for (size_t i = 0; i < many->n_part; i++) {
@@ -130,7 +141,7 @@ static void on_end(void *user)
 
 /* --- Computing ------------------------------------------------------------------------------- */
 
-/* Computes N records from FIRST on together in one pack. */
+/* Computes N texts from FIRST on together in one pack. */
 static enum attn_status compute_pack(const struct batch *batch, size_t first, size_t n,
                                      struct attn_error *err)
 {
@@ -153,14 +164,14 @@ static enum attn_status compute_pack(const struct batch *batch, size_t first, si
     return status;
 }
 
-/* Computes record NUMBER in a separate session. */
+/* Computes text NUMBER in a separate session. */
 static enum attn_status compute_alone(const struct batch *batch, size_t number,
                                       struct attn_error *err)
 {
     struct attn_many_item *item = attn_window_slot(batch->window, number);
     const bool is_long = item->n_row > ATTN_MANY_MOST_ROWS;
 
-    if (item->record.failure == ATTN_RECORD_FAILURE_NONE) {
+    if (item->outcome.failure == ATTN_RECORD_FAILURE_NONE) {
         enum attn_status status;
 
         if (!attn_window_begin(batch->window, number, item->n_byte, is_long))
@@ -173,7 +184,7 @@ static enum attn_status compute_alone(const struct batch *batch, size_t number,
     return ATTN_OK;
 }
 
-/* Computes N records from FIRST on, in their order. Implements `compute` of struct
+/* Computes N texts from FIRST on, in their order. Implements `compute` of struct
  * attn_window_form. */
 static enum attn_status compute(void *user, struct attn_window *window, int worker, size_t first,
                                 size_t n, struct attn_error *err)
@@ -228,7 +239,7 @@ static enum attn_status run(struct many *many, int n, struct attn_error *err)
         .most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES,
         .n_row = ATTN_MANY_PACK_ROWS,
         .n_worker = n,
-        .read = read_record,
+        .read = read_text,
         .guess_rows = guess_rows,
         .compute = compute,
         .take = hand_out_result,
@@ -263,6 +274,8 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
     status = attn_many_task_init(&task, host, options, err);
     if (status == ATTN_OK)
         status = run(&many, n, err);
+    if (many.half && calls->release)
+        calls->release(calls->user, many.half);
     for (int i = 0; i < n; i++)
         attn_many_pack_free(many.packs[i]);
     attn_free(many.packs);
@@ -271,7 +284,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
     return status;
 }
 
-const float *attn_many_measure(const struct attn_many_result *result, enum attn_measure measure)
+const float *attn_many_measure(const struct attn_item_result *result, enum attn_measure measure)
 {
     attn_measure_set before;
 

@@ -1,18 +1,14 @@
 /*
- * many.h - runs the same request for many inputs, on all threads of a host: reads records and
+ * many.h - runs the same request for many inputs, on all threads of a host: reads items and
  * returns results in the same order, in memory that does not grow with their number.
  *
- *     enum attn_status next(void *user, struct attn_record *record, bool *is_over,
- *                           struct attn_error *err)
+ *     enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
  *     {
  *         struct lines *lines = user;
- *         *is_over = lines->at == lines->n;
- *         if (!*is_over)
- *             record->input.text = lines->items[lines->at],
- *             record->input.n_text = strlen(lines->items[lines->at++]);
+ *         *item = lines->at < lines->n ? &lines->items[lines->at++] : NULL;
  *         return ATTN_OK;
  *     }
- *     enum attn_status done(void *user, const struct attn_many_result *result,
+ *     enum attn_status done(void *user, const struct attn_item_result *result,
  *                           struct attn_error *err)
  *     {
  *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY);  // [L, H]
@@ -29,7 +25,7 @@
  * are fed together; the run does not wait for more of them. So a caller that reads a line, writes
  * the result and then reads the next line gets each result at once.
  *
- * A record that fails is a result with the reason. Any other failure ends the run.
+ * An item that fails is a result with the reason. Any other failure ends the run.
  */
 #ifndef ATTN_RUN_MANY_H
 #define ATTN_RUN_MANY_H
@@ -37,14 +33,14 @@
 #include "analysis/measure.h"
 #include "capture/capture.h"
 #include "host/host.h"
-#include "input/record.h"
+#include "run/item.h"
 #include "run/run.h"
 
 struct attn_edges; /* analysis/edges.h */
 
 struct attn_many_options {
     size_t size; /* of this struct */
-    /* The request for every record; its input, source, outputs and selection are not used. Words
+    /* The request for every item; its input, source, outputs and selection are not used. Words
      * among its queries are found in each text. */
     const struct attn_request *request;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of each measure to compute for every head that
@@ -52,25 +48,27 @@ struct attn_many_options {
     bool keeps_tensors;        /* captures the tensors that the request selects */
     bool has_surprisal;        /* computes the surprisal of each token, in nats */
     size_t n_max_token;        /* longer texts fail; 0: the limit of the model */
-    size_t n_window;           /* maximum number of records in memory; 0: 1,024 */
-    size_t n_window_byte;      /* maximum bytes in memory, which one record may exceed; 0: 64 MiB */
+    size_t n_window;           /* maximum number of texts in memory; 0: 1,024 */
+    size_t n_window_byte;      /* maximum bytes in memory, which one text may exceed; 0: 64 MiB */
     size_t n_edge;             /* finds this many largest keys of each query; 0: none */
-    bool has_logits; /* computes the logits after one position of each record, which the record
-                        specifies */
+    bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
+                        default the last one */
 };
 
 #define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
     ((struct attn_many_options){.size = sizeof(struct attn_many_options)})
 
-/* The result of a record. Borrowed until `done` returns. */
-struct attn_many_result {
-    const struct attn_record *record; /* with its number, id and failure */
+/* The result of an item, or of one of its two texts. Borrowed until `done` returns. */
+struct attn_item_result {
+    const struct attn_item *item;
+    bool is_second, is_last;          /* which of the texts of a pair it is */
+    enum attn_record_failure failure; /* why it failed; NONE: it did not */
     size_t n_token;                   /* 0 if it failed */
     const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
                                          failed */
     const float *measures;  /* [n_measure, L, H] in the order of enum attn_measure. NaN for heads
                                that are not selected, and if a measure needs rows that do not exist;
-                               NULL if the record failed or no measures were requested */
+                               NULL if it failed or no measures were requested */
     const double *exact;    /* the measures before they are rounded to float */
     attn_measure_set which; /* which measures they are */
     size_t n_layer, n_head; /* L and H */
@@ -81,46 +79,47 @@ struct attn_many_result {
     const double *surprisal;
     const struct attn_edges *edges; /* the largest keys of each query; NULL unless requested */
     bool is_followed;               /* the next result is finished, and follows at once */
-    const struct attn_run *run;     /* the run of the record; NULL if it failed */
-    const float *logits;            /* [n_vocab] after the position of the record; or NULL */
+    const struct attn_run *run;     /* the run of the text; NULL if it failed */
+    const float *logits;            /* [n_vocab] after the position of the item; or NULL */
+    struct attn_error err;          /* the message of the failure */
 };
 
-/* Reads the next record into RECORD, or sets *is_over. RECORD is zeroed except for its number. The
- * caller owns the data that the record points to, and keeps it valid until `release`. May block.
- * Called on the thread that called attn_run_many. */
-typedef enum attn_status (*attn_next_fn)(void *user, struct attn_record *record, bool *is_over,
+/* Reads the next item; NULL after the last. The caller owns it, and keeps it valid until `release`.
+ * May block. Called on the thread that called attn_run_many. */
+typedef enum attn_status (*attn_next_fn)(void *user, struct attn_item **item,
                                          struct attn_error *err);
 
-/* Receives the result of a record. Called in the order of the records, one call at a time, on any
- * thread. While it blocks, reading stops when the window is full. */
-typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_many_result *result,
+/* Receives the result of an item; for a pair, two results, one after the other. Called in the order
+ * of the items, one call at a time, on any thread. While it blocks, reading stops when the window
+ * is full. */
+typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_item_result *result,
                                          struct attn_error *err);
 
 struct attn_many_calls {
     attn_next_fn next;
     attn_done_fn done;
-    /* Releases the record, after `done`, or at the end if `done` was never called. Called once for
-     * each call of `next`, also if that failed or set *is_over. Any thread may call it, in parallel
-     * with `next`. Or NULL. */
-    void (*release)(void *user, struct attn_record *record);
+    /* Releases an item, after its last `done`, or at the end if `done` was never called. Called
+     * once for each item, also if `next` then failed. Any thread may call it, in parallel with
+     * `next`. Or NULL. */
+    void (*release)(void *user, struct attn_item *item);
     void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run early: a
                                    blocked `next` should return; or NULL */
     void *user;                 /* user data of these functions */
 };
 
-/* Runs all records that `next` reads. Memory in addition to the model: the window, a session of 256
+/* Runs all items that `next` reads. Memory in addition to the model: the window, a session of 256
  * positions for each thread of the host, and a session for the longest text so far. OPTIONS may be
- * NULL. Fails like attn_run_request if no record can satisfy the request, with the failure of
+ * NULL. Fails like attn_run_request if no item can satisfy the request, with the failure of
  * `next` or `done`, and with ATTN_CANCELED if the host's flag is set. Before it fails, it hands out
- * the results before the first unfinished record. */
+ * the results before the first unfinished item. */
 ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
                                         const struct attn_many_calls *calls,
                                         struct attn_error *err);
 
-/* Returns the numbers of MEASURE [L, H] in RESULT; NULL if it was not requested or the record
+/* Returns the numbers of MEASURE [L, H] in RESULT; NULL if it was not requested or the item
  * failed. */
-ATTN_API const float *attn_many_measure(const struct attn_many_result *result,
+ATTN_API const float *attn_many_measure(const struct attn_item_result *result,
                                         enum attn_measure measure);
 
 #endif

@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-/* --- All records ----------------------------------------------------------------------------- */
+/* --- All items ------------------------------------------------------------------------------- */
 
 static enum attn_status report(struct attn_error *err, const char *what)
 {
@@ -241,12 +241,12 @@ static enum attn_record_failure check_count(const struct attn_many_task *task,
     return ATTN_RECORD_FAILURE_TOO_LONG;
 }
 
-/* Checks RECORD before its text is encoded. */
-static enum attn_record_failure check_record(const struct attn_many_task *task,
-                                             const struct attn_record *record,
-                                             struct attn_error *err)
+/* Checks ITEM before its text is encoded. */
+static enum attn_record_failure check_item(const struct attn_many_task *task,
+                                           const struct attn_many_item *item,
+                                           struct attn_error *err)
 {
-    const struct attn_input *input = &record->input;
+    const struct attn_input *input = attn_many_item_input(item);
     enum attn_record_failure failure = ATTN_RECORD_FAILURE_NONE;
 
     if (attn_model_reads_pictures(task->host->model)) {
@@ -266,7 +266,7 @@ static enum attn_record_failure check_record(const struct attn_many_task *task,
             failure = ATTN_RECORD_FAILURE_BAD_IDS;
     }
     if (failure == ATTN_RECORD_FAILURE_NONE && task->has_cross &&
-        attn_source_check(&record->source, task->host->model, err) != ATTN_OK)
+        attn_source_check(&item->given->source, task->host->model, err) != ATTN_OK)
         failure = ATTN_RECORD_FAILURE_BAD_SOURCE;
     return failure;
 }
@@ -380,43 +380,45 @@ static enum attn_record_failure check_run(const struct attn_many_task *task,
         return ATTN_RECORD_FAILURE_NONE;
     }
     if (task_of == ATTN_TASK_TOKENS) {
-        const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL, .at = item->record.at};
+        const struct attn_answer_args args = {.metric = ATTN_ANSWER_KL,
+                                              .at = item->given->answer.at};
 
         if (attn_run_find_answer(item->run, &args, &answer, err) != ATTN_OK)
             return ATTN_RECORD_FAILURE_NO_FIT;
         item->position = answer.position;
         return ATTN_RECORD_FAILURE_NONE;
     }
-    if (!item->record.at && attn_model_config(item->run->model)->is_encoder &&
+    if (!item->given->answer.at && attn_model_config(item->run->model)->is_encoder &&
         attn_mask_find(&scope, "at", &item->position, err) != ATTN_OK)
         return ATTN_RECORD_FAILURE_NO_FIT;
-    if (!item->record.at || attn_position_find(&item->run->text, "at", item->record.at,
-                                               &item->position, err) == ATTN_OK)
+    if (!item->given->answer.at ||
+        attn_position_find(&item->run->text, "at", item->given->answer.at, &item->position, err) ==
+            ATTN_OK)
         return ATTN_RECORD_FAILURE_NONE;
     return ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Reads the input of a record that has not failed yet. If reading fails, *failure and WHY receive
+/* Reads the input of an item that has not failed yet. If reading fails, *failure and WHY receive
  * the reason. */
 static enum attn_status read_input(const struct attn_many_task *task, struct attn_many_item *item,
                                    enum attn_record_failure *failure, struct attn_error *why)
 {
-    const struct attn_record *record = &item->record;
+    const struct attn_item *given = item->given;
     struct attn_request request = task->request;
     enum attn_status status;
 
-    *failure = check_record(task, record, why);
+    *failure = check_item(task, item, why);
     if (*failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
-    request.input = record->input;
-    if (record->places)
-        request.reading.places = record->places;
-    if (record->queries)
-        request.selection.queries = record->queries;
-    if (record->next)
-        request.predict.next = record->next, request.predict.n_next = record->n_next;
+    request.input = *attn_many_item_input(item);
+    if (given->named.others)
+        request.reading.places = &given->named;
+    if (given->queries)
+        request.selection.queries = given->queries;
+    if (given->next)
+        request.predict.next = given->next, request.predict.n_next = given->n_next;
     if (task->has_cross)
-        request.source = record->source;
+        request.source = given->source;
     status = attn_run_prepare(task->host, &request, &item->run, why);
     if (status == ATTN_OK) {
         /* Records select heads of the decoder only. */
@@ -433,11 +435,15 @@ static enum attn_status read_input(const struct attn_many_task *task, struct att
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err)
 {
-    struct attn_record *record = &item->record;
-    enum attn_record_failure failure = record->failure;
+    const struct attn_item *given = item->given;
+    enum attn_record_failure failure = given->failure;
     struct attn_error why = {0};
 
-    item->outcome = (struct attn_many_result){.record = record,
+    item->outcome = (struct attn_item_result){.item = given,
+                                              .is_second = item->is_second,
+                                              .is_last = item->is_last,
+                                              .failure = failure,
+                                              .err = given->err,
                                               .which = task->options.measures,
                                               .n_layer = task->n_layer,
                                               .n_head = task->n_head};
@@ -448,12 +454,12 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
     if (failure != ATTN_RECORD_FAILURE_NONE) {
         attn_run_free(item->run);
         item->run = NULL;
-        record->failure = failure;
-        attn_error_copy(&record->err, &why);
+        item->outcome.failure = failure;
+        attn_error_copy(&item->outcome.err, &why);
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
-    item->can_pack = task->is_packed && !record->next && !record->queries && item->run->text.ids &&
+    item->can_pack = task->is_packed && !given->next && !given->queries && item->run->text.ids &&
                      item->n_row <= task->n_longest;
     item->n_byte = count_bytes(task, item);
     return ATTN_OK;
@@ -599,7 +605,7 @@ static enum attn_status find_measures(const struct attn_many_task *task,
 static enum attn_status finish(const struct attn_many_task *task, struct attn_many_item *item,
                                struct attn_error *err)
 {
-    struct attn_many_result *outcome = &item->outcome;
+    struct attn_item_result *outcome = &item->outcome;
 
     ATTN_TRY(find_measures(task, item, err));
     outcome->n_token = item->n_row;

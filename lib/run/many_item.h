@@ -1,5 +1,5 @@
 /*
- * many_item.h - one of many inputs while it is computed: its record, its run, the consumers of its
+ * many_item.h - one of many texts while it is computed: its item, its run, the consumers of its
  * trace, and its result; also a pack, which computes several short inputs together. For many.c,
  * which reads records, schedules them and returns results:
  *
@@ -44,11 +44,12 @@ enum {
 
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
-    struct attn_record record;
+    struct attn_item *given; /* borrowed */
+    bool is_second, is_last; /* which of the texts of a pair it is */
 
     /* Set by attn_many_item_prepare: */
-    struct attn_run *run; /* owns; NULL if the record failed */
-    size_t n_row;         /* its positions; 0 if the record failed */
+    struct attn_run *run; /* owns; NULL if it failed */
+    size_t n_row;         /* its positions; 0 if it failed */
     bool can_pack;        /* it can share a session with others */
     size_t n_byte;        /* estimated bytes that it occupies from computing until release */
 
@@ -64,8 +65,13 @@ struct attn_many_item {
     float *logits;                   /* [n_vocab] owns; or NULL */
     struct attn_pool *pool;          /* helps with trace events; or NULL */
     struct attn_result result;       /* owns; only its predictions are used */
-    struct attn_many_result outcome; /* the result, for the caller */
+    struct attn_item_result outcome; /* the result, for the caller */
 };
+
+static inline const struct attn_input *attn_many_item_input(const struct attn_many_item *item)
+{
+    return item->is_second ? &item->given->other : &item->given->input;
+}
 
 /* Initializes TASK from GIVEN. Fails if no record can satisfy the request. Errors have a stage. */
 enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_host *host,
@@ -73,7 +79,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
 
 void attn_many_task_release(struct attn_many_task *task);
 
-/* Reads the input of ITEM. A bad input is a failure of its record, not of this call. */
+/* Reads the input of ITEM. A bad input is a failure of its outcome, not of this call. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err);
 

@@ -196,13 +196,12 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
     struct attn_error why = {0};
     struct attn_item *item;
     enum attn_status status = ATTN_OK;
-    uint64_t end;
 
     ATTN_TRY(attn_items_next(each->items, &item, err));
     if (!item)
         return attn_ledger_report_input(attn_items_name(each->items), handing->told_by,
                                         "has fewer items", err);
-    attn_item_digest(item, hex, &end);
+    attn_digest_hex(item->read, hex);
     if (handing->kept)
         status = attn_kept_rows_next(handing->kept, &kept, &why);
     if (status == ATTN_OK)
@@ -300,7 +299,8 @@ static enum attn_status write_item(struct attn_each *each, const struct attn_ite
     enum attn_status status;
 
     each->has_written = true;
-    attn_item_digest(item, at.input, &at.end);
+    attn_digest_hex(item->read, at.input);
+    at.end = item->end;
     status = attn_ledger_write(&each->ledger, outcome, failure, &at, each->ledger.name, err);
     each->result.n_item = each->ledger.done.n_record;
     return status;
@@ -331,7 +331,7 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
                                  const struct attn_kept_item *rows, const struct attn_error *failed,
                                  struct attn_error *err)
 {
-    const enum attn_record_failure found = item->record.failure;
+    const enum attn_record_failure found = item->failure;
     const enum attn_record_failure failure = !failed ? ATTN_RECORD_FAILURE_NONE
                                              : found != ATTN_RECORD_FAILURE_NONE
                                                  ? found
@@ -341,10 +341,10 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item 
                          found != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
     struct attn_array matrix = {.data = NULL};
     struct attn_record_outcome outcome = {
-        .number = item->record.number,
-        .id = item->record.id,
-        .n_id = item->record.n_id,
-        .has_text_id = item->record.has == ATTN_RECORD_ID_TEXT,
+        .number = item->number,
+        .id = item->id,
+        .n_id = item->n_id,
+        .has_text_id = item->id_kind == ATTN_RECORD_ID_TEXT,
         .failure = failed ? attn_record_failure_code(failure) : NULL,
         .message = failed ? failed->message : NULL,
         .item_labels = item->labels,

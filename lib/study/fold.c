@@ -222,7 +222,7 @@ enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
     const struct attn_table *table = entry->table;
     const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
 
-    if (entry->item->record.failure != ATTN_RECORD_FAILURE_NONE ||
+    if (entry->item->failure != ATTN_RECORD_FAILURE_NONE ||
         (fold->form.fits ? !fold->form.fits(fold->form.args, n_row, entry->n_more)
                          : entry->n_more > 0))
         return ATTN_FORMAT;

@@ -128,10 +128,10 @@ static enum attn_status find_type(const struct attn_item_label *label, enum attn
 const char *attn_fold_id_of(const struct attn_item *item, char text[ATTN_FOLD_ID_SIZE],
                             size_t *size)
 {
-    *size = item->record.n_id;
-    if (item->record.has != ATTN_RECORD_ID_NUMBER)
-        return item->record.id;
-    *size = (size_t)snprintf(text, ATTN_FOLD_ID_SIZE, "%zu", item->record.number);
+    *size = item->n_id;
+    if (item->id_kind != ATTN_RECORD_ID_NUMBER)
+        return item->id;
+    *size = (size_t)snprintf(text, ATTN_FOLD_ID_SIZE, "%zu", item->number);
     return text;
 }
 

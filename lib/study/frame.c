@@ -262,7 +262,7 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
         !(model && attn_model_config(model)->has_two_towers))
         return ATTN_OK;
     ATTN_TRY(attn_study_peek(asking->items, &first, err));
-    return choose_host(asking, first ? &first->record.input : &nothing, err);
+    return choose_host(asking, first ? &first->input : &nothing, err);
 }
 
 /* Returns the values of the caller that serve as defaults for items. */

@@ -167,16 +167,15 @@ static enum attn_status make_columns(struct attn_item_arrays *arrays, struct att
 /* Appends the id and the labels of ITEM. An id that does not fit into 64 bits is stored as text. */
 static void append_item(struct attn_item_arrays *arrays, const struct attn_item *item)
 {
-    const struct attn_record *record = &item->record;
     int64_t number;
-    const bool is_number = record->has == ATTN_RECORD_ID_INTEGER &&
-                           attn_parse_int(record->id, record->n_id, INT64_MIN, INT64_MAX, &number);
+    const bool is_number = item->id_kind == ATTN_RECORD_ID_INTEGER &&
+                           attn_parse_int(item->id, item->n_id, INT64_MIN, INT64_MAX, &number);
 
-    if (record->has == ATTN_RECORD_ID_NUMBER)
-        append_number(&arrays->columns[ID], record->number);
+    if (item->id_kind == ATTN_RECORD_ID_NUMBER)
+        append_number(&arrays->columns[ID], item->number);
     else
         append_value(&arrays->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
-                     record->id, record->n_id);
+                     item->id, item->n_id);
     for (size_t i = FIRST_LABEL; i < arrays->n_column; i++) {
         const struct attn_item_label *label = attn_item_label(item, arrays->columns[i].name);
 
@@ -235,7 +234,7 @@ static enum attn_status find_sites(struct attn_item_arrays *arrays,
 
 /* Copies the tensors of RESULT at POSITION into the row. */
 static enum attn_status fill_row(struct attn_item_arrays *arrays,
-                                 const struct attn_many_result *result, size_t position,
+                                 const struct attn_item_result *result, size_t position,
                                  struct attn_error *err)
 {
     float *to = arrays->row;
@@ -293,10 +292,11 @@ static enum attn_status add_to_group(struct attn_item_arrays *arrays,
     return attn_buffer_check(&values->values, err);
 }
 
-enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays, const struct attn_item *item,
-                                      const struct attn_many_result *result, size_t position,
+enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays,
+                                      const struct attn_item_result *result, size_t position,
                                       struct attn_error *err)
 {
+    const struct attn_item *item = result->item;
     const char *mean_by = arrays->args.mean_by;
     const struct attn_item_label *label = mean_by ? attn_item_label(item, mean_by) : NULL;
 

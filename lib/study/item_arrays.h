@@ -3,7 +3,7 @@
  * Private to lib/study and lib/experiment.
  *
  *     attn_item_arrays_open(&args, items, &arrays, &err);
- *     attn_item_arrays_add(arrays, item, result, position, &err);   // every item, in order
+ *     attn_item_arrays_add(arrays, result, position, &err);         // every item, in order
  *     attn_item_arrays_finish(arrays, &err);                        // its final name
  *     attn_item_arrays_free(arrays);
  *
@@ -32,10 +32,10 @@ enum attn_status attn_item_arrays_open(const struct attn_item_arrays_args *args,
                                        const struct attn_items *items,
                                        struct attn_item_arrays **arrays, struct attn_error *err);
 
-/* Adds the tensors of ITEM at POSITION. ATTN_INVALID if it lacks the label of `mean_by`; only this
- * item fails then. */
-enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays, const struct attn_item *item,
-                                      const struct attn_many_result *result, size_t position,
+/* Adds the tensors of RESULT at POSITION. ATTN_INVALID if it lacks the label of `mean_by`; only
+ * this item fails then. */
+enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays,
+                                      const struct attn_item_result *result, size_t position,
                                       struct attn_error *err);
 
 enum attn_status attn_item_arrays_finish(struct attn_item_arrays *arrays, struct attn_error *err);

@@ -134,7 +134,7 @@ static uint64_t all_defaults(const struct attn_study_defaults *defaults, bool wi
 static void take_defaults(const struct attn_study_defaults *defaults, const struct attn_item *item,
                           uint64_t *untaken)
 {
-    if (item->record.failure != ATTN_RECORD_FAILURE_NONE)
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
         return;
     for (size_t i = 0; *untaken != 0 && i < defaults->n; i++) {
         const struct attn_study_default *one = &defaults->items[i];
@@ -184,7 +184,7 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
     ATTN_TRY(attn_items_open_again(study->args->items, &items, err));
     while (untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
         attn_item_choose(item, study->pairs);
-        is_empty = is_empty && item->record.failure != ATTN_RECORD_FAILURE_NONE;
+        is_empty = is_empty && item->failure != ATTN_RECORD_FAILURE_NONE;
         take_defaults(defaults, item, &untaken);
         attn_item_free(item);
     }
@@ -364,11 +364,11 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
     request->on_progress = NULL;
     request->reading.example = NULL; /* errors name the item instead */
     if (item)
-        request->input = item->record.input;
-    if (item && attn_input_is_given(&item->record.source))
-        request->source = item->record.source;
-    if (item && item->record.places)
-        request->reading.places = item->record.places;
+        request->input = item->input;
+    if (item && attn_input_is_given(&item->source))
+        request->source = item->source;
+    if (item && item->named.others)
+        request->reading.places = &item->named;
 }
 
 /* Returns the name of ITEM for messages: 'k17', or its number. */
@@ -376,14 +376,14 @@ static struct attn_quote name_of(const struct attn_item *item)
 {
     struct attn_quote name;
 
-    if (item->record.has == ATTN_RECORD_ID_TEXT) {
-        const struct attn_quote id = attn_quote(item->record.id, item->record.n_id);
+    if (item->id_kind == ATTN_RECORD_ID_TEXT) {
+        const struct attn_quote id = attn_quote(item->id, item->n_id);
 
         snprintf(name.text, sizeof name.text, "'%.*s'", ATTN_QUOTE_SIZE - 3, id.text);
-    } else if (item->record.has == ATTN_RECORD_ID_INTEGER) {
-        snprintf(name.text, sizeof name.text, "%.*s", (int)item->record.n_id, item->record.id);
+    } else if (item->id_kind == ATTN_RECORD_ID_INTEGER) {
+        snprintf(name.text, sizeof name.text, "%.*s", (int)item->n_id, item->id);
     } else {
-        snprintf(name.text, sizeof name.text, "%zu", item->record.number);
+        snprintf(name.text, sizeof name.text, "%zu", item->number);
     }
     return name;
 }
@@ -395,11 +395,11 @@ static void note_repeated_id(struct attn_study *study, const struct attn_item *i
 {
     const bool is_paired = study->args->paired;
     const int side = attn_fold_side(study->fold, item);
-    const uint64_t hash = (attn_hash_bytes(study->seed, item->record.id, item->record.n_id) | 1) ^
-                          (side == 1 ? 2 : 0);
+    const uint64_t hash =
+        (attn_hash_bytes(study->seed, item->id, item->n_id) | 1) ^ (side == 1 ? 2 : 0);
     size_t at;
 
-    if (study->has_twice || study->n_id == N_ID || item->record.has == ATTN_RECORD_ID_NUMBER ||
+    if (study->has_twice || study->n_id == N_ID || item->id_kind == ATTN_RECORD_ID_NUMBER ||
         (is_paired ? side < 0 : !study->args->lists_labels))
         return;
     for (at = (size_t)(hash >> 1); study->ids[at % N_SLOT] != 0; at++)
@@ -581,7 +581,7 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
         attn_item_choose(next, study->pairs);
         if (next)
             choose_label(study, next);
-        if (!next || next->record.failure == ATTN_RECORD_FAILURE_NONE)
+        if (!next || next->failure == ATTN_RECORD_FAILURE_NONE)
             return ATTN_OK;
     }
     *item = NULL;
@@ -665,7 +665,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     complete_item(study, *item);
     take_defaults(&study->defaults, *item, &study->untaken);
     if (study->args->lists_labels && !study->is_labeled &&
-        (*item)->record.failure == ATTN_RECORD_FAILURE_NONE) {
+        (*item)->failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
         attn_note(forward_note, study, ATTN_NOTE_LABELS, "labels: %s",
                   attn_item_list_labels(*item, names, sizeof names));

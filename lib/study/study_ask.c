@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "host/host_internal.h"
-#include "input/record_internal.h"
+#include "run/item_internal.h"
 #include "run/window.h"
 
 /* Maximum items per thread that were read but not folded yet. It bounds memory while one slow item
@@ -42,7 +42,7 @@ static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *
     ATTN_TRY(attn_study_next(asking->study, &empty->item, err));
     *is_over = !empty->item;
     if (!*is_over)
-        *n_byte = attn_record_n_byte(&empty->item->record) + empty->item->other.n_text;
+        *n_byte = attn_item_n_byte(empty->item);
     return ATTN_OK;
 }
 
@@ -53,16 +53,16 @@ static enum attn_status answer_item(void *user, struct attn_window *window, int 
 {
     const struct asking *asking = user;
     struct slot *slot = attn_window_slot(window, number);
-    const struct attn_record *record = &slot->item->record;
+    const struct attn_item *item = slot->item;
 
     (void)worker;
     (void)err;
-    if (record->failure != ATTN_RECORD_FAILURE_NONE) {
-        slot->failure = record->err;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE) {
+        slot->failure = item->err;
         slot->has_failed = true;
     } else {
         const enum attn_status status =
-            asking->ask(asking->user, slot->item, &slot->answer, &slot->failure);
+            asking->ask(asking->user, item, &slot->answer, &slot->failure);
 
         slot->failure.status = status;
         slot->has_failed = status != ATTN_OK;
@@ -126,110 +126,74 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* A record is one text of an item. The last text owns the item, because records are released in
- * order. */
-struct text {
-    struct attn_item *item; /* owned by the last text */
-    bool is_second, is_last;
-    const char *next[2]; /* continuations of the record */
-};
-
 struct packing {
     const struct attn_study_pack *pack;
-    struct attn_item *item; /* owns; set if its second text comes next; or NULL */
     struct attn_study_answer answer;
     struct attn_error failure; /* failure of the first text */
     bool has_failed;
 };
 
-static void fill_record(const struct packing *packing, struct text *text,
-                        struct attn_record *record)
+/* Reads the next item, and completes it by what the experiment asks (attn_next_fn). */
+static enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
 {
-    const struct attn_item *item = text->item;
+    const struct attn_study_pack *pack = ((const struct packing *)user)->pack;
+    struct attn_item *made;
 
-    record->input = text->is_second ? item->other : item->record.input;
-    record->source = attn_input_is_given(&item->record.source) ? item->record.source
-                                                               : packing->pack->request->source;
-    record->at = item->answer.at ? item->answer.at : packing->pack->at;
-    record->places = item->record.places;
-    record->failure = item->record.failure;
-    record->err = item->record.err;
-    if (packing->pack->fill)
-        packing->pack->fill(packing->pack->user, item, record, text->next);
-}
-
-/* Creates the next record (attn_next_fn). */
-static enum attn_status next(void *user, struct attn_record *record, bool *is_over,
-                             struct attn_error *err)
-{
-    struct packing *packing = user;
-    struct text *text;
-
-    ATTN_TRY(ATTN_ALLOC(text, 1, err));
-    record->mine = text;
-    text->is_second = packing->item;
-    text->item = packing->item;
-    packing->item = NULL;
-    if (!text->item)
-        ATTN_TRY(attn_study_next(packing->pack->study, &text->item, err));
-    *is_over = !text->item;
-    if (*is_over)
+    ATTN_TRY(attn_study_next(pack->study, item, err));
+    made = *item;
+    if (!made)
         return ATTN_OK;
-    text->is_last = text->is_second || text->item->pair == ATTN_ITEM_SINGLE ||
-                    text->item->record.failure != ATTN_RECORD_FAILURE_NONE;
-    if (!text->is_last)
-        packing->item = text->item;
-    fill_record(packing, text, record);
+    if (!attn_input_is_given(&made->source))
+        made->source = pack->request->source;
+    if (!made->answer.at)
+        made->answer.at = pack->at;
+    if (pack->fill)
+        return pack->fill(pack->user, made, err);
+    made->queries = NULL;
+    made->next = NULL;
+    made->n_next = 0;
     return ATTN_OK;
 }
 
-/* Releases a record (`release` of attn_done_fn). */
-static void release(void *user, struct attn_record *record)
+/* Frees an item (`release` of struct attn_many_calls). */
+static void release(void *user, struct attn_item *item)
 {
-    struct text *text = record->mine;
-
     (void)user;
-    if (text && text->is_last)
-        attn_item_free(text->item);
-    attn_free(text);
+    attn_item_free(item);
 }
 
 /* Adds RESULT to the answer about its item, or records why the item fails. */
-static enum attn_status find(struct packing *packing, const struct attn_many_result *result,
+static enum attn_status find(struct packing *packing, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     const struct attn_study_pack *pack = packing->pack;
-    const struct attn_record *record = result->record;
-    const struct text *text = record->mine;
     enum attn_status status = ATTN_OK;
     struct attn_error why = {0};
 
     if (packing->has_failed)
         return ATTN_OK;
-    if (record->failure != ATTN_RECORD_FAILURE_NONE)
-        why = record->err;
+    if (result->failure != ATTN_RECORD_FAILURE_NONE)
+        why = result->err;
     else
-        status = attn_error_at(
-            pack->find(pack->user, text->item, text->is_second, result, &packing->answer, &why),
-            ATTN_STAGE_INPUT, &why);
+        status = attn_error_at(pack->find(pack->user, result, &packing->answer, &why),
+                               ATTN_STAGE_INPUT, &why);
     if (status != ATTN_OK && !attn_study_is_of_item(status, &why))
         return attn_error_copy(err, &why);
-    packing->has_failed = status != ATTN_OK || record->failure != ATTN_RECORD_FAILURE_NONE;
+    packing->has_failed = status != ATTN_OK || result->failure != ATTN_RECORD_FAILURE_NONE;
     packing->failure = why;
     return ATTN_OK;
 }
 
-/* Processes the result of a record (attn_done_fn). */
-static enum attn_status done(void *user, const struct attn_many_result *result,
+/* Processes the result of a text (attn_done_fn). */
+static enum attn_status done(void *user, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     struct packing *packing = user;
-    const struct text *text = result->record->mine;
     enum attn_status status = find(packing, result, err);
 
-    if (status != ATTN_OK || !text->is_last)
+    if (status != ATTN_OK || !result->is_last)
         return status;
-    status = attn_study_take(packing->pack->study, text->item, &packing->answer,
+    status = attn_study_take(packing->pack->study, result->item, &packing->answer,
                              packing->has_failed ? &packing->failure : NULL, err);
     if (packing->answer.table)
         attn_table_reset(packing->answer.table);
@@ -251,7 +215,6 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
     attn_study_fill_request(pack->study, NULL, &request);
     options->request = &request;
     status = attn_run_many(pack->host, options, &calls, err);
-    attn_item_free(packing.item);
     attn_table_free(packing.answer.table);
     attn_free(packing.answer.more);
     return status;

@@ -124,20 +124,17 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* Adds the RESULT of one text of ITEM, the only one, or the first or second of a pair, to ANSWER,
- * which is complete after the last text. ANSWER is zeroed between items, except that an emptied
- * table and its buffer are reused. Called in the order of the items, one call at a time, on any
- * thread; not called again for an item after one of its texts failed. */
-typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item *item,
-                                               bool is_second,
-                                               const struct attn_many_result *result,
+/* Adds the RESULT of one text of an item, the only one, or the first or second of a pair, to
+ * ANSWER, which is complete after the last text. ANSWER is zeroed between items, except that an
+ * emptied table and its buffer are reused. Called in the order of the items, one call at a time, on
+ * any thread; not called again for an item after one of its texts failed. */
+typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item_result *result,
                                                struct attn_study_answer *answer,
                                                struct attn_error *err);
 
-/* Adds to RECORD, a text of ITEM, what the experiment asks about it. NEXT is memory for its
- * continuations, which lives as long as the record. */
-typedef void (*attn_study_fill_fn)(void *user, const struct attn_item *item,
-                                   struct attn_record *record, const char *next[2]);
+/* Sets `next` and `queries` of ITEM to those that the experiment asks for. */
+typedef enum attn_status (*attn_study_fill_fn)(void *user, struct attn_item *item,
+                                               struct attn_error *err);
 
 struct attn_study_pack {
     struct attn_study *study; /* borrowed, like all other pointers */
@@ -146,7 +143,7 @@ struct attn_study_pack {
     /* position whose logits are needed, for items that do not specify one; or NULL */
     const char *at;
     attn_study_find_fn find;
-    attn_study_fill_fn fill; /* or NULL */
+    attn_study_fill_fn fill; /* NULL: neither */
     void *user;              /* passed to the functions above */
 };
 

@@ -64,22 +64,21 @@ static void check_label(const struct attn_item *item, size_t i)
 
 static void check_item(struct attn_item *item)
 {
-    const struct attn_record *record = &item->record;
-    const bool has_failed = record->failure != ATTN_RECORD_FAILURE_NONE;
-    struct attn_error why = record->err;
+    const bool has_failed = item->failure != ATTN_RECORD_FAILURE_NONE;
+    struct attn_error why = item->err;
 
-    FUZZ_CHECK(has_failed == (record->err.message[0] != '\0'));
+    FUZZ_CHECK(has_failed == (item->err.message[0] != '\0'));
     if (has_failed)
         attn_fuzz_check_error(why.status, &why, FUZZ_BIT(ATTN_INVALID));
-    FUZZ_CHECK((record->has == ATTN_RECORD_ID_NUMBER) == (record->id == NULL));
-    FUZZ_CHECK(has_failed || is_input(&record->input) || is_input(&item->other) ||
-               is_input(&record->source));
+    FUZZ_CHECK((item->id_kind == ATTN_RECORD_ID_NUMBER) == (item->id == NULL));
+    FUZZ_CHECK(has_failed || is_input(&item->input) || is_input(&item->other) ||
+               is_input(&item->source));
     for (size_t i = 0; !has_failed && i < item->n_label; i++)
         check_label(item, i);
     for (size_t i = 0; !has_failed && i < item->n_place; i++)
         FUZZ_CHECK(*item->places[i].name && item->places[i].spec);
-    for (size_t i = 0; !has_failed && i < item->record.n_next; i++)
-        FUZZ_CHECK(item->record.next[i]);
+    for (size_t i = 0; !has_failed && i < item->n_next; i++)
+        FUZZ_CHECK(item->next[i]);
 }
 
 /* --- Again ------------------------------------------------------------------------------------ */
@@ -115,8 +114,8 @@ static void append_string(struct attn_buffer *line, const char *key, const char 
 static void append_item(struct attn_buffer *line, const struct attn_item *item)
 {
     attn_buffer_append_string(line, "{\"none\":null");
-    append_input(line, "text", "ids", &item->record.input);
-    append_input(line, "source", "source_ids", &item->record.source);
+    append_input(line, "text", "ids", &item->input);
+    append_input(line, "source", "source_ids", &item->source);
     append_string(line, "target", item->answer.target);
     append_string(line, "foil", item->answer.foil);
     append_string(line, "at", item->answer.at);
@@ -154,9 +153,9 @@ static void check_same_input(const struct attn_input *a, const struct attn_input
 
 static void check_same(const struct attn_item *a, const struct attn_item *b)
 {
-    FUZZ_CHECK(b->record.failure == ATTN_RECORD_FAILURE_NONE);
-    check_same_input(&a->record.input, &b->record.input);
-    check_same_input(&a->record.source, &b->record.source);
+    FUZZ_CHECK(b->failure == ATTN_RECORD_FAILURE_NONE);
+    check_same_input(&a->input, &b->input);
+    check_same_input(&a->source, &b->source);
     FUZZ_CHECK(is_same(a->answer.target, b->answer.target) &&
                is_same(a->answer.foil, b->answer.foil) && is_same(a->answer.at, b->answer.at) &&
                is_same(a->from, b->from) && is_same(a->to, b->to) &&
@@ -209,10 +208,11 @@ static void read_all(struct attn_items *items, struct seen *seen, bool are_check
         if (!item)
             return;
         if (seen->n < MOST_ITEMS) {
-            seen->numbers[seen->n] = item->record.number;
+            seen->numbers[seen->n] = item->number;
             seen->lines[seen->n] = item->line;
-            seen->failures[seen->n] = item->record.failure;
-            attn_item_digest(item, seen->digests[seen->n], &end);
+            seen->failures[seen->n] = item->failure;
+            attn_digest_hex(item->read, seen->digests[seen->n]);
+            end = item->end;
             FUZZ_CHECK(end > before);
             before = end;
             FUZZ_CHECK(seen->n == 0 || item->line > seen->lines[seen->n - 1]);
@@ -220,11 +220,10 @@ static void read_all(struct attn_items *items, struct seen *seen, bool are_check
         }
         if (are_checked) {
             check_item(item);
-            if (item->record.failure == ATTN_RECORD_FAILURE_NONE && item->pair == ATTN_ITEM_SINGLE)
+            if (item->failure == ATTN_RECORD_FAILURE_NONE && item->pair == ATTN_ITEM_SINGLE)
                 check_again(item);
             attn_item_choose(item, (unsigned)item->line % (1U << ATTN_N_ITEM_PAIR));
-            FUZZ_CHECK(item->record.failure == ATTN_RECORD_FAILURE_NONE ||
-                       item->record.err.message[0] != '\0');
+            FUZZ_CHECK(item->failure == ATTN_RECORD_FAILURE_NONE || item->err.message[0] != '\0');
         }
         attn_item_free(item);
     }

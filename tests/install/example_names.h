@@ -68,7 +68,7 @@ static struct attn_ndarray pattern;
 static const void *bytes;
 
 static struct lines {
-    const char **items;
+    struct attn_item *items;
     size_t at, n;
 } lines;
 

@@ -73,15 +73,13 @@ static struct attn_run *prepare(struct attn_host *host, const struct attn_reques
     return run;
 }
 
-static enum attn_status give_nothing(void *user, struct attn_record *record, bool *is_over,
-                                     struct attn_error *err)
+static enum attn_status give_nothing(void *user, struct attn_item **item, struct attn_error *err)
 {
-    (void)user, (void)record, (void)err;
-    *is_over = true;
+    (void)user, (void)item, (void)err;
     return ATTN_OK;
 }
 
-static enum attn_status take_nothing(void *user, const struct attn_many_result *result,
+static enum attn_status take_nothing(void *user, const struct attn_item_result *result,
                                      struct attn_error *err)
 {
     (void)user, (void)result, (void)err;
@@ -1097,25 +1095,24 @@ START_TEST(an_observer_that_fails_silently_fails_the_run)
 }
 END_TEST
 
-static enum attn_status give_one(void *user, struct attn_record *record, bool *is_over,
-                                 struct attn_error *err)
+static enum attn_status give_one(void *user, struct attn_item **item, struct attn_error *err)
 {
+    static struct attn_item one;
     int *n = user;
 
     (void)err;
-    *is_over = (*n)++ > 0;
-    record->input.text = text, record->input.n_text = strlen(text);
+    one.input.text = text, one.input.n_text = strlen(text);
+    *item = (*n)++ > 0 ? NULL : &one;
     return ATTN_OK;
 }
 
-static enum attn_status fail_to_give(void *user, struct attn_record *record, bool *is_over,
-                                     struct attn_error *err)
+static enum attn_status fail_to_give(void *user, struct attn_item **item, struct attn_error *err)
 {
-    (void)user, (void)record, (void)is_over, (void)err;
+    (void)user, (void)item, (void)err;
     return ATTN_IO;
 }
 
-static enum attn_status fail_to_take(void *user, const struct attn_many_result *result,
+static enum attn_status fail_to_take(void *user, const struct attn_item_result *result,
                                      struct attn_error *err)
 {
     (void)user, (void)result, (void)err;

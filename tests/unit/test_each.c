@@ -152,14 +152,14 @@ static enum attn_status take(void *user, const struct attn_item *item,
         ck_assert(!table && kept->n_beside == 0);
         return ATTN_OK;
     }
-    ck_assert(!table || item->record.failure == ATTN_RECORD_FAILURE_NONE);
+    ck_assert(!table || item->failure == ATTN_RECORD_FAILURE_NONE);
     ck_assert_uint_eq(kept->n_beside, table ? 2 : 0);
     if (table)
-        ck_assert(kept->beside[0] == (double)item->record.number && isnan(kept->beside[1]));
+        ck_assert(kept->beside[0] == (double)item->number && isnan(kept->beside[1]));
     for (size_t row = 0; table && row < N_ROW; row++) {
         struct attn_cell cells[5];
 
-        fill_row(item->record.number, row, cells);
+        fill_row(item->number, row, cells);
         ck_assert_uint_eq(attn_table_n_row(table), N_ROW);
         for (size_t c = 0; c < 5; c++) {
             const struct attn_cell cell = attn_table_cell(table, row, c);
@@ -196,15 +196,15 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
     *is_over = status != ATTN_OK || !item;
     if (*is_over)
         return status;
-    beside[0] = (double)item->record.number;
-    has_failed = item->record.failure != ATTN_RECORD_FAILURE_NONE;
+    beside[0] = (double)item->number;
+    has_failed = item->failure != ATTN_RECORD_FAILURE_NONE;
     if (has_failed)
-        failed = item->record.err;
+        failed = item->err;
     for (size_t i = 0; i < item->n_label; i++)
         if (strcmp(item->labels[i].name, "fails") == 0 && item->labels[i].value.integer == 1)
             has_failed = attn_error_set(&failed, ATTN_INVALID, "it fails") != ATTN_OK;
     if (!has_failed)
-        status = make_table(item->record.number, &table, err);
+        status = make_table(item->number, &table, err);
     if (status == ATTN_OK)
         status = attn_each_write(each, item, &(struct attn_kept_item){table, beside, table ? 2 : 0},
                                  has_failed ? &failed : NULL, err);

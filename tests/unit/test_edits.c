@@ -724,15 +724,13 @@ START_TEST(a_function_gets_whole_tensors)
 }
 END_TEST
 
-static enum attn_status next_of_none(void *user, struct attn_record *record, bool *is_over,
-                                     struct attn_error *err)
+static enum attn_status next_of_none(void *user, struct attn_item **item, struct attn_error *err)
 {
-    (void)user, (void)record, (void)err;
-    *is_over = true;
+    (void)user, (void)item, (void)err;
     return ATTN_OK;
 }
 
-static enum attn_status done_of_none(void *user, const struct attn_many_result *result,
+static enum attn_status done_of_none(void *user, const struct attn_item_result *result,
                                      struct attn_error *err)
 {
     (void)user, (void)result, (void)err;

@@ -65,8 +65,8 @@ static void expect_failure(const char *name, const char *data, const char *code,
 {
     open_data(name, data);
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->record.failure), code);
-    ck_assert_str_eq(item->record.err.message, message);
+    ck_assert_str_eq(attn_record_failure_code(item->failure), code);
+    ck_assert_str_eq(item->err.message, message);
     ck_assert(!has_next());
     release();
 }
@@ -81,10 +81,10 @@ START_TEST(takes_all_keys)
               "\"source\":\"s\",\"next\":[\"a\",\"b\"],\"pos.subject\":\"keys\",\"pos.verb\":3,"
               "\"type\":\"sing\",\"n\":1.50,\"m\":7,\"ok\":true,\"none\":null}\n");
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message, "");
-    expect_text(&item->record.input, "The keys");
+    ck_assert_str_eq(item->err.message, "");
+    expect_text(&item->input, "The keys");
     ck_assert_int_eq(item->pair, ATTN_ITEM_SINGLE);
-    ck_assert_mem_eq(item->record.id, "x", 1);
+    ck_assert_mem_eq(item->id, "x", 1);
     ck_assert_str_eq(item->answer.target, " are");
     ck_assert_str_eq(item->answer.foil, " is");
     ck_assert(item->answer.target_id && !item->answer.foil_id);
@@ -93,9 +93,9 @@ START_TEST(takes_all_keys)
     ck_assert_str_eq(item->from, "keys#2");
     ck_assert_str_eq(item->to, "0");
     ck_assert_str_eq(item->queries, "1-2");
-    expect_text(&item->record.source, "s");
-    ck_assert_uint_eq(item->record.n_next, 2);
-    ck_assert_str_eq(item->record.next[1], "b");
+    expect_text(&item->source, "s");
+    ck_assert_uint_eq(item->n_next, 2);
+    ck_assert_str_eq(item->next[1], "b");
     ck_assert_uint_eq(item->n_place, 2);
     ck_assert_str_eq(item->places[0].name, "subject");
     ck_assert_str_eq(item->places[1].spec, "3");
@@ -116,10 +116,10 @@ START_TEST(shares_what_goes_with_a_text)
 {
     open_data("a.csv", "clean,corrupted,pair,key_mask\nThe keys,The key,On it,1 0 1\n");
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message, "");
+    ck_assert_str_eq(item->err.message, "");
     ck_assert_uint_eq(item->n_label, 0);
     for (int i = 0; i < 2; i++) {
-        const struct attn_input *input = i == 0 ? &item->record.input : &item->other;
+        const struct attn_input *input = i == 0 ? &item->input : &item->other;
 
         expect_text(input, i == 0 ? "The keys" : "The key");
         ck_assert_uint_eq(input->n_pair, 5);
@@ -144,18 +144,17 @@ static void expect_same(const char *name, const char *csv, const char *lines)
     while (has_next()) {
         ck_assert_int_eq(attn_items_next(others, &other, NULL), ATTN_OK);
         ck_assert_ptr_nonnull(other);
-        ck_assert_str_eq(item->record.err.message, other->record.err.message);
-        ck_assert_int_eq(item->record.has, other->record.has);
-        ck_assert_uint_eq(item->record.n_id, other->record.n_id);
-        if (item->record.n_id > 0)
-            ck_assert_mem_eq(item->record.id, other->record.id, item->record.n_id);
-        ck_assert_uint_eq(item->record.input.n_text, other->record.input.n_text);
-        if (item->record.input.n_text > 0)
-            ck_assert_mem_eq(item->record.input.text, other->record.input.text,
-                             item->record.input.n_text);
-        ck_assert_uint_eq(item->record.input.n_id, other->record.input.n_id);
-        for (size_t i = 0; i < item->record.input.n_id; i++)
-            ck_assert_int_eq(item->record.input.ids[i], other->record.input.ids[i]);
+        ck_assert_str_eq(item->err.message, other->err.message);
+        ck_assert_int_eq(item->id_kind, other->id_kind);
+        ck_assert_uint_eq(item->n_id, other->n_id);
+        if (item->n_id > 0)
+            ck_assert_mem_eq(item->id, other->id, item->n_id);
+        ck_assert_uint_eq(item->input.n_text, other->input.n_text);
+        if (item->input.n_text > 0)
+            ck_assert_mem_eq(item->input.text, other->input.text, item->input.n_text);
+        ck_assert_uint_eq(item->input.n_id, other->input.n_id);
+        for (size_t i = 0; i < item->input.n_id; i++)
+            ck_assert_int_eq(item->input.ids[i], other->input.ids[i]);
         ck_assert_pstr_eq(item->answer.at, other->answer.at);
         ck_assert_uint_eq(item->n_label, other->n_label);
         for (size_t i = 0; i < item->n_label; i++) {
@@ -201,17 +200,17 @@ START_TEST(takes_all_keys_of_csv)
                        "pos.verb,words,image,m\n"
                        "5 1,4 5,0 1,7,7,-1,1-2,8,s,9,3,true,3,1.50\n");
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message, "");
-    ck_assert_int_eq(item->record.has, ATTN_RECORD_ID_TEXT);
-    ck_assert_int_eq(item->record.input.ids[1], 5);
-    ck_assert_int_eq(item->record.input.types[1], 1);
+    ck_assert_str_eq(item->err.message, "");
+    ck_assert_int_eq(item->id_kind, ATTN_RECORD_ID_TEXT);
+    ck_assert_int_eq(item->input.ids[1], 5);
+    ck_assert_int_eq(item->input.types[1], 1);
     ck_assert_str_eq(item->answer.target, "7");
     ck_assert(item->answer.target_id && *item->answer.target_id == 7);
     ck_assert_str_eq(item->answer.at, "-1");
     ck_assert_str_eq(item->queries, "1-2");
-    ck_assert_int_eq(item->record.source.ids[0], 8);
+    ck_assert_int_eq(item->source.ids[0], 8);
     expect_text(&item->corrupted_source, "s");
-    ck_assert_str_eq(item->record.next[0], "9");
+    ck_assert_str_eq(item->next[0], "9");
     ck_assert_str_eq(item->places[0].spec, "3");
     ck_assert_uint_eq(item->n_label, 3);
     ck_assert_int_eq(item->labels[0].value.type, ATTN_VALUE_BOOLEAN);
@@ -229,27 +228,25 @@ START_TEST(chooses_the_input_that_is_asked_about)
     open_data("a.csv", "text,clean,corrupted,good,bad_ids\n"
                        "t,c,d,,\n,c,,,\n,,,g,5\nt,,,g,5\n");
     ck_assert(has_next());
-    expect_text(&item->record.input, "t");
+    expect_text(&item->input, "t");
     attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
     ck_assert_int_eq(item->pair, ATTN_ITEM_CLEAN_CORRUPTED);
-    expect_text(&item->record.input, "c");
+    expect_text(&item->input, "c");
     expect_text(&item->other, "d");
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message, "");
+    ck_assert_str_eq(item->err.message, "");
     attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
-    ck_assert_str_eq(item->record.err.message,
-                     "line 3: it has 'clean' and no 'corrupted', expected both");
+    ck_assert_str_eq(item->err.message, "line 3: it has 'clean' and no 'corrupted', expected both");
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD));
-    ck_assert_str_eq(item->record.err.message, "");
+    ck_assert_str_eq(item->err.message, "");
     ck_assert_int_eq(item->other.ids[0], 5);
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(A_B));
-    ck_assert_str_eq(item->record.err.message, "line 4: it has no 'text' or 'a'");
+    ck_assert_str_eq(item->err.message, "line 4: it has no 'text' or 'a'");
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD));
-    ck_assert_str_eq(item->record.err.message,
-                     "line 5: it has 'text' and 'good', expected one of them");
-    ck_assert_str_eq(attn_record_failure_code(item->record.failure), "no_text");
+    ck_assert_str_eq(item->err.message, "line 5: it has 'text' and 'good', expected one of them");
+    ck_assert_str_eq(attn_record_failure_code(item->failure), "no_text");
     release();
 }
 END_TEST
@@ -263,28 +260,28 @@ START_TEST(takes_pictures_and_pairs_of_them)
     for (size_t i = 0; i < 2; i++) {
         open_data(i == 1 ? "a.csv" : NULL, datas[i]);
         ck_assert(has_next());
-        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert_str_eq(item->input.image, "3");
         ck_assert_uint_eq(item->n_label, 2);
         ck_assert_str_eq(item->labels[1].name, "corrupted_image");
         attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
-        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert_str_eq(item->input.image, "3");
         ck_assert_str_eq(item->other.image, "b.png");
         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
-        ck_assert_str_eq(item->record.input.image, "3");
+        ck_assert_str_eq(item->input.image, "3");
         ck_assert(!item->other.image);
         ck_assert(has_next()); /* a text beside it: a label alone */
-        ck_assert(!item->record.input.image);
+        ck_assert(!item->input.image);
         ck_assert_str_eq(item->labels[0].text, "c");
         release();
     }
     open_data(NULL, "{\"image\":\"a\"}\n{\"corrupted_image\":\"a\"}\n");
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
-    ck_assert_str_eq(item->record.err.message,
+    ck_assert_str_eq(item->err.message,
                      "line 1: it has 'image' and no 'corrupted_image', expected both");
     ck_assert(has_next());
     attn_item_choose(item, ATTN_ITEM_BIT(CLEAN_CORRUPTED));
-    ck_assert_str_eq(item->record.err.message,
+    ck_assert_str_eq(item->err.message,
                      "line 2: it has 'corrupted_image' and no 'image', expected both");
     release();
 }
@@ -378,17 +375,16 @@ START_TEST(names_what_an_item_fails_by)
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         open_data(NULL, lines[i].line);
         ck_assert(has_next());
-        ck_assert_str_eq(attn_record_failure_code(item->record.failure), lines[i].code);
+        ck_assert_str_eq(attn_record_failure_code(item->failure), lines[i].code);
         if (lines[i].message)
-            ck_assert_str_eq(item->record.err.message, lines[i].message);
+            ck_assert_str_eq(item->err.message, lines[i].message);
         ck_assert(!has_next());
         release();
     }
     /* a file that begins with another value is refused as a whole (tests/cli/study) */
     open_data(NULL, "{\"text\":\"a\"}\n[1]\n");
     ck_assert(has_next() && has_next());
-    ck_assert_str_eq(item->record.err.message,
-                     "line 2: 'line' has '[' at byte 0, expected an object");
+    ck_assert_str_eq(item->err.message, "line 2: 'line' has '[' at byte 0, expected an object");
     release();
     for (size_t i = 0; i < sizeof records / sizeof *records; i++) {
         char data[200];
@@ -407,15 +403,13 @@ START_TEST(keeps_what_it_can_of_an_item_that_fails)
 {
     open_data(NULL, "{\"id\":\"x\",\"bad\":[1],\"type\":\"sing\",\"taget\":1}\n{\"text\":\"b\"}\n");
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message,
-                     "line 1: 'bad' has '[' at byte 16, expected a string");
-    ck_assert_mem_eq(item->record.id, "x", 1);
+    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '[' at byte 16, expected a string");
+    ck_assert_mem_eq(item->id, "x", 1);
     ck_assert_uint_eq(item->n_label, 2);
     attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
-    ck_assert_str_eq(item->record.err.message,
-                     "line 1: 'bad' has '[' at byte 16, expected a string");
+    ck_assert_str_eq(item->err.message, "line 1: 'bad' has '[' at byte 16, expected a string");
     ck_assert(has_next());
-    ck_assert_uint_eq(item->record.number, 1);
+    ck_assert_uint_eq(item->number, 1);
     ck_assert_uint_eq(item->line, 2);
     release();
 }
@@ -425,16 +419,15 @@ START_TEST(goes_on_after_a_record_that_cannot_be_read)
 {
     open_data("a.csv", "id,text\n1,a 5\" disk\n2,\"b\nc\n\"\n3\n\n4,d\n");
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->record.failure), "bad_csv");
+    ck_assert_str_eq(attn_record_failure_code(item->failure), "bad_csv");
     ck_assert(has_next());
-    expect_text(&item->record.input, "b\nc\n");
+    expect_text(&item->input, "b\nc\n");
     ck_assert_uint_eq(item->line, 3);
     ck_assert(has_next());
-    ck_assert_str_eq(item->record.err.message,
-                     "line 6: it has 1 field, expected the 2 of the header");
+    ck_assert_str_eq(item->err.message, "line 6: it has 1 field, expected the 2 of the header");
     ck_assert(has_next());
     ck_assert_uint_eq(item->line, 8);
-    ck_assert_uint_eq(item->record.number, 3);
+    ck_assert_uint_eq(item->number, 3);
     ck_assert(!has_next());
     release();
 }
@@ -454,11 +447,11 @@ START_TEST(passes_over_a_line_that_is_too_long)
     options = options_of("a.csv", data, (size_t)(at - data));
     ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_OK);
     ck_assert(has_next());
-    ck_assert_str_eq(attn_record_failure_code(item->record.failure), "line_too_long");
-    ck_assert_str_eq(item->record.err.message,
+    ck_assert_str_eq(attn_record_failure_code(item->failure), "line_too_long");
+    ck_assert_str_eq(item->err.message,
                      "line 2: it has 17,825,801 bytes, expected at most 16,777,216");
     ck_assert(has_next());
-    expect_text(&item->record.input, "b");
+    expect_text(&item->input, "b");
     ck_assert_uint_eq(item->line, 5);
     ck_assert(!has_next());
     release();
@@ -514,8 +507,8 @@ START_TEST(shards_have_each_item_once)
                 options.n_shard = n;
                 ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_OK);
                 while (has_next()) {
-                    ck_assert_str_eq(item->record.err.message, "");
-                    ck_assert_uint_eq(item->record.number, found++);
+                    ck_assert_str_eq(item->err.message, "");
+                    ck_assert_uint_eq(item->number, found++);
                     labels = attn_items_labels(items, &n_label);
                     ck_assert_uint_eq(n_label, 1);
                     ck_assert_str_eq(labels[0], is_csv ? "type" : "x");
@@ -533,8 +526,8 @@ START_TEST(begins_again)
     for (int pass = 0; pass < 3; pass++) {
         ck_assert(attn_items_share(items) < 1);
         ck_assert(has_next());
-        expect_text(&item->record.input, "a");
-        ck_assert_uint_eq(item->record.number, 0);
+        expect_text(&item->input, "a");
+        ck_assert_uint_eq(item->number, 0);
         ck_assert_uint_eq(item->line, 2);
         ck_assert(has_next());
         ck_assert(!has_next());
@@ -555,16 +548,16 @@ START_TEST(looks_ahead)
     ck_assert_int_eq(attn_items_peek(items, 3, &ahead, NULL), ATTN_OK);
     ck_assert_ptr_null(ahead);
     ck_assert_int_eq(attn_items_peek(items, 2, &ahead, NULL), ATTN_OK);
-    expect_text(&ahead->record.input, "c");
+    expect_text(&ahead->input, "c");
     ck_assert_str_eq(attn_items_labels(items, &n)[0], "x");
     ck_assert(has_next());
-    expect_text(&item->record.input, "a");
+    expect_text(&item->input, "a");
     ck_assert_int_eq(attn_items_peek(items, 0, &ahead, NULL), ATTN_OK);
-    ck_assert_int_eq(ahead->record.failure, ATTN_RECORD_FAILURE_NO_TEXT);
+    ck_assert_int_eq(ahead->failure, ATTN_RECORD_FAILURE_NO_TEXT);
     ck_assert_int_eq(attn_items_rewind(items, NULL), ATTN_OK);
     for (size_t i = 0; i < 3; i++) {
         ck_assert(has_next());
-        ck_assert_uint_eq(item->record.number, i);
+        ck_assert_uint_eq(item->number, i);
     }
     ck_assert(!has_next());
     ck_assert_int_eq(attn_items_rewind(items, NULL), ATTN_OK);
@@ -590,7 +583,7 @@ START_TEST(reads_a_pipe)
     ck_assert_int_eq(attn_items_open(&options, &items, NULL), ATTN_OK);
     ck_assert(isnan(attn_items_share(items)));
     ck_assert(has_next());
-    expect_text(&item->record.input, "a\nb");
+    expect_text(&item->input, "a\nb");
     ck_assert(has_next());
     ck_assert(!has_next());
     ck_assert_int_eq(attn_items_rewind(items, &err), ATTN_INVALID);

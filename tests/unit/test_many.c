@@ -30,7 +30,9 @@ struct many {
     size_t n_place;
     size_t n_vocab; /* of logits that are kept */
     size_t n_asked, n_done, n_released, n_inside, most_inside;
-    bool was_half_released;                      /* a record of a call that failed */
+    struct attn_item failing; /* what a call that fails gives */
+    bool has_pairs;           /* an item has two inputs */
+    bool was_half_released;
     enum attn_record_failure failures[N_RECORD]; /* of the results, in their order */
     unsigned char *bytes[N_RECORD];              /* all numbers of each result */
     size_t n_byte[N_RECORD];
@@ -43,28 +45,32 @@ struct many {
     pthread_cond_t changed;
 };
 
-static enum attn_status give(void *user, struct attn_record *record, bool *is_over,
-                             struct attn_error *err)
+static enum attn_status give(void *user, struct attn_item **item, struct attn_error *err)
 {
     struct many *many = user;
 
     pthread_mutex_lock(&many->lock);
     while (many->is_conversation && many->n_done < many->at)
         pthread_cond_wait(&many->changed, &many->lock);
-    *is_over = many->at == many->n;
-    many->n_asked++;
     if (many->next_status != ATTN_OK && many->at == many->at_record) {
-        record->mine = &many->n_asked; /* which is released, although this fails */
+        *item = &many->failing; /* which is released, although this fails */
+        many->n_asked++;
         pthread_mutex_unlock(&many->lock);
         return attn_error_set(err, many->next_status, "cannot read");
     }
-    ck_assert_uint_eq(record->number, many->at);
-    if (!*is_over) {
-        record->input = many->inputs[many->at];
-        record->mine = many;
-        record->at = many->places ? many->places[many->at % many->n_place] : NULL;
+    if (many->at < many->n) {
+        *item = calloc(1, sizeof **item);
+        (*item)->number = many->at;
+        (*item)->input = many->inputs[many->at];
+        (*item)->answer.at = many->places ? many->places[many->at % many->n_place] : NULL;
         many->at++;
-        many->n_inside++;
+        many->n_asked++;
+        many->n_inside += many->has_pairs ? 2 : 1;
+        if (many->has_pairs) {
+            (*item)->number = many->at / 2;
+            (*item)->pair = ATTN_ITEM_A_B;
+            (*item)->other = many->inputs[many->at++];
+        }
         if (many->n_inside > many->most_inside)
             many->most_inside = many->n_inside;
     }
@@ -87,7 +93,7 @@ __attribute__((no_sanitize_thread)) static void set(volatile sig_atomic_t *flag)
     *flag = 1;
 }
 
-static enum attn_status take(void *user, const struct attn_many_result *result,
+static enum attn_status take(void *user, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     struct many *many = user;
@@ -96,9 +102,11 @@ static enum attn_status take(void *user, const struct attn_many_result *result,
         result->capture ? attn_kept_head(result->capture, ATTN_SITE_PATTERN, 1, 0) : NULL;
 
     pthread_mutex_lock(&many->lock);
-    ck_assert_uint_eq(result->record->number, many->n_done);
+    ck_assert_uint_eq(result->item->number, many->has_pairs ? many->n_done / 2 : many->n_done);
+    ck_assert(result->is_second == (many->has_pairs && many->n_done % 2 == 1));
+    ck_assert(result->is_last == (result->is_second || !many->has_pairs));
     ck_assert(!result->is_followed || (many->n_inside > 1 && !many->is_conversation));
-    many->failures[many->n_done] = result->record->failure;
+    many->failures[many->n_done] = result->failure;
     if (result->measures != NULL)
         keep(many, result->measures, n * sizeof(float));
     if (pattern != NULL)
@@ -109,28 +117,28 @@ static enum attn_status take(void *user, const struct attn_many_result *result,
         keep(many, result->logits, many->n_vocab * sizeof(float));
     for (size_t i = 0; i < result->predictions.n_top; i++)
         keep(many, &result->predictions.top[i].probability, sizeof(double));
-    ck_assert((result->record->failure == ATTN_RECORD_FAILURE_NONE) ==
-              (result->record->err.message[0] == '\0'));
+    ck_assert((result->failure == ATTN_RECORD_FAILURE_NONE) == (result->err.message[0] == '\0'));
     many->n_done++;
     many->n_inside--;
     if (many->cancel != NULL && many->n_done == many->at_record)
         set(many->cancel);
     pthread_cond_signal(&many->changed);
     pthread_mutex_unlock(&many->lock);
-    if (many->done_status != ATTN_OK && result->record->number == many->at_record)
+    if (many->done_status != ATTN_OK && result->item->number == many->at_record)
         return attn_error_set(err, many->done_status, "cannot write");
     return ATTN_OK;
 }
 
-static void forget(void *user, struct attn_record *record)
+static void forget(void *user, struct attn_item *item)
 {
     struct many *many = user;
 
     pthread_mutex_lock(&many->lock);
-    ck_assert(record->mine == many || record->mine == &many->n_asked || !record->mine);
-    many->was_half_released |= record->mine == &many->n_asked;
+    many->was_half_released |= item == &many->failing;
     many->n_released++;
     pthread_mutex_unlock(&many->lock);
+    if (item != &many->failing)
+        free(item);
 }
 
 static void note_end(void *user)
@@ -243,9 +251,9 @@ static void run_singly(struct attn_host *host, const struct attn_many_options *o
 }
 
 static void assert_same(struct attn_host *host, const struct attn_many_options *options,
-                        const struct many *alone)
+                        const struct many *alone, bool has_pairs)
 {
-    struct many many = {.inputs = inputs, .n = N_RECORD, .n_vocab = 23};
+    struct many many = {.inputs = inputs, .n = N_RECORD, .n_vocab = 23, .has_pairs = has_pairs};
     struct attn_error err = {0};
 
     ck_assert_msg(run(host, options, &many, &err) == ATTN_OK, "%s", err.message);
@@ -273,11 +281,12 @@ START_TEST(gives_the_same_bits_for_any_threads_and_packs)
 
         if (n_thread == 1)
             run_singly(host, &options, alone);
-        assert_same(host, &options, alone);
+        assert_same(host, &options, alone, false);
         options.n_window = 3;
-        assert_same(host, &options, alone);
+        assert_same(host, &options, alone, false);
+        assert_same(host, &options, alone, true);
         options.n_window = 0, options.n_window_byte = 1;
-        assert_same(host, &options, alone);
+        assert_same(host, &options, alone, false);
         options.n_window_byte = 0;
         attn_host_free(host);
     }
@@ -285,6 +294,29 @@ START_TEST(gives_the_same_bits_for_any_threads_and_packs)
         release(&alone[i]);
     remove_long_model();
     attn_folder_leave();
+}
+END_TEST
+
+/* Also one whose second text was not read. */
+START_TEST(releases_each_pair_once)
+{
+    struct attn_host *host = open_host("fable", 2, NULL);
+    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+
+    draw_inputs(20, 23);
+    for (size_t i = 0; i < 12; i++) {
+        struct many many = {.inputs = inputs,
+                            .n = N_RECORD,
+                            .has_pairs = true,
+                            .done_status = ATTN_IO,
+                            .at_record = i};
+        struct attn_error err = {0};
+
+        options.n_window = 1 + i % 4;
+        ck_assert_int_eq(run(host, &options, &many, &err), ATTN_IO);
+        release(&many);
+    }
+    attn_host_free(host);
 }
 END_TEST
 
@@ -583,8 +615,8 @@ START_TEST(survives_every_failed_allocation)
 }
 END_TEST
 
-ATTN_SUITE("many", gives_the_same_bits_for_any_threads_and_packs, gives_the_bits_of_a_run,
-           gives_logits_after_a_position, failures_stay_in_their_places,
+ATTN_SUITE("many", gives_the_same_bits_for_any_threads_and_packs, releases_each_pair_once,
+           gives_the_bits_of_a_run, gives_logits_after_a_position, failures_stay_in_their_places,
            a_text_without_the_word_fails_alone, says_before_the_first_record_what_fits_no_model,
            no_more_are_inside_than_the_window_holds, answers_before_the_next_question,
            what_was_read_is_finished_when_reading_fails, nothing_is_handed_out_after_writing_fails,

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static struct attn_record_store store;
-static struct attn_record record;
+static struct attn_item record;
 
 /* Reads LINE [size], with KEYS or NULL, into `record`. */
 static void read_bytes(const char *line, size_t size, const struct attn_record_keys *keys)
@@ -19,7 +18,7 @@ static void read_bytes(const char *line, size_t size, const struct attn_record_k
 
     memcpy(copy, line, size);
     record.number = 7;
-    ck_assert_int_eq(attn_record_read(copy, size, keys, &store, &record, &err), ATTN_OK);
+    ck_assert_int_eq(attn_record_read(copy, size, keys, &record, &err), ATTN_OK);
     ck_assert_uint_eq(record.number, 7);
     ck_assert_int_eq(record.failure == ATTN_RECORD_FAILURE_NONE, record.err.message[0] == '\0');
     free(copy);
@@ -49,12 +48,12 @@ START_TEST(takes_a_text_and_leaves_other_keys)
 {
     read_line("{\"label\":[{\"a\":[1,{}]}],\"text\":\"one \\u00e9\\n\",\"x\":null}");
     expect_text("one \xc3\xa9\n", 7);
-    ck_assert_int_eq(record.has, ATTN_RECORD_ID_NUMBER);
+    ck_assert_int_eq(record.id_kind, ATTN_RECORD_ID_NUMBER);
     read_line(" {\"text\":\"\"}\r");
     expect_text("", 0);
     read_line("{\"text\":\"a\\u0000b\",\"ids\":null}");
     expect_text("a\0b", 3);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -86,7 +85,7 @@ START_TEST(takes_continuations)
         ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_BAD_VALUE);
         ck_assert_ptr_null(record.next);
     }
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -101,7 +100,7 @@ START_TEST(takes_ids)
     ck_assert_str_eq(record.err.message, "");
     ck_assert_ptr_nonnull(record.input.ids);
     ck_assert_uint_eq(record.input.n_id, 0);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -128,7 +127,7 @@ START_TEST(takes_what_goes_with_a_text)
     ck_assert(!input->pair && !input->types && !input->key_mask);
     read_line("{\"text\":\"a\",\"pair\":\"\"}");
     ck_assert(input->pair && input->n_pair == 0);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -149,12 +148,12 @@ START_TEST(keeps_the_id_as_it_is)
 
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         read_line(rows[i].line);
-        ck_assert_int_eq(record.has, rows[i].has);
+        ck_assert_int_eq(record.id_kind, rows[i].has);
         ck_assert_uint_eq(record.n_id, strlen(rows[i].id));
         if (record.n_id > 0)
             ck_assert_mem_eq(record.id, rows[i].id, record.n_id);
     }
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -166,7 +165,7 @@ START_TEST(takes_keys_of_other_names)
     read_bytes(line, strlen(line), &keys);
     expect_text("s", 1);
     ck_assert_mem_eq(record.id, "c", 1);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -185,7 +184,7 @@ START_TEST(takes_a_source)
     read_line("{\"text\":\"a\"}"); /* nothing stays of the last line */
     ck_assert_ptr_null(record.source.embeddings);
     ck_assert_ptr_null(record.source.text);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -243,7 +242,7 @@ START_TEST(says_what_is_wrong)
         if (rows[i].message != NULL)
             ck_assert_str_eq(record.err.message, rows[i].message);
     }
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -252,7 +251,7 @@ START_TEST(goes_on_behind_a_value_that_was_wrong)
     read_line("{\"ids\":[1,[2]],\"source\":[[1],{}],\"id\":\"x\"}");
     ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_ids");
     ck_assert_mem_eq(record.id, "x", 1);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -266,7 +265,7 @@ START_TEST(refuses_depth_without_bound)
     read_bytes(line, 5 + DEPTH, NULL);
     ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_json");
     free(line);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -283,7 +282,7 @@ START_TEST(takes_a_million_ids)
     ck_assert_uint_eq(record.input.n_id, N);
     ck_assert_int_eq(record.input.ids[N - 1], N - 1);
     attn_buffer_release(&line);
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 
@@ -305,7 +304,7 @@ START_TEST(takes_or_refuses_any_bytes)
             changed[i] = (char)c;
             read_bytes(changed, sizeof(line) - 1, &keys);
         }
-    attn_record_store_release(&store);
+    attn_item_release(&record);
 }
 END_TEST
 

@@ -8,15 +8,12 @@
 #include <string.h>
 
 static const struct attn_record_keys keys = {.has_next = true};
-static struct attn_record_store store;
-static struct attn_label_store labels;
 static struct attn_label_names names;
-static struct attn_record record;
+static struct attn_item record;
 
 static void release(void)
 {
-    attn_record_store_release(&store);
-    attn_label_store_release(&labels);
+    attn_item_release(&record);
     attn_label_names_release(&names);
 }
 
@@ -26,8 +23,7 @@ static void read_bytes(const char *line, size_t size)
 
     memcpy(copy, line, size);
     names.keys = keys;
-    labels.names = &names;
-    ck_assert_int_eq(attn_record_labels_read(copy, size, &labels, &store, &record, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_record_labels_read(copy, size, &names, &record, NULL), ATTN_OK);
     free(copy);
 }
 
@@ -46,11 +42,11 @@ static void name(const char *list)
 
 static void expect_text(size_t i, const char *label, const char *text)
 {
-    ck_assert_uint_lt(i, labels.n);
-    ck_assert_str_eq(labels.labels[i].name, label);
-    ck_assert_int_eq(labels.labels[i].value.type, ATTN_VALUE_TEXT);
-    ck_assert_str_eq(labels.labels[i].value.text, text); /* terminated, too */
-    ck_assert_uint_eq(labels.labels[i].value.size, strlen(text));
+    ck_assert_uint_lt(i, record.n_label);
+    ck_assert_str_eq(record.labels[i].name, label);
+    ck_assert_int_eq(record.labels[i].value.type, ATTN_VALUE_TEXT);
+    ck_assert_str_eq(record.labels[i].value.text, text); /* terminated, too */
+    ck_assert_uint_eq(record.labels[i].value.size, strlen(text));
 }
 
 START_TEST(takes_all_that_mean_nothing_else)
@@ -60,19 +56,19 @@ START_TEST(takes_all_that_mean_nothing_else)
         "{\"b\":\"x\\u00e9\",\"id\":1,\"text\":\"t\",\"source\":\"s\",\"next\":\" n\",\"ids\":"
         "null,\"a\":-7,\"c\":0.25,\"d\":false,\"e\":null,\"\\u0066\":\"\"}");
     ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_NONE);
-    ck_assert_uint_eq(labels.n, 6);
+    ck_assert_uint_eq(record.n_label, 6);
     expect_text(0, "b", "x\xc3\xa9");
-    ck_assert_int_eq(labels.labels[1].value.type, ATTN_VALUE_INTEGER);
-    ck_assert_int_eq(labels.labels[1].value.integer, -7);
-    ck_assert_int_eq(labels.labels[2].value.type, ATTN_VALUE_REAL);
-    ck_assert_double_eq(labels.labels[2].value.real, 0.25);
-    ck_assert_int_eq(labels.labels[3].value.type, ATTN_VALUE_BOOLEAN);
-    ck_assert_int_eq(labels.labels[3].value.integer, 0);
-    ck_assert_int_eq(labels.labels[4].value.type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(record.labels[1].value.type, ATTN_VALUE_INTEGER);
+    ck_assert_int_eq(record.labels[1].value.integer, -7);
+    ck_assert_int_eq(record.labels[2].value.type, ATTN_VALUE_REAL);
+    ck_assert_double_eq(record.labels[2].value.real, 0.25);
+    ck_assert_int_eq(record.labels[3].value.type, ATTN_VALUE_BOOLEAN);
+    ck_assert_int_eq(record.labels[3].value.integer, 0);
+    ck_assert_int_eq(record.labels[4].value.type, ATTN_VALUE_MISSING);
     expect_text(5, "f", "");
     read_line("{\"text\":\"t\",\"source_ids\":[5],\"types\":[0],\"image\":\"i\"}");
     ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_NONE);
-    ck_assert_uint_eq(labels.n, 1);
+    ck_assert_uint_eq(record.n_label, 1);
     expect_text(0, "image", "i");
     release();
 }
@@ -83,12 +79,12 @@ START_TEST(takes_named_ones_in_the_order_of_their_names)
     name("n,text,none");
     read_line("{\"text\":\"t\",\"list\":[1,{\"n\":2}],\"n\":18446744073709551615}");
     ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_NONE);
-    ck_assert_uint_eq(labels.n, 3);
-    ck_assert_double_eq(labels.labels[0].value.real, 18446744073709551615.0);
+    ck_assert_uint_eq(record.n_label, 3);
+    ck_assert_double_eq(record.labels[0].value.real, 18446744073709551615.0);
     expect_text(1, "text", "t");
-    ck_assert_int_eq(labels.labels[2].value.type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(record.labels[2].value.type, ATTN_VALUE_MISSING);
     read_line("{\"text\":\"u\"}");
-    ck_assert_int_eq(labels.labels[0].value.type, ATTN_VALUE_MISSING);
+    ck_assert_int_eq(record.labels[0].value.type, ATTN_VALUE_MISSING);
     expect_text(1, "text", "u");
     release();
 }

@@ -968,7 +968,11 @@ class attn_live_args(Structure):
     pass
 
 
-class attn_record(Structure):
+class attn_item_label(Structure):
+    pass
+
+
+class attn_item(Structure):
     pass
 
 
@@ -976,19 +980,11 @@ class attn_many_options(Structure):
     pass
 
 
-class attn_many_result(Structure):
+class attn_item_result(Structure):
     pass
 
 
 class attn_many_calls(Structure):
-    pass
-
-
-class attn_item_label(Structure):
-    pass
-
-
-class attn_item(Structure):
     pass
 
 
@@ -1207,8 +1203,8 @@ attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(at
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
-attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_record), POINTER(c_bool), POINTER(attn_error))
-attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_many_result), POINTER(attn_error))
+attn_next_fn = CFUNCTYPE(c_int, c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error))
+attn_done_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_item_result), POINTER(attn_error))
 attn_token_fn = CFUNCTYPE(c_int, c_void_p, c_int32, c_void_p, c_size_t, POINTER(attn_error))
 attn_param_given_fn = CFUNCTYPE(c_bool, c_void_p, c_char_p)
 
@@ -2100,21 +2096,50 @@ attn_live_args._fields_ = [
     ("n_reading", c_size_t),
     ("words", c_char_p),
 ]
-attn_record._fields_ = [
+attn_item_label._fields_ = [
+    ("name", c_char_p),
+    ("value", attn_cell),
+    ("text", c_char_p),
+]
+attn_item._fields_ = [
     ("number", c_size_t),
-    ("has", c_int),
+    ("id_kind", c_int),
     ("id", c_char_p),
     ("n_id", c_size_t),
+    ("pair", c_int),
     ("input", attn_input),
+    ("other", attn_input),
     ("source", attn_input),
-    ("mine", c_void_p),
-    ("failure", c_int),
-    ("err", attn_error),
+    ("corrupted_source", attn_input),
+    ("baseline", attn_input),
+    ("neutral", attn_input),
+    ("answer", attn_answer_args),
+    ("from", c_char_p),
+    ("to", c_char_p),
+    ("queries", c_char_p),
     ("next", POINTER(c_char_p)),
     ("n_next", c_size_t),
-    ("at", c_char_p),
-    ("queries", c_char_p),
-    ("places", POINTER(attn_places)),
+    ("words", attn_word_texts),
+    ("source_words", attn_word_texts),
+    ("places", POINTER(attn_item_place)),
+    ("n_place", c_size_t),
+    ("named", attn_places),
+    ("labels", POINTER(attn_item_label)),
+    ("n_label", c_size_t),
+    ("failure", c_int),
+    ("err", attn_error),
+    ("store", c_void_p),
+    ("line", c_size_t),
+    ("begin", c_uint64),
+    ("end", c_uint64),
+    ("crc", c_uint32),
+    ("read", c_void_p),
+    ("texts", attn_input * 4 * 2),
+    ("images", c_char_p * 2),
+    ("has_empty_text", c_bool),
+    ("keys", attn_places),
+    ("place_capacity", c_size_t),
+    ("label_capacity", c_size_t),
 ]
 attn_many_options._fields_ = [
     ("size", c_size_t),
@@ -2128,8 +2153,11 @@ attn_many_options._fields_ = [
     ("n_edge", c_size_t),
     ("has_logits", c_bool),
 ]
-attn_many_result._fields_ = [
-    ("record", POINTER(attn_record)),
+attn_item_result._fields_ = [
+    ("item", POINTER(attn_item)),
+    ("is_second", c_bool),
+    ("is_last", c_bool),
+    ("failure", c_int),
     ("n_token", c_size_t),
     ("labels", POINTER(attn_labels)),
     ("measures", POINTER(c_float)),
@@ -2144,38 +2172,14 @@ attn_many_result._fields_ = [
     ("is_followed", c_bool),
     ("run", c_void_p),
     ("logits", POINTER(c_float)),
+    ("err", attn_error),
 ]
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
     ("done", attn_done_fn),
-    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_record))),
+    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_item))),
     ("on_end", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
-]
-attn_item_label._fields_ = [
-    ("name", c_char_p),
-    ("value", attn_cell),
-    ("text", c_char_p),
-]
-attn_item._fields_ = [
-    ("record", attn_record),
-    ("line", c_size_t),
-    ("pair", c_int),
-    ("other", attn_input),
-    ("answer", attn_answer_args),
-    ("from", c_char_p),
-    ("to", c_char_p),
-    ("queries", c_char_p),
-    ("places", POINTER(attn_item_place)),
-    ("n_place", c_size_t),
-    ("named", attn_places),
-    ("labels", POINTER(attn_item_label)),
-    ("n_label", c_size_t),
-    ("words", attn_word_texts),
-    ("source_words", attn_word_texts),
-    ("corrupted_source", attn_input),
-    ("baseline", attn_input),
-    ("neutral", attn_input),
 ]
 attn_items_options._fields_ = [
     ("size", c_size_t),
@@ -3065,10 +3069,10 @@ FUNCTIONS = {
     "attn_head_patterns_create": (c_int, [c_size_t, c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_patterns_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),
-    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
-    "attn_many_measure": (POINTER(c_float), [POINTER(attn_many_result), c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
+    "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
+    "attn_many_measure": (POINTER(c_float), [POINTER(attn_item_result), c_int]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),

@@ -4,7 +4,7 @@ from __future__ import annotations
 import functools
 import queue
 import threading
-from ctypes import POINTER, byref, c_bool, c_uint64, c_void_p, string_at
+from ctypes import POINTER, addressof, byref, c_uint64, c_void_p, string_at
 from typing import TYPE_CHECKING, Any, Iterable, Iterator
 
 from . import binding as c
@@ -25,9 +25,8 @@ TOGETHER = 32  # at most so many results are handed over at once: each hand-over
 MEASURES = {lib.attn_measure_name(measure).decode(): measure for measure in range(c.ATTN_N_MEASURE)}
 _OVER = object()
 _READ = {"text", "ids", "image", "source", "id", *PARTS}  # what is read of a dict; the rest are labels
-_found = reader(c.attn_many_result, "record", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
+_found = reader(c.attn_item_result, "item", "failure", "n_token", "labels", "measures", "n_layer", "n_head", "capture",
                 "is_followed")
-_record = reader(c.attn_record, "number", "failure")
 
 
 class _Many:
@@ -38,10 +37,10 @@ class _Many:
         self.inputs: queue.SimpleQueue = queue.SimpleQueue()
         self.results: queue.SimpleQueue = queue.SimpleQueue()
         self.room = threading.Condition()
-        self.n_byte_held = self.n_byte_ready = self.n_note = 0
+        self.n_byte_held = self.n_byte_ready = self.n_note = self.n_given = 0
         self.is_closing = False
         self.problem: BaseException | None = None
-        self.kept: dict[int, tuple[Any, list]] = {}  # by the number of a record: it, and what it points to
+        self.kept: dict[int, tuple[Any, list]] = {}  # by the address of an item: its text, it, and what it points to
         self.ready: list = []  # results that are handed over with the next ones
         self.places: dict | None = None  # which tensors there are: the same of all
         self.has_pairs: bool | None = None  # of layers: those of the decoder, and of cross-attention
@@ -65,16 +64,17 @@ class _Many:
         self.results.put((self.ready, 0))
         self.results.put(None)
 
-    def next(self, _user, record, is_over, error):
+    def next(self, _user, given, error):
         try:
             item = self.inputs.get()
             if item is _OVER:
-                c_bool.from_address(is_over).value = True
                 return c.ATTN_OK
-            record = c.attn_record.from_address(record)
+            record = c.attn_item(number=self.n_given)
+            self.n_given += 1
             keep: list = []
-            self.kept[record.number] = item, keep
             self.fill(record, item, keep)
+            self.kept[addressof(record)] = item, record, keep
+            c_void_p.from_address(given).value = addressof(record)
         except BaseException as problem:
             return self.fail(problem, error)
         return c.ATTN_OK
@@ -138,17 +138,16 @@ class _Many:
         return lib.attn_error_set(c.attn_error.from_address(error), c.ATTN_CANCELED, why)
 
     def result_at(self, found: int) -> tuple[bool, Result]:
-        """Whether another follows at once, and what struct attn_many_result at FOUND holds, copied: the library frees
+        """Whether another follows at once, and what struct attn_item_result at FOUND holds, copied: the library frees
         it after the call."""
-        record, n_token, labels, measures, n_layer, n_head, capture, is_followed = _found(found)
-        number, failure = _record(record)
-        item, _ = self.kept.pop(number)
+        record, failure, n_token, labels, measures, n_layer, n_head, capture, is_followed = _found(found)
+        item, _, _ = self.kept.pop(record)
         result = Result()
         if isinstance(item, dict):
             result.id = item.get("id")
             result.labels = {key: value for key, value in item.items() if key not in _READ}
         if failure:
-            result.error = error_of(c.attn_record.from_address(record).err)
+            result.error = error_of(c.attn_item_result.from_address(found).err)
             result.error.stage = result.error.stage or "input"
             result.error.code = lib.attn_record_failure_code(failure).decode()
             return is_followed, result
@@ -168,7 +167,7 @@ class _Many:
             shape = (n_layer // 2, 2, n_head) if self.has_pairs else (n_layer, n_head)
             result._measures = self.names, shape, string_at(measures, size)
         if self.has_predictions:
-            result.predictions = _predictions(c.attn_many_result.from_address(found).predictions)
+            result.predictions = _predictions(c.attn_item_result.from_address(found).predictions)
         return is_followed, result
 
     # --- In that of the caller ---

@@ -1,0 +1,22 @@
+/* store.h - memory that grows by small pieces and is freed as a whole. A store begins as NULL. */
+#ifndef ATTN_BASE_STORE_H
+#define ATTN_BASE_STORE_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+struct attn_store;
+
+/* Returns SIZE bytes, aligned to 8 and not zeroed, which are valid until the store is released.
+ * NULL on failure, with ERR set. */
+void *attn_store_take(struct attn_store **store, size_t size, struct attn_error *err);
+
+/* Returns a null-terminated copy of TEXT [size]; NULL on failure. */
+char *attn_store_copy(struct attn_store **store, const char *text, size_t size,
+                      struct attn_error *err);
+
+/* Frees all pieces. *STORE becomes NULL. */
+void attn_store_release(struct attn_store **store);
+
+#endif

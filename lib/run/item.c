@@ -1,0 +1,174 @@
+/* item.c - see item.h and item_internal.h. */
+#include "run/item_internal.h"
+
+#include "base/fixed_text.h"
+#include "base/memory.h"
+#include "input/sequence.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const image_names[2] = {"image", "corrupted_image"};
+
+/* The names of the two texts of each kind of pair. */
+static const char *const pair_names[ATTN_N_ITEM_PAIR][2] = {
+#define NAMES(id, number, first, second) [ATTN_ITEM_##id] = {first, second},
+    ATTN_ITEM_PAIR_MAP(NAMES)
+#undef NAMES
+};
+
+const char *attn_record_failure_code(enum attn_record_failure failure)
+{
+    static const char *const codes[ATTN_N_RECORD_FAILURE] = {
+#define CODE(id, number, code) [ATTN_RECORD_FAILURE_##id] = (code),
+        ATTN_RECORD_FAILURE_MAP(CODE)
+#undef CODE
+    };
+
+    return (unsigned)failure < ATTN_N_RECORD_FAILURE ? codes[failure] : "";
+}
+
+size_t attn_item_n_byte(const struct attn_item *item)
+{
+    const struct attn_input *inputs[] = {&item->input, &item->other, &item->source};
+    size_t n_byte = item->n_id;
+
+    for (size_t i = 0; i < 3; i++)
+        n_byte += inputs[i]->n_text + inputs[i]->n_pair +
+                  (inputs[i]->n_id + inputs[i]->n_type + inputs[i]->n_key_mask) * sizeof(int32_t);
+    for (size_t i = 0; i < item->n_next; i++)
+        n_byte += strlen(item->next[i]);
+    return n_byte;
+}
+
+void attn_item_release(struct attn_item *item)
+{
+    attn_store_release(&item->store);
+    attn_free(item->places);
+    attn_free(item->labels);
+    *item = (struct attn_item){0};
+}
+
+void attn_item_free(struct attn_item *item)
+{
+    if (item)
+        attn_item_release(item);
+    attn_free(item);
+}
+
+/* --- Its inputs ------------------------------------------------------------------------------- */
+
+void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
+                    ...)
+{
+    char message[ATTN_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    item->failure = failure;
+    item->err = (struct attn_error){.stage = ATTN_STAGE_INPUT};
+    attn_error_set(&item->err, ATTN_INVALID, "line %zu: %s", item->line, message);
+}
+
+static bool is_there(const struct attn_input *input)
+{
+    return input->text || input->ids || input->image || input->embeddings || input->pixels;
+}
+
+/* Selects pair P, of which the item has at least one text, as its input. */
+static void choose_pair(struct attn_item *item, size_t p)
+{
+    item->pair = (enum attn_item_pair)p;
+    item->input = item->texts[p][0];
+    item->other = item->texts[p][1];
+}
+
+void attn_item_choose(struct attn_item *item, unsigned pairs)
+{
+    const char *const *given;
+    char names[80] = "";
+    size_t used = 0, found = ATTN_N_ITEM_PAIR;
+
+    if (!item || item->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++) {
+        const bool is_here = is_there(&item->texts[p][0]) || is_there(&item->texts[p][1]);
+
+        if (!(pairs & 1U << p))
+            continue;
+        attn_fixed_text_append(names, sizeof names, &used, "%s'%s'", used > 0 ? " or " : "",
+                               pair_names[p][0]);
+        if (is_here && found < ATTN_N_ITEM_PAIR) {
+            attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+                           "it has '%s' and '%s', expected one of them", pair_names[found][0],
+                           pair_names[p][0]);
+            return;
+        }
+        found = is_here ? p : found;
+    }
+    if (found == ATTN_N_ITEM_PAIR && pairs & ATTN_ITEM_BIT(SINGLE) &&
+        (pairs & ATTN_ITEM_SOURCE_ALONE || item->has_empty_text) &&
+        attn_input_is_given(&item->source)) {
+        item->texts[ATTN_ITEM_SINGLE][0].text = "";
+        found = ATTN_ITEM_SINGLE;
+    }
+    if (found == ATTN_N_ITEM_PAIR) {
+        attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
+        return;
+    }
+    given = item->texts[found][0].image || item->texts[found][1].image ? image_names
+                                                                       : pair_names[found];
+    for (size_t i = 0; i < 2 && pair_names[found][i]; i++)
+        if (!is_there(&item->texts[found][i]))
+            attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+                           "it has '%s' and no '%s', expected both", given[1 - i], given[i]);
+    choose_pair(item, found);
+}
+
+void attn_item_choose_first(struct attn_item *item)
+{
+    size_t first = ATTN_N_ITEM_PAIR;
+    bool has_text = item->input.text || item->input.ids;
+    struct attn_input of_all;
+
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        has_text = has_text || is_there(&item->texts[p][0]) || is_there(&item->texts[p][1]);
+    if (!has_text) {
+        item->input.image = item->texts[ATTN_ITEM_CLEAN_CORRUPTED][0].image = item->images[0];
+        item->texts[ATTN_ITEM_CLEAN_CORRUPTED][1].image = item->images[1];
+    }
+    item->texts[ATTN_ITEM_SINGLE][0] = of_all = item->input;
+    item->corrupted_source.key_mask = item->source.key_mask;
+    item->corrupted_source.n_key_mask = item->source.n_key_mask;
+    for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
+        for (size_t i = 0; i < 2; i++) {
+            struct attn_input *input = &item->texts[p][i];
+
+            if (!is_there(input))
+                continue;
+            first = first == ATTN_N_ITEM_PAIR ? p : first;
+            input->pair = of_all.pair;
+            input->n_pair = of_all.n_pair;
+            input->types = of_all.types;
+            input->n_type = of_all.n_type;
+            input->key_mask = of_all.key_mask;
+            input->n_key_mask = of_all.n_key_mask;
+            if (item->failure == ATTN_RECORD_FAILURE_NONE && input->text && input->ids)
+                attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
+                               "it has '%s' and '%s%s', expected one of "
+                               "them",
+                               pair_names[p][i], p == ATTN_ITEM_SINGLE ? "" : pair_names[p][i],
+                               p == ATTN_ITEM_SINGLE ? "ids" : "_ids");
+        }
+    if (first < ATTN_N_ITEM_PAIR)
+        choose_pair(item, first);
+    else if (!attn_input_is_given(&item->source))
+        attn_item_choose(item, (1U << ATTN_N_ITEM_PAIR) - 1);
+    if (item->failure == ATTN_RECORD_FAILURE_NONE && item->corrupted_source.ids &&
+        (item->corrupted_source.text || item->corrupted_source.embeddings))
+        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_SOURCE,
+                       "it has 'corrupted_source_ids' and another one, expected one of them");
+}

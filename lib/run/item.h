@@ -1,0 +1,130 @@
+/*
+ * item.h - an item: one of many inputs, with a text or a pair of texts, a target, places and
+ * labels, and the reason if it failed.
+ *
+ * A line of JSON or CSV becomes an item (records/items.h), and attn_run_many (run/many.h) computes
+ * one item after the other. An item that fails keeps its place in the output, with a code for
+ * programs and a message for people.
+ */
+#ifndef ATTN_RUN_ITEM_H
+#define ATTN_RUN_ITEM_H
+
+#include "base/table.h"
+#include "input/input.h"
+#include "predict/answer.h"
+
+/* X(ID, number, code). The reasons why an item fails. Any other failure, of memory or a file, ends
+ * the run. */
+#define ATTN_RECORD_FAILURE_MAP(X)                                                                 \
+    X(NONE, 0, "")             /* it has not failed */                                             \
+    X(BAD_JSON, 1, "bad_json") /* the line is not a JSON object */                                 \
+    X(NO_TEXT, 2, "no_text")   /* it has no text and no ids */                                     \
+    X(BAD_TEXT, 3,                                                                                 \
+      "bad_text")            /* the text is not UTF-8, or has a word that the vocabulary lacks */  \
+    X(BAD_IDS, 4, "bad_ids") /* an id is not a whole number or exceeds the vocabulary */           \
+    X(EMPTY, 5, "empty")     /* it has no tokens */                                                \
+    X(TOO_LONG, 6, "too_long")           /* more tokens than the model or the caller allows */     \
+    X(LINE_TOO_LONG, 7, "line_too_long") /* the line has more bytes than are allowed */            \
+    X(BAD_SOURCE, 8, "bad_source") /* the source is missing, or the model does not accept it */    \
+    X(NO_FIT, 9, "no_fit")         /* a requested position, word or key is missing */              \
+    X(BAD_CSV, 10, "bad_csv")      /* the line of CSV does not have the fields of the header */    \
+    X(BAD_VALUE, 11, "bad_value")  /* a value has the wrong type for its key */                    \
+    X(BAD_IMAGE, 12, "bad_image")  /* the picture cannot be read, or has an unusable size */
+
+enum attn_record_failure {
+#define ATTN_RECORD_FAILURE_ENUM(id, number, code) ATTN_RECORD_FAILURE_##id = (number),
+    ATTN_RECORD_FAILURE_MAP(ATTN_RECORD_FAILURE_ENUM)
+#undef ATTN_RECORD_FAILURE_ENUM
+        ATTN_N_RECORD_FAILURE = 0 ATTN_RECORD_FAILURE_MAP(ATTN_COUNT)
+};
+
+/* Returns the code of FAILURE, such as "too_long"; "" for NONE. Never NULL. */
+ATTN_API const char *attn_record_failure_code(enum attn_record_failure failure);
+
+/* The type of the id of an item. */
+enum attn_record_id {
+    ATTN_RECORD_ID_NUMBER = 0, /* no id: the number is used */
+    ATTN_RECORD_ID_TEXT = 1,
+    ATTN_RECORD_ID_INTEGER = 2, /* the digits of a number, unchanged */
+};
+
+/* The kinds of pairs of texts. X(ID, number, first, second) */
+#define ATTN_ITEM_PAIR_MAP(X)                                                                      \
+    X(SINGLE, 0, "text", NULL)                                                                     \
+    X(CLEAN_CORRUPTED, 1, "clean", "corrupted")                                                    \
+    X(A_B, 2, "a", "b")                                                                            \
+    X(GOOD_BAD, 3, "good", "bad")
+
+enum attn_item_pair {
+#define ATTN_ITEM_PAIR_ENUM(id, number, ...) ATTN_ITEM_##id = (number),
+    ATTN_ITEM_PAIR_MAP(ATTN_ITEM_PAIR_ENUM)
+#undef ATTN_ITEM_PAIR_ENUM
+        ATTN_N_ITEM_PAIR = 0 ATTN_ITEM_PAIR_MAP(ATTN_COUNT)
+};
+
+#define ATTN_ITEM_BIT(id) (1U << ATTN_ITEM_##id)
+
+struct attn_item_label {
+    const char *name;       /* null-terminated */
+    struct attn_cell value; /* a text, an integer, a real or a boolean */
+    /* null-terminated, as written in the input; used for grouping and in outputs */
+    const char *text;
+};
+
+struct attn_store;  /* base/store.h */
+struct attn_sha256; /* kernels/sha256.h */
+
+/* An item. Initialize with = {0}; fields that it lacks stay NULL, empty, or 0. Texts are
+ * null-terminated unless their size is beside them. */
+struct attn_item {
+    size_t number;               /* its index among all items, from 0 */
+    enum attn_record_id id_kind; /* the type of its id */
+    const char *id;              /* [n_id] UTF-8 or digits; NULL for NUMBER */
+    size_t n_id;
+    enum attn_item_pair pair;
+    struct attn_input input;  /* the only text, or the first of the pair */
+    struct attn_input other;  /* the second text of the pair */
+    struct attn_input source; /* for models with cross-attention; others ignore it */
+    /* source of `corrupted` in CLEAN_CORRUPTED; if missing, `source` is used */
+    struct attn_input corrupted_source;
+    struct attn_input baseline;      /* baseline of ig; if missing, that of the arguments is used */
+    struct attn_input neutral;       /* neutral text of `spans`; likewise */
+    struct attn_answer_args answer;  /* target, foil, their ids, and `at` */
+    const char *from, *to, *queries; /* `queries` replaces the rows of the request */
+    const char *const *next;         /* [n_next] continuations, which replace those of the request;
+                                        NULL: those of the request */
+    size_t n_next;
+    struct attn_word_texts words, source_words; /* words of the text and of the source */
+    struct attn_item_place *places;             /* [n_place] owns */
+    size_t n_place;
+    /* its places, and others that positions can name; NULL `others`: those of the request */
+    struct attn_places named;
+    struct attn_item_label *labels; /* [n_label] owns; in the order of the line */
+    size_t n_label;
+    enum attn_record_failure failure; /* unless NONE, the item is not computed */
+    struct attn_error err;            /* why it failed */
+
+    /* Set by the reader: */
+    struct attn_store *store;       /* owns all texts and arrays of numbers */
+    size_t line;                    /* number of its first line in the input, from 1 */
+    uint64_t begin, end;            /* offsets in the input where it begins and ends */
+    uint32_t crc;                   /* CRC-32 of its line */
+    const struct attn_sha256 *read; /* digest of the input up to its end */
+    /* All texts that it has, of which attn_item_choose selects `input` and `other` */
+    struct attn_input texts[ATTN_N_ITEM_PAIR][2];
+    /* paths of the picture and of the corrupted picture; both are also labels */
+    const char *images[2];
+    bool has_empty_text;     /* its cell `text` is empty */
+    struct attn_places keys; /* the labels as places, whose texts `key:NAME` finds */
+    size_t place_capacity, label_capacity;
+};
+
+/* Frees ITEM, which attn_items_next returned, and what it owns. NULL is allowed. */
+ATTN_API void attn_item_free(struct attn_item *item);
+
+/* Selects which of PAIRS, a set of ATTN_ITEM_BIT, is used. An item may have several pairs; before
+ * this call its first one is selected. The item fails unless it has exactly one of PAIRS, and both
+ * of its texts. */
+ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
+
+#endif
