@@ -185,8 +185,7 @@ void attn_contacts_add(struct attn_contacts *contacts, const struct attn_trace_e
 {
     struct attn_contacts *c = contacts;
     const bool is_dense = !event->keys && !event->is_causal;
-    const size_t head =
-        (size_t)attn_location_block(&event->at) * c->n_head + (size_t)event->at.head;
+    const size_t head = attn_head_index(attn_selection_dims(c->asked_by->selection), &event->at);
     const size_t end =
         event->row0 + event->n_row < c->n + 1 ? event->row0 + event->n_row : c->n + 1;
     const size_t n_thread = (size_t)attn_pool_n_thread(c->pool);

@@ -12,7 +12,6 @@
 #include "forward/session_internal.h"
 #include "trace/trace_internal.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The kinds, in the order of their sites. */
@@ -105,24 +104,17 @@ bool attn_derived_is_wanted(const struct attn_selection *selection)
 /* --- Computing layers again ------------------------------------------------------------------- */
 
 enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
-                                        struct attn_site_set sites, int layer,
+                                        struct attn_site_set sites, const struct attn_location *at,
                                         struct attn_selection **selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct attn_selection *made;
     enum attn_status status;
-    char spec[16];
 
     ATTN_TRY(attn_selection_create(dims, &made, err));
-    snprintf(spec, sizeof spec, "%d", layer);
     status = attn_selection_set_sites(made, sites, err);
-    if (status == ATTN_OK)
-        status = attn_selection_set_layers(made, spec, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return status;
+    attn_selection_choose_layers(made, at, at);
+    ATTN_RETURN_MADE(status, selection, made, attn_selection_free);
 }
 
 enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
@@ -137,8 +129,8 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(edits, run->n_edit + again->n_edit, err));
-    options.cache = attn_derivation_has_steps(derivation, again->layer) ? ATTN_CACHE_ALL_LAYERS
-                                                                        : ATTN_CACHE_ONE_LAYER;
+    options.cache = attn_derivation_has_steps(derivation, again->at) ? ATTN_CACHE_ALL_LAYERS
+                                                                     : ATTN_CACHE_ONE_LAYER;
     options.pool = derivation->pool;
     options.trace = again->trace;
     options.edits = edits;
@@ -162,28 +154,30 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
 }
 
 enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
-                                      struct attn_session *session, int layer, size_t first,
-                                      size_t n, struct attn_error *err)
+                                      struct attn_session *session, const struct attn_location *at,
+                                      size_t first, size_t n, struct attn_error *err)
 {
     const size_t d_model = attn_selection_dims(derivation->watched)->d_model;
+    const float *resid = derivation->resid_pre[attn_location_index(at)];
 
-    return attn_session_feed_layer(session, layer, derivation->resid_pre[layer] + first * d_model,
-                                   n, err);
+    return attn_session_feed_layer(session, at, resid + first * d_model, NULL, n, err);
 }
 
-bool attn_derivation_has_steps(const struct attn_derivation *derivation, int layer)
+bool attn_derivation_has_steps(const struct attn_derivation *derivation,
+                               const struct attn_location *at)
 {
     const struct attn_config *config = attn_model_config(derivation->of.model);
     struct attn_error why_not = {0};
 
-    return !config->is_cross[layer] &&
+    return !config->is_cross[attn_location_index(at)] &&
            attn_session_check_next(derivation->of.session.attention, config, &why_not) == ATTN_OK;
 }
 
-size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer)
+size_t attn_derivation_n_row(const struct attn_derivation *derivation,
+                             const struct attn_location *at)
 {
     const struct attn_selection *selection = derivation->asked_by->selection;
-    const bool has_steps = attn_derivation_has_steps(derivation, layer);
+    const bool has_steps = attn_derivation_has_steps(derivation, at);
     size_t n = attn_selection_dims(selection)->n_position;
 
     while (n > 1 && has_steps && !attn_selection_has_query(selection, n - 1))
@@ -193,34 +187,45 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation, int layer
 
 /* --- The trace of the session ----------------------------------------------------------------- */
 
-static bool is_wanted(const struct attn_derivation *derivation, enum attn_site site, int layer)
+/* Whether the layer of AT has a wanted tensor of KIND, whose location *own becomes. */
+static bool is_wanted(const struct attn_derivation *derivation,
+                      const struct attn_derived_kind *kind, const struct attn_location *at,
+                      struct attn_location *own)
 {
-    return attn_site_is_in_layer(site) &&
-           attn_selection_wants_block(derivation->asked_by->selection, site, layer);
+    const struct attn_selection *asked = derivation->asked_by->selection;
+
+    *own = attn_location_in(attn_selection_dims(asked), at, kind->site);
+    return attn_site_is_in_layer(kind->site) && attn_selection_wants(asked, own);
 }
 
-/* Returns the last layer for which resid_pre of all earlier layers must be kept; -1: there is none.
- */
-static int last_to_need_earlier(const struct attn_derivation *derivation)
+/* Returns the last layer for which resid_pre of all earlier layers must be kept; its number is
+ * ATTN_NO_LAYER if there is none. */
+static struct attn_location last_to_need_earlier(const struct attn_derivation *derivation)
 {
-    const int n_layer = (int)attn_selection_dims(derivation->asked_by->selection)->n_layer;
-    int last = -1;
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_location last = {.layer = ATTN_NO_LAYER};
 
-    for (size_t i = 0; i < N_KIND; i++)
-        for (int layer = 0; layer < n_layer; layer++)
-            if (kinds[i]->needs_earlier && is_wanted(derivation, kinds[i]->site, layer))
-                last = layer > last ? layer : last;
+    for (size_t i = 0; i < N_KIND; i++) {
+        struct attn_location at = {.site = kinds[i]->site, .layer = ATTN_NO_LAYER};
+
+        while (kinds[i]->needs_earlier && attn_dims_next_layer(dims, &at))
+            if (attn_selection_wants(derivation->asked_by->selection, &at) &&
+                attn_location_order(&at, &last) > 0)
+                last = at;
+    }
     return last;
 }
 
-/* Whether resid_pre of LAYER must be kept, because LAYER is computed again for its own derived
- * tensors or for those of a later layer. */
-static bool is_kept(const struct attn_derivation *derivation, int layer)
+/* Whether resid_pre of the layer of AT must be kept, because the layer is computed again for its
+ * own derived tensors or for those of a later layer. */
+static bool is_kept(const struct attn_derivation *derivation, const struct attn_location *at)
 {
-    bool is_kept = layer <= last_to_need_earlier(derivation);
+    const struct attn_location last = last_to_need_earlier(derivation);
+    bool is_kept = last.layer != ATTN_NO_LAYER && attn_location_order(at, &last) <= 0;
+    struct attn_location own;
 
     for (size_t i = 0; i < N_KIND; i++)
-        is_kept = is_kept || is_wanted(derivation, kinds[i]->site, layer);
+        is_kept = is_kept || is_wanted(derivation, kinds[i], at, &own);
     return is_kept;
 }
 
@@ -228,9 +233,9 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
                                    const struct attn_trace_event *event, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->watched);
-    float **resid = &derivation->resid_pre[attn_location_block(&event->at)];
+    float **resid = &derivation->resid_pre[attn_location_index(&event->at)];
 
-    if (!is_kept(derivation, attn_location_block(&event->at)))
+    if (!is_kept(derivation, &event->at))
         return ATTN_OK;
     if (!*resid)
         *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
@@ -242,19 +247,22 @@ static enum attn_status keep_resid(struct attn_derivation *derivation,
     return ATTN_OK;
 }
 
-/* Called when all tensors of LAYER have come: emits the derived ones. */
-static enum attn_status finish_layer(struct attn_derivation *derivation, int layer,
-                                     struct attn_error *err)
+/* Called when all tensors of the layer of OUTPUT have come: emits the derived ones. */
+static enum attn_status finish_layer(struct attn_derivation *derivation,
+                                     const struct attn_location *output, struct attn_error *err)
 {
+    const struct attn_location last = last_to_need_earlier(derivation);
+    const size_t layer = attn_location_index(output);
+    struct attn_location at, next = *output;
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
-        if (is_wanted(derivation, kinds[i]->site, layer))
-            status = kinds[i]->derive(derivation, layer, err);
+        if (is_wanted(derivation, kinds[i], output, &at))
+            status = kinds[i]->derive(derivation, &at, err);
     if (status == ATTN_OK && derivation->contacts &&
-        layer + 1 == (int)attn_selection_dims(derivation->watched)->n_layer)
+        !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = attn_contacts_emit(derivation->contacts, err);
-    if (layer < last_to_need_earlier(derivation))
+    if (attn_location_order(output, &last) < 0)
         return status;
     attn_free(derivation->resid_pre[layer]);
     derivation->resid_pre[layer] = NULL;
@@ -273,30 +281,30 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
         attn_contacts_add(derivation->contacts, event);
     ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
-    if (event->at.site == attn_site_of_layer_output(dims, attn_location_block(&event->at)) &&
+    if (event->at.site == attn_location_output(dims, &event->at) &&
         event->row0 + event->n_row == dims->n_position)
-        ATTN_TRY(finish_layer(derivation, attn_location_block(&event->at), err));
+        ATTN_TRY(finish_layer(derivation, &event->at, err));
     return ATTN_OK;
 }
 
 static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
 {
     const struct attn_selection *asked = derivation->asked_by->selection;
-    const int last = last_to_need_earlier(derivation);
+    const struct attn_location last = last_to_need_earlier(derivation),
+                               contacts = {.site = ATTN_SITE_CONTACTS, .layer = ATTN_NO_LAYER};
     struct attn_selection **watched = &derivation->watched;
     const struct attn_site_set matrices =
         ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
                    ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK);
+    const struct attn_location end = attn_dims_end(attn_selection_dims(asked));
     struct attn_site_set sites;
-    char layers[32];
 
-    snprintf(layers, sizeof layers, "0-%d", last);
-    if (!attn_selection_wants_block(asked, ATTN_SITE_CONTACTS, ATTN_NO_LAYER))
-        return attn_selection_see_stream(asked, attn_sites_derived(), last < 0 ? NULL : layers,
+    if (!attn_selection_wants(asked, &contacts))
+        return attn_selection_see_stream(asked, attn_sites_derived(), last.layer < 0 ? NULL : &last,
                                          watched, err);
     ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
                                   &derivation->contacts, err));
-    ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), "all", watched, err));
+    ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), &end, watched, err));
     sites = attn_selection_sites(*watched);
     if (!attn_sites_meet(sites, matrices)) /* a trace with matrices needs the rows head by head */
         attn_selection_take_rows(*watched);

@@ -102,13 +102,13 @@ static void multiply_queries(void *context, size_t task, int worker)
     }
 }
 
-/* Multiplies the rows of all current queries by the matrix of LAYER; SESSION computes its patterns.
- */
-static enum attn_status multiply_by_rows(struct rollout *rollout, int layer,
+/* Multiplies the rows of all current queries by the matrix of the layer of AT; SESSION computes its
+ * patterns. */
+static enum attn_status multiply_by_rows(struct rollout *rollout, const struct attn_location *at,
                                          struct attn_session *session, struct attn_error *err)
 {
     struct attn_pool *pool = rollout->derivation->pool;
-    const size_t n_row = attn_derivation_n_row(rollout->derivation, layer);
+    const size_t n_row = attn_derivation_n_row(rollout->derivation, at);
     double *rolled;
 
     memset(rollout->to, 0, rollout->n_query * rollout->n * sizeof *rollout->to);
@@ -117,7 +117,7 @@ static enum attn_status multiply_by_rows(struct rollout *rollout, int layer,
         struct rolling rolling = {rollout, rest < rollout->n_at_once ? rest : rollout->n_at_once};
 
         memset(rollout->mixed, 0, rolling.n_row * rollout->n * sizeof *rollout->mixed);
-        ATTN_TRY(attn_derivation_feed(rollout->derivation, session, layer, rollout->first,
+        ATTN_TRY(attn_derivation_feed(rollout->derivation, session, at, rollout->first,
                                       rolling.n_row, err));
         attn_pool_run(pool, rolling.n_row, mix_row, rollout);
         attn_pool_run(pool, (rollout->n_query + QUERIES_PER_TASK - 1) / QUERIES_PER_TASK,
@@ -130,37 +130,36 @@ static enum attn_status multiply_by_rows(struct rollout *rollout, int layer,
 }
 
 /* As multiply_by_rows, with a session that it creates. */
-static enum attn_status multiply_by_layer(struct rollout *rollout, int layer,
+static enum attn_status multiply_by_layer(struct rollout *rollout, const struct attn_location *at,
                                           struct attn_error *err)
 {
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN);
     struct attn_trace trace = {NULL, on_pattern, rollout};
-    const struct attn_again again = {.trace = &trace, .layer = layer};
+    const struct attn_again again = {.trace = &trace, .at = at};
     struct attn_selection *selection;
     struct attn_session *session = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_derivation_select(rollout->derivation, sites, layer, &selection, err));
+    ATTN_TRY(attn_derivation_select(rollout->derivation, sites, at, &selection, err));
     trace.selection = selection;
     status = attn_derivation_open(rollout->derivation, &again, &session, err);
     if (status == ATTN_OK)
-        status = multiply_by_rows(rollout, layer, session, err);
+        status = multiply_by_rows(rollout, at, session, err);
     attn_session_free(session);
     attn_selection_free(selection);
     return status;
 }
 
-static enum attn_status emit(const struct rollout *rollout, int layer, struct attn_error *err)
+static enum attn_status emit(const struct rollout *rollout, const struct attn_location *at,
+                             struct attn_error *err)
 {
     const struct attn_attention *attention = rollout->derivation->of.session.attention;
     bool is_causal = true;
 
-    for (int i = 0; i <= layer; i++)
+    for (int i = 0; i <= at->layer; i++)
         is_causal = is_causal && attention[i].mask == ATTN_MASK_CAUSAL;
     for (size_t q = 0; q < rollout->n_query; q++) {
-        const struct attn_trace_event event = {.at.site = ATTN_SITE_ROLLOUT,
-                                               .at.layer = layer,
-                                               .at.head = ATTN_ALL_HEADS,
+        const struct attn_trace_event event = {.at = *at,
                                                .row0 = rollout->queries[q],
                                                .n_row = 1,
                                                .n_col = rollout->n,
@@ -176,20 +175,23 @@ static enum attn_status emit(const struct rollout *rollout, int layer, struct at
 }
 
 /* Computes and emits the rows of the current queries: begins with unit vectors, and multiplies by
- * the matrices from LAYER down to 0. */
-static enum attn_status roll(struct rollout *rollout, int layer, struct attn_error *err)
+ * the matrices from the layer of AT down to 0. */
+static enum attn_status roll(struct rollout *rollout, const struct attn_location *at,
+                             struct attn_error *err)
 {
+    struct attn_location m = *at;
+
     memset(rollout->from, 0, rollout->n_query * rollout->n * sizeof *rollout->from);
     for (size_t q = 0; q < rollout->n_query; q++)
         rollout->from[q * rollout->n + rollout->queries[q]] = 1;
-    for (int m = layer; m >= 0; m--)
-        ATTN_TRY(multiply_by_layer(rollout, m, err));
-    return emit(rollout, layer, err);
+    for (; m.layer >= 0; m.layer--)
+        ATTN_TRY(multiply_by_layer(rollout, &m, err));
+    return emit(rollout, at, err);
 }
 
 /* Does this for all wanted queries, at most N_MOST at a time. */
-static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_most,
-                                 struct attn_error *err)
+static enum attn_status roll_all(struct rollout *rollout, const struct attn_location *at,
+                                 size_t n_most, struct attn_error *err)
 {
     const struct attn_selection *asked = rollout->derivation->asked_by->selection;
 
@@ -205,14 +207,14 @@ static enum attn_status roll_all(struct rollout *rollout, int layer, size_t n_mo
             rollout->queries[rollout->n_query++] = query;
         if (rollout->n_query < n_most && (query + 1 < rollout->n || rollout->n_query == 0))
             continue;
-        ATTN_TRY(roll(rollout, layer, err));
+        ATTN_TRY(roll(rollout, at, err));
         rollout->n_query = 0;
     }
     return ATTN_OK;
 }
 
-static enum attn_status derive(const struct attn_derivation *derivation, int layer,
-                               struct attn_error *err)
+static enum attn_status derive(const struct attn_derivation *derivation,
+                               const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
@@ -220,12 +222,12 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
     const size_t fits = n < MOST_ROLLED ? MOST_ROLLED / n : 1;
     const size_t mixed_fit = n < MOST_MIXED ? MOST_MIXED / n : 1;
     /* If a row of the layer cannot be fed without the others, all rows of `mixed` are in memory. */
-    const bool has_pieces = mixed_fit < n && attn_derivation_has_steps(derivation, 0);
+    const bool has_pieces = mixed_fit < n && attn_derivation_has_steps(derivation, at);
     struct rollout rollout = {.derivation = derivation,
                               .n_head = dims->n_head,
                               .n = n,
                               .n_at_once = has_pieces ? mixed_fit : n};
-    const enum attn_status status = roll_all(&rollout, layer, n_asked < fits ? n_asked : fits, err);
+    const enum attn_status status = roll_all(&rollout, at, n_asked < fits ? n_asked : fits, err);
 
     attn_free(rollout.mixed);
     attn_free(rollout.queries);

@@ -15,7 +15,7 @@
 #include "derived/derived_internal.h"
 
 #include "base/memory.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -23,7 +23,7 @@
 
 struct zeroing {
     const struct attn_derivation *derivation;
-    int layer;
+    struct attn_location at;
     enum attn_site output;        /* the site of the layer's output */
     size_t n_row, n_key, d_model; /* n_row: number of rows up to the last wanted query */
     const float *base;            /* [T, D] resid_post without changes, in `kept` */
@@ -83,17 +83,19 @@ static enum attn_status keep_layer(struct zeroing *zeroing, struct attn_error *e
 {
     const struct attn_derivation *derivation = zeroing->derivation;
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_V, zeroing->output);
-    struct attn_again again = {.layer = zeroing->layer};
+    const struct attn_location output = attn_location_in(
+        attn_selection_dims(derivation->asked_by->selection), &zeroing->at, zeroing->output);
+    struct attn_again again = {.at = &zeroing->at};
 
-    ATTN_TRY(attn_derivation_select(derivation, sites, zeroing->layer, &zeroing->selection, err));
+    ATTN_TRY(attn_derivation_select(derivation, sites, &zeroing->at, &zeroing->selection, err));
     ATTN_TRY(attn_capture_create(zeroing->selection, &zeroing->kept, err));
     again.trace = attn_capture_trace(zeroing->kept);
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
     ATTN_TRY(
-        attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0, zeroing->n_row, err));
+        attn_derivation_feed(derivation, zeroing->session, &zeroing->at, 0, zeroing->n_row, err));
     attn_session_free(zeroing->session);
     zeroing->session = NULL;
-    zeroing->base = attn_capture_block(zeroing->kept, zeroing->output, zeroing->layer);
+    zeroing->base = attn_capture_tensor(zeroing->kept, &output);
     return ATTN_OK;
 }
 
@@ -102,6 +104,7 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
 {
     const struct attn_dims *dims = attn_selection_dims(zeroing->selection);
     const size_t n = dims->n_kv_head, size = zeroing->n_key * dims->d_value;
+    struct attn_location v = attn_location_in(dims, &zeroing->at, ATTN_SITE_V);
 
     zeroing->edits = attn_alloc(n, sizeof *zeroing->edits, err);
     zeroing->saved = attn_alloc(n, dims->d_value * sizeof *zeroing->saved, err);
@@ -109,17 +112,17 @@ static enum attn_status make_edits(struct zeroing *zeroing, struct attn_error *e
     zeroing->changed = attn_alloc(zeroing->n_row, zeroing->n_key * sizeof *zeroing->changed, err);
     if (!zeroing->edits || !zeroing->saved || !zeroing->values || !zeroing->changed)
         return ATTN_NO_MEMORY;
-    memcpy(zeroing->values, attn_capture_block(zeroing->kept, ATTN_SITE_V, zeroing->layer),
+    memcpy(zeroing->values, attn_capture_tensor(zeroing->kept, &v),
            n * size * sizeof *zeroing->values);
-    for (size_t g = 0; g < n; g++)
-        zeroing->edits[g] = (struct attn_edit){.at.site = ATTN_SITE_V,
-                                               .at.layer = zeroing->layer,
-                                               .at.head = (int)g,
+    for (size_t g = 0; g < n; g++) {
+        v.head = (int)g;
+        zeroing->edits[g] = (struct attn_edit){.at = v,
                                                .row1 = zeroing->n_key,
                                                .col1 = dims->d_value,
                                                .op = ATTN_EDIT_REPLACE,
                                                .data = zeroing->values + g * size,
                                                .ld = dims->d_value};
+    }
     return ATTN_OK;
 }
 
@@ -149,24 +152,24 @@ static enum attn_status feed_changed(const struct zeroing *zeroing, bool has_ste
         ATTN_TRY(attn_session_rewind(zeroing->session, first, err));
     else
         attn_session_reset(zeroing->session);
-    return attn_derivation_feed(zeroing->derivation, zeroing->session, zeroing->layer, first,
+    return attn_derivation_feed(zeroing->derivation, zeroing->session, &zeroing->at, first,
                                 zeroing->n_row - first, err);
 }
 
 static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *err)
 {
     const struct attn_derivation *derivation = zeroing->derivation;
-    const bool has_steps = attn_derivation_has_steps(derivation, zeroing->layer);
+    const bool has_steps = attn_derivation_has_steps(derivation, &zeroing->at);
     const size_t n = has_steps ? zeroing->n_row : zeroing->n_key;
     const struct attn_trace trace = {zeroing->selection, on_output, zeroing};
-    const struct attn_again again = {&trace, zeroing->layer, zeroing->edits,
+    const struct attn_again again = {&trace, &zeroing->at, zeroing->edits,
                                      attn_selection_dims(zeroing->selection)->n_kv_head};
 
     ATTN_TRY(attn_selection_set_sites(zeroing->selection, ATTN_SITES(zeroing->output), err));
     ATTN_TRY(attn_derivation_open(derivation, &again, &zeroing->session, err));
     if (has_steps) /* the session can only be rewound to rows that it was fed */
-        ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, zeroing->layer, 0,
-                                      zeroing->n_row, err));
+        ATTN_TRY(attn_derivation_feed(derivation, zeroing->session, &zeroing->at, 0, zeroing->n_row,
+                                      err));
     for (zeroing->key = n; zeroing->key-- > 0;) {
         set_values(zeroing, true);
         ATTN_TRY(feed_changed(zeroing, has_steps, err));
@@ -178,22 +181,20 @@ static enum attn_status change_all(struct zeroing *zeroing, struct attn_error *e
 /* Emits one row divided by its sum; without values if the sum is 0. */
 static enum attn_status emit_row(const struct zeroing *zeroing, size_t row, struct attn_error *err)
 {
-    const bool is_cross =
-        attn_model_config(zeroing->derivation->of.model)->is_cross[zeroing->layer];
+    const struct attn_dims *dims = attn_selection_dims(zeroing->derivation->asked_by->selection);
+    const bool is_cross = attn_location_is_cross(dims, &zeroing->at);
     const struct attn_attention *attention =
-        &zeroing->derivation->of.session.attention[zeroing->layer];
+        &zeroing->derivation->of.session.attention[attn_location_index(&zeroing->at)];
     static const size_t none = 0;
     static const int32_t no_key = 0;
     float *changed = zeroing->changed + row * zeroing->n_key;
-    const struct attn_dims *dims = attn_selection_dims(zeroing->derivation->asked_by->selection);
-    struct attn_trace_event event = {
-        .at = attn_location_of_block(dims, ATTN_SITE_VALUE_ZEROING, zeroing->layer, ATTN_ALL_HEADS),
-        .row0 = row,
-        .n_row = 1,
-        .n_col = zeroing->n_key,
-        .ld = zeroing->n_key,
-        .data = changed,
-        .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
+    struct attn_trace_event event = {.at = zeroing->at,
+                                     .row0 = row,
+                                     .n_row = 1,
+                                     .n_col = zeroing->n_key,
+                                     .ld = zeroing->n_key,
+                                     .data = changed,
+                                     .is_causal = !is_cross && attention->mask == ATTN_MASK_CAUSAL};
     double sum = 0;
 
     for (size_t key = 0; key < zeroing->n_key; key++)
@@ -217,15 +218,15 @@ static enum attn_status zero_keys(struct zeroing *zeroing, struct attn_error *er
     return ATTN_OK;
 }
 
-static enum attn_status derive(const struct attn_derivation *derivation, int layer,
-                               struct attn_error *err)
+static enum attn_status derive(const struct attn_derivation *derivation,
+                               const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct zeroing zeroing = {.derivation = derivation,
-                              .layer = layer,
-                              .n_row = attn_derivation_n_row(derivation, layer),
-                              .n_key = attn_site_n_key(dims, layer),
-                              .output = attn_site_of_layer_output(dims, layer),
+                              .at = *at,
+                              .n_row = attn_derivation_n_row(derivation, at),
+                              .n_key = attn_location_n_key(dims, at),
+                              .output = attn_location_output(dims, at),
                               .d_model = dims->d_model};
     const enum attn_status status = zero_keys(&zeroing, err);
 

@@ -83,9 +83,11 @@ static void compute_lengths(struct weighting *weighting, const struct attn_trace
 {
     const size_t first = (size_t)event->at.head * weighting->n_shared;
 
+    struct attn_location at = event->at;
+
     for (size_t head = first; head < first + weighting->n_shared; head++) {
-        if (!attn_selection_has_block_head(weighting->derivation->asked_by->selection,
-                                           attn_location_block(&event->at), (int)head))
+        at.head = (int)head;
+        if (!attn_selection_has_head(weighting->derivation->asked_by->selection, &at))
             continue;
         if (weighting->output->data)
             find_gram(weighting, head);
@@ -168,42 +170,45 @@ static enum attn_status reserve(struct weighting *weighting, struct attn_error *
 }
 
 /* Selects v and the pattern of the wanted heads and queries. */
-static enum attn_status choose(const struct attn_derivation *derivation, int layer,
-                               struct attn_selection **selection, struct attn_error *err)
+static enum attn_status choose(const struct attn_derivation *derivation,
+                               const struct attn_location *at, struct attn_selection **selection,
+                               struct attn_error *err)
 {
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_V, ATTN_SITE_PATTERN);
     const struct attn_selection *asked = derivation->asked_by->selection;
     const struct attn_dims *dims = attn_selection_dims(asked);
+    struct attn_location one = *at;
 
-    ATTN_TRY(attn_derivation_select(derivation, sites, layer, selection, err));
-    for (int head = 0; head < (int)dims->n_head; head++)
-        if (attn_selection_has_block_head(asked, layer, head))
-            ATTN_TRY(attn_selection_add_block(*selection, layer, head, err));
+    ATTN_TRY(attn_derivation_select(derivation, sites, at, selection, err));
+    for (one.head = 0; one.head < (int)dims->n_head; one.head++)
+        if (attn_selection_has_head(asked, &one))
+            ATTN_TRY(attn_selection_add_head(*selection, &one, err));
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(asked, query))
             ATTN_TRY(attn_selection_add_queries(*selection, query, 1, err));
     return ATTN_OK;
 }
 
-static enum attn_status weigh(struct weighting *weighting, int layer, struct attn_error *err)
+static enum attn_status weigh(struct weighting *weighting, const struct attn_location *at,
+                              struct attn_error *err)
 {
     const struct attn_derivation *derivation = weighting->derivation;
     struct attn_trace trace = {NULL, on_event, weighting};
-    const struct attn_again again = {.trace = &trace, .layer = layer};
+    const struct attn_again again = {.trace = &trace, .at = at};
 
     ATTN_TRY(reserve(weighting, err));
-    ATTN_TRY(choose(derivation, layer, &weighting->selection, err));
+    ATTN_TRY(choose(derivation, at, &weighting->selection, err));
     trace.selection = weighting->selection;
     ATTN_TRY(attn_derivation_open(derivation, &again, &weighting->session, err));
-    return attn_derivation_feed(derivation, weighting->session, layer, 0,
-                                attn_derivation_n_row(derivation, layer), err);
+    return attn_derivation_feed(derivation, weighting->session, at, 0,
+                                attn_derivation_n_row(derivation, at), err);
 }
 
-static enum attn_status derive(const struct attn_derivation *derivation, int layer,
-                               struct attn_error *err)
+static enum attn_status derive(const struct attn_derivation *derivation,
+                               const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_model *model = derivation->of.model;
-    const struct attn_block_weights *block = &model->weights.blocks[layer];
+    const struct attn_block_weights *block = &model->weights.blocks[attn_location_index(at)];
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct weighting weighting = {.derivation = derivation,
                                   .output = &block->out.weight,
@@ -211,8 +216,8 @@ static enum attn_status derive(const struct attn_derivation *derivation, int lay
                                   .n_head = dims->n_head,
                                   .n_shared = dims->n_head / dims->n_kv_head,
                                   .d_value = dims->d_value,
-                                  .n_key = attn_site_n_key(dims, layer)};
-    const enum attn_status status = weigh(&weighting, layer, err);
+                                  .n_key = attn_location_n_key(dims, at)};
+    const enum attn_status status = weigh(&weighting, at, err);
 
     attn_session_free(weighting.session);
     attn_selection_free(weighting.selection);

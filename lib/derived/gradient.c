@@ -147,11 +147,12 @@ static enum attn_status choose_watched(struct attn_gradient *gradient, struct at
     const struct attn_selection *asked = gradient->asked_by->selection;
     const struct attn_config *config = &gradient->of.model->config;
     struct attn_dims dims = *attn_selection_dims(asked);
+    const struct attn_location end = attn_dims_end(&dims);
     const size_t n = dims.n_position > dims.n_source ? dims.n_position : dims.n_source;
     struct attn_site_set sites;
 
     ATTN_TRY(
-        attn_selection_see_stream(asked, attn_gradient_sites(), "all", &gradient->watched, err));
+        attn_selection_see_stream(asked, attn_gradient_sites(), &end, &gradient->watched, err));
     if (n > MOST_KEPT || attn_kept_layers_size(config, n) > KEPT_BYTES)
         return ATTN_OK;
     ATTN_TRY(attn_kept_layers_create(config, n, gradient->pool, &gradient->kept, err));
@@ -225,8 +226,8 @@ static enum attn_status run_encoder(struct attn_gradient *gradient, const float 
     const struct attn_session_options *session = &gradient->of.session;
     const struct attn_sequence input = attn_encoder_input(gradient->of.source);
     const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
-    struct attn_trace asked_by = *gradient->asked_by;
-    const struct attn_trace trace = {gradient->of_encoder, attn_model_stack_hand_on, &asked_by};
+    const struct attn_trace trace = {gradient->of_encoder, gradient->asked_by->on_event,
+                                     gradient->asked_by->user};
     const struct attn_backward_goal goal = {.n = input.n, .given = d};
     const struct attn_backward_options back = {.n = input.n,
                                                .trace = &trace,

@@ -24,7 +24,7 @@ struct attn_relevance {
     double *mean;    /* [n, n] owns; A of the current layer; while heads still come, their sum */
     size_t n_left;   /* number of rows of heads that have not come yet */
     double **rows;   /* [n_layer] owns; each [n_query, n], or NULL if the layer is not wanted */
-    int layer;       /* the current layer */
+    size_t layer;    /* the current layer */
     double *norms;   /* [n] owns; sums of the rows of I + A; NULL: rows are not divided */
     double *before;  /* [n_thread, n] owns; a copy of the row that a thread multiplies */
     float *out;      /* [n] owns; the row that is emitted */
@@ -33,6 +33,7 @@ struct attn_relevance {
 static enum attn_status build(struct attn_relevance *relevance, struct attn_error *err)
 {
     struct attn_relevance *r = relevance;
+    struct attn_location at = {.site = r->site, .layer = ATTN_NO_LAYER};
     size_t n_query = 0;
 
     r->queries = attn_alloc(r->n_query, sizeof *r->queries, err);
@@ -47,14 +48,16 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
     for (size_t query = 0; query < r->n; query++)
         if (attn_selection_has_query(r->asked, query))
             r->queries[n_query++] = query;
-    for (size_t layer = 0; layer < r->n_layer; layer++) {
-        if (!attn_selection_wants_block(r->asked, r->site, (int)layer))
+    while (attn_dims_next_layer(attn_selection_dims(r->asked), &at)) {
+        double **rows = &r->rows[attn_location_index(&at)];
+
+        if (!attn_selection_wants(r->asked, &at))
             continue;
-        r->rows[layer] = attn_alloc(r->n_query, r->n * sizeof **r->rows, err);
-        if (!r->rows[layer])
+        *rows = attn_alloc(r->n_query, r->n * sizeof **rows, err);
+        if (!*rows)
             return ATTN_NO_MEMORY;
         for (size_t i = 0; i < n_query; i++)
-            r->rows[layer][i * r->n + r->queries[i]] = 1;
+            (*rows)[i * r->n + r->queries[i]] = 1;
     }
     return ATTN_OK;
 }
@@ -86,7 +89,7 @@ static void multiply_row(void *context, size_t task, int worker)
     const size_t n = r->n;
     double *before = r->before + (size_t)worker * n;
 
-    for (size_t layer = (size_t)r->layer; layer < r->n_layer; layer++) {
+    for (size_t layer = r->layer; layer < r->n_layer; layer++) {
         double *row = r->rows[layer] ? r->rows[layer] + task * n : NULL;
 
         if (!row)
@@ -123,7 +126,7 @@ void attn_relevance_add(struct attn_relevance *relevance, const struct attn_trac
         for (size_t k = 0; k < r->n; k++)
             r->norms[q] += r->mean[q * r->n + k];
     }
-    r->layer = attn_location_block(&event->at);
+    r->layer = attn_location_index(&event->at);
     attn_pool_run(r->pool, r->n_query, multiply_row, r);
     memset(r->mean, 0, r->n * r->n * sizeof *r->mean);
     r->n_left = r->n * r->n_head;
@@ -133,22 +136,24 @@ enum attn_status attn_relevance_emit(struct attn_relevance *relevance,
                                      const struct attn_trace *trace, struct attn_error *err)
 {
     const struct attn_relevance *r = relevance;
-    const struct attn_dims *dims = attn_selection_dims(trace->selection);
+    struct attn_location at = {.site = r->site, .layer = ATTN_NO_LAYER};
 
-    for (size_t layer = 0; layer < r->n_layer; layer++)
-        for (size_t i = 0; r->rows[layer] && i < r->n_query; i++) {
-            const struct attn_trace_event event = {
-                .at = attn_location_of_block(dims, r->site, (int)layer, ATTN_ALL_HEADS),
-                .row0 = r->queries[i],
-                .n_row = 1,
-                .n_col = r->n,
-                .ld = r->n,
-                .data = r->out};
+    while (attn_dims_next_layer(attn_selection_dims(trace->selection), &at)) {
+        const double *rows = r->rows[attn_location_index(&at)];
+
+        for (size_t i = 0; rows && i < r->n_query; i++) {
+            const struct attn_trace_event event = {.at = at,
+                                                   .row0 = r->queries[i],
+                                                   .n_row = 1,
+                                                   .n_col = r->n,
+                                                   .ld = r->n,
+                                                   .data = r->out};
 
             for (size_t k = 0; k < r->n; k++)
-                r->out[k] = (float)r->rows[layer][i * r->n + k];
+                r->out[k] = (float)rows[i * r->n + k];
             ATTN_TRY(trace->on_event(trace->user, &event, err));
         }
+    }
     return ATTN_OK;
 }
 

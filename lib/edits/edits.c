@@ -277,16 +277,13 @@ static enum attn_status check_sketches(const struct attn_edit_scope *scope,
                                        struct attn_edit_list *list, struct attn_error *err)
 {
     const struct attn_model *encoder = scope->model->encoder;
-    struct attn_dims dims;
 
     drop_text(list);
     ATTN_TRY(attn_edits_split(scope->model, list, err));
     ATTN_TRY(attn_session_check_edits(layers, scope->dims, list->items, list->n, err));
     if (list->n_encoder == 0)
         return ATTN_OK;
-    dims = *scope->dims->encoder;
-    dims.is_of_decoder = false;
-    return attn_session_check_edits(attn_model_config(encoder)->attention, &dims,
+    return attn_session_check_edits(attn_model_config(encoder)->attention, scope->dims->encoder,
                                     attn_edits_of_encoder(list), list->n_encoder, err);
 }
 
@@ -305,7 +302,6 @@ enum attn_status attn_edits_check_model(const struct attn_request_edits *edits,
     if (model->encoder) {
         encoder_dims = attn_config_dims(attn_model_config(model->encoder), 1);
         attn_attention_set_dims(attn_model_config(model->encoder)->attention, &encoder_dims);
-        encoder_dims.is_of_decoder = true;
         dims.encoder = &encoder_dims;
     }
     if (status == ATTN_OK)
@@ -325,7 +321,6 @@ void attn_edits_release(struct attn_edit_list *list)
     attn_free(list->links);
     attn_free(list->values);
     attn_free(list->has_encoder_effect);
-    attn_free(list->encoder_functions);
     *list = (struct attn_edit_list){0};
 }
 

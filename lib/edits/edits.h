@@ -61,8 +61,7 @@ struct attn_edit_list {
     float *values; /* owns; the means that edits write */
     /* [n_encoder] owns; the edits of the encoder that changed a value in its run; NULL: none */
     bool *has_encoder_effect;
-    size_t n_encoder_row;                /* number of rows that the edits of the encoder changed */
-    struct attn_edit *encoder_functions; /* [n_encoder] owns; see attn_edits_split; NULL: none */
+    size_t n_encoder_row; /* number of rows that the edits of the encoder changed */
 };
 
 /* The run whose tensors the edits change. Everything is borrowed. */

@@ -281,11 +281,11 @@ static enum attn_status select_tensors(const struct means *means, struct attn_se
 }
 
 /* Runs the encoder without edits, whose values are passed to TRACE, a trace of both stacks. */
-static enum attn_status feed_encoder(const struct attn_edit_scope *scope, struct attn_trace *trace,
-                                     struct attn_error *err)
+static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
+                                     const struct attn_trace *trace, struct attn_error *err)
 {
-    const struct attn_trace own = {attn_selection_encoder(trace->selection),
-                                   attn_model_stack_hand_on, trace};
+    const struct attn_trace own = {attn_selection_encoder(trace->selection), trace->on_event,
+                                   trace->user};
     struct attn_encoder_pass pass =
         attn_encoder_pass_of(scope->model, scope->source, scope->session);
 

@@ -22,17 +22,6 @@ struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
     return of_stack;
 }
 
-/* Implements attn_edit_fn: calls the function of the edit USER with an event of the encoder. */
-static enum attn_status call_for_encoder(void *user, const struct attn_trace_event *event,
-                                         float *values, struct attn_error *err)
-{
-    const struct attn_edit *given = user;
-    struct attn_trace_event of_encoder = *event;
-
-    of_encoder.at.stack = ATTN_STACK_ENCODER;
-    return given->function(given->user, &of_encoder, values, err);
-}
-
 /* Moves the edits of the encoder behind the others, in their order. MOVED [list->n] is scratch for
  * edits, NUMBERS [list->n] for their new numbers. */
 static void split(struct attn_edit_list *list, struct attn_edit *moved, size_t *numbers)
@@ -44,22 +33,14 @@ static void split(struct attn_edit_list *list, struct attn_edit *moved, size_t *
         n_own += list->items[i].at.stack != ATTN_STACK_ENCODER;
     list->n = list->n_encoder = 0;
     for (size_t i = 0; i < n; i++) {
-        struct attn_edit edit = list->items[i];
-        const bool is_own = edit.at.stack != ATTN_STACK_ENCODER;
+        const bool is_own = list->items[i].at.stack != ATTN_STACK_ENCODER;
 
-        edit.at.stack = is_own ? edit.at.stack : ATTN_STACK_ONLY;
         numbers[i] = is_own ? list->n++ : n_own + list->n_encoder++;
-        moved[numbers[i]] = edit;
+        moved[numbers[i]] = list->items[i];
     }
     memcpy(list->items, moved, n * sizeof *moved);
     for (size_t i = 0; i < list->n_link; i++)
         list->links[i].edit = numbers[list->links[i].edit];
-    for (size_t i = n_own; i < n; i++)
-        if (list->items[i].op == ATTN_EDIT_FUNCTION) {
-            list->encoder_functions[i - n_own] = list->items[i];
-            list->items[i].function = call_for_encoder;
-            list->items[i].user = &list->encoder_functions[i - n_own];
-        }
 }
 
 enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
@@ -74,8 +55,7 @@ enum attn_status attn_edits_split(const struct attn_model *model, struct attn_ed
     moved = attn_alloc(list->n, sizeof *moved, err);
     numbers = attn_alloc(list->n, sizeof *numbers, err);
     list->has_encoder_effect = attn_alloc(list->n, sizeof *list->has_encoder_effect, err);
-    list->encoder_functions = attn_alloc(list->n, sizeof *list->encoder_functions, err);
-    has_memory = moved && numbers && list->has_encoder_effect && list->encoder_functions;
+    has_memory = moved && numbers && list->has_encoder_effect;
     if (has_memory)
         split(list, moved, numbers);
     attn_free(moved);

@@ -354,7 +354,7 @@ static enum attn_status read_layers(struct align *align, const char *text, struc
     if (align->kind == HIDDEN) /* the embedding and the outputs */
         dims = (struct attn_dims){.n_layer = dims.n_layer + 1, .n_head = 1, .n_position = 1};
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
-    status = attn_error_in(attn_selection_choose_layers(chosen, text, err), "layers", err);
+    status = attn_error_in(attn_selection_set_layers(chosen, text, err), "layers", err);
     for (size_t i = 0; status == ATTN_OK && i < dims.n_layer; i++)
         align->layers[i] = attn_selection_has_block_head(chosen, (int)i, 0);
     attn_selection_free(chosen);
@@ -424,17 +424,19 @@ static enum attn_status select_kept(struct align *align, const struct attn_dims 
     const struct attn_site_set vectors = ATTN_SITES(
         ATTN_SITE_RESID_PRE, config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
                                                                  : ATTN_SITE_RESID_POST);
-    char layers[48];
+    const struct attn_location first = attn_location_of_block(
+                                   dims, ATTN_SITE_PATTERN,
+                                   align->first - (is_hidden && align->first > 0), 0),
+                               last = attn_location_of_block(
+                                   dims, ATTN_SITE_PATTERN,
+                                   align->last - (is_hidden && align->last > 0), 0);
 
-    snprintf(layers, sizeof layers, "%d-%d",
-             is_hidden && align->first > 0 ? align->first - 1 : align->first,
-             is_hidden && align->last > 0 ? align->last - 1 : align->last);
     attn_selection_free(align->kept);
     align->kept = NULL;
     ATTN_TRY(attn_selection_create(dims, &align->kept, err));
     ATTN_TRY(attn_selection_set_sites(align->kept,
                                       is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN), err));
-    ATTN_TRY(attn_selection_set_layers(align->kept, layers, err));
+    attn_selection_choose_layers(align->kept, &first, &last);
     if (!align->args->heads)
         return ATTN_OK;
     ATTN_TRY(attn_error_in(attn_selection_set_heads(align->kept, align->args->heads, err), "heads",

@@ -378,10 +378,7 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
 static enum attn_status select_sites(const struct pair_split *split, struct attn_site_set sites,
                                      struct attn_selection **selection, struct attn_error *err)
 {
-    struct attn_dims dims = *split->dims;
-
-    dims.is_of_decoder = false; /* an encoder is run alone */
-    ATTN_TRY(attn_selection_create(&dims, selection, err));
+    ATTN_TRY(attn_selection_create(split->dims, selection, err));
     ATTN_TRY(attn_selection_set_sites(*selection, sites, err));
     for (int block = 0; block <= split->block; block++)
         ATTN_TRY(attn_selection_add_block(*selection, block, ATTN_ALL_HEADS, err));

@@ -11,7 +11,7 @@
 #include "predict/logits.h"
 #include "study/rows.h"
 #include "tokenizer/tokenizer.h"
-#include "trace/location_internal.h"
+#include "trace/places.h"
 #include "writers/token_text.h"
 
 #include <inttypes.h>
@@ -157,6 +157,8 @@ static enum attn_status read_row(struct reader *reader, struct attn_card_head *h
 {
     const size_t n_vocab = attn_model_config(reader->model)->n_vocab;
     struct attn_card_writing *writing = &head->writings[head->n_writing];
+    const struct attn_dims dims = attn_config_dims(attn_model_config(reader->model), 1);
+    const struct attn_location end = attn_dims_end(&dims);
     size_t size;
     const char *key =
         attn_card_token(row->text, row->key + (head->is_cross ? row->text->n_token : 0), &size);
@@ -167,8 +169,7 @@ static enum attn_status read_row(struct reader *reader, struct attn_card_head *h
     attn_readout_head(reader->model, attn_location_block(&head->at), head->at.head, row->vector,
                       reader->scratch, reader->out);
     attn_session_reset(reader->session);
-    ATTN_TRY(attn_session_feed_layer(
-        reader->session, (int)attn_model_config(reader->model)->n_layer, reader->out, 1, err));
+    ATTN_TRY(attn_session_feed_layer(reader->session, &end, reader->out, NULL, 1, err));
     ATTN_TRY(attn_session_logits_at(reader->session, 0, 1, reader->logits, err));
     attn_logits_rank(reader->logits, n_vocab, reader->ranked);
     attn_buffer_append(&writing->key, key, size);

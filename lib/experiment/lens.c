@@ -588,15 +588,15 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     const struct attn_config *config = lens->frame.config;
     struct attn_session *session = lens->frame.session;
     const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
-    const int n_layer = (int)config->n_layer;
+    const struct attn_location end = attn_dims_end(attn_selection_dims(lens->frame.run->selection));
 
     if (is_alone) { /* a classifier computes logits for its first position only */
         attn_session_reset(session);
-        ATTN_TRY(attn_session_feed_layer(session, n_layer, rows + i * config->d_model, 1, err));
+        ATTN_TRY(attn_session_feed_layer(session, &end, rows + i * config->d_model, NULL, 1, err));
     } else if (i == 0) {
-        ATTN_TRY(attn_session_feed_layer_of(session, n_layer, rows,
-                                            lens->is_whole ? lens->frame.run->text.ids : NULL,
-                                            lens->n_query, err));
+        ATTN_TRY(attn_session_feed_layer(session, &end, rows,
+                                         lens->is_whole ? lens->frame.run->text.ids : NULL,
+                                         lens->n_query, err));
     }
     return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
 }

@@ -737,16 +737,12 @@ enum attn_status attn_session_check_layer(const struct attn_forward *f, int laye
     return ATTN_OK;
 }
 
-enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
-                                         size_t n, struct attn_error *err)
-{
-    return attn_session_feed_layer_of(session, layer, x, NULL, n, err);
-}
-
-enum attn_status attn_session_feed_layer_of(struct attn_session *session, int layer, const float *x,
-                                            const int32_t *ids, size_t n, struct attn_error *err)
+enum attn_status attn_session_feed_layer(struct attn_session *session,
+                                         const struct attn_location *at, const float *x,
+                                         const int32_t *ids, size_t n, struct attn_error *err)
 {
     struct attn_forward *f = &session->forward;
+    const int layer = attn_location_block(at);
 
     ATTN_TRY(attn_session_check_layer(f, layer, err));
     ATTN_TRY(attn_session_check_feed(session, (size_t)layer, n, err));

@@ -73,17 +73,14 @@ enum attn_status attn_session_measure(const struct attn_model *model,
                                       const struct attn_session_options *given, size_t *n_byte,
                                       struct attn_error *err);
 
-/* Feeds the rows X [n, d_model] as resid_pre of LAYER, 0 to n_layer, positions included; at n_layer
- * only the output follows. Otherwise like attn_session_feed_embeddings. The bits are those of a
- * whole feed that had X at this place. Returns ATTN_INVALID with dropout. Not for use with
- * reads_once. */
-enum attn_status attn_session_feed_layer(struct attn_session *session, int layer, const float *x,
-                                         size_t n, struct attn_error *err);
-
-/* As attn_session_feed_layer, with the tokens IDS [n], which ATTN_POOLING_LAST needs to find
- * padding; NULL: there is no padding. */
-enum attn_status attn_session_feed_layer_of(struct attn_session *session, int layer, const float *x,
-                                            const int32_t *ids, size_t n, struct attn_error *err);
+/* Feeds the rows X [n, d_model] as resid_pre of the layer of AT, positions included; after the last
+ * layer (attn_dims_end) only the output follows. Otherwise like attn_session_feed_embeddings. The
+ * bits are those of a whole feed that had X at this place. ATTN_POOLING_LAST needs the tokens IDS
+ * [n] to find padding; NULL: there is no padding. Returns ATTN_INVALID with dropout. Not for use
+ * with reads_once. */
+enum attn_status attn_session_feed_layer(struct attn_session *session,
+                                         const struct attn_location *at, const float *x,
+                                         const int32_t *ids, size_t n, struct attn_error *err);
 
 /* Feeds the embeddings X [n, d_embed] of the sequence ROWS, like attn_session_feed_embeddings; for
  * pictures X includes [CLS] and registers. The types and positions of ROWS are added. */
@@ -124,7 +121,7 @@ enum attn_status attn_session_check_next(const struct attn_attention *layers,
 
 /* The input of a feed that starts in the middle: the stream into a layer, or also its z. */
 struct attn_session_start {
-    int layer; /* 0 to n_layer; at n_layer only the output follows */
+    struct attn_location at; /* a layer, or attn_dims_end: only the output follows */
     const float *const
         *resid; /* [n] the resid_pre [n, d_model] of each sequence, positions included */
     const float *const

@@ -172,11 +172,12 @@ enum attn_status attn_session_feed_from(struct attn_session *session,
 {
     struct attn_forward *f = &session->forward;
     const size_t d = f->dims.d_model;
+    const int layer = attn_location_block(&start->at);
 
-    ATTN_TRY(attn_session_check_layer(f, start->layer, err));
-    ATTN_TRY(check_many(session, (size_t)start->layer, sequences, n, err));
+    ATTN_TRY(attn_session_check_layer(f, layer, err));
+    ATTN_TRY(check_many(session, (size_t)layer, sequences, n, err));
     ATTN_TRY(begin_many(session, sequences, n, err));
-    f->feed.first_layer = start->layer;
+    f->feed.first_layer = layer;
     f->feed.has_z = start->z;
     for (size_t i = 0; i < n; i++) {
         memcpy(f->resid + f->parts[i].first * d, start->resid[i],

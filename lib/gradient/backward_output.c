@@ -154,10 +154,11 @@ static void back_rows(struct attn_backward *b, const struct attn_backward_goal *
 static void run_output(struct attn_backward *b, const float *x, size_t first, size_t n)
 {
     const int32_t *ids = b->text && b->text->ids ? b->text->ids + first : NULL;
+    const struct attn_location end = attn_dims_end(&b->f->dims);
 
     attn_session_reset(b->session);
     b->f->end = attn_forward_place(b->f, ATTN_SITE_LOGITS, ATTN_NO_LAYER);
-    b->status = attn_session_feed_layer_of(b->session, (int)b->f->dims.n_layer, x, ids, n, b->err);
+    b->status = attn_session_feed_layer(b->session, &end, x, ids, n, b->err);
 }
 
 /* The backward pass of the head: computes DX, the gradient of its input X [n, D], from D [n, rows

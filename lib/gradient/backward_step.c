@@ -317,6 +317,8 @@ void attn_recompute_layer(struct attn_backward *b)
     const struct attn_config *config = &b->model->config;
     const bool has_mlp = !b->model->weights.blocks[b->layer].experts &&
                          (config->d_mlp == 0 || attn_config_has_mlp(config, (size_t)b->layer));
+    const struct attn_location at =
+        attn_location_of_block(&f->dims, ATTN_SITE_RESID_PRE, b->layer, ATTN_ALL_HEADS);
 
     if (attn_backward_is_over(b))
         return;
@@ -328,7 +330,7 @@ void attn_recompute_layer(struct attn_backward *b)
     b->session->n_edit = b->n_again;
     b->f->end =
         (struct attn_step_place){b->layer, has_mlp ? b->last_computed : ATTN_SITE_RESID_MID};
-    b->status = attn_session_feed_layer(b->session, b->layer, b->resid_pre, b->n, b->err);
+    b->status = attn_session_feed_layer(b->session, &at, b->resid_pre, NULL, b->n, b->err);
     b->at = (struct attn_layer_values){.q = f->q,
                                        .k = f->k,
                                        .v = f->v,

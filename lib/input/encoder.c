@@ -111,9 +111,8 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
  * forwarded to. */
 struct keeping {
     const struct attn_trace *trace; /* or NULL */
-    enum attn_site site;            /* the site of the final rows */
-    int layer;
-    float *rows; /* or NULL */
+    struct attn_location at;        /* the final rows */
+    float *rows;                    /* or NULL */
 };
 
 static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
@@ -121,8 +120,7 @@ static enum attn_status store_final_rows(void *user, const struct attn_trace_eve
 {
     const struct keeping *keeping = user;
 
-    if (keeping->rows && event->at.site == keeping->site &&
-        attn_location_block(&event->at) == keeping->layer)
+    if (keeping->rows && event->at.site == keeping->at.site && event->at.layer == keeping->at.layer)
         attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
     return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
 }
@@ -133,7 +131,7 @@ static enum attn_status select_tensors(const struct attn_dims *dims, const struc
                                        struct attn_selection **chosen, struct attn_error *err)
 {
     struct attn_site_set sites =
-        keeping->rows ? ATTN_SITES(keeping->site) : (struct attn_site_set){0};
+        keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
 
     ATTN_TRY(attn_selection_create(dims, chosen, err));
     if (trace)
@@ -167,7 +165,7 @@ struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
     return (struct attn_encoder_pass){
-        .encoder = model->encoder, .source = source, .options = own, .layer = ATTN_NO_LAYER};
+        .encoder = model->encoder, .source = source, .options = own, .at.layer = ATTN_NO_LAYER};
 }
 
 /* Feeds the source of PASS to SESSION. */
@@ -176,8 +174,8 @@ static enum attn_status feed(const struct attn_encoder_pass *pass, struct attn_s
 {
     const struct attn_sequence *source = pass->source;
 
-    if (pass->layer != ATTN_NO_LAYER)
-        return attn_session_feed_layer(session, pass->layer, pass->resid, source->n, err);
+    if (pass->at.layer != ATTN_NO_LAYER)
+        return attn_session_feed_layer(session, &pass->at, pass->resid, NULL, source->n, err);
     return source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
                        : attn_session_feed(session, source->ids, source->n, err);
 }
@@ -196,8 +194,9 @@ enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_er
     const struct attn_dims dims = attn_config_dims(config, pass->source->n);
     const bool is_at_end = config->has_final_norm;
     struct keeping keeping = {pass->trace,
-                              is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
-                              is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1, pass->rows};
+                              {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
+                               .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
+                              pass->rows};
     struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_session_options options = pass->options;
     struct attn_session *session = NULL;

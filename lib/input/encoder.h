@@ -22,13 +22,13 @@ struct attn_encoder_pass {
     struct attn_session_options options;
     const struct attn_trace *trace; /* with a selection of the encoder alone */
     float *rows;                    /* [n, d_model] receives the final rows */
-    const struct attn_edit *edits;  /* [n_edit] edits of the encoder, which name no stack */
+    const struct attn_edit *edits;  /* [n_edit] edits of the encoder */
     size_t n_edit;
     size_t n_uncounted; /* number of edits, from the first on, whose changed rows are not counted */
-    int layer;          /* first layer; ATTN_NO_LAYER: begins with the source */
-    const float *resid; /* [n, d_model] resid_pre of that layer */
-    bool *has_effect;   /* [n_edit] becomes true for edits that changed a value; or NULL */
-    size_t n_row;       /* becomes the number of rows that edits changed */
+    struct attn_location at; /* first layer; ATTN_NO_LAYER: begins with the source */
+    const float *resid;      /* [n, d_model] resid_pre of that layer */
+    bool *has_effect;        /* [n_edit] becomes true for edits that changed a value; or NULL */
+    size_t n_row;            /* becomes the number of rows that edits changed */
 };
 
 /* Returns a whole pass of MODEL's encoder, without edits, with the pool, the cancel flag and the

@@ -256,6 +256,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_pooled = is_of_classes ? (is_wide ? 2 : 1) * config->d_model : 0,
         .is_cross = config->is_cross,
         .has_pairs = config->stack.has_encoder,
+        .is_of_decoder = config->stack.is_of_decoder,
         .lacking = config->lacking,
         .n_expert = config->n_expert,
         .n_expert_used = config->n_expert_used,

@@ -498,7 +498,9 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
                                           struct attn_config *config,
                                           struct attn_config_layers *layers, struct attn_error *err)
 {
-    return read_tower(json, family->encoder, config, layers, err);
+    ATTN_TRY(read_tower(json, family->encoder, config, layers, err));
+    config->stack.is_of_decoder = true;
+    return ATTN_OK;
 }
 
 enum attn_status attn_family_read_config(struct attn_json *json, const struct attn_family *family,

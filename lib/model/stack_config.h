@@ -20,6 +20,7 @@ struct attn_stack_config {
      * two layers in its config: 2N attends to the text and has no MLP, 2N + 1 attends to the
      * source. */
     bool has_encoder;
+    bool is_of_decoder; /* this is the encoder of such a decoder */
 
     /* For both stacks. */
     bool counts_padding;             /* padding tokens of an encoder count as positions */

@@ -74,8 +74,8 @@ static enum attn_status fill(struct attn_selection *selection,
     if (given->sites)
         ATTN_TRY(attn_error_in(set_sites(selection, given->sites, err), "sites", err));
     if (given->layers)
-        ATTN_TRY(attn_error_in(attn_selection_choose_layers(selection, given->layers, err),
-                               "layers", err));
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_layers(selection, given->layers, err), "layers", err));
     if (given->heads && n_batch > 1)
         ATTN_TRY(
             attn_error_in(keep_in_batches(selection, given->heads, n_batch, err), "heads", err));

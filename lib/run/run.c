@@ -723,7 +723,6 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
         attn_sites_extend(
             &run->encoder_dims.sites,
             attn_derived_sites(run->model->encoder, run->model->encoder->config.attention));
-        run->encoder_dims.is_of_decoder = true;
         dims.encoder = &run->encoder_dims;
     }
     ATTN_TRY(find_gradients(run, err));
@@ -1171,12 +1170,12 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
                                          .session = ATTN_SESSION_OPTIONS_DEFAULT};
     const struct attn_session_options options = attn_run_session_options(run);
     struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
-    struct attn_trace mutable = trace ? *trace : (struct attn_trace){0};
-    const struct attn_trace shifting = {selection, attn_model_stack_hand_on, &mutable},
-                            *watching = &shifting;
+    struct attn_trace own = trace ? *trace : (struct attn_trace){0};
+    const struct attn_trace *watching = &own;
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
+    own.selection = selection;
     if (!selection || attn_sites_are_empty(attn_selection_sites(selection)))
         watching = NULL;
     if (!watching && !run->source.is_later)

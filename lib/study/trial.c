@@ -117,10 +117,8 @@ static size_t copy_changes(const struct attn_edit *changes, size_t n, bool is_of
     size_t n_copied = 0;
 
     for (size_t i = 0; i < n; i++)
-        if ((changes[i].at.stack == ATTN_STACK_ENCODER) == is_of_encoder) {
-            edits[n_copied] = changes[i];
-            edits[n_copied++].at.stack = is_of_encoder ? ATTN_STACK_ONLY : changes[i].at.stack;
-        }
+        if ((changes[i].at.stack == ATTN_STACK_ENCODER) == is_of_encoder)
+            edits[n_copied++] = changes[i];
     return n_copied;
 }
 
@@ -158,7 +156,7 @@ static enum attn_status encode(const struct attn_trial *trial, struct attn_edit 
     pass.edits = edits;
     pass.n_edit = pass.n_uncounted +
                   copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
-    pass.layer = trial->encoder_layer;
+    pass.at.layer = trial->encoder_layer;
     pass.resid = trial->encoder_resid;
     pass.options.pool = trial->pool;
     status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
@@ -226,8 +224,8 @@ static enum attn_status feed(const struct attn_trial *trial, struct attn_session
     const size_t n_most = trial->n_feed;
 
     if (trial->layer != ATTN_NO_LAYER)
-        ATTN_TRY(attn_session_feed_layer_of(session, trial->layer, trial->resid, text->ids, text->n,
-                                            err));
+        ATTN_TRY(attn_session_feed_layer(session, &(struct attn_location){.layer = trial->layer},
+                                         trial->resid, text->ids, text->n, err));
     else if (!has_pieces(trial))
         ATTN_TRY(attn_sequence_feed(text, session, err));
     for (size_t first = 0; trial->layer == ATTN_NO_LAYER && has_pieces(trial) && first < text->n;
@@ -644,7 +642,7 @@ static enum attn_status run_together(const struct work *work, const struct pack 
     const float *z = trials->has_z ? attn_capture_block(trials->capture, ATTN_SITE_Z, layer) : NULL;
     const float **rows_of_z = worker->rows + pack->n;
     const struct attn_session_start start = {
-        .layer = layer, .resid = worker->rows, .z = z ? rows_of_z : NULL};
+        .at.layer = layer, .resid = worker->rows, .z = z ? rows_of_z : NULL};
 
     for (size_t i = 0; i < pack->n; i++) {
         const struct attn_trial_change *change = &work->changes[pack->beginnings[i].change];

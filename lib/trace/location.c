@@ -1,7 +1,8 @@
-/* location.c - see location_internal.h. */
+/* location.c - see location_internal.h and places.h. */
 #include "trace/location_internal.h"
 
 #include "base/table_internal.h"
+#include "trace/places.h"
 #include "trace/trace_internal.h"
 
 struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,
@@ -76,4 +77,73 @@ int attn_location_compare(const struct attn_location *a, const struct attn_locat
     if (a->layer != b->layer)
         return a->layer < b->layer ? -1 : 1;
     return (a->head > b->head) - (a->head < b->head);
+}
+
+bool attn_dims_next_layer(const struct attn_dims *dims, struct attn_location *at)
+{
+    int block = attn_location_block(at);
+
+    do
+        *at = attn_location_of_block(dims, at->site, ++block, ATTN_ALL_HEADS);
+    while (block < (int)dims->n_layer && attn_location_block(at) != block);
+    return block < (int)dims->n_layer;
+}
+
+bool attn_dims_next_head(const struct attn_dims *dims, struct attn_location *at)
+{
+    if (at->layer >= 0 && (size_t)at->head + 1 < attn_site_n_head(at->site, dims)) {
+        at->head++;
+        return true;
+    }
+    if (!attn_dims_next_layer(dims, at))
+        return false;
+    at->head = 0;
+    return true;
+}
+
+struct attn_location attn_dims_end(const struct attn_dims *dims)
+{
+    return attn_location_of_block(dims, ATTN_SITE_RESID_PRE, (int)dims->n_layer, ATTN_ALL_HEADS);
+}
+
+size_t attn_location_index(const struct attn_location *at)
+{
+    return (size_t)attn_location_block(at);
+}
+
+size_t attn_head_index(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_location_index(at) * dims->n_head + (size_t)at->head;
+}
+
+struct attn_location attn_head_at(const struct attn_dims *dims, enum attn_site site, size_t index)
+{
+    return attn_location_of_block(dims, site, (int)(index / dims->n_head),
+                                  (int)(index % dims->n_head));
+}
+
+struct attn_location attn_location_in(const struct attn_dims *dims, const struct attn_location *at,
+                                      enum attn_site site)
+{
+    return attn_location_of_block(dims, site, attn_location_block(at), at->head);
+}
+
+size_t attn_location_n_key(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_site_n_key(dims, attn_location_block(at));
+}
+
+size_t attn_location_n_column(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_site_n_column(at->site, dims, attn_location_block(at));
+}
+
+enum attn_site attn_location_output(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_site_of_layer_output(dims, attn_location_block(at));
+}
+
+bool attn_location_is_lacking(const struct attn_dims *dims, const struct attn_location *at)
+{
+    return attn_site_is_lacking(dims, at->site, attn_location_block(at));
 }

@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "trace/places.h"
 
 #include <string.h>
 
@@ -200,7 +201,7 @@ enum attn_status attn_selection_copy_heads(const struct attn_selection *selectio
 }
 
 static enum attn_status add_stream(struct attn_selection *selection, struct attn_site_set made,
-                                   const char *layers, struct attn_error *err)
+                                   const struct attn_location *last, struct attn_error *err)
 {
     const struct attn_site_set ends =
         ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST, attn_site_of_output(&selection->dims),
@@ -209,17 +210,20 @@ static enum attn_status add_stream(struct attn_selection *selection, struct attn
     ATTN_TRY(attn_selection_set_sites(
         selection, attn_sites_join(attn_sites_without(all_sites(selection), made), ends), err));
     ATTN_TRY(attn_selection_set_queries(selection, "all", err));
-    return layers ? attn_selection_set_layers(selection, layers, err) : ATTN_OK;
+    if (last)
+        attn_selection_choose_layers(selection, &(struct attn_location){0}, last);
+    return ATTN_OK;
 }
 
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
-                                           struct attn_site_set made, const char *layers,
+                                           struct attn_site_set made,
+                                           const struct attn_location *last,
                                            struct attn_selection **seen, struct attn_error *err)
 {
     struct attn_selection *copy;
 
     ATTN_TRY(attn_selection_copy(selection, &copy, err));
-    ATTN_RETURN_MADE(add_stream(copy, made, layers, err), seen, copy, attn_selection_free);
+    ATTN_RETURN_MADE(add_stream(copy, made, last, err), seen, copy, attn_selection_free);
 }
 
 void attn_selection_free(struct attn_selection *selection)
@@ -330,6 +334,24 @@ static size_t count(const unsigned char *flags, size_t n)
     for (size_t i = 0; i < n; i++)
         sum += flags[i];
     return sum;
+}
+
+/* Reports that SELECTION has no stack or no layer as in AT. */
+static enum attn_status refuse_layer(const struct attn_selection *selection,
+                                     const struct attn_location *at, struct attn_error *err)
+{
+    const struct attn_dims *encoder = selection->dims.encoder;
+    const size_t n_layer = attn_dims_n_whole_layer(&selection->dims);
+    const bool has_stacks = selection->dims.has_pairs;
+
+    if (has_stacks == (at->stack == ATTN_STACK_ONLY))
+        return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
+                              attn_model_stack_name(at->stack),
+                              has_stacks ? "'encoder', 'decoder' or 'cross'"
+                                         : "none: there is one");
+    return attn_error_set(
+        err, ATTN_INVALID, "there is no layer %d, expected 0 to %zu", at->layer,
+        (at->stack == ATTN_STACK_ENCODER && encoder ? encoder->n_layer : n_layer) - 1);
 }
 
 /* Reports that the model has none of SITES, and names the first one. */
@@ -611,17 +633,22 @@ enum attn_status attn_selection_set_layers(struct attn_selection *selection, con
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
+    if (selection->dims.has_pairs)
+        return set_stacks(selection, false, spec, err);
     ATTN_TRY(replace_flags(selection, &(struct axis){"layers", selection->dims.n_layer}, spec,
                            selection->layers, selection->dims.n_layer, err));
     memcpy(selection->after, selection->layers, selection->dims.n_layer);
     return ATTN_OK;
 }
 
-enum attn_status attn_selection_choose_layers(struct attn_selection *selection, const char *spec,
-                                              struct attn_error *err)
+void attn_selection_choose_layers(struct attn_selection *selection,
+                                  const struct attn_location *first,
+                                  const struct attn_location *last)
 {
-    return selection->dims.has_pairs ? set_stacks(selection, false, spec, err)
-                                     : attn_selection_set_layers(selection, spec, err);
+    const int begin = attn_location_block(first), end = attn_location_block(last);
+
+    for (int block = 0; block < (int)selection->dims.n_layer; block++)
+        selection->layers[block] = selection->after[block] = block >= begin && block <= end;
 }
 
 enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
@@ -695,24 +722,6 @@ enum attn_status attn_selection_add_block(struct attn_selection *selection, int 
     set_heads(selection->heads, dims->n_head, layers, heads);
     selection->has_chosen_heads = true;
     return ATTN_OK;
-}
-
-/* Reports that SELECTION has no stack or no layer as in AT. */
-static enum attn_status refuse_layer(const struct attn_selection *selection,
-                                     const struct attn_location *at, struct attn_error *err)
-{
-    const struct attn_dims *encoder = selection->dims.encoder;
-    const size_t n_layer = attn_dims_n_whole_layer(&selection->dims);
-    const bool has_stacks = selection->dims.has_pairs;
-
-    if (has_stacks == (at->stack == ATTN_STACK_ONLY))
-        return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
-                              attn_model_stack_name(at->stack),
-                              has_stacks ? "'encoder', 'decoder' or 'cross'"
-                                         : "none: there is one");
-    return attn_error_set(
-        err, ATTN_INVALID, "there is no layer %d, expected 0 to %zu", at->layer,
-        (at->stack == ATTN_STACK_ENCODER && encoder ? encoder->n_layer : n_layer) - 1);
 }
 
 enum attn_status attn_selection_add_head(struct attn_selection *selection,
@@ -1004,6 +1013,23 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
     return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
                ? attn_selection_has_kv_head(part, block, at->head)
                : attn_selection_has_block_head(part, block, at->head);
+}
+
+size_t attn_selection_count_heads(const struct attn_selection *selection,
+                                  const struct attn_location *at)
+{
+    int block;
+    const struct attn_selection *part = part_of_heads(selection, at, &block);
+
+    return part ? attn_selection_n_head(part, block) : 0;
+}
+
+bool attn_selection_next_head(const struct attn_selection *selection, struct attn_location *at)
+{
+    while (attn_dims_next_head(&selection->dims, at))
+        if (attn_selection_has_tensor_head(selection, at))
+            return true;
+    return false;
 }
 
 /* --- Going through tensors -------------------------------------------------------------------- */

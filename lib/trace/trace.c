@@ -83,16 +83,6 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     return ATTN_OK;
 }
 
-enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
-                                          struct attn_error *err)
-{
-    const struct attn_trace *trace = user;
-    struct attn_trace_event shifted = *event;
-
-    shifted.at.stack = ATTN_STACK_ENCODER;
-    return trace->on_event(trace->user, &shifted, err);
-}
-
 /* Rows of an event that several tasks copy. */
 struct keeping {
     const struct attn_trace_event *event;

@@ -6,6 +6,7 @@
 #include "trace/edit.h"
 #include "trace/location_internal.h"
 #include "trace/model_stack.h"
+#include "trace/places.h"
 #include "trace/selection.h"
 #include "trace/site.h"
 #include "trace/site_set.h"
@@ -77,11 +78,6 @@ bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int
 
 /* Returns S, the number of keys that LAYER attends to: n_position, or n_source. */
 size_t attn_site_n_key(const struct attn_dims *dims, int layer);
-
-/* An attn_trace_fn of a run of the encoder alone. USER is a struct attn_trace of both stacks; it
- * gets the event with the encoder as its stack. */
-enum attn_status attn_model_stack_hand_on(void *user, const struct attn_trace_event *event,
-                                          struct attn_error *err);
 
 /* Whether SITE comes after the attention of its layer: sites of the MLP, and the output of the
  * layer. */
@@ -159,10 +155,10 @@ enum attn_status attn_selection_copy_heads(const struct attn_selection *selectio
                                            const struct attn_dims *dims,
                                            struct attn_selection **copy, struct attn_error *err);
 
-/* Chooses the layers of a list that a user wrote. In a model with two stacks the numbers are those
- * of the layers of each stack. */
-enum attn_status attn_selection_choose_layers(struct attn_selection *selection, const char *spec,
-                                              struct attn_error *err);
+/* Chooses the layers FIRST to LAST, of one stack, in place of those chosen before. */
+void attn_selection_choose_layers(struct attn_selection *selection,
+                                  const struct attn_location *first,
+                                  const struct attn_location *last);
 
 /* Adds SITES to the chosen sites of STACK. Call attn_selection_clear_sites first. */
 enum attn_status attn_selection_add_sites(struct attn_selection *selection,
@@ -186,10 +182,11 @@ bool attn_selection_is_all_queries(const struct attn_selection *selection);
 bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
 /* Creates the selection that a run needs so that the sites MADE of SELECTION can be computed from
- * it: the other sites of SELECTION, and the residual stream at all positions. LAYERS, unless NULL,
- * is a list that replaces the chosen layers. The caller frees *seen. */
+ * it: the other sites of SELECTION, and the residual stream at all positions. If LAST is not NULL,
+ * the layers up to it replace the chosen layers. The caller frees *seen. */
 enum attn_status attn_selection_see_stream(const struct attn_selection *selection,
-                                           struct attn_site_set made, const char *layers,
+                                           struct attn_site_set made,
+                                           const struct attn_location *last,
                                            struct attn_selection **seen, struct attn_error *err);
 
 /* --- Traces, and the cells of their events ---------------------------------------------------- */

@@ -140,6 +140,7 @@ static const struct {
     {"    later", offsetof(struct attn_rope, later)},
     {"attn_stack_config", sizeof(struct attn_stack_config)},
     {"    has_encoder", offsetof(struct attn_stack_config, has_encoder)},
+    {"    is_of_decoder", offsetof(struct attn_stack_config, is_of_decoder)},
     {"    counts_padding", offsetof(struct attn_stack_config, counts_padding)},
     {"    makes_positions", offsetof(struct attn_stack_config, makes_positions)},
     {"    n_mel", offsetof(struct attn_stack_config, n_mel)},

@@ -252,7 +252,7 @@ START_TEST(a_pack_from_a_layer_has_the_bits_of_the_picture)
         struct attn_session *session;
         struct attn_error err = {0};
         const float *resid[2];
-        struct attn_session_start start = {.layer = 1, .resid = resid};
+        struct attn_session_start start = {.at.layer = 1, .resid = resid};
         float logits[16];
 
         if (config->output == ATTN_OUTPUT_NONE) {

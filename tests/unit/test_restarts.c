@@ -245,7 +245,7 @@ static void restart_pack(struct subject *subject, struct attn_session *session, 
                          bool has_z)
 {
     const float *resid[N_PACK], *z[N_PACK];
-    const struct attn_session_start start = {layer, resid, has_z ? z : NULL};
+    const struct attn_session_start start = {{.layer = layer}, resid, has_z ? z : NULL};
     struct attn_error err = {0};
 
     for (size_t i = 0; i < subject->n; i++) {
@@ -292,12 +292,13 @@ static void feed_steps(const struct subject *subject, struct attn_session *sessi
                        size_t first, size_t n_row)
 {
     const float *resid = resid_of(subject, 0, layer);
+    const struct attn_location at = {.layer = layer};
     struct attn_error err = {0};
 
     for (size_t n; first < N_ID; first += n) {
         n = n_row < N_ID - first ? n_row : N_ID - first;
-        ck_assert_msg(attn_session_feed_layer(session, layer,
-                                              resid + first * subject->config->d_model, n,
+        ck_assert_msg(attn_session_feed_layer(session, &at,
+                                              resid + first * subject->config->d_model, NULL, n,
                                               &err) == ATTN_OK,
                       "%s: %s", subject->name, err.message);
     }

@@ -87,9 +87,10 @@ static void feed_from_every_layer(const char *directory)
             attn_recording_find(&fed.whole, is_behind ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_PRE,
                                 is_behind ? layer - 1 : layer);
         struct attn_session *session = session_of(&fed, NULL);
+        const struct attn_location at = {.layer = layer};
         struct attn_error err = {0};
 
-        ck_assert_msg(attn_session_feed_layer(session, layer, x->data, fed.n, &err) == ATTN_OK,
+        ck_assert_msg(attn_session_feed_layer(session, &at, x->data, NULL, fed.n, &err) == ATTN_OK,
                       "%s", err.message);
         ck_assert_uint_eq(attn_session_n_position(session), fed.n);
         compare_from(&fed, layer);
@@ -107,6 +108,14 @@ START_TEST(a_feed_from_any_layer_gives_the_same_bits)
 }
 END_TEST
 
+static enum attn_status feed_layer(struct attn_session *session, int layer, const float *x,
+                                   size_t n, struct attn_error *err)
+{
+    const struct attn_location at = {.layer = layer};
+
+    return attn_session_feed_layer(session, &at, x, NULL, n, err);
+}
+
 START_TEST(refuses_layers_that_are_not_there_and_dropout)
 {
     struct attn_attention attention[8];
@@ -118,8 +127,8 @@ START_TEST(refuses_layers_that_are_not_there_and_dropout)
     fed_open(&fed, directories[0]);
     x = attn_recording_find(&fed.whole, ATTN_SITE_RESID_PRE, 0);
     session = session_of(&fed, NULL);
-    ck_assert(attn_session_feed_layer(session, -1, x->data, fed.n, &err) == ATTN_INVALID);
-    ck_assert(attn_session_feed_layer(session, 99, x->data, fed.n, NULL) == ATTN_INVALID);
+    ck_assert(feed_layer(session, -1, x->data, fed.n, &err) == ATTN_INVALID);
+    ck_assert(feed_layer(session, 99, x->data, fed.n, NULL) == ATTN_INVALID);
     ck_assert_uint_eq(attn_session_n_position(session), 0);
     attn_session_free(session);
 
@@ -128,7 +137,7 @@ START_TEST(refuses_layers_that_are_not_there_and_dropout)
            fed.whole.dims.n_layer * sizeof *attention);
     attention[0].dropout = 0.5;
     session = session_of(&fed, attention);
-    ck_assert(attn_session_feed_layer(session, 1, x->data, fed.n, NULL) == ATTN_INVALID);
+    ck_assert(feed_layer(session, 1, x->data, fed.n, NULL) == ATTN_INVALID);
     attn_session_free(session);
     fed_close(&fed);
 }

@@ -466,7 +466,7 @@ static void feed_from(struct pack *pack, struct attn_session *session,
 {
     const int last = (int)pack->config->n_layer - 1;
     const float *resid[MOST_ROWS], *z[MOST_ROWS];
-    const struct attn_session_start start = {layer, resid, has_z ? z : NULL};
+    const struct attn_session_start start = {{.layer = layer}, resid, has_z ? z : NULL};
     float *turned[MOST_ROWS];
     struct attn_error err = {0};
 

@@ -1351,6 +1351,7 @@ attn_rope._fields_ = [
 ]
 attn_stack_config._fields_ = [
     ("has_encoder", c_bool),
+    ("is_of_decoder", c_bool),
     ("counts_padding", c_bool),
     ("makes_positions", c_int),
     ("n_mel", c_size_t),
