@@ -319,7 +319,7 @@ void attn_edits_release(struct attn_edit_list *list)
     attn_free(list->items);
     attn_free(list->parts);
     attn_free(list->links);
-    attn_free(list->values);
+    attn_edit_means_release(&list->means);
     attn_free(list->has_encoder_effect);
     *list = (struct attn_edit_list){0};
 }

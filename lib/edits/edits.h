@@ -48,6 +48,17 @@ struct attn_edit_link {
     size_t edit, part;
 };
 
+/* Edits that set tensors to their means over the rows of one text or of several: begin with `edits`
+ * and `n`, add the events of each text (attn_trace_fn), and finish. Release after a failure, too.
+ */
+struct attn_edit_mean;
+struct attn_edit_means {
+    struct attn_edit *edits; /* [n] borrowed until they are finished; each of one head, or of a
+                                tensor without heads */
+    size_t n;
+    struct attn_edit_mean *items; /* [n] owns; what the edits write */
+};
+
 /* Initialize with = {0}; end with attn_edits_release. */
 struct attn_edit_list {
     /* [n + n_encoder] owns; first the edits of the model that is fed the text, then those of its
@@ -58,7 +69,7 @@ struct attn_edit_list {
     size_t n_part;
     struct attn_edit_link *links; /* [n_link] owns */
     size_t n_link, link_capacity;
-    float *values; /* owns; the means that edits write */
+    struct attn_edit_means means; /* owns; the means that edits write */
     /* [n_encoder] owns; the edits of the encoder that changed a value in its run; NULL: none */
     bool *has_encoder_effect;
     size_t n_encoder_row; /* number of rows that the edits of the encoder changed */
@@ -73,7 +84,6 @@ struct attn_edit_scope {
     const struct attn_sequence *text, *source;
     const struct attn_session_options *session; /* options for a run without edits, with the
                                                    attention of this run; its pool computes means */
-    size_t n_more; /* number of positions that a run may generate after the text */
 };
 
 /* Returns the edits of the encoder, list->n_encoder of them. */

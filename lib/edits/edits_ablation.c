@@ -153,8 +153,9 @@ static enum attn_status add_item(const struct item *item, struct attn_error *err
     return add_tensor(item, &place, err);
 }
 
-static enum attn_status add_items(const struct attn_edit_scope *scope, struct attn_edit_list *list,
-                                  struct attn_edit_range range, struct attn_error *err)
+enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
+                                          struct attn_edit_list *list, struct attn_edit_range range,
+                                          struct attn_error *err)
 {
     const size_t first = list->n;
     enum attn_status status = ATTN_OK;
@@ -172,112 +173,155 @@ static enum attn_status add_items(const struct attn_edit_scope *scope, struct at
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
-                                          struct attn_edit_list *list, struct attn_edit_range range,
-                                          struct attn_error *err)
-{
-    return add_items(scope, list, range, err);
-}
-
 /* --- Means ------------------------------------------------------------------------------------ */
 
-/* A tensor that one edit replaces by its means. */
-struct mean {
-    struct attn_edit *edit;
+/* A tensor that one edit replaces by its means. Owns its arrays. */
+struct attn_edit_mean {
     struct attn_edit_tensor tensor;
-    /* [n_row, width] the values of the run without edits; then replaced by their means. */
-    float *rows;
-    unsigned char *counts; /* [n_row, width] 1 for each cell of a matrix that is not masked; NULL
-                              for a vector */
+    double *sums;  /* [width] of a vector: the sums over its rows; NULL for a matrix */
+    float *values; /* [width] the means of a vector; [n_row, width] a matrix without edits, later
+                      with means instead of cells that are not masked */
+    unsigned char *counts; /* [n_row, width] 1 for each cell of a matrix that is not masked */
     size_t n_came;
 };
 
-struct means {
-    const struct attn_edit_scope *scope;
-    struct mean *items; /* [n] owns */
-    size_t n;
-    unsigned char *counts; /* owns */
-};
-
-/* Copies row R of the tensor of EVENT to mean->rows, and marks in mean->counts which of its cells
- * are not masked. */
-static void copy_row(const struct mean *mean, const struct attn_trace_event *event, size_t r)
+/* Copies row R of a matrix to mean->values, and marks in mean->counts which of its cells are not
+ * masked. */
+static void copy_row(const struct attn_edit_mean *mean, const struct attn_trace_event *event,
+                     size_t r)
 {
-    const size_t width = mean->tensor.width, at = (event->row0 + r) * width;
+    const size_t at = (event->row0 + r) * mean->tensor.width;
     const size_t n = event->keys ? event->n_kept[r] : event->n_col;
     const size_t n_seen = event->row0 + r + event->ahead + 1;
 
     for (size_t i = 0; i < n; i++) {
         const size_t column = event->keys ? (size_t)event->keys[r * event->ld + i] : i;
 
-        mean->rows[at + column] = event->data[r * event->ld + i];
-        if (mean->counts)
-            mean->counts[at + column] = event->keys || !event->is_causal || i < n_seen;
+        mean->values[at + column] = event->data[r * event->ld + i];
+        mean->counts[at + column] = event->keys || !event->is_causal || i < n_seen;
     }
 }
 
-/* An attn_trace_fn: copies the rows of EVENT to the struct mean that wants them. */
-static enum attn_status copy_rows(void *user, const struct attn_trace_event *event,
-                                  struct attn_error *err)
+enum attn_status attn_edit_means_add(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err)
 {
-    const struct means *means = user;
+    const struct attn_edit_means *means = user;
 
     (void)err;
     for (size_t i = 0; i < means->n; i++) {
-        struct mean *mean = &means->items[i];
+        struct attn_edit_mean *mean = &means->items[i];
 
-        if (mean->edit->at.site != event->at.site ||
-            attn_location_compare(&mean->edit->at, &event->at) != 0)
+        if (means->edits[i].at.site != event->at.site ||
+            attn_location_compare(&means->edits[i].at, &event->at) != 0)
             continue;
-        for (size_t r = 0; r < event->n_row; r++)
-            copy_row(mean, event, r);
+        for (size_t r = 0; r < event->n_row; r++) {
+            for (size_t k = 0; mean->sums && k < mean->tensor.width; k++)
+                mean->sums[k] += (double)event->data[r * event->ld + k];
+            if (!mean->sums)
+                copy_row(mean, event, r);
+        }
         mean->n_came += event->n_row;
     }
     return ATTN_OK;
 }
 
-/* Replaces the rows of MEAN by their mean over the positions. For a vector only the first row is
- * written; it serves all positions. */
-static void average(struct mean *mean)
+/* Replaces the cells of a matrix that are not masked by the mean of their column. */
+static void average_columns(const struct attn_edit_mean *mean)
 {
-    const size_t width = mean->tensor.width, n_row = mean->tensor.n_row;
+    const size_t width = mean->tensor.width, n_cell = mean->tensor.n_row * width;
 
     for (size_t column = 0; column < width; column++) {
         double sum = 0;
         size_t n = 0;
 
-        for (size_t at = column; at < n_row * width; at += width) {
-            sum += !mean->counts || mean->counts[at] ? (double)mean->rows[at] : 0;
-            n += mean->counts && mean->counts[at];
+        for (size_t at = column; at < n_cell; at += width) {
+            sum += mean->counts[at] ? (double)mean->values[at] : 0;
+            n += mean->counts[at];
         }
-        if (!mean->counts)
-            mean->rows[column] = (float)(sum / (double)mean->n_came);
-        for (size_t at = column; mean->counts && at < n_row * width; at += width)
+        for (size_t at = column; at < n_cell; at += width)
             if (mean->counts[at])
-                mean->rows[at] = (float)(sum / (double)n);
+                mean->values[at] = (float)(sum / (double)n);
     }
 }
 
-/* Selects the tensors of which MEANS needs the values. */
-static enum attn_status select_tensors(const struct means *means, struct attn_selection *selection,
+void attn_edit_means_finish(const struct attn_edit_means *means)
+{
+    for (size_t i = 0; i < means->n; i++) {
+        const struct attn_edit_mean *mean = &means->items[i];
+        struct attn_edit *edit = &means->edits[i];
+
+        for (size_t k = 0; mean->sums && k < mean->tensor.width; k++)
+            mean->values[k] = (float)(mean->sums[k] / (double)mean->n_came);
+        if (!mean->sums)
+            average_columns(mean);
+        edit->op = ATTN_EDIT_REPLACE;
+        edit->row1 = mean->sums ? SIZE_MAX : mean->tensor.n_row;
+        edit->col1 = mean->tensor.width;
+        edit->data = mean->values;
+        edit->ld = mean->sums ? 0 : mean->tensor.width;
+    }
+}
+
+enum attn_status attn_edit_means_begin(struct attn_edit_means *means, const struct attn_dims *dims,
                                        struct attn_error *err)
+{
+    ATTN_TRY(ATTN_ALLOC(means->items, means->n, err));
+    for (size_t i = 0; i < means->n; i++) {
+        struct attn_edit_mean *mean = &means->items[i];
+        const struct attn_location *at = &means->edits[i].at;
+
+        mean->tensor.given.at = *at;
+        attn_edit_tensor_size(
+            at->stack == ATTN_STACK_ENCODER && dims->encoder ? dims->encoder : dims, &mean->tensor);
+        const size_t width = mean->tensor.width, n_cell = mean->tensor.n_row * width;
+
+        ATTN_TRY(ATTN_ALLOC(mean->values, mean->tensor.is_matrix ? n_cell : width, err));
+        ATTN_TRY(mean->tensor.is_matrix ? ATTN_ALLOC(mean->counts, n_cell, err)
+                                        : ATTN_ALLOC(mean->sums, width, err));
+    }
+    return ATTN_OK;
+}
+
+void attn_edit_means_release(struct attn_edit_means *means)
+{
+    for (size_t i = 0; means->items && i < means->n; i++) {
+        attn_free(means->items[i].sums);
+        attn_free(means->items[i].values);
+        attn_free(means->items[i].counts);
+    }
+    attn_free(means->items);
+}
+
+/* Selects the tensors of EDITS [n]. */
+static enum attn_status select_tensors(const struct attn_edit *edits, size_t n,
+                                       struct attn_selection *selection, struct attn_error *err)
 {
     struct attn_site_set sites = {0};
 
-    for (size_t i = 0; i < means->n; i++)
-        attn_sites_add(&sites, means->items[i].edit->at.site);
+    for (size_t i = 0; i < n; i++)
+        attn_sites_add(&sites, edits[i].at.site);
     ATTN_TRY(attn_selection_set_sites(selection, sites, err));
-    for (size_t i = 0; i < means->n; i++) {
-        const struct attn_edit *edit = means->items[i].edit;
-        const bool is_of_keys = attn_site_layout(edit->at.site) == ATTN_LAYOUT_KEY;
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_location *at = &edits[i].at;
+        const bool is_of_keys = attn_site_layout(at->site) == ATTN_LAYOUT_KEY;
 
         ATTN_TRY(attn_selection_add_block(
-            edit->at.stack == ATTN_STACK_ENCODER ? attn_selection_encoder_part(selection)
-                                                 : selection,
-            attn_site_is_in_layer(edit->at.site) ? attn_location_block(&edit->at) : ATTN_ALL_LAYERS,
-            is_of_keys ? ATTN_ALL_HEADS : edit->at.head, err));
+            at->stack == ATTN_STACK_ENCODER ? attn_selection_encoder_part(selection) : selection,
+            attn_site_is_in_layer(at->site) ? attn_location_block(at) : ATTN_ALL_LAYERS,
+            is_of_keys ? ATTN_ALL_HEADS : at->head, err));
     }
     return ATTN_OK;
+}
+
+enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
+                                   const struct attn_dims *dims, struct attn_selection **selection,
+                                   struct attn_error *err)
+{
+    struct attn_selection *made;
+
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    ATTN_RETURN_MADE(attn_error_at(select_tensors(edits, n, made, err), ATTN_STAGE_OPTIONS, err),
+                     selection, made, attn_selection_free);
 }
 
 /* Runs the encoder without edits, whose values are passed to TRACE, a trace of both stacks. */
@@ -294,11 +338,11 @@ static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
 }
 
 /* Whether one of MEANS is of the encoder (IS_OF_ENCODER), or of another stack. */
-static bool has_stack(const struct means *means, bool is_of_encoder)
+static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
 {
     size_t i = 0;
 
-    while (i < means->n && (means->items[i].edit->at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
+    while (i < means->n && (means->edits[i].at.stack == ATTN_STACK_ENCODER) != is_of_encoder)
         i++;
     return i < means->n;
 }
@@ -323,17 +367,16 @@ static enum attn_status feed(const struct attn_edit_scope *scope, const struct a
     return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
 }
 
-static enum attn_status run_text(struct means *means, struct attn_error *err)
+static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
+                                 struct attn_error *err)
 {
     struct attn_selection *selection;
-    const struct attn_edit_scope *scope = means->scope;
-    struct attn_trace trace = {NULL, copy_rows, means};
-    enum attn_status status;
+    struct attn_trace trace = {NULL, attn_edit_means_add, means};
+    enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_selection_create(scope->dims, &selection, err));
+    ATTN_TRY(attn_edits_select(means->edits, means->n, scope->dims, &selection, err));
     trace.selection = selection;
-    status = attn_error_at(select_tensors(means, selection, err), ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK && has_stack(means, true))
+    if (has_stack(means, true))
         status = feed_encoder(scope, &trace, err);
     if (status == ATTN_OK && has_stack(means, false))
         status = feed(scope, &trace, err);
@@ -341,77 +384,16 @@ static enum attn_status run_text(struct means *means, struct attn_error *err)
     return status;
 }
 
-/* Allocates the rows of each of MEANS. Its edits are those of LIST from number FIRST on. */
-static enum attn_status place_rows(struct means *means, struct attn_edit_list *list, size_t first,
-                                   struct attn_error *err)
-{
-    size_t n_cell = 0, n_counted = 0;
-
-    for (size_t i = 0; i < means->n; i++) {
-        struct mean *mean = &means->items[i];
-
-        mean->edit = &list->items[first + i];
-        mean->tensor.given = (struct attn_edit_place){.at = mean->edit->at};
-        attn_edit_tensor_size(attn_edit_scope_at(means->scope, &mean->edit->at).dims,
-                              &mean->tensor);
-        n_cell += mean->tensor.n_row * mean->tensor.width;
-        n_counted += mean->tensor.is_matrix ? mean->tensor.n_row * mean->tensor.width : 0;
-    }
-    list->values = attn_alloc(n_cell, sizeof *list->values, err);
-    means->counts = attn_alloc(n_counted + 1, 1, err);
-    if (!list->values || !means->counts)
-        return ATTN_NO_MEMORY;
-    n_cell = n_counted = 0;
-    for (size_t i = 0; i < means->n; i++) {
-        const struct attn_edit_tensor *tensor = &means->items[i].tensor;
-
-        means->items[i].rows = list->values + n_cell;
-        means->items[i].counts = tensor->is_matrix ? means->counts + n_counted : NULL;
-        n_cell += tensor->n_row * tensor->width;
-        n_counted += tensor->is_matrix ? tensor->n_row * tensor->width : 0;
-    }
-    return ATTN_OK;
-}
-
-/* Makes the edit of MEAN write the means. The mean of a vector also replaces the N_MORE positions
- * after the text. */
-static void complete_edit(const struct mean *mean, size_t n_more)
-{
-    const struct attn_edit_tensor *tensor = &mean->tensor;
-
-    mean->edit->op = ATTN_EDIT_REPLACE;
-    mean->edit->row1 = tensor->n_row + (tensor->goes_on ? n_more : 0);
-    mean->edit->col1 = tensor->width;
-    mean->edit->data = mean->rows;
-    mean->edit->ld = tensor->is_matrix ? tensor->width : 0;
-}
-
-static enum attn_status find_means(struct means *means, struct attn_edit_list *list, size_t first,
-                                   struct attn_error *err)
-{
-    ATTN_TRY(place_rows(means, list, first, err));
-    ATTN_TRY(run_text(means, err));
-    for (size_t i = 0; i < means->n; i++) {
-        average(&means->items[i]);
-        complete_edit(&means->items[i],
-                      attn_edit_scope_at(means->scope, &means->items[i].edit->at).n_more);
-    }
-    return ATTN_OK;
-}
-
 enum attn_status attn_edits_add_means(const struct attn_edit_scope *scope,
                                       struct attn_edit_list *list, struct attn_edit_range range,
                                       struct attn_error *err)
 {
     const size_t first = list->n;
-    struct means means = {.scope = scope};
-    enum attn_status status;
 
-    ATTN_TRY(add_items(scope, list, range, err));
-    means.n = list->n - first;
-    ATTN_TRY(ATTN_ALLOC(means.items, means.n, err));
-    status = find_means(&means, list, first, err);
-    attn_free(means.items);
-    attn_free(means.counts);
-    return status;
+    ATTN_TRY(attn_edits_add_ablations(scope, list, range, err));
+    list->means = (struct attn_edit_means){.edits = list->items + first, .n = list->n - first};
+    ATTN_TRY(attn_edit_means_begin(&list->means, scope->dims, err));
+    ATTN_TRY(run_text(scope, &list->means, err));
+    attn_edit_means_finish(&list->means);
+    return ATTN_OK;
 }

@@ -1,4 +1,4 @@
-/* edits_internal.h - how each option of a request becomes edits. For the files edits_*.c. */
+/* edits_internal.h - how each option of a request becomes edits, and edits that write means. */
 #ifndef ATTN_EDITS_EDITS_INTERNAL_H
 #define ATTN_EDITS_EDITS_INTERNAL_H
 
@@ -42,7 +42,6 @@ struct attn_edit_tensor {
     size_t n_row, n_head, width; /* sizes of the tensor; n_head is 1 for sites without heads */
     /* is_matrix: its shape is [H, T, S]; else [T, n], or [T, H, n] with heads. */
     bool has_heads, is_matrix;
-    bool goes_on;        /* positions that are generated after the text get rows, too */
     unsigned char *rows; /* [n_row] owns; 1 for each position that is changed; NULL: all are */
 };
 
@@ -53,6 +52,19 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
 enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
                                        struct attn_edit_tensor *tensor, struct attn_error *err);
 void attn_edit_tensor_release(struct attn_edit_tensor *tensor);
+
+/* Begins, adds the rows of an event (attn_trace_fn), finishes. Release after a failure, too. */
+enum attn_status attn_edit_means_begin(struct attn_edit_means *means, const struct attn_dims *dims,
+                                       struct attn_error *err);
+enum attn_status attn_edit_means_add(void *user, const struct attn_trace_event *event,
+                                     struct attn_error *err);
+void attn_edit_means_finish(const struct attn_edit_means *means);
+void attn_edit_means_release(struct attn_edit_means *means);
+
+/* Creates a selection of the tensors of EDITS [n], which the caller frees. */
+enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
+                                   const struct attn_dims *dims, struct attn_selection **selection,
+                                   struct attn_error *err);
 
 /* Checks that the array of PART, a patch or a steering at PLACE, is as wide as the tensor, and that
  * PLACE names one head if that is required. */

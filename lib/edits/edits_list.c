@@ -18,7 +18,6 @@ struct attn_edit_scope attn_edit_scope_at(const struct attn_edit_scope *scope,
     of_stack.dims = scope->dims->encoder;
     of_stack.text = scope->source;
     of_stack.source = &no_source;
-    of_stack.n_more = 0;
     return of_stack;
 }
 

@@ -31,9 +31,6 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
     tensor->n_row = layout == ATTN_LAYOUT_KEY         ? n_key
                     : attn_site_is_pooled(site, dims) ? 1
                                                       : dims->n_position;
-    tensor->goes_on = !tensor->is_matrix && !attn_site_is_pooled(site, dims) &&
-                      !(layout == ATTN_LAYOUT_KEY && dims->is_cross &&
-                        dims->is_cross[attn_location_block(&tensor->given.at)]);
     tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
 }
 

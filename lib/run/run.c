@@ -681,8 +681,7 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
                                           .dims = &dims,
                                           .text = &run->text,
                                           .source = &run->source,
-                                          .session = &session,
-                                          .n_more = run->asked.continuations.n_more};
+                                          .session = &session};
 
     if (run->like && (run->like->text.n != run->text.n || run->like->source.n != run->source.n))
         return ATTN_OK;
