@@ -11,20 +11,17 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
+#include "experiment/parts.h"
 #include "experiment/questions_internal.h"
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
-#include "study/significance.h"
-#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { MOST_SITES = 2 };
 
 enum {
     PART,
@@ -66,73 +63,37 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-/* One part of the model, or a set of heads. */
-struct part {
-    struct attn_location at; /* location of its first edit; a set has no layer */
-    int neuron;              /* index of the neuron, or -1 */
-    size_t n_head;           /* number of heads of a set */
-    bool has_encoder;        /* the set has heads of the encoder */
-    const char *set;         /* name of a set; NULL: a single part */
-    double change;           /* change of the metric when only this part is replaced */
-};
-
-/* The order in which parts are switched off one after another, the same for all items. */
-struct order {
-    struct part *parts; /* [n_part] owns */
-    size_t n_part;      /* 0: each item has its own order */
-};
-
-/* The sums over all references, which the first item computes for all items. */
+/* The means over all references, which the first item computes for all items. */
 struct found {
     struct attn_monitor *monitor; /* owns; guards the rest */
-    double *sums[MOST_SITES + 1]; /* own; the sums of each material; or NULL */
-    size_t n_row[MOST_SITES + 1];
-    bool is_whole;
+    struct attn_edit_means means; /* owns */
+    struct attn_edit *edits;      /* owns; those that write them; NULL: not computed yet */
 };
 
 struct plan {
-    struct order order;
-    struct found *found; /* NULL: each item computes the sums */
+    /* owns; the order in which parts are switched off one after another, the same for all items; n
+     * is 0 if each item has its own order */
+    struct attn_parts order;
+    struct found *found; /* NULL: each item computes the means */
 };
-
-/* The replacement of one site. */
-struct material {
-    enum attn_site site;  /* the site; qk if weights become uniform */
-    size_t n_head, width; /* size of a row: its heads (or 1), and the columns of each */
-    float *rows;          /* [n_layer, n_head, n_row, width]; NULL: zeros */
-    double *sums; /* [n_layer, n_head, width] sums over all rows, while a mean is computed */
-    size_t n_row; /* number of rows in the sums */
-};
-
-/* The model that is fed the text, or its encoder. */
-struct side {
-    struct ablation *of;
-    const struct attn_config *config;
-    const struct attn_dims *dims;
-    size_t n_row; /* number of positions */
-    size_t n_part;
-    /* Replacements for the sites that parts change [n_site]; then one for z, if only controls
-     * change z. */
-    struct material material[MOST_SITES + 1];
-};
-
-enum { OF_TEXT, OF_ENCODER, MOST_SIDES };
 
 struct ablation {
     struct attn_frame frame;
     const struct attn_ablate_args *args;
     const char *heads; /* the heads that are switched off; NULL: all */
     struct attn_answer answer;
-    struct side sides[MOST_SIDES];
-    size_t n_side; /* 2 if parts of an encoder are switched off, too */
-    size_t n_site, n_material;
-    size_t n_place; /* edits per part: a decoder layer with a source has two attentions */
-    /* the replacement is a mean; it consists of rows of a reference; or neither */
-    bool is_mean, is_of_others;
-    struct part *parts; /* [n_part] */
-    size_t n_part;
-    struct attn_sets sets, controls; /* sets of the parts, and sets of randomly drawn heads */
-    size_t *order;                   /* [n_all_heads] a permutation of the heads */
+    bool has_encoder;          /* parts of an encoder are switched off, too */
+    struct attn_parts parts;   /* owns; none with sets */
+    struct attn_parts tensors; /* owns; those of parts, then all heads, if only controls change them
+                                */
+    size_t n_own;              /* number of tensors of parts */
+    struct attn_edit *edits;   /* [tensors.n] each switches off a tensor */
+    struct attn_edit_means means; /* owns; what they write, unless all items share it */
+    size_t n_row;                 /* number of parts or sets */
+    size_t *n_head;               /* [n_set] number of heads of each set */
+    bool adds_up;                 /* a part is switched off with all parts before it */
+    struct attn_trial_outcome *outcomes, *drawn; /* [n_row], [n_control] */
+    size_t *order;                               /* [tensors.n] a permutation of heads */
     struct attn_random random;
 };
 
@@ -316,688 +277,507 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     return ATTN_OK;
 }
 
-static size_t n_heads_of(const struct side *side)
+static bool has_sets(const struct ablation *ablation)
 {
-    return side->config->n_layer * side->config->n_head;
+    return ablation->args->n_set > 0;
 }
 
-/* Returns the number of heads of both sides. */
-static size_t n_all_heads(const struct ablation *ablation)
+static bool is_of_encoder(const struct attn_part *part)
 {
-    return n_heads_of(&ablation->sides[OF_TEXT]) +
-           (ablation->n_side > 1 ? n_heads_of(&ablation->sides[OF_ENCODER]) : 0);
+    return part->at.stack == ATTN_STACK_ENCODER;
 }
 
-/* Returns the side that AT belongs to. */
-static const struct side *side_of(const struct ablation *ablation, const struct attn_location *at)
+/* Returns the config of the model that has STACK. */
+static const struct attn_config *config_of(const struct ablation *ablation,
+                                           enum attn_model_stack stack)
 {
-    return &ablation->sides[at->stack == ATTN_STACK_ENCODER ? OF_ENCODER : OF_TEXT];
+    return stack == ATTN_STACK_ENCODER ? attn_model_config(ablation->frame.run->model->encoder)
+                                       : ablation->frame.config;
 }
 
-/* Returns the number of heads in a part of SIDE; controls draw equally many. */
-static size_t n_heads_of_part(const struct ablation *ablation, const struct side *side)
-{
-    const enum attn_ablate_by by = ablation->args->by;
+/* --- Parts and tensors ------------------------------------------------------------------------ */
 
-    return by == ATTN_ABLATE_BY_HEAD
-               ? 1
-               : side->config->n_head *
-                     (by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(side->config) : 1);
+/* Appends the parts of SITE in one stack, that of the text or STACK, an encoder; heads that SPEC
+ * names. */
+static enum attn_status list_stack(const struct ablation *ablation, enum attn_model_stack stack,
+                                   enum attn_site site, const char *spec, struct attn_parts *parts,
+                                   struct attn_error *err)
+{
+    const struct attn_location of = {.stack = stack,
+                                     .site = site,
+                                     .layer = ablation->args->by == ATTN_ABLATE_BY_NEURON &&
+                                                      site == ATTN_SITE_MLP_POST
+                                                  ? ablation->args->layer
+                                                  : ATTN_ALL_LAYERS};
+    struct attn_selection *selection;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(attn_edit_select_heads(spec, stack == ATTN_STACK_ENCODER,
+                                    attn_selection_dims(ablation->frame.run->selection), &selection,
+                                    err));
+    if (selection)
+        status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(site), err),
+                               ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK)
+        status = attn_parts_list(selection, &of, 0, parts, err);
+    attn_selection_free(selection);
+    return status;
 }
 
-/* Whether a part has the blocks of a whole layer. */
-static bool is_whole(const struct ablation *ablation)
+/* Appends the parts of SITE, those of an encoder first; heads that SPEC names, NULL: all. */
+static enum attn_status list(const struct ablation *ablation, enum attn_site site, const char *spec,
+                             struct attn_parts *parts, struct attn_error *err)
 {
-    return ablation->args->by >= ATTN_ABLATE_BY_MLP;
-}
-
-/* Returns the number of parts in a layer of SIDE, or in the layer of a neuron. */
-static size_t n_each_of(const struct ablation *ablation, const struct side *side)
-{
-    switch (ablation->args->by) {
-    case ATTN_ABLATE_BY_HEAD:
-        return side->config->n_head;
-    case ATTN_ABLATE_BY_NEURON:
-        return side->config->d_mlp;
-    default:
-        return 1;
-    }
-}
-
-/* Lists the parts of SIDE from PARTS on. */
-static void list_side(const struct ablation *ablation, const struct side *side, struct part *parts)
-{
-    const enum attn_ablate_by by = ablation->args->by;
-    const size_t n_block = is_whole(ablation) ? attn_config_n_part(side->config) : 1;
-    const size_t n_each = n_each_of(ablation, side);
-    const bool is_of_one = by == ATTN_ABLATE_BY_NEURON;
-
-    for (size_t i = 0; i < side->n_part; i++) {
-        struct part *part = &parts[i];
-
-        part->at = attn_location_of_block(
-            side->dims, side->material[0].site, (int)(n_block * (i / n_each)),
-            by == ATTN_ABLATE_BY_HEAD ? (int)(i % n_each) : ATTN_ALL_HEADS);
-        part->at.layer = is_of_one ? ablation->args->layer : part->at.layer;
-        part->neuron = is_of_one ? (int)(i % n_each) : -1;
-    }
-}
-
-/* Whether the layer of neurons is one of SIDE. */
-static bool is_named(const struct ablation *ablation, const struct side *side)
-{
-    return ablation->args->is_of_encoder == (side == &ablation->sides[OF_ENCODER]);
-}
-
-/* Selects the heads of SIDE that LIST names. */
-static enum attn_status select_heads(const struct side *side, const char *list,
-                                     struct attn_selection **listed, struct attn_error *err)
-{
-    const struct ablation *ablation = side->of;
-
-    *listed = NULL;
-    if (ablation->n_side == 1 && ablation->frame.run->model->encoder && strstr(list, "encoder:"))
+    if (spec && !ablation->has_encoder && ablation->frame.run->model->encoder &&
+        strstr(spec, "encoder:"))
         return attn_error_set(err, ATTN_INVALID,
                               "'%s' names heads of the encoder, and the references have the same "
                               "source: expected zero, mean or uniform in their place",
-                              attn_quote_string(list).text);
-    return attn_edit_select_heads(list, side == &ablation->sides[OF_ENCODER],
-                                  attn_selection_dims(ablation->frame.run->selection), listed, err);
+                              attn_quote_string(spec).text);
+    if (ablation->has_encoder)
+        ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, spec, parts, err));
+    return ablation->args->by == ATTN_ABLATE_BY_NEURON && ablation->args->is_of_encoder
+               ? ATTN_OK
+               : list_stack(ablation, ATTN_STACK_ONLY, site, spec, parts, err);
 }
 
-/* Whether LISTED, of select_heads, has a head of SIDE. */
-static bool has_head(const struct side *side, const struct attn_selection *listed, int block,
-                     int head)
+/* Returns the sites of a part; *n becomes their number. */
+static const enum attn_site *sites_of(const struct ablation *ablation, size_t *n)
 {
-    const bool is_of_encoder = side == &side->of->sides[OF_ENCODER];
-
-    return attn_selection_has_block_head(
-        listed && is_of_encoder ? attn_selection_encoder(listed) : listed, block, head);
-}
-
-/* Keeps those of the PARTS of SIDE that `heads` names. */
-static enum attn_status choose_parts(struct side *side, struct part *parts, struct attn_error *err)
-{
-    struct attn_selection *listed;
-    size_t n = 0;
-
-    if (!side->of->heads)
-        return ATTN_OK;
-    ATTN_TRY(attn_error_in(select_heads(side, side->of->heads, &listed, err), "heads", err));
-    for (size_t i = 0; i < side->n_part; i++)
-        if (has_head(side, listed, attn_location_block(&parts[i].at), parts[i].at.head))
-            parts[n++] = parts[i];
-    attn_selection_free(listed);
-    side->n_part = n;
-    return ATTN_OK;
-}
-
-/* Lists the parts in the order of the table: those of an encoder first. */
-static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
-{
-    struct attn_frame *frame = &ablation->frame;
-    const bool is_of_one = ablation->args->by == ATTN_ABLATE_BY_NEURON;
-    const size_t n_all = n_all_heads(ablation), n_set = ablation->args->n_set;
-    /* sets may contain all heads */
-    const bool takes_all = ablation->args->is_cumulative || n_set > 0;
-    size_t n_of_part = 0, n_listed = 0;
-
-    for (size_t i = 0; i < ablation->n_side; i++) {
-        struct side *side = &ablation->sides[i];
-        const size_t n = n_heads_of_part(ablation, side);
-
-        side->n_part = n_each_of(ablation, side) * (is_of_one ? is_named(ablation, side)
-                                                    : is_whole(ablation)
-                                                        ? attn_config_n_whole_layer(side->config)
-                                                        : side->config->n_layer);
-        ablation->n_part += side->n_part;
-        n_of_part = n > n_of_part ? n : n_of_part;
-    }
-    ablation->n_part = n_set > 0 ? n_set : ablation->n_part;
-    ablation->order = attn_frame_alloc(frame, n_all, sizeof *ablation->order);
-    ablation->parts = attn_frame_alloc(frame, ablation->n_part, sizeof *ablation->parts);
-    attn_frame_take_sets(frame, &ablation->controls, ablation->args->n_control,
-                         takes_all ? n_all : n_of_part);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = ablation->n_side; i-- > 0 && n_set == 0;) {
-        struct part *parts = ablation->parts + n_listed;
-
-        list_side(ablation, &ablation->sides[i], parts);
-        ATTN_TRY(
-            attn_error_at(choose_parts(&ablation->sides[i], parts, err), ATTN_STAGE_OPTIONS, err));
-        n_listed += ablation->sides[i].n_part;
-    }
-    ablation->n_part = n_set > 0 ? n_set : n_listed;
-    attn_frame_take_sets(frame, &ablation->sets, ablation->n_part,
-                         n_set > 0 ? n_all : ablation->n_place);
-    return attn_frame_memory(frame, err);
-}
-
-/* --- Replacements ----------------------------------------------------------------------------- */
-
-/* Returns true if an edit of SITE names a head. */
-static bool is_of_heads(enum attn_site site)
-{
-    return site == ATTN_SITE_Z || site == ATTN_SITE_QK;
-}
-
-/* Allocates the replacements of SIDE, if they are not zeros. */
-static void allocate_material(struct ablation *ablation, struct side *side)
-{
-    for (size_t i = 0; i < ablation->n_material; i++) {
-        struct material *m = &side->material[i];
-
-        m->n_head = attn_site_layout(m->site) == ATTN_LAYOUT_QUERY ? side->dims->n_head : 1;
-        m->width = attn_site_width(m->site, side->dims);
-        if (!ablation->is_mean && !ablation->is_of_others)
-            continue;
-        m->rows = attn_frame_alloc(&ablation->frame, side->dims->n_layer * side->n_row,
-                                   m->n_head * m->width * sizeof(float));
-        m->sums = attn_frame_alloc(&ablation->frame, side->dims->n_layer,
-                                   m->n_head * m->width * sizeof(double));
-    }
-}
-
-/* Lists the sides. Parts of an encoder are left out if rows of a reference replace them, because
- * references have the same source, and if parts are neurons of a layer of the decoder. */
-static void list_sides(struct ablation *ablation)
-{
-    const struct attn_run *run = ablation->frame.run;
-    const bool has_encoder =
-        run->model->encoder && !ablation->is_of_others &&
-        (ablation->args->by != ATTN_ABLATE_BY_NEURON || ablation->args->is_of_encoder);
-
-    ablation->n_side = has_encoder ? 2 : 1;
-    ablation->sides[OF_TEXT] = (struct side){.of = ablation,
-                                             .config = ablation->frame.config,
-                                             .dims = attn_selection_dims(run->selection),
-                                             .n_row = run->text.n};
-    if (has_encoder)
-        ablation->sides[OF_ENCODER] =
-            (struct side){.of = ablation,
-                          .config = attn_model_config(run->model->encoder),
-                          .dims = &run->encoder_dims,
-                          .n_row = run->source.n};
-}
-
-/* Lists the sites that parts and controls change, and allocates their replacements. */
-static enum attn_status list_material(struct ablation *ablation, struct attn_error *err)
-{
-    static const enum attn_site sites[][MOST_SITES] = {
+    static const enum attn_site sites[][2] = {
         [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z},
         [ATTN_ABLATE_BY_ATTN] = {ATTN_SITE_ATTN_OUT},
         [ATTN_ABLATE_BY_MLP] = {ATTN_SITE_MLP_OUT},
         [ATTN_ABLATE_BY_LAYER] = {ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT},
         [ATTN_ABLATE_BY_NEURON] = {ATTN_SITE_MLP_POST},
     };
+    const enum attn_ablate_by by = ablation->args->by;
+
+    *n = by == ATTN_ABLATE_BY_LAYER && ablation->frame.config->d_mlp > 0 ? 2 : 1;
+    return sites[by];
+}
+
+/* Returns the first site that is changed. */
+static enum attn_site first_site(const struct ablation *ablation)
+{
+    size_t n;
+
+    return ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK
+                                                            : sites_of(ablation, &n)[0];
+}
+
+/* Lists the tensors that parts and controls change, and an edit of each that switches it off. Parts
+ * of an encoder are left out if rows of a reference replace them, because references have the same
+ * source, and if parts are neurons of a layer of the decoder. */
+static enum attn_status list_tensors(struct ablation *ablation, struct attn_error *err)
+{
     const struct attn_ablate_args *args = ablation->args;
-    const struct attn_frame *frame = &ablation->frame;
+    struct attn_parts *tensors = &ablation->tensors;
+    size_t n_site;
+    const enum attn_site *sites = sites_of(ablation, &n_site);
 
-    ablation->is_mean = args->with == ATTN_ABLATE_WITH_MEAN;
-    ablation->is_of_others = args->with == ATTN_ABLATE_WITH_RESAMPLE;
-    ablation->n_site = args->by == ATTN_ABLATE_BY_LAYER && frame->config->d_mlp > 0 ? 2 : 1;
-    ablation->n_place =
-        ablation->n_site +
-        (args->by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(frame->config) - 1 : 0);
-    ablation->n_material = ablation->n_site;
-    list_sides(ablation);
-    for (size_t i = 0; i < ablation->n_side; i++) {
-        struct material *m = ablation->sides[i].material;
-
-        for (size_t k = 0; k < ablation->n_site; k++)
-            m[k].site = sites[args->by][k];
-        if (args->with == ATTN_ABLATE_WITH_UNIFORM)
-            m[0].site = ATTN_SITE_QK;
-        if (args->n_control > 0 && !is_of_heads(m[0].site)) {
-            ablation->n_material = ablation->n_site + 1;
-            m[ablation->n_site].site = ATTN_SITE_Z;
-        }
-        allocate_material(ablation, &ablation->sides[i]);
+    ablation->has_encoder = ablation->frame.run->model->encoder &&
+                            args->with != ATTN_ABLATE_WITH_RESAMPLE &&
+                            (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder);
+    for (size_t i = 0; i < n_site; i++)
+        ATTN_TRY(list(ablation, sites[i], NULL, tensors, err));
+    if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
+        tensors->n = 1;
+        tensors->items[0].neuron = -1;
     }
-    return attn_frame_memory(&ablation->frame, err);
-}
+    ablation->n_own = tensors->n;
+    if (args->n_control > 0 && args->by != ATTN_ABLATE_BY_HEAD)
+        ATTN_TRY(list(ablation, ATTN_SITE_Z, NULL, tensors, err));
+    ablation->edits = attn_frame_alloc(&ablation->frame, tensors->n, sizeof *ablation->edits);
+    ATTN_TRY(attn_frame_memory(&ablation->frame, err));
+    for (size_t i = 0; i < tensors->n; i++) {
+        struct attn_edit *edit = &ablation->edits[i];
 
-/* Returns the rows [n_row, width] of HEAD of LAYER. */
-static float *rows_of(const struct side *side, const struct material *material, size_t layer,
-                      size_t head)
-{
-    return material->rows + (layer * material->n_head + head) * side->n_row * material->width;
-}
-
-static double *sums_of(const struct material *material, size_t layer, size_t head)
-{
-    return material->sums + (layer * material->n_head + head) * material->width;
-}
-
-/* Adds rows to the sums, or copies them (attn_trace_fn). */
-static enum attn_status take_rows(void *user, const struct attn_trace_event *event,
-                                  struct attn_error *err)
-{
-    struct side *side = user;
-    const struct ablation *ablation = side->of;
-    const size_t layer = (size_t)attn_location_block(&event->at), width = event->n_col;
-    const size_t head = event->at.head == ATTN_ALL_HEADS ? 0 : (size_t)event->at.head;
-    struct material *material = side->material;
-    float *rows;
-    double *sums;
-
-    (void)err;
-    while (material->site != event->at.site) /* only these sites are watched, so one matches */
-        material++;
-    rows = rows_of(side, material, layer, head);
-    sums = sums_of(material, layer, head);
-    if (layer == 0 && head == 0)
-        material->n_row += event->n_row;
-    for (size_t r = 0; r < event->n_row; r++) {
-        const float *x = event->data + r * event->ld;
-
-        if (!ablation->is_mean && event->row0 + r < side->n_row)
-            memcpy(rows + (event->row0 + r) * width, x, width * sizeof *x);
-        for (size_t k = 0; ablation->is_mean && k < width; k++)
-            sums[k] += (double)x[k];
+        *edit = ATTN_EDIT_DEFAULT;
+        edit->at = tensors->items[i].at;
+        if (args->with == ATTN_ABLATE_WITH_UNIFORM)
+            attn_edit_make_uniform(config_of(ablation, edit->at.stack), edit);
     }
     return ATTN_OK;
 }
 
-/* Reads the material of SIDE from RUN. */
-static enum attn_status watch_side(struct side *side, const struct attn_run *run,
-                                   struct attn_error *err)
+/* Lists the parts in the order of the table. */
+static enum attn_status list_parts(struct ablation *ablation, struct attn_error *err)
 {
-    const struct ablation *ablation = side->of;
-    struct attn_trace trace = {NULL, take_rows, side};
-    struct attn_selection *selection;
-    enum attn_status status;
-    struct attn_site_set sites = {0};
-    const bool is_of_encoder = side == &ablation->sides[OF_ENCODER];
-    const struct attn_dims dims =
-        is_of_encoder ? attn_config_dims(side->config, run->source.n) : (struct attn_dims){0};
+    const struct attn_ablate_args *args = ablation->args;
+    struct attn_parts *parts = &ablation->parts;
+    size_t n_site, n = 0;
+    const enum attn_site *sites = sites_of(ablation, &n_site);
 
-    for (size_t i = 0; i < ablation->n_material; i++)
-        attn_sites_add(&sites, side->material[i].site);
-    ATTN_TRY(attn_selection_create(is_of_encoder ? &dims : attn_selection_dims(run->selection),
-                                   &selection, err));
+    if (!has_sets(ablation))
+        ATTN_TRY(attn_error_at(
+            attn_error_in(list(ablation, sites[0], ablation->heads, parts, err), "heads", err),
+            ATTN_STAGE_OPTIONS, err));
+    for (size_t i = 0; i < parts->n; i++) /* the layers of a decoder have both attentions */
+        if (args->by != ATTN_ABLATE_BY_LAYER || parts->items[i].at.stack != ATTN_STACK_CROSS)
+            parts->items[n++] = parts->items[i];
+    parts->n = n;
+    ablation->n_row = has_sets(ablation) ? args->n_set : n;
+    ablation->n_head = attn_frame_alloc(&ablation->frame, args->n_set, sizeof *ablation->n_head);
+    ablation->order =
+        attn_frame_alloc(&ablation->frame, ablation->tensors.n, sizeof *ablation->order);
+    ablation->outcomes =
+        attn_frame_alloc(&ablation->frame, ablation->n_row, sizeof *ablation->outcomes);
+    ablation->drawn = attn_frame_alloc(&ablation->frame, args->n_control, sizeof *ablation->drawn);
+    return attn_frame_memory(&ablation->frame, err);
+}
+
+/* --- Replacements ----------------------------------------------------------------------------- */
+
+/* Adds the tensors of RUN to MEANS. */
+static enum attn_status add_means(const struct ablation *ablation, struct attn_edit_means *means,
+                                  const struct attn_run *run, struct attn_error *err)
+{
+    struct attn_trace trace = {NULL, attn_edit_means_add, means};
+    struct attn_trace of_encoder = trace;
+    struct attn_selection *selection;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(attn_edits_select(means->edits, means->n, attn_selection_dims(run->selection),
+                               &selection, err));
     trace.selection = selection;
-    status = attn_selection_set_sites(selection, sites, err);
+    of_encoder.selection = attn_selection_encoder(selection);
+    if (ablation->has_encoder)
+        status = attn_trial_watch_encoder(run, &of_encoder, err);
     if (status == ATTN_OK)
-        status = is_of_encoder ? attn_trial_watch_encoder(run, &trace, err)
-                               : attn_trial_watch(run, &trace, 0, err);
+        status = attn_trial_watch(run, &trace, 0, err);
     attn_selection_free(selection);
     return status;
 }
 
-static enum attn_status watch(struct ablation *ablation, const struct attn_run *run,
-                              struct attn_error *err)
+/* Lets the edits write the tensors of RUN at the positions of the text. */
+static enum attn_status keep_tensors(struct ablation *ablation, const struct attn_run *run,
+                                     struct attn_error *err)
 {
-    for (size_t i = 0; i < ablation->n_side; i++)
-        ATTN_TRY(watch_side(&ablation->sides[i], run, err));
+    const size_t n_row = ablation->frame.run->text.n;
+    struct attn_selection **selection = &ablation->frame.selection;
+    struct attn_capture **capture = &ablation->frame.capture;
+
+    ATTN_TRY(attn_edits_select(ablation->edits, ablation->tensors.n,
+                               attn_selection_dims(run->selection), selection, err));
+    ATTN_TRY(attn_selection_add_queries(*selection, 0, n_row, err));
+    ATTN_TRY(attn_capture_create(*selection, capture, err));
+    ATTN_TRY(attn_trial_watch(run, attn_capture_trace(*capture), 0, err));
+    for (size_t i = 0; i < ablation->tensors.n; i++) {
+        struct attn_edit *edit = &ablation->edits[i];
+
+        edit->op = ATTN_EDIT_REPLACE;
+        edit->row1 = n_row;
+        edit->col1 = edit->ld = attn_site_width(edit->at.site, attn_selection_dims(run->selection));
+        edit->data = edit->at.head == ATTN_ALL_HEADS ? attn_capture_tensor(*capture, &edit->at)
+                                                     : attn_capture_head(*capture, &edit->at);
+    }
     return ATTN_OK;
 }
 
-/* Reads the material from reference I. *is_short: it has too few rows and is skipped. */
-static enum attn_status watch_reference(struct ablation *ablation, size_t i, bool *is_short,
-                                        struct attn_error *err)
+/* Reads reference I. *is_short: it has too few rows and is skipped. */
+static enum attn_status read_reference(struct ablation *ablation, struct attn_edit_means *means,
+                                       size_t i, bool *is_short, struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
+    const bool is_mean = ablation->args->with == ATTN_ABLATE_WITH_MEAN;
     struct attn_run *run;
     enum attn_status status = ATTN_OK;
 
     frame->request.input = ablation->args->references[i];
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    *is_short = ablation->is_of_others && run->text.n < frame->run->text.n;
+    *is_short = !is_mean && run->text.n < frame->run->text.n;
     if (!*is_short)
-        status = watch(ablation, run, err);
+        status = is_mean ? add_means(ablation, means, run, err) : keep_tensors(ablation, run, err);
     attn_run_free(run);
     return status;
 }
 
-/* Copies the sums over all references from the materials to `found`; if IS_BACK, from `found` to
- * the materials. */
-static enum attn_status copy_sums(const struct ablation *ablation, bool is_back,
-                                  struct attn_error *err)
+/* Lets the edits write the means over all references or, without any, over the text. */
+static enum attn_status find_means(struct ablation *ablation, struct attn_edit_means *means,
+                                   struct attn_error *err)
 {
-    struct found *found = ((const struct plan *)ablation->frame.plan)->found;
+    const struct attn_run *run = ablation->frame.run;
+    bool is_short;
 
-    for (size_t i = 0; i < ablation->n_material; i++) {
-        const struct material *m = &ablation->sides[OF_TEXT].material[i];
-        const size_t n = ablation->frame.config->n_layer * m->n_head * m->width;
-
-        if (!is_back && !found->sums[i])
-            ATTN_TRY(ATTN_ALLOC(found->sums[i], n, err));
-        memcpy(is_back ? m->sums : found->sums[i], is_back ? found->sums[i] : m->sums,
-               n * sizeof *m->sums);
-    }
+    *means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
+    ATTN_TRY(attn_edit_means_begin(means, attn_selection_dims(run->selection), err));
+    if (ablation->args->n_reference == 0)
+        ATTN_TRY(add_means(ablation, means, run, err));
+    for (size_t i = 0; i < ablation->args->n_reference; i++)
+        ATTN_TRY(read_reference(ablation, means, i, &is_short, err));
+    attn_edit_means_finish(means);
     return ATTN_OK;
 }
 
-/* Computes the sums over all references, which are the same for all items without a source. */
-static enum attn_status sum_references(struct ablation *ablation, struct attn_error *err)
+/* Finds the means over all references, which are the same for all items without a source. */
+static enum attn_status share_means(struct ablation *ablation, struct attn_error *err)
 {
     const struct plan *plan = ablation->frame.plan;
     const struct attn_request *request = &ablation->frame.request;
     const bool has_own_places = /* positions in the references' edits depend on the item */
         request->reading.places && attn_edits_name_positions(&request->edits);
-    struct found *found =
-        ablation->frame.run->source.n == 0 && !has_own_places ? plan->found : NULL;
+    const size_t n = ablation->tensors.n;
+    struct found *found = plan->found;
     enum attn_status status = ATTN_OK;
-    bool is_short;
 
-    if (found)
-        attn_monitor_enter(found->monitor);
-    if (found && found->is_whole) {
-        status = copy_sums(ablation, true, err);
-        for (size_t i = 0; i < ablation->n_material; i++)
-            ablation->sides[OF_TEXT].material[i].n_row = found->n_row[i];
-    } else {
-        for (size_t i = 0; status == ATTN_OK && i < ablation->args->n_reference; i++)
-            status = watch_reference(ablation, i, &is_short, err);
-        if (status == ATTN_OK && found)
-            status = copy_sums(ablation, false, err);
-        for (size_t i = 0; found && i < ablation->n_material; i++)
-            found->n_row[i] = ablation->sides[OF_TEXT].material[i].n_row;
-        if (found)
-            found->is_whole = status == ATTN_OK;
+    if (!found || ablation->frame.run->source.n > 0 || has_own_places)
+        return find_means(ablation, &ablation->means, err);
+    attn_monitor_enter(found->monitor);
+    if (!found->edits) {
+        status = find_means(ablation, &ablation->means, err);
+        if (status == ATTN_OK)
+            status = ATTN_ALLOC(found->edits, n, err);
+        if (status == ATTN_OK) {
+            memcpy(found->edits, ablation->edits, n * sizeof *found->edits);
+            found->means = ablation->means;
+            ablation->means = (struct attn_edit_means){.n = 0};
+        }
     }
-    if (found)
-        attn_monitor_leave(found->monitor);
-    if (status != ATTN_OK && ablation->frame.answer)
-        ablation->frame.answer->is_general = true;
+    if (status == ATTN_OK)
+        memcpy(ablation->edits, found->edits, n * sizeof *found->edits);
+    attn_monitor_leave(found->monitor);
     return status;
 }
 
-/* Computes the rows of SIDE from its sums: their mean in each row. */
-static void average(const struct ablation *ablation, const struct side *side)
+/* Lets the edits write means, or the rows of a randomly drawn reference. If that reference is too
+ * short, the next one is used. */
+static enum attn_status find_values(struct ablation *ablation, struct attn_error *err)
 {
-    const size_t n = side->n_row;
-
-    for (size_t i = 0; i < ablation->n_material; i++) {
-        const struct material *m = &side->material[i];
-
-        for (size_t at = 0; at < side->config->n_layer * m->n_head * n * m->width; at++) {
-            const size_t column = at / (n * m->width) * m->width + at % m->width;
-
-            m->rows[at] = (float)(m->sums[column] / (double)m->n_row);
-        }
-    }
-}
-
-/* Computes the rows of the materials: the mean over the references or over the text, repeated in
- * each row; or the rows of a randomly drawn reference. If that reference is too short, the next one
- * is used. */
-static enum attn_status make_material(struct ablation *ablation, struct attn_error *err)
-{
-    const size_t n_reference = ablation->args->n_reference;
+    const size_t n = ablation->args->n_reference;
     bool is_short = true;
 
-    if (ablation->is_of_others) {
-        const double drawn = attn_random_double(&ablation->random) * (double)n_reference;
+    if (ablation->args->with == ATTN_ABLATE_WITH_MEAN) {
+        const enum attn_status status = share_means(ablation, err);
 
-        for (size_t i = 0; is_short && i < n_reference; i++)
-            ATTN_TRY(watch_reference(ablation, ((size_t)drawn + i) % n_reference, &is_short, err));
-        if (!is_short)
-            return ATTN_OK;
-        return attn_refuse(err, ATTN_STAGE_INPUT,
-                           "no text of the references has as many tokens as the text, %zu",
-                           ablation->frame.run->text.n);
+        if (status != ATTN_OK && n > 0 && ablation->frame.answer)
+            ablation->frame.answer->is_general = true;
+        return status;
     }
-    if (ablation->is_mean && n_reference == 0)
-        ATTN_TRY(watch(ablation, ablation->frame.run, err));
-    if (ablation->is_mean && n_reference > 0)
-        ATTN_TRY(sum_references(ablation, err));
-    for (size_t i = 0; ablation->is_mean && i < ablation->n_side; i++)
-        average(ablation, &ablation->sides[i]);
-    return ATTN_OK;
+    if (ablation->args->with != ATTN_ABLATE_WITH_RESAMPLE)
+        return ATTN_OK;
+    const double drawn = attn_random_double(&ablation->random) * (double)n;
+
+    for (size_t i = 0; is_short && i < n; i++)
+        ATTN_TRY(read_reference(ablation, NULL, ((size_t)drawn + i) % n, &is_short, err));
+    return is_short ? attn_refuse(err, ATTN_STAGE_INPUT,
+                                  "no text of the references has as many tokens as the text, %zu",
+                                  ablation->frame.run->text.n)
+                    : ATTN_OK;
 }
 
-/* --- Sets of parts ---------------------------------------------------------------------------- */
+/* --- Runs ------------------------------------------------------------------------------------- */
 
-/* Returns the edit that replaces the site of MATERIAL at AT, or one NEURON of it, by the rows of
- * MATERIAL. */
-static struct attn_edit edit_of(const struct ablation *ablation, struct attn_location at,
-                                int neuron, const struct material *material)
+/* Whether PART has the tensor AT: a layer has all tensors of its stack that have its number. */
+static bool has_tensor(const struct ablation *ablation, const struct attn_location *part,
+                       const struct attn_location *at)
 {
-    const size_t head = material->site == ATTN_SITE_Z ? (size_t)at.head : 0;
-    const bool is_neuron = material->site == ATTN_SITE_MLP_POST;
-    const struct side *side = side_of(ablation, &at);
-    struct attn_edit edit = ATTN_EDIT_DEFAULT;
-
-    at.site = material->site;
-    edit.op = ATTN_EDIT_ZERO;
-    edit.at = at;
-    if (material->site == ATTN_SITE_QK)
-        attn_edit_make_uniform(side->config, &edit);
-    if (!is_of_heads(material->site))
-        edit.at.head = ATTN_ALL_HEADS;
-    if (is_neuron) {
-        edit.col0 = (size_t)neuron;
-        edit.col1 = edit.col0 + 1;
-    }
-    if (!material->rows)
-        return edit;
-    edit.op = ATTN_EDIT_REPLACE;
-    edit.row1 = side->n_row;
-    edit.col1 = is_neuron ? edit.col1 : material->width;
-    edit.ld = material->width;
-    edit.data = rows_of(side, material, (size_t)attn_location_block(&at), head) + edit.col0;
-    return edit;
+    return ablation->args->by == ATTN_ABLATE_BY_LAYER
+               ? part->layer == at->layer &&
+                     (part->stack == ATTN_STACK_ENCODER) == (at->stack == ATTN_STACK_ENCODER)
+               : attn_location_compare(part, at) == 0;
 }
 
-/* Appends an edit for each head of SIDE that SET names to EDITS [*n]. */
-static enum attn_status read_side(const struct side *side, const struct attn_ablate_set *set,
-                                  struct attn_edit *edits, size_t *n, struct attn_error *err)
-{
-    struct attn_selection *listed;
-
-    ATTN_TRY(attn_error_in(select_heads(side, set->heads, &listed, err), "sets", err));
-    for (size_t k = 0; k < n_heads_of(side); k++) {
-        const int block = (int)(k / side->dims->n_head), head = (int)(k % side->dims->n_head);
-
-        if (has_head(side, listed, block, head))
-            edits[(*n)++] =
-                edit_of(side->of, attn_location_of_block(side->dims, ATTN_SITE_Z, block, head), -1,
-                        side->material);
-    }
-    attn_selection_free(listed);
-    return ATTN_OK;
-}
-
-/* Makes PART from set number I, and the edits of its heads. */
-static enum attn_status read_set(struct ablation *ablation, size_t i, struct part *part,
+/* Appends the edits of part I, or if the parts add up, also those of the parts before it
+ * (attn_part_edit_fn). */
+static enum attn_status add_part(void *user, size_t i, struct attn_part_edits *edits,
                                  struct attn_error *err)
 {
-    const struct attn_ablate_set *set = &ablation->args->sets[i];
-    struct attn_edit *edits = ablation->sets.edits + i * n_all_heads(ablation);
+    const struct ablation *ablation = user;
+    const struct attn_part *part = &ablation->parts.items[i];
 
-    *part = (struct part){.at = {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS}, .neuron = -1};
-    part->set = set->name ? set->name : set->heads;
-    for (size_t k = 0; k < ablation->n_side; k++)
-        ATTN_TRY(read_side(&ablation->sides[k], set, edits, &part->n_head, err));
-    part->has_encoder = strstr(set->heads, "encoder:");
-    ablation->sets.changes[i] = (struct attn_trial_change){edits, part->n_head};
+    if (ablation->adds_up)
+        edits->first = 0;
+    for (size_t k = 0; k < ablation->n_own; k++) {
+        struct attn_edit edit = ablation->edits[k];
+
+        if (!has_tensor(ablation, &part->at, &ablation->tensors.items[k].at))
+            continue;
+        if (part->neuron >= 0) {
+            edit.col0 = (size_t)part->neuron;
+            edit.col1 = edit.col0 + 1;
+            edit.data = edit.data ? edit.data + edit.col0 : NULL;
+        }
+        ATTN_TRY(attn_part_edits_add(edits, &edit, err));
+    }
     return ATTN_OK;
 }
 
-static enum attn_status try_sets(struct ablation *ablation, struct attn_error *err)
+/* Appends the edits of set number I (attn_part_edit_fn). */
+static enum attn_status add_set(void *user, size_t i, struct attn_part_edits *edits,
+                                struct attn_error *err)
 {
-    for (size_t i = 0; i < ablation->n_part; i++) {
-        const enum attn_status status = read_set(ablation, i, &ablation->parts[i], err);
+    const struct ablation *ablation = user;
+    struct attn_parts heads = {.n = 0};
+    enum attn_status status = attn_error_in(
+        list(ablation, ATTN_SITE_Z, ablation->args->sets[i].heads, &heads, err), "sets", err);
 
-        if (status != ATTN_OK && ablation->frame.answer)
-            ablation->frame.answer->is_general = true;
-        ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
-    }
-    return attn_frame_try_sets(&ablation->frame, &ablation->sets, err);
+    for (size_t k = 0; status == ATTN_OK && k < heads.n; k++)
+        status = attn_part_edits_add(
+            edits, &ablation->edits[attn_parts_find(&ablation->tensors, &heads.items[k].at)], err);
+    ablation->n_head[i] = heads.n;
+    attn_free(heads.items);
+    if (status != ATTN_OK && ablation->frame.answer)
+        ablation->frame.answer->is_general = true;
+    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Runs each part alone or, if IS_CUMULATIVE, the first 1, 2, ... parts together. */
-static enum attn_status try_parts(struct ablation *ablation, bool is_cumulative,
-                                  struct attn_error *err)
+static enum attn_status try_rows(struct ablation *ablation, struct attn_error *err)
 {
-    const struct attn_sets *sets = &ablation->sets;
-    const size_t n_place = ablation->n_place;
-
-    for (size_t i = 0; i < sets->n * n_place; i++) { /* the edits of a set are adjacent */
-        const struct part *part = &ablation->parts[i / n_place];
-        const struct side *side = side_of(ablation, &part->at);
-        /* the attention to the source comes last; an encoder repeats the edit of its attention */
-        const bool is_last = i % n_place >= ablation->n_site;
-        const struct material *material = &side->material[is_last ? 0 : i % n_place];
-        struct attn_location at = part->at;
-
-        at.stack = is_last && at.stack == ATTN_STACK_DECODER ? ATTN_STACK_CROSS : at.stack;
-        at.site = material->site;
-        if (attn_site_is_lacking(side->dims, material->site, attn_location_block(&at)))
-            material = side->material; /* no MLP: repeats the edit of its attention */
-        sets->edits[i] = edit_of(ablation, at, part->neuron, material);
-    }
-    for (size_t i = 0; i < sets->n; i++)
-        sets->changes[i] = (struct attn_trial_change){
-            sets->edits + (is_cumulative ? 0 : i * n_place), (is_cumulative ? i + 1 : 1) * n_place};
-    return attn_frame_try_sets(&ablation->frame, sets, err);
+    return attn_parts_try(&ablation->frame.trials, ablation->n_row,
+                          has_sets(ablation) ? add_set : add_part, ablation, ablation->outcomes,
+                          err);
 }
+
+/* A part, and the change that it makes alone. */
+struct ranked {
+    struct attn_part part;
+    double change;
+};
 
 static int by_change(const void *a, const void *b)
 {
-    const struct part *x = a, *y = b;
+    const struct ranked *x = a, *y = b;
     int order = attn_compare_numbers(fabs(x->change), fabs(y->change));
 
     if (order != 0)
         return order;
-    order = attn_location_compare(&x->at, &y->at);
-    return order != 0 ? order : (x->neuron > y->neuron) - (x->neuron < y->neuron);
+    order = attn_location_compare(&x->part.at, &y->part.at);
+    return order != 0 ? order
+                      : (x->part.neuron > y->part.neuron) - (x->part.neuron < y->part.neuron);
+}
+
+/* Sorts RANKED [n], the smallest change first, into PARTS. */
+static void sort_ranked(struct ranked *ranked, size_t n, struct attn_part *parts)
+{
+    qsort(ranked, n, sizeof *ranked, by_change);
+    for (size_t i = 0; i < n; i++)
+        parts[i] = ranked[i].part;
 }
 
 /* Sorts the parts by the change that each makes alone, the smallest first. */
 static enum attn_status sort_parts(struct ablation *ablation, struct attn_error *err)
 {
-    const struct order *order = &((const struct plan *)ablation->frame.plan)->order;
+    const struct attn_parts *order = &((const struct plan *)ablation->frame.plan)->order;
+    struct attn_part *parts = ablation->parts.items;
+    const size_t n = ablation->parts.n;
+    struct ranked *ranked;
 
-    if (order->n_part == ablation->n_part) {
-        memcpy(ablation->parts, order->parts, order->n_part * sizeof *order->parts);
+    if (order->n == n) {
+        memcpy(parts, order->items, n * sizeof *parts);
         return ATTN_OK;
     }
-    ATTN_TRY(try_parts(ablation, false, err));
-    for (size_t i = 0; i < ablation->n_part; i++)
-        ablation->parts[i].change =
-            ablation->sets.outcomes[i].reply.value - ablation->frame.trials.base.value;
-    qsort(ablation->parts, ablation->n_part, sizeof *ablation->parts, by_change);
+    ATTN_TRY(try_rows(ablation, err));
+    ATTN_TRY(ATTN_ALLOC(ranked, n, err));
+    for (size_t i = 0; i < n; i++)
+        ranked[i] = (struct ranked){parts[i], ablation->outcomes[i].reply.value -
+                                                  ablation->frame.trials.base.value};
+    sort_ranked(ranked, n, parts);
+    attn_free(ranked);
     return ATTN_OK;
 }
 
 /* --- Controls --------------------------------------------------------------------------------- */
 
-/* Mean and standard deviation of the change by random choices, and the choices [n], borrowed. */
-struct control {
-    double mean, sd;
-    const double *changes;
-    size_t n;
+/* The heads that a control draws: N_HEAD of N, counted over the heads of the text's model, then
+ * those of its encoder, or if they are of the encoder, over those. */
+struct draw {
+    struct ablation *ablation;
+    const struct attn_edit *heads; /* [n_all] those of the encoder come first */
+    size_t n_all, first, n, n_head;
 };
 
-/* Computes mean and standard deviation of the CHANGES [n] by random choices. */
-static struct control sum_control(const double *changes, size_t n)
+/* Returns a draw among the heads of an encoder or of the text; with IS_OF_ALL among both. */
+static struct draw draw_of(struct ablation *ablation, bool is_of_encoder, bool is_of_all)
 {
-    struct attn_moments moments = {.n = 0};
+    const size_t first = ablation->args->by == ATTN_ABLATE_BY_HEAD ? 0 : ablation->n_own;
+    struct draw draw = {.ablation = ablation,
+                        .heads = ablation->edits + first,
+                        .n_all = ablation->tensors.n - first};
+    size_t n_encoder = 0;
 
-    for (size_t i = 0; i < n; i++)
-        attn_moments_add(&moments, changes[i]);
-    return (struct control){moments.mean, n > 1 ? attn_moments_sd(&moments) : 0, changes, n};
+    while (n_encoder < draw.n_all && draw.heads[n_encoder].at.stack == ATTN_STACK_ENCODER)
+        n_encoder++;
+    draw.first = is_of_encoder && !is_of_all ? 0 : n_encoder;
+    draw.n = is_of_all ? draw.n_all : is_of_encoder ? n_encoder : draw.n_all - n_encoder;
+    return draw;
 }
 
-/* Fills the cells of ROW, which has its change, for CONTROL. */
-static void fill_control(const struct control *control, struct attn_cell *row)
+/* Appends the edits of randomly drawn heads (attn_part_edit_fn). */
+static enum attn_status add_drawn(void *user, size_t i, struct attn_part_edits *edits,
+                                  struct attn_error *err)
 {
-    row[CONTROL] = attn_cell_real(control->mean);
-    row[CONTROL_SD] = attn_cell_real(control->sd);
-    row[CONTROL_RANK] =
-        attn_cell_real(attn_rank_share(control->changes, control->n, row[CHANGE].real));
-}
+    const struct draw *draw = user;
+    struct ablation *ablation = draw->ablation;
 
-/* The heads among which a control draws, counted over the heads of the text's model, then those of
- * its encoder. */
-struct drawn_heads {
-    size_t first, n;
-};
-
-/* Returns the heads that are drawn for PART: those of its side; with IS_OF_ALL those of both. */
-static struct drawn_heads heads_for(const struct ablation *ablation, const struct part *part,
-                                    bool is_of_all)
-{
-    const size_t n = n_heads_of(&ablation->sides[OF_TEXT]), n_all = n_all_heads(ablation);
-
-    if (is_of_all)
-        return (struct drawn_heads){0, n_all};
-    return part->at.stack == ATTN_STACK_ENCODER ? (struct drawn_heads){n, n_all - n}
-                                                : (struct drawn_heads){0, n};
-}
-
-/* Returns the edit of head number K. */
-static struct attn_edit edit_of_head(const struct ablation *ablation, size_t k)
-{
-    const size_t n = n_heads_of(&ablation->sides[OF_TEXT]);
-    const struct side *side = &ablation->sides[k < n ? OF_TEXT : OF_ENCODER];
-    const struct material *material = side->material;
-    const size_t number = k < n ? k : k - n;
-    struct attn_location at;
-
-    if (!is_of_heads(material->site))
-        material += ablation->n_site;
-    at = attn_location_of_block(side->dims, material->site, (int)(number / side->dims->n_head),
-                                (int)(number % side->dims->n_head));
-    return edit_of(ablation, at, -1, material);
-}
-
-/* Runs random choices of N_HEAD heads of DRAWN, and stores their CHANGES [n_control]. */
-static enum attn_status try_control(struct ablation *ablation, struct drawn_heads drawn,
-                                    size_t n_head, double *changes, struct attn_error *err)
-{
-    const struct attn_sets *sets = &ablation->controls;
-    const size_t n = sets->n, *order = ablation->order;
-
-    n_head = n_head < drawn.n ? n_head : drawn.n;
-    for (size_t i = 0; i < n; i++) {
-        struct attn_edit *edits = sets->edits + i * n_head;
-
-        attn_random_permutation(&ablation->random, ablation->order, drawn.n);
-        for (size_t k = 0; k < n_head; k++)
-            edits[k] = edit_of_head(ablation, drawn.first + order[k]);
-        sets->changes[i] = (struct attn_trial_change){edits, n_head};
-    }
-    ATTN_TRY(attn_frame_try_sets(&ablation->frame, sets, err));
-    for (size_t i = 0; i < n; i++)
-        changes[i] = sets->outcomes[i].reply.value - ablation->frame.trials.base.value;
+    (void)i;
+    attn_random_permutation(&ablation->random, ablation->order, draw->n);
+    for (size_t k = 0; k < draw->n_head && k < draw->n; k++)
+        ATTN_TRY(attn_part_edits_add(
+            edits, &draw->heads[(draw->first + ablation->order[k]) % draw->n_all], err));
     return ATTN_OK;
 }
 
-/* Runs the controls of all parts, and stores their CHANGES: n_control for each part, or n_control
- * for all if all parts share them. */
+/* Runs the random choices of DRAW, and stores their CHANGES [n_control]. */
+static enum attn_status try_control(struct draw *draw, double *changes, struct attn_error *err)
+{
+    const struct ablation *ablation = draw->ablation;
+    const size_t n = ablation->args->n_control;
+    struct attn_trials *trials = &draw->ablation->frame.trials;
+
+    ATTN_TRY(attn_parts_try(trials, n, add_drawn, draw, ablation->drawn, err));
+    for (size_t i = 0; i < n; i++)
+        changes[i] = ablation->drawn[i].reply.value - trials->base.value;
+    return ATTN_OK;
+}
+
+/* Returns the number of heads in a part of the encoder or of the text; controls draw equally
+ * many. */
+static size_t n_heads_of_part(const struct ablation *ablation, bool is_of_encoder)
+{
+    const struct attn_config *config =
+        config_of(ablation, is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY);
+    const enum attn_ablate_by by = ablation->args->by;
+
+    return by == ATTN_ABLATE_BY_HEAD
+               ? 1
+               : config->n_head * (by == ATTN_ABLATE_BY_LAYER ? attn_config_n_part(config) : 1);
+}
+
+/* Runs the controls of all rows, and stores their CHANGES: n_control for each row, or n_control for
+ * all if all rows share them. */
 static enum attn_status try_controls(struct ablation *ablation, bool has_own_control,
                                      double *changes, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
-    const size_t n = ablation->n_part, n_control = args->n_control;
-    const size_t n_encoder =
-        ablation->n_side > 1 && !has_own_control ? ablation->sides[OF_ENCODER].n_part : 0;
+    const size_t n = ablation->n_row, n_control = args->n_control;
+    size_t n_encoder = 0;
 
     for (size_t i = 0; i < n && n_control > 0 && has_own_control; i++) {
-        const struct part *part = &ablation->parts[i];
-        const bool is_of_all = ablation->n_side > 1 && (args->is_cumulative || part->has_encoder);
-        const size_t n_head = args->n_set > 0
-                                  ? part->n_head
-                                  : (i + 1) * n_heads_of_part(ablation, &ablation->sides[OF_TEXT]);
+        const bool names_encoder = has_sets(ablation) && strstr(args->sets[i].heads, "encoder:");
+        struct draw draw =
+            draw_of(ablation, !has_sets(ablation) && is_of_encoder(&ablation->parts.items[i]),
+                    ablation->has_encoder && (args->is_cumulative || names_encoder));
 
-        ATTN_TRY(try_control(ablation, heads_for(ablation, part, is_of_all), n_head,
-                             changes + i * n_control, err));
+        draw.n_head =
+            has_sets(ablation) ? ablation->n_head[i] : (i + 1) * n_heads_of_part(ablation, false);
+        ATTN_TRY(try_control(&draw, changes + i * n_control, err));
     }
     if (n_control == 0 || has_own_control || n == 0)
         return ATTN_OK;
-    /* parts of one side share a control; that of the text's model is drawn first */
-    for (size_t side = 0; side < ablation->n_side; side++) {
-        const size_t first = side == OF_TEXT ? n_encoder : 0;
-        const size_t end = side == OF_TEXT ? n : n_encoder;
+    while (n_encoder < n && is_of_encoder(&ablation->parts.items[n_encoder]))
+        n_encoder++;
+    /* parts of one stack share a control; that of the text's model is drawn first */
+    for (int side = 0; side < (ablation->has_encoder ? 2 : 1); side++) {
+        const size_t first = side == 0 ? n_encoder : 0, end = side == 0 ? n : n_encoder;
         double *own = changes + first * n_control;
+        struct draw draw = draw_of(ablation, side > 0, false);
 
-        ATTN_TRY(try_control(ablation, heads_for(ablation, &ablation->parts[first], false),
-                             n_heads_of_part(ablation, &ablation->sides[side]), own, err));
-        for (size_t i = first + 1; i < end && ablation->n_side > 1; i++)
+        draw.n_head = n_heads_of_part(ablation, side > 0);
+        if (first == end)
+            continue;
+        ATTN_TRY(try_control(&draw, own, err));
+        for (size_t i = first + 1; i < end && ablation->has_encoder; i++)
             memcpy(changes + i * n_control, own, n_control * sizeof *own);
     }
     return ATTN_OK;
@@ -1016,9 +796,9 @@ static enum attn_status derive(const void *given, const struct attn_fold_means *
     (void)err;
     for (size_t row = 1; n > 0 && row < means->n_row; row++) {
         const double *changes = means->more + (means->n_more > n ? (row - 1) * n : 0);
-        const struct control control = sum_control(changes, n);
+        struct attn_cell *cells = rows + row * N_COLUMN;
 
-        fill_control(&control, rows + row * N_COLUMN);
+        attn_control_put(changes, n, cells[CHANGE].real, &cells[CONTROL]);
     }
     return ATTN_OK;
 }
@@ -1099,17 +879,19 @@ static bool shows(const void *state, size_t column)
     }
 }
 
-/* Appends a row. PART NULL: the row of the base. CONTROL NULL: no control. */
-static enum attn_status append(struct ablation *ablation, const struct part *part,
-                               const struct attn_reply *reply, const struct control *control,
-                               struct attn_error *err)
+/* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random
+ * choices; NULL: the row of the base. */
+static enum attn_status append(struct ablation *ablation, size_t i, const struct attn_reply *reply,
+                               const double *controls, struct attn_error *err)
 {
+    const struct attn_ablate_args *args = ablation->args;
     const struct attn_reply *base = &ablation->frame.trials.base;
+    const struct attn_part *part =
+        controls && !has_sets(ablation) ? &ablation->parts.items[i] : NULL;
     struct attn_cell row[N_COLUMN] = {
-        [PART] = attn_cell_string(!part       ? "base"
-                                  : part->set ? "set"
-                                              : part_name(ablation->args->by)),
-        [SET] = attn_cell_string(part ? part->set : NULL),
+        [PART] = attn_cell_string(!controls            ? "base"
+                                  : has_sets(ablation) ? "set"
+                                                       : part_name(args->by)),
         [VALUE] = attn_cell_real(reply->value),
         [CHANGE] = attn_cell_real(reply->value - base->value),
         [KL] =
@@ -1120,14 +902,16 @@ static enum attn_status append(struct ablation *ablation, const struct part *par
         [RIGHT] = attn_reply_right(&ablation->answer, reply->right),
     };
 
-    if (part && !part->set)
+    if (controls && has_sets(ablation))
+        row[SET] = attn_cell_string(args->sets[i].name ? args->sets[i].name : args->sets[i].heads);
+    if (part)
         attn_location_put(&part->at, &row[STACK]);
     if (part && part->at.head >= 0)
         row[HEAD] = attn_cell_integer(part->at.head);
     if (part && part->neuron >= 0)
         row[NEURON] = attn_cell_integer(part->neuron);
-    if (control)
-        fill_control(control, row);
+    if (controls && args->n_control > 0)
+        attn_control_put(controls, args->n_control, row[CHANGE].real, &row[CONTROL]);
     return attn_frame_append(&ablation->frame, row, err);
 }
 
@@ -1177,10 +961,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
-    ATTN_TRY(list_material(ablation, err));
-    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer,
-                               ablation->sides[OF_TEXT].material[0].site, &frame->trials, err));
-    ATTN_TRY(make_material(ablation, err));
+    ATTN_TRY(list_tensors(ablation, err));
+    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, first_site(ablation), &frame->trials,
+                               err));
+    ATTN_TRY(find_values(ablation, err));
     return list_parts(ablation, err);
 }
 
@@ -1188,42 +972,49 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const size_t n = ablation->n_part, n_control = args->n_control;
-    /* each row has its own controls; with an encoder each side has, and each row has a copy */
-    const bool has_own_control = args->is_cumulative || args->n_set > 0;
-    const size_t n_copy = has_own_control || ablation->n_side > 1 ? n : 1;
-    const size_t n_drawn = has_own_control ? n : ablation->n_side;
+    const size_t n = ablation->n_row, n_control = args->n_control;
+    /* each row has its own controls; with an encoder each stack has, and each row has a copy */
+    const bool has_own_control = args->is_cumulative || has_sets(ablation);
+    const size_t n_copy = has_own_control || ablation->has_encoder ? n : 1;
+    const size_t n_drawn = has_own_control ? n : ablation->has_encoder ? 2 : 1;
     double *changes = attn_frame_alloc(&ablation->frame, n_copy, n_control * sizeof *changes);
-    const struct attn_trial_outcome *outcomes = ablation->sets.outcomes;
-    const enum attn_site site = ablation->sides[OF_TEXT].material[0].site;
+    const struct attn_trial_outcome *outcomes = ablation->outcomes;
     struct attn_trials *trials = &ablation->frame.trials;
     struct attn_ablate_sum *sum = ablation->frame.sum;
+    const enum attn_site site = first_site(ablation);
+    size_t n_site;
 
+    (void)sites_of(ablation, &n_site);
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
      * controls */
     trials->n_expected = trials->n_feed + (args->is_cumulative ? 2 * n : n) + n_drawn * n_control;
     if (args->is_cumulative)
         ATTN_TRY(sort_parts(ablation, err));
-    ATTN_TRY(args->n_set > 0 ? try_sets(ablation, err)
-                             : try_parts(ablation, args->is_cumulative, err));
-    ATTN_TRY(append(ablation, NULL, &trials->base, NULL, err));
+    ablation->adds_up = args->is_cumulative;
+    ATTN_TRY(try_rows(ablation, err));
+    ATTN_TRY(append(ablation, 0, &trials->base, NULL, err));
     ATTN_TRY(try_controls(ablation, has_own_control, changes, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct control control =
-            sum_control(changes + (n_copy > 1 ? i : 0) * n_control, n_control);
-
-        ATTN_TRY(append(ablation, &ablation->parts[i], &outcomes[i].reply,
-                        n_control > 0 ? &control : NULL, err));
-    }
+    for (size_t i = 0; i < n; i++)
+        ATTN_TRY(append(ablation, i, &outcomes[i].reply, changes + (n_copy > 1 ? i : 0) * n_control,
+                        err));
     attn_frame_report_base(&ablation->frame, &ablation->answer, &trials->base);
     ATTN_TRY(attn_frame_report_more(&ablation->frame, changes, n_copy * n_control, err));
-    sum->n_row += outcomes[0].n_row;
+    sum->n_row += n > 0 ? outcomes[0].n_row : 0;
     sum->n_feed += trials->n_feed;
-    sum->sites = ablation->n_site > 1   ? "attn_out and mlp_out"
+    sum->sites = n_site > 1             ? "attn_out and mlp_out"
                  : site == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
                                         : attn_site_name(site);
     return ATTN_OK;
+}
+
+static void release(void *state)
+{
+    struct ablation *ablation = state;
+
+    attn_free(ablation->parts.items);
+    attn_free(ablation->tensors.items);
+    attn_edit_means_release(&ablation->means);
 }
 
 static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
@@ -1248,35 +1039,36 @@ static const struct attn_experiment experiment = {
     .shows = shows,
     .draw = draw,
     .ask = ask,
+    .release = release,
     .perform = perform,
 };
 
 /* Reads the order of parts from TABLE, which has the mean change of each part alone. */
-static enum attn_status take_order(const struct attn_table *table, struct order *order,
+static enum attn_status take_order(const struct attn_table *table, struct attn_parts *order,
                                    struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table);
-    size_t layer, change = 0;
+    const size_t n = n_row > 0 ? n_row - 1 : 0; /* without the row `base` */
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t change = attn_table_find(table, columns[CHANGE].name);
+    const bool has_neurons = n > 0 && attn_table_column(table, layer + 1)->role == ATTN_ROLE_NEURON;
+    struct ranked *ranked;
 
-    order->n_part = n_row > 0 ? n_row - 1 : 0; /* without the row `base` */
-    ATTN_TRY(ATTN_ALLOC(order->parts, order->n_part, err));
-    if (order->n_part == 0)
-        return ATTN_OK;
-    layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    while (strcmp(attn_table_column(table, change)->name, "change") != 0)
-        change++;
-    for (size_t i = 0; i < order->n_part; i++) {
+    ATTN_TRY(ATTN_ALLOC(order->items, n, err));
+    ATTN_TRY(ATTN_ALLOC(ranked, n, err));
+    for (size_t i = 0; i < n; i++) {
         const struct attn_cell index = attn_table_cell(table, i + 1, layer + 1);
-        const bool is_neuron = attn_table_column(table, layer + 1)->role == ATTN_ROLE_NEURON;
         const int number = index.type == ATTN_VALUE_MISSING ? -1 : (int)index.integer;
-        struct part *part = &order->parts[i];
+        struct attn_part *part = &ranked[i].part;
 
         attn_location_read(table, i + 1, layer, &part->at);
-        part->at.head = is_neuron ? ATTN_ALL_HEADS : number;
-        part->neuron = is_neuron ? number : -1;
-        part->change = attn_table_cell(table, i + 1, change).real;
+        part->at.head = has_neurons ? ATTN_ALL_HEADS : number;
+        part->neuron = has_neurons ? number : -1;
+        ranked[i].change = attn_table_cell(table, i + 1, change).real;
     }
-    qsort(order->parts, order->n_part, sizeof *order->parts, by_change);
+    order->n = n;
+    sort_ranked(ranked, n, order->items);
+    attn_free(ranked);
     return ATTN_OK;
 }
 
@@ -1337,11 +1129,11 @@ static enum attn_status make_plan(struct attn_host *host, const struct attn_requ
 
 static void release_plan(struct plan *plan)
 {
-    attn_free(plan->order.parts);
+    attn_free(plan->order.items);
     if (!plan->found)
         return;
-    for (size_t i = 0; i < MOST_SITES + 1; i++)
-        attn_free(plan->found->sums[i]);
+    attn_edit_means_release(&plan->found->means);
+    attn_free(plan->found->edits);
     attn_monitor_free(plan->found->monitor);
     attn_free(plan->found);
 }

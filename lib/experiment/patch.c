@@ -14,7 +14,6 @@
 #include "grid/table_cells.h"
 #include "input/position.h"
 #include "run/input_params.h"
-#include "study/significance.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -529,19 +528,24 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
 {
     struct attn_frame *frame = &patch->frame;
     struct attn_trial trial = attn_trial_of(patch->source);
+    struct attn_trace of_encoder;
     struct attn_answer answer = patch->answer;
     const struct attn_config *config = frame->config;
-    const size_t n_group =
-        attn_site_layout(patch->site) == ATTN_LAYOUT_KEY ? config->n_head / config->n_kv_head : 1;
+    const int n_group = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
+                            ? (int)(config->n_head / config->n_kv_head)
+                            : 1;
     struct attn_reading reading = {.base = frame->trials.logits,
                                    .base_total = frame->trials.base.total,
                                    .replies = &patch->source_reply};
 
     ATTN_TRY(attn_frame_select(frame, ATTN_SITES(patch->site), err));
-    for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_part; i++)
-        if (patch->parts[i].trial != ATTN_PART_UNTRIED && !patch->parts[i].is_of_encoder)
-            ATTN_TRY(attn_selection_add_block(frame->selection, patch->parts[i].layer,
-                                              (int)(patch->parts[i].unit * n_group), err));
+    for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_tried; i++) {
+        struct attn_location at = patch->tried[i]->of.at;
+
+        at.head *= n_group;
+        if (at.stack != ATTN_STACK_ENCODER)
+            ATTN_TRY(attn_selection_add_head(frame->selection, &at, err));
+    }
     ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
     trial.trace = attn_capture_trace(frame->capture);
     trial.has_logits = !patch->is_estimated;
@@ -556,47 +560,46 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     }
     attn_session_free(frame->session); /* freed before the trials, which need as much memory */
     frame->session = NULL;
-    return ATTN_OK;
+    of_encoder = *trial.trace;
+    of_encoder.selection = attn_selection_encoder(frame->selection);
+    return attn_patch_has_encoder(patch) ? attn_trial_watch_encoder(patch->source, &of_encoder, err)
+                                         : ATTN_OK;
 }
 
 /* Returns an edit that replaces rows FIRST .. END-1 of PART by the recorded rows of the source. */
 static struct attn_edit make_edit(const struct attn_patching *patch,
                                   const struct attn_patch_part *part, size_t first, size_t end)
 {
-    const struct attn_frame *frame = &patch->frame;
-    const struct attn_dims *dims =
-        part->is_of_encoder ? &patch->base->encoder_dims : attn_selection_dims(frame->selection);
-    const struct attn_capture *capture =
-        part->is_of_encoder ? patch->encoder_capture : frame->capture;
-    const bool is_matrix = attn_site_layout(patch->site) == ATTN_LAYOUT_MATRIX;
-    const size_t n_key = attn_site_n_key(dims, part->layer);
+    const struct attn_location *at = &part->of.at;
+    const struct attn_dims *dims = at->stack == ATTN_STACK_ENCODER
+                                       ? &patch->base->encoder_dims
+                                       : attn_selection_dims(patch->frame.selection);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.at = attn_location_of_block(dims, patch->site, part->layer,
-                                     patch->is_by_head ? (int)part->unit : ATTN_ALL_HEADS);
+    edit.at = *at;
     edit.op = ATTN_EDIT_REPLACE;
     edit.row0 = first;
     edit.row1 = end;
-    edit.col1 = edit.ld = is_matrix ? n_key : attn_site_width(patch->site, dims);
-    edit.data = patch->is_by_head
-                    ? attn_capture_block_head(capture, patch->site, part->layer, edit.at.head)
-                    : attn_capture_block(capture, patch->site, part->layer);
+    edit.col1 = edit.ld = attn_site_n_column(patch->site, dims, attn_location_block(at));
+    edit.data = patch->is_by_head ? attn_capture_head(patch->frame.capture, at)
+                                  : attn_capture_tensor(patch->frame.capture, at);
     edit.data += first * edit.ld;
-    if (patch->site == ATTN_SITE_MLP_POST) {
-        edit.data += part->unit;
-        edit.col0 = part->unit;
-        edit.col1 = part->unit + 1;
+    if (part->of.neuron >= 0) {
+        edit.data += part->of.neuron;
+        edit.col0 = (size_t)part->of.neuron;
+        edit.col1 = edit.col0 + 1;
     }
     return edit;
 }
 
-/* Makes an edit for each run of consecutive rows of PART. Returns their number. */
-static size_t make_edits(const struct attn_patching *patch, const struct attn_patch_part *part,
-                         struct attn_edit *edits)
+/* Appends an edit for each run of consecutive rows of tried part I (attn_part_edit_fn). */
+static enum attn_status add_edits(void *user, size_t i, struct attn_part_edits *edits,
+                                  struct attn_error *err)
 {
+    const struct attn_patching *patch = user;
+    struct attn_patch_part *part = patch->tried[i];
     const size_t n_row =
         attn_patch_is_of_source(patch, part) ? patch->base->source.n : patch->base->text.n;
-    size_t n = 0;
 
     for (size_t first = 0, end; first < n_row; first = end) {
         end = first + 1;
@@ -604,60 +607,48 @@ static size_t make_edits(const struct attn_patching *patch, const struct attn_pa
             continue;
         while (end < n_row && attn_patch_has_row(patch, part, end))
             end++;
-        edits[n++] = make_edit(patch, part, first, end);
+        const struct attn_edit edit = make_edit(patch, part, first, end);
+
+        ATTN_TRY(attn_part_edits_add(edits, &edit, err));
     }
-    return n;
+    part->has_effect = edits->n > edits->first;
+    return ATTN_OK;
 }
 
-static void take_outcomes(struct attn_patching *patch, const struct attn_sets *sets)
+/* Lists the parts that are marked for patching. */
+static enum attn_status list_tried(struct attn_patching *patch, struct attn_error *err)
 {
-    struct attn_patch_sum *sum = patch->frame.sum;
-    size_t n = 0;
-
-    for (size_t i = 0; i < patch->n_part; i++) {
-        struct attn_patch_part *part = &patch->parts[i];
-
-        if (part->trial == ATTN_PART_UNTRIED)
-            continue;
-        part->has_effect = sets->changes[n].n_edit > 0;
-        part->right = sets->outcomes[n].reply.right;
-        part->value = sets->outcomes[n++].reply.value;
-        part->effect = part->has_effect ? share(patch, part->value) : 0;
-    }
-    sum->n_row = sets->n > 0 ? sets->outcomes[0].n_row : 0;
+    patch->tried = attn_frame_alloc(&patch->frame, patch->n_part, sizeof(void *));
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < patch->n_part; i++)
+        if (patch->parts[i].trial != ATTN_PART_UNTRIED)
+            patch->tried[patch->n_tried++] = &patch->parts[i];
+    return ATTN_OK;
 }
 
 /* Patches the parts that are marked for it. */
 static enum attn_status try_parts(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
-    const size_t n_text = patch->base->text.n, n_source = patch->base->source.n;
-    const bool is_one_row = patch->is_by_row && patch->places.n == 0;
-    const size_t n_most = is_one_row ? 1 : n_text > n_source ? n_text : n_source;
-    struct attn_sets sets;
-    size_t n = 0;
+    struct attn_patch_sum *sum = frame->sum;
+    struct attn_trial_outcome *outcomes;
 
+    ATTN_TRY(list_tried(patch, err));
     ATTN_TRY(attn_trials_start(patch->base, &patch->answer, patch->site, &frame->trials, err));
     ATTN_TRY(read_source(patch, err));
-    if (attn_patch_has_encoder(patch))
-        ATTN_TRY(attn_trial_keep_encoder(patch->source, ATTN_SITES(patch->site),
-                                         &patch->encoder_capture, err));
     if (!patch->is_estimated)
         ATTN_TRY(attn_patch_check_difference(patch, err));
-    for (size_t i = 0; i < patch->n_part; i++)
-        n += patch->parts[i].trial != ATTN_PART_UNTRIED;
-    attn_frame_take_sets(frame, &sets, n, n_most);
+    outcomes = attn_frame_alloc(frame, patch->n_tried, sizeof *outcomes);
     ATTN_TRY(attn_frame_memory(frame, err));
-    n = 0;
-    for (size_t i = 0; i < patch->n_part; i++)
-        if (patch->parts[i].trial != ATTN_PART_UNTRIED) {
-            struct attn_edit *edits = sets.edits + n * n_most;
+    ATTN_TRY(attn_parts_try(&frame->trials, patch->n_tried, add_edits, patch, outcomes, err));
+    for (size_t i = 0; i < patch->n_tried; i++) {
+        struct attn_patch_part *part = patch->tried[i];
 
-            sets.changes[n++] =
-                (struct attn_trial_change){edits, make_edits(patch, &patch->parts[i], edits)};
-        }
-    ATTN_TRY(attn_frame_try_sets(frame, &sets, err));
-    take_outcomes(patch, &sets);
+        part->right = outcomes[i].reply.right;
+        part->value = outcomes[i].reply.value;
+        part->effect = part->has_effect ? share(patch, part->value) : 0;
+    }
+    sum->n_row = patch->n_tried > 0 ? outcomes[0].n_row : 0;
     return ATTN_OK;
 }
 
@@ -667,7 +658,6 @@ static enum attn_status draw_controls(const struct attn_patch_args *args, const 
                                       size_t n, struct attn_cell *cells, size_t stride,
                                       struct attn_error *err)
 {
-    struct attn_moments moments = {.n = 0};
     struct attn_random random;
     size_t *order = attn_alloc(n, sizeof *order, err);
     double *drawn = attn_alloc(args->n_control, sizeof *drawn, err);
@@ -677,13 +667,9 @@ static enum attn_status draw_controls(const struct attn_patch_args *args, const 
     for (size_t i = 0; status == ATTN_OK && i < args->n_control; i++) {
         attn_random_permutation(&random, order, n);
         drawn[i] = effects[order[0]];
-        attn_moments_add(&moments, drawn[i]);
     }
-    for (size_t i = 0; status == ATTN_OK && i < n; i++, cells += stride) {
-        cells[0] = attn_cell_real(moments.mean);
-        cells[1] = attn_cell_real(moments.n > 1 ? attn_moments_sd(&moments) : 0);
-        cells[2] = attn_cell_real(attn_rank_share(drawn, args->n_control, effects[i]));
-    }
+    for (size_t i = 0; status == ATTN_OK && i < n; i++, cells += stride)
+        attn_control_put(drawn, args->n_control, effects[i], cells);
     attn_free(order);
     attn_free(drawn);
     return status;
@@ -849,11 +835,7 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
                                     const struct attn_cell *controls, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
-    const struct attn_location at =
-        attn_location_of_block(part->is_of_encoder ? &patch->base->encoder_dims
-                                                   : attn_selection_dims(patch->base->selection),
-                               patch->site, part->layer, ATTN_ALL_HEADS);
-    const struct attn_cell unit = attn_cell_integer((int64_t)part->unit);
+    const struct attn_cell unit = attn_cell_integer((int64_t)attn_patch_unit(part));
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(attn_site_name(patch->site)),
         [NEURON] = unit,
@@ -865,12 +847,12 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         /* an item whose runs do not differ still counts in the means */
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
-    attn_location_put(&at, &row[STACK]);
+    attn_location_put(&part->of.at, &row[STACK]);
     if (patch->places.n > 0) {
-        row[PLACE] = attn_cell_string(patch->places.list[part->row].name);
+        row[PLACE] = attn_cell_string(patch->places.list[part->of.row].name);
     } else if (patch->is_by_row) {
-        row[POSITION] = attn_cell_integer((int64_t)part->row);
-        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->row);
+        row[POSITION] = attn_cell_integer((int64_t)part->of.row);
+        row[TOKEN] = attn_cell_position(&patch->base->text.tokens, part->of.row);
     }
     if (part->has_effect)
         fill_effect(patch, part->value, part->effect, part->right, row);
@@ -959,7 +941,6 @@ static void release(void *state)
 {
     struct attn_patching *patch = state;
 
-    attn_capture_free(patch->encoder_capture);
     attn_free(patch->sums.values);
     attn_free(patch->sums.encoder);
 }

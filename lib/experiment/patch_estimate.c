@@ -93,15 +93,14 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
 static double sum_rows(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
     const struct attn_part_sums *sums = &patch->sums;
-    const double *rows =
-        sums->values + ((size_t)part->layer * sums->n_unit + part->unit) * sums->n_row;
+    const size_t layer = (size_t)attn_location_block(&part->of.at), unit = attn_patch_unit(part);
+    const double *rows = sums->values + (layer * sums->n_unit + unit) * sums->n_row;
     double sum = 0;
 
-    if (part->is_of_encoder)
-        return 0 +
-               sums->encoder[(size_t)part->layer * patch->base->encoder_dims.n_head + part->unit];
+    if (part->of.at.stack == ATTN_STACK_ENCODER)
+        return 0 + sums->encoder[layer * patch->base->encoder_dims.n_head + unit];
     if (patch->is_by_row && patch->places.n == 0)
-        return 0 + rows[part->row]; /* turns -0 into 0 */
+        return 0 + rows[part->of.row]; /* turns -0 into 0 */
     for (size_t row = 0; row < sums->n_row; row++)
         if (patch->places.n == 0 || attn_patch_has_row(patch, part, row))
             sum += rows[row];

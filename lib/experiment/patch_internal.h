@@ -4,6 +4,7 @@
 #define ATTN_EXPERIMENT_PATCH_INTERNAL_H
 
 #include "experiment/part_sums.h"
+#include "experiment/parts.h"
 #include "experiment/patch.h"
 #include "study/frame.h"
 
@@ -11,12 +12,9 @@
  * to check a randomly drawn part. */
 enum attn_part_trial { ATTN_PART_UNTRIED, ATTN_PART_TRIED, ATTN_PART_TOP, ATTN_PART_RANDOM };
 
-/* What a row is about: a head, a position, a place or a neuron of a layer. */
+/* What a row is about. */
 struct attn_patch_part {
-    bool is_of_encoder; /* `layer` is one of the encoder */
-    int layer;
-    size_t unit; /* head or neuron */
-    size_t row;  /* position or place; unused if the part is a whole head or neuron */
+    struct attn_part of; /* a head, a neuron, or a position or a place of a tensor */
     enum attn_part_trial trial;
     bool has_effect; /* it was patched, and its rows exist */
     double right;    /* attn_answer_right of the patched run */
@@ -46,9 +44,10 @@ struct attn_patching {
     /* [T], [S] owned by the frame; flags of the queries; NULL: all */
     unsigned char *rows, *source_rows;
     struct attn_patch_places places;
-    struct attn_capture *encoder_capture; /* owns; the site in the encoder of the source; or NULL */
     struct attn_patch_part *parts; /* [n_part] owned by the frame, in the order of the table */
     size_t n_part;
+    struct attn_patch_part **tried; /* [n_tried] owned by the frame; those that are patched */
+    size_t n_tried;
     /* The following fields are for estimates. */
     struct attn_part_sums sums; /* owns their values */
     size_t *order; /* [n_part] owned by the frame; parts by |estimate|, descending; or NULL */
@@ -59,6 +58,9 @@ struct attn_patching {
 
 /* Minimum difference of the metric between both runs. */
 #define ATTN_PATCH_SMALLEST_DIFFERENCE 1e-4
+
+/* Returns the number of the head or neuron of PART; 0 if it has neither. */
+size_t attn_patch_unit(const struct attn_patch_part *part);
 
 /* Returns true if the rows of PART are those of the source, not of the text. */
 bool attn_patch_is_of_source(const struct attn_patching *patch, const struct attn_patch_part *part);

@@ -1,6 +1,7 @@
 /* patch_parts.c - see patch_internal.h: lists the parts, for exact patches and for estimates. */
 #include "experiment/patch_internal.h"
 
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "trace/trace_internal.h"
 
@@ -8,8 +9,16 @@
 
 bool attn_patch_is_of_source(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
-    return part->is_of_encoder || (attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
-                                   patch->frame.config->is_cross[part->layer]);
+    return part->of.at.stack == ATTN_STACK_ENCODER ||
+           (attn_site_layout(patch->site) == ATTN_LAYOUT_KEY &&
+            attn_location_is_cross(attn_selection_dims(patch->base->selection), &part->of.at));
+}
+
+size_t attn_patch_unit(const struct attn_patch_part *part)
+{
+    return part->of.neuron >= 0    ? (size_t)part->of.neuron
+           : part->of.at.head >= 0 ? (size_t)part->of.at.head
+                                   : 0;
 }
 
 bool attn_patch_has_encoder(const struct attn_patching *patch)
@@ -24,46 +33,54 @@ bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_pat
     if (attn_patch_is_of_source(patch, part))
         return !patch->source_rows || patch->source_rows[row] != 0;
     if (patch->places.n > 0)
-        return patch->places.is_of_place[part->row * patch->base->text.n + row] != 0;
-    if (patch->is_by_row && part->row != row)
+        return patch->places.is_of_place[part->of.row * patch->base->text.n + row] != 0;
+    if (patch->is_by_row && part->of.row != row)
         return false;
     return !patch->rows || patch->rows[row] != 0;
 }
 
+/* Appends the parts to LISTED, those of the encoder first. */
+static enum attn_status list(const struct attn_patching *patch, struct attn_parts *listed,
+                             struct attn_error *err)
+{
+    const size_t n_place = patch->places.n;
+    const size_t n_row = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 0;
+    struct attn_location of = {ATTN_STACK_ENCODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, patch->site};
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(attn_selection_dims(patch->base->selection), &selection, err));
+    status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(patch->site), err),
+                           ATTN_STAGE_OPTIONS, err);
+    if (status == ATTN_OK && attn_patch_has_encoder(patch))
+        status = attn_parts_list(selection, &of, 0, listed, err);
+    of.stack = ATTN_STACK_ONLY;
+    if (status == ATTN_OK)
+        status = attn_parts_list(selection, &of, n_row, listed, err);
+    attn_selection_free(selection);
+    return status;
+}
+
 enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(patch->base->selection);
-    const size_t n_unit =
-        patch->site == ATTN_SITE_MLP_POST ? dims->d_mlp : attn_site_n_head(patch->site, dims);
-    const size_t n_place = patch->places.n;
-    const size_t n_each = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 1;
-    const size_t n_most = dims->n_layer * n_unit;
-    const struct attn_dims *encoder = &patch->base->encoder_dims;
-    const enum attn_part_trial first = patch->is_estimated ? ATTN_PART_UNTRIED : ATTN_PART_TRIED;
-    const size_t n_encoder_unit =
-        attn_patch_has_encoder(patch) ? attn_site_n_head(patch->site, encoder) : 0;
+    struct attn_parts listed = {.n = 0};
+    enum attn_status status = list(patch, &listed, err);
 
-    patch->parts = attn_frame_alloc(
-        &patch->frame, n_most * n_each + encoder->n_layer * n_encoder_unit, sizeof *patch->parts);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    for (size_t i = 0; i < encoder->n_layer * n_encoder_unit; i++)
-        patch->parts[patch->n_part++] = (struct attn_patch_part){.is_of_encoder = true,
-                                                                 .layer = (int)(i / n_encoder_unit),
-                                                                 .unit = i % n_encoder_unit,
-                                                                 .trial = first};
-    for (size_t i = 0; i < n_most * n_each; i++) {
-        const struct attn_patch_part part = {.layer = (int)(i / n_each / n_unit),
-                                             .unit = i / n_each % n_unit,
-                                             .row = i % n_each,
-                                             .trial = first};
+    patch->parts = attn_frame_alloc(&patch->frame, listed.n, sizeof *patch->parts);
+    if (status == ATTN_OK)
+        status = attn_frame_memory(&patch->frame, err);
+    for (size_t i = 0; status == ATTN_OK && i < listed.n; i++) {
+        const struct attn_patch_part part = {.of = listed.items[i],
+                                             .trial = patch->is_estimated ? ATTN_PART_UNTRIED
+                                                                          : ATTN_PART_TRIED};
 
-        if (attn_site_is_lacking(dims, patch->site, part.layer))
-            continue;
         /* a position outside the queries is not a part */
-        if (!patch->is_by_row || n_place > 0 || attn_patch_has_row(patch, &part, part.row))
+        if (!patch->is_by_row || patch->places.n > 0 ||
+            attn_patch_has_row(patch, &part, part.of.row))
             patch->parts[patch->n_part++] = part;
     }
-    return ATTN_OK;
+    attn_free(listed.items);
+    return status;
 }
 
 enum attn_status attn_patch_check_difference(struct attn_patching *patch, struct attn_error *err)

@@ -7,13 +7,13 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "experiment/attribute_generated.h"
+#include "experiment/parts.h"
 #include "experiment/questions.h"
 #include "experiment/questions_internal.h"
 #include "experiment/sinks_internal.h"
 #include "input/position.h"
 #include "predict/answer_internal.h"
 #include "records/items_internal.h"
-#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -115,6 +115,7 @@ struct spans {
     struct measured *measured; /* [n_head, n_span + 1] or, by span, [n_span + 1] */
     float *row;                /* [n_key] */
     unsigned char *visible;    /* [n_key] keys that the row sees */
+    unsigned char *rows;       /* [n] rows that lose keys */
     double *weights;           /* [n_head, n_key] mean weight of the queries, less that of the
                                   neutral tokens */
     double *columns;           /* [n_key] weights of each column over all rows and heads */
@@ -941,71 +942,51 @@ static void find_measured(struct spans *spans)
 
 /* --- Effects ---------------------------------------------------------------------------------- */
 
-/* The edits of all trials. */
-struct effects {
-    struct spans *spans;
-    struct attn_edit *edits; /* owns */
-    size_t n, capacity;
-    size_t *ends; /* [n_trial] owns; where the edits of each trial end */
-    size_t n_trial, trial_capacity;
-    unsigned char *rows; /* [n] rows that lose keys */
-};
-
-/* Appends edits by which the rows of EFFECTS lose the keys COL0 to COL1 - 1 in AT. A row keeps
- * itself, unless the keys are of the source. */
-static enum attn_status mask_columns(struct effects *effects, struct attn_location at, size_t col0,
-                                     size_t col1, struct attn_error *err)
+/* Appends edits by which the flagged ROWS lose the keys COL0 to COL1 - 1 in AT. A row keeps itself,
+ * unless the keys are of the source. */
+static enum attn_status mask_columns(const struct spans *spans, const struct attn_location *at,
+                                     size_t col0, size_t col1, struct attn_part_edits *edits,
+                                     struct attn_error *err)
 {
-    for (size_t row = 0, end; row < effects->spans->n; row = end) {
-        const bool is_own = !effects->spans->is_of_source && row >= col0 && row < col1;
+    for (size_t row = 0, end; row < spans->n; row = end) {
+        const bool is_own = !spans->is_of_source && row >= col0 && row < col1;
 
         end = row + 1;
-        if (!effects->rows[row])
+        if (!spans->rows[row])
             continue;
-        while (!is_own && end < effects->spans->n && effects->rows[end] &&
-               (effects->spans->is_of_source || end < col0 || end >= col1))
+        while (!is_own && end < spans->n && spans->rows[end] &&
+               (spans->is_of_source || end < col0 || end >= col1))
             end++;
         for (int side = 0; side < (is_own ? 2 : 1); side++) {
             struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-            edit.at = at;
+            edit.at = *at;
+            edit.at.site = ATTN_SITE_ATTN_SCORES;
             edit.op = ATTN_EDIT_MASK;
             edit.row0 = row;
             edit.row1 = end;
             edit.col0 = side == 0 ? col0 : row + 1;
             edit.col1 = is_own && side == 0 ? row : col1;
-            if (edit.col0 >= edit.col1)
-                continue;
-            ATTN_TRY(attn_grow(&effects->edits, &effects->capacity, effects->n + 1,
-                               sizeof *effects->edits, err));
-            effects->edits[effects->n++] = edit;
+            if (edit.col0 < edit.col1)
+                ATTN_TRY(attn_part_edits_add(edits, &edit, err));
         }
     }
     return ATTN_OK;
 }
 
-/* Appends the edits by which the rows of EFFECTS lose SPAN in AT. */
-static enum attn_status mask_span(struct effects *effects, struct attn_location at,
-                                  const struct span *span, struct attn_error *err)
+/* Appends the edits by which the flagged rows lose SPAN in HEAD. */
+static enum attn_status mask_span(const struct spans *spans, const struct attn_location *head,
+                                  const struct span *span, struct attn_part_edits *edits,
+                                  struct attn_error *err)
 {
-    at.site = ATTN_SITE_ATTN_SCORES;
     for (size_t first = span->first, end; first <= span->last; first = end) {
         end = first + 1;
         if (!span->flags[first])
             continue;
         while (end <= span->last && span->flags[end])
             end++;
-        ATTN_TRY(mask_columns(effects, at, first, end, err));
+        ATTN_TRY(mask_columns(spans, head, first, end, edits, err));
     }
-    return ATTN_OK;
-}
-
-/* Ends the edits of a trial. */
-static enum attn_status end_trial(struct effects *effects, struct attn_error *err)
-{
-    ATTN_TRY(attn_grow(&effects->ends, &effects->trial_capacity, effects->n_trial + 1,
-                       sizeof *effects->ends, err));
-    effects->ends[effects->n_trial++] = effects->n;
     return ATTN_OK;
 }
 
@@ -1018,63 +999,54 @@ static bool sees_other(const struct spans *spans, const struct span *span)
     return false;
 }
 
-/* Appends the trials of a span: one for each head in which the queries do not see it; or one for
- * all heads, and one in which no other token sees it in them. */
-static enum attn_status add_span(struct effects *effects, const struct span *span,
-                                 struct attn_error *err)
+/* Returns the number of trials of a span: one for each head in which the queries do not see it; or
+ * one for all heads, and one in which no other token sees it in them. */
+static size_t n_trial_of(const struct spans *spans)
 {
-    const struct spans *spans = effects->spans;
-    const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
+    return spans->args->by == ATTN_SPANS_BY_HEAD ? spans->n_head : 2;
+}
 
-    if (spans->is_of_source && !sees_other(spans, span))
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`effect`: without '%s', the whole source, heads have no key to look at",
-                           attn_quote_string(span->name).text);
-    memset(effects->rows, 0, spans->n);
-    for (size_t i = 0; i < spans->n_query; i++)
-        effects->rows[spans->queries[i]] = 1;
-    for (int trial = 0; trial < (is_by_head ? 1 : 2); trial++) {
-        for (size_t i = 0; trial > 0 && i < spans->n; i++)
-            effects->rows[i] = spans->is_of_source || !span->flags[i];
-        for (size_t i = 0; i < spans->n_head; i++) {
-            ATTN_TRY(mask_span(effects, spans->heads[i], span, err));
-            if (is_by_head || i + 1 == spans->n_head)
-                ATTN_TRY(end_trial(effects, err));
-        }
-    }
+/* Appends the edits of trial number I (attn_part_edit_fn). */
+static enum attn_status add_trial(void *user, size_t i, struct attn_part_edits *edits,
+                                  struct attn_error *err)
+{
+    const struct spans *spans = user;
+    const size_t n_each = n_trial_of(spans), k = i % n_each;
+    const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD,
+               is_of_others = !is_by_head && k > 0;
+    const struct span *span = &spans->items[i / n_each];
+
+    memset(spans->rows, 0, spans->n);
+    for (size_t q = 0; q < spans->n_query; q++)
+        spans->rows[spans->queries[q]] = 1;
+    for (size_t t = 0; is_of_others && t < spans->n; t++)
+        spans->rows[t] = spans->is_of_source || !span->flags[t];
+    for (size_t head = is_by_head ? k : 0; head < (is_by_head ? k + 1 : spans->n_head); head++)
+        ATTN_TRY(mask_span(spans, &spans->heads[head], span, edits, err));
     return ATTN_OK;
 }
 
 /* Runs the trials, and takes what each changes. */
-static enum attn_status run_trials(struct effects *effects, struct attn_error *err)
+static enum attn_status run_trials(struct spans *spans, struct attn_error *err)
 {
-    struct spans *spans = effects->spans;
     struct attn_frame *frame = &spans->frame;
     const double sign = spans->run == frame->run ? 1 : -1; /* of an answer -ln p is computed */
-    const size_t n_row = spans->n_span + 1;
+    const size_t n_row = spans->n_span + 1, n_each = n_trial_of(spans), n = spans->n_span * n_each;
     const bool is_by_head = spans->args->by == ATTN_SPANS_BY_HEAD;
-    struct attn_sets sets = {.n = 0};
+    struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
 
-    attn_frame_take_sets(frame, &sets, effects->n_trial, 0);
+    spans->rows = attn_frame_alloc(frame, spans->n, 1);
     ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0, first = 0; i < effects->n_trial; first = effects->ends[i++]) {
-        sets.changes[i].edits = effects->edits + first;
-        sets.changes[i].n_edit = effects->ends[i] - first;
-    }
     ATTN_TRY(
         attn_trials_start(spans->run, &spans->answer, ATTN_SITE_ATTN_SCORES, &frame->trials, err));
     attn_frame_report_base(frame, &spans->answer, &frame->trials.base);
-    ATTN_TRY(attn_frame_try_sets(frame, &sets, err));
-    for (size_t i = 0; i < effects->n_trial; i++) {
-        const double change = sign * (sets.outcomes[i].reply.value - frame->trials.base.value);
-        const size_t n_each = is_by_head ? spans->n_head : 2, span = i / n_each;
+    ATTN_TRY(attn_parts_try(&frame->trials, n, add_trial, spans, outcomes, err));
+    for (size_t i = 0; i < n; i++) {
+        const double change = sign * (outcomes[i].reply.value - frame->trials.base.value);
+        struct measured *measured =
+            spans->measured + (is_by_head ? i % n_each * n_row : 0) + i / n_each;
 
-        if (is_by_head)
-            spans->measured[i % n_each * n_row + span].change = change;
-        else if (i % n_each == 0)
-            spans->measured[span].change = change;
-        else
-            spans->measured[span].cut = change;
+        *(is_by_head || i % n_each == 0 ? &measured->change : &measured->cut) = change;
     }
     for (size_t i = 0; i < (is_by_head ? spans->n_head : 1); i++)
         find_largest(spans, spans->measured + i * n_row);
@@ -1121,19 +1093,14 @@ static void note_effects(const struct spans *spans, size_t n_trial)
 
 static enum attn_status find_effects(struct spans *spans, struct attn_error *err)
 {
-    struct effects effects = {.spans = spans};
-    enum attn_status status = ATTN_ALLOC(effects.rows, spans->n, err);
-
-    for (size_t i = 0; status == ATTN_OK && i < spans->n_span; i++)
-        status = add_span(&effects, &spans->items[i], err);
-    if (status == ATTN_OK) {
-        note_effects(spans, effects.n_trial);
-        status = run_trials(&effects, err);
-    }
-    attn_free(effects.edits);
-    attn_free(effects.ends);
-    attn_free(effects.rows);
-    return status;
+    for (size_t i = 0; spans->is_of_source && i < spans->n_span; i++)
+        if (!sees_other(spans, &spans->items[i]))
+            return attn_refuse(
+                err, ATTN_STAGE_OPTIONS,
+                "`effect`: without '%s', the whole source, heads have no key to look at",
+                attn_quote_string(spans->items[i].name).text);
+    note_effects(spans, spans->n_span * n_trial_of(spans));
+    return run_trials(spans, err);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */

@@ -458,20 +458,6 @@ enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_e
     return frame->lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
 }
 
-void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n, size_t n_edit)
-{
-    sets->n = n;
-    sets->changes = attn_frame_alloc(frame, n, sizeof *sets->changes);
-    sets->outcomes = attn_frame_alloc(frame, n, sizeof *sets->outcomes);
-    sets->edits = attn_frame_alloc(frame, n, n_edit * sizeof *sets->edits);
-}
-
-enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
-                                     struct attn_error *err)
-{
-    return attn_trials_perform(&frame->trials, sets->changes, sets->n, sets->outcomes, err);
-}
-
 enum attn_status attn_frame_find_answer(struct attn_frame *frame,
                                         const struct attn_answer_args *args,
                                         struct attn_answer *answer, struct attn_error *err)

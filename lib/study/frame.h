@@ -162,22 +162,6 @@ enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_se
 void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size);
 enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err);
 
-/* Sets of edits that are run one by one, and the outcome of each. Owned by the frame. */
-struct attn_sets {
-    struct attn_trial_change *changes;   /* [n] */
-    struct attn_trial_outcome *outcomes; /* [n] */
-    struct attn_edit *edits;             /* edits of all sets */
-    size_t n;
-};
-
-/* Allocates N sets of up to N_EDIT edits. Failures are reported by attn_frame_memory. */
-void attn_frame_take_sets(struct attn_frame *frame, struct attn_sets *sets, size_t n,
-                          size_t n_edit);
-
-/* Runs each of SETS as a trial of the frame. */
-enum attn_status attn_frame_try_sets(struct attn_frame *frame, const struct attn_sets *sets,
-                                     struct attn_error *err);
-
 /* Resolves ARGS in the frame's run (predict/answer_internal.h) into ANSWER, and stores its metric
  * as a fact about the table. */
 enum attn_status attn_frame_find_answer(struct attn_frame *frame,

@@ -411,6 +411,7 @@ struct worker {
 /* The shared state of the tasks of the pool. */
 struct work {
     const struct attn_trials *trials;
+    const struct attn_edit *edits;
     const struct attn_trial_change *changes;
     struct attn_trial_outcome *outcomes;
     struct beginning *beginnings; /* [n] owns; beginnings of the changes, sorted by layer */
@@ -487,7 +488,7 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
         int first = change->n_edit > 0 ? n_layer : 0;
 
         for (size_t k = 0; k < change->n_edit; k++) {
-            const int layer = first_layer(work->trials->run, &change->edits[k].at);
+            const int layer = first_layer(work->trials->run, &work->edits[change->first + k].at);
 
             first = layer < first ? layer : first;
         }
@@ -527,7 +528,7 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     enum attn_status status;
 
     trial.pool = NULL; /* its threads run other trials */
-    trial.edits = work->changes[number].edits;
+    trial.edits = work->edits + work->changes[number].first;
     trial.n_edit = work->changes[number].n_edit;
     trial.n_encoder_row = &n_encoder_row;
     skip_encoder(trials, &trial);
@@ -649,13 +650,13 @@ static enum attn_status run_together(const struct work *work, const struct pack 
 
         worker->rows[i] = resid;
         rows_of_z[i] = z;
-        worker->sequences[i] =
-            (struct attn_session_sequence){.n = trials->run->text.n,
-                                           .ids = trials->run->text.ids,
-                                           .edits = change->n_edit > 0 ? change->edits : &none,
-                                           .n_edit = change->n_edit,
-                                           .logit0 = trials->answer->position,
-                                           .n_logit = 1};
+        worker->sequences[i] = (struct attn_session_sequence){
+            .n = trials->run->text.n,
+            .ids = trials->run->text.ids,
+            .edits = change->n_edit > 0 ? work->edits + change->first : &none,
+            .n_edit = change->n_edit,
+            .logit0 = trials->answer->position,
+            .n_logit = 1};
     }
     if (trials->run->edits.n > 0)
         ATTN_TRY(add_edits(work, pack, &(struct beginning_place){layer, z != NULL}, worker, err));
@@ -766,7 +767,7 @@ static enum attn_status perform(struct work *work, size_t n, struct attn_error *
 }
 
 /* Keeps the stream of the encoder of the unchanged run, if one of CHANGES [n] is of the encoder. */
-static enum attn_status keep_encoder(struct attn_trials *trials,
+static enum attn_status keep_encoder(struct attn_trials *trials, const struct attn_edit *edits,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_error *err)
 {
@@ -774,13 +775,13 @@ static enum attn_status keep_encoder(struct attn_trials *trials,
 
     for (size_t i = 0; i < n && !trials->encoder_capture; i++)
         for (size_t k = 0; k < changes[i].n_edit; k++)
-            is_needed |= changes[i].edits[k].at.stack == ATTN_STACK_ENCODER;
+            is_needed |= edits[changes[i].first + k].at.stack == ATTN_STACK_ENCODER;
     return is_needed ? attn_trial_keep_encoder(trials->run, ATTN_SITES(ATTN_SITE_RESID_PRE),
                                                &trials->encoder_capture, err)
                      : ATTN_OK;
 }
 
-enum attn_status attn_trials_perform(struct attn_trials *trials,
+enum attn_status attn_trials_perform(struct attn_trials *trials, const struct attn_edit *edits,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err)
 {
@@ -789,6 +790,7 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
     const size_t n_together = go_together(trials) && n_row < PACK_ROWS ? PACK_ROWS / n_row : 1;
     const size_t n_waiting = n_together > WAITING ? n_together : WAITING;
     struct work work = {.trials = trials,
+                        .edits = edits,
                         .changes = changes,
                         .outcomes = outcomes,
                         .n_together = n_together,
@@ -797,7 +799,7 @@ enum attn_status attn_trials_perform(struct attn_trials *trials,
                         .n_total = n_all > trials->n_expected ? n_all : trials->n_expected,
                         .n_done = trials->n_feed,
                         .failed = SIZE_MAX};
-    enum attn_status status = keep_encoder(trials, changes, n, err);
+    enum attn_status status = keep_encoder(trials, edits, changes, n, err);
 
     if (status == ATTN_OK)
         status = perform(&work, n, err);

@@ -10,7 +10,7 @@
  *
  *     struct attn_trials trials;
  *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); // the unchanged run
- *     attn_trials_perform(&trials, changes, n, outcomes, &err);    // the changed runs
+ *     attn_trials_perform(&trials, edits, changes, n, outcomes, &err); // the changed runs
  *     attn_trials_release(&trials);
  */
 #ifndef ATTN_STUDY_TRIAL_H
@@ -94,10 +94,9 @@ struct attn_trials {
     size_t n_expected;      /* expected number of runs, for progress; or 0 */
 };
 
-/* The changes of one run. Borrowed. */
+/* The changes of one run: edits number `first` to first + n_edit - 1 of a list. */
 struct attn_trial_change {
-    const struct attn_edit *edits; /* [n_edit] each for a single layer, or for one of the encoder */
-    size_t n_edit;
+    size_t first, n_edit;
 };
 
 struct attn_trial_outcome {
@@ -111,8 +110,9 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    enum attn_site first, struct attn_trials *trials,
                                    struct attn_error *err);
 
-/* Runs each of CHANGES [n] from its first changed layer on, and sets OUTCOMES [n]. */
-enum attn_status attn_trials_perform(struct attn_trials *trials,
+/* Runs each of CHANGES [n] of EDITS from its first changed layer on, and sets OUTCOMES [n]. Each
+ * edit is for a single layer, or for one of the encoder. */
+enum attn_status attn_trials_perform(struct attn_trials *trials, const struct attn_edit *edits,
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_trial_outcome *outcomes, struct attn_error *err);
 
