@@ -3,6 +3,7 @@
 #define ATTN_BASE_COLUMN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum attn_value_type {
     ATTN_VALUE_MISSING = 0, /* type of a cell without a value; no column has this type */
@@ -23,8 +24,7 @@ enum attn_notation {
     /* as DOUBLE; booleans are written as true and false. Texts in CSV are keys that must stay
      * unchanged, so they are not protected from spreadsheet formulas */
     ATTN_NOTATION_LABEL = 4,
-    ATTN_NOTATION_WHOLE = 5 /* counts and ranks, and their means: at most 6 decimals, without zeros
-                               at the end */
+    ATTN_NOTATION_WHOLE = 5 /* counts, ranks and their means: 6 decimals, no zeros at the end */
 };
 
 /* The range of the numbers of a column, for drawing. */
@@ -103,8 +103,7 @@ struct attn_column {
     const char *unit;            /* unit of the numbers: "nats", "bytes", "s"; NULL: none */
     enum attn_notation notation; /* for reals */
     int digits;                  /* for the notation, 0..17 */
-    /* Minimum width in aligned text, so that consecutive tables line up. */
-    size_t width;
+    size_t width; /* minimum width in aligned text, so that consecutive tables line up */
     enum attn_value_range range;
     /* name for titles: "change of @"; NULL: `name` is used. For a column of texts: the title of
      * rows or columns, which are then labelled with these texts and not with their numbers */
@@ -115,7 +114,8 @@ struct attn_column {
     enum attn_column_role role;
     /* set of enum attn_column_trait; 0: reals are averaged, other columns name the row */
     unsigned traits;
-    const void *later[8]; /* NULL: reserved for fields of later versions */
+    uint64_t shown; /* of a question: the flags of which one must hold (study/frame.h); 0: always */
+    const void *later[7]; /* NULL: reserved for fields of later versions */
 };
 
 #endif

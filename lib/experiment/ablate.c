@@ -42,13 +42,15 @@ enum {
     N_COLUMN
 };
 
+enum { SHOW_SETS = 2, SHOW_HEADS = 4, SHOW_NEURONS = 8, SHOW_RIGHT = 16, SHOW_CONTROLS = 32 };
+
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base"),
-    [SET] = ATTN_COLUMN_OF(SET, "set", TEXT),
+    [SET] = ATTN_COLUMN_OF(SET, "set", TEXT, .shown = SHOW_SETS),
     [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS | SHOW_NEURONS),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
     [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
     [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
@@ -58,8 +60,8 @@ static const struct attn_column columns[N_COLUMN] = {
                   .range = ATTN_RANGE_SHARE,
                   .quantity = "most probable token stays the same",
                   .traits = ATTN_TRAIT_LINEAR},
-    [RIGHT] = ATTN_COLUMN_RIGHT,
-    ATTN_COLUMNS_CONTROL(CONTROL),
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -856,27 +858,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
     view->traits = ATTN_VIEW_SEQUENCE;
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const bool is_of_neurons = args->by == ATTN_ABLATE_BY_NEURON;
+    const bool has_right =
+        attn_metric_has_right(args->answer.metric) && (ablation->frame.item || args->has_right);
 
-    switch (column) {
-    case SET:
-        return args->n_set > 0;
-    case LAYER:
-        return args->n_set == 0;
-    case HEAD:
-        return args->n_set == 0 && !is_of_neurons;
-    case NEURON:
-        return is_of_neurons;
-    case RIGHT:
-        return attn_metric_has_right(args->answer.metric) &&
-               (ablation->frame.item || args->has_right);
-    default:
-        return column < CONTROL || args->n_control > 0;
-    }
+    return (args->n_set > 0                     ? SHOW_SETS
+            : args->by == ATTN_ABLATE_BY_NEURON ? SHOW_NEURONS
+                                                : SHOW_HEADS) |
+           (has_right ? SHOW_RIGHT : 0) | (args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
 
 /* Appends the row of part or set I with REPLY and its CONTROLS [n_control], changes by random

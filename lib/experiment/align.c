@@ -54,36 +54,59 @@ enum {
     N_COLUMN
 };
 
+enum {
+    SHOW_SCORES = 2,
+    SHOW_HEADS = 4,
+    SHOW_HIDDEN = 8,
+    SHOW_TOKENS = 16,
+    SHOW_LINKS = 32,
+    SHOW_LINES = 64,
+    SHOW_PAIRS = 128,
+    SHOW_WEIGHTS = 256,
+    SHOW_COSINES = 512,
+    SHOW_SOFT = 1024
+};
+
 static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [METHOD] = ATTN_COLUMN("method", TEXT),
-    [LINE] = ATTN_COLUMN("links", TEXT),
-    [SOURCE_INDEX] = ATTN_COLUMN("source_index", INTEGER),
-    [SOURCE] = {.name = "source", .type = ATTN_VALUE_TEXT, .quantity = "source"},
-    [WORD_INDEX] = ATTN_COLUMN("word_index", INTEGER),
-    [WORD] = {.name = "word", .type = ATTN_VALUE_TEXT, .quantity = "text"},
-    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SHARE, "weight between words"),
-    [COSINE] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "cosine between words"),
-    [LINKED] = ATTN_COLUMN("linked", BOOLEAN),
-    [MARK] = ATTN_COLUMN("mark", TEXT),
+    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_SCORES),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_SCORES),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [METHOD] = ATTN_COLUMN("method", TEXT, .shown = SHOW_HIDDEN),
+    [LINE] = ATTN_COLUMN("links", TEXT, .shown = SHOW_LINES),
+    [SOURCE_INDEX] = ATTN_COLUMN("source_index", INTEGER, .shown = SHOW_PAIRS),
+    [SOURCE] = {.name = "source",
+                .type = ATTN_VALUE_TEXT,
+                .quantity = "source",
+                .shown = SHOW_PAIRS},
+    [WORD_INDEX] = ATTN_COLUMN("word_index", INTEGER, .shown = SHOW_PAIRS),
+    [WORD] = {.name = "word", .type = ATTN_VALUE_TEXT, .quantity = "text", .shown = SHOW_PAIRS},
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SHARE, "weight between words",
+                                    .shown = SHOW_WEIGHTS),
+    [COSINE] = ATTN_COLUMN_QUANTITY("weight", 6, NULL, SIGNED, "cosine between words",
+                                    .shown = SHOW_COSINES),
+    [LINKED] = ATTN_COLUMN("linked", BOOLEAN, .shown = SHOW_SOFT),
+    [MARK] = ATTN_COLUMN("mark", TEXT, .shown = SHOW_SOFT),
     [TS] = ATTN_COLUMN_RATE("ts", 6, "share of tokens that look where they should",
-                            ATTN_TRAIT_DERIVED),
-    [WITHIN] = ATTN_COLUMN_RATE("within", 6, NULL, ATTN_TRAIT_DERIVED),
-    [MASS] = ATTN_COLUMN_DERIVED("mass", 6, SHARE, "weight on the linked tokens"),
-    [CHANCE] = ATTN_COLUMN_DERIVED("chance", 6, SHARE, NULL),
+                            ATTN_TRAIT_DERIVED, .shown = SHOW_TOKENS),
+    [WITHIN] = ATTN_COLUMN_RATE("within", 6, NULL, ATTN_TRAIT_DERIVED, .shown = SHOW_TOKENS),
+    [MASS] =
+        ATTN_COLUMN_DERIVED("mass", 6, SHARE, "weight on the linked tokens", .shown = SHOW_TOKENS),
+    [CHANCE] = ATTN_COLUMN_DERIVED("chance", 6, SHARE, NULL, .shown = SHOW_TOKENS),
     [N] = {.name = "n",
            .type = ATTN_VALUE_INTEGER,
            .role = ATTN_ROLE_COUNT,
-           .traits = ATTN_TRAIT_COUNT},
-    [LINKS] = ATTN_COLUMN_WITH("links", INTEGER, COUNT),
-    [SURE] = ATTN_COLUMN_WITH("sure", INTEGER, COUNT),
-    [POSSIBLE] = ATTN_COLUMN_WITH("possible", INTEGER, COUNT),
-    [PRECISION] = ATTN_COLUMN_RATE("precision", 6, "precision of the links", ATTN_TRAIT_DERIVED),
-    [RECALL] = ATTN_COLUMN_RATE("recall", 6, "recall of the links", ATTN_TRAIT_DERIVED),
-    [AER] = ATTN_COLUMN_RATE("aer", 6, "alignment error rate", ATTN_TRAIT_DERIVED),
-    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+           .traits = ATTN_TRAIT_COUNT,
+           .shown = SHOW_SCORES},
+    [LINKS] = ATTN_COLUMN_WITH("links", INTEGER, COUNT, .shown = SHOW_LINKS),
+    [SURE] = ATTN_COLUMN_WITH("sure", INTEGER, COUNT, .shown = SHOW_LINKS),
+    [POSSIBLE] = ATTN_COLUMN_WITH("possible", INTEGER, COUNT, .shown = SHOW_LINKS),
+    [PRECISION] = ATTN_COLUMN_RATE("precision", 6, "precision of the links", ATTN_TRAIT_DERIVED,
+                                   .shown = SHOW_LINKS),
+    [RECALL] = ATTN_COLUMN_RATE("recall", 6, "recall of the links", ATTN_TRAIT_DERIVED,
+                                .shown = SHOW_LINKS),
+    [AER] =
+        ATTN_COLUMN_RATE("aer", 6, "alignment error rate", ATTN_TRAIT_DERIVED, .shown = SHOW_LINKS),
+    [TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT, .shown = SHOW_TOKENS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -566,31 +589,19 @@ static const struct attn_table_view views[] = {
     {ATTN_VIEW_OF(LAYER, HEAD, RECALL)},
 };
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct align *align = state;
     const struct attn_align_args *args = align->args;
-    const bool is_attention = align->kind == ATTENTION;
-    const bool is_cosine = align->kind == HIDDEN && align->rule.method != ATTN_LINK_SOFTMAX;
+    const bool is_hidden = align->kind == HIDDEN;
 
-    if (!args->has_score)
-        return column == LINKED || column == MARK ? args->is_soft
-               : column == LINE                   ? args->is_line
-               : column == (is_cosine ? WEIGHT : COSINE)
-                   ? false
-                   : !args->is_line && column >= SOURCE_INDEX && column <= COSINE;
-    switch (column) {
-    case STACK:
-    case LAYER:
-    case N:
-        return true;
-    case HEAD:
-        return align->kind != HIDDEN;
-    case METHOD:
-        return align->kind == HIDDEN;
-    default: /* runs on tokens, or has links */
-        return column >= TS && is_attention == (column <= CHANCE || column == TOKENS);
-    }
+    if (args->has_score)
+        return SHOW_SCORES | (is_hidden ? SHOW_HIDDEN : SHOW_HEADS) |
+               (align->kind == ATTENTION ? SHOW_TOKENS : SHOW_LINKS);
+    return (args->is_soft ? SHOW_SOFT : 0) |
+           (args->is_line                                          ? SHOW_LINES
+            : is_hidden && align->rule.method != ATTN_LINK_SOFTMAX ? SHOW_PAIRS | SHOW_COSINES
+                                                                   : SHOW_PAIRS | SHOW_WEIGHTS);
 }
 
 /* --- Sides ------------------------------------------------------------------------------------ */

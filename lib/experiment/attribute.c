@@ -37,13 +37,15 @@ enum { DEFAULT_MOST = 20 };
 
 enum { PART, STACK, LAYER, HEAD, KEY, TOKEN, VALUE, ROW_TYPE, N_COLUMN };
 
+enum { SHOW_PARTS = 2, SHOW_TOKENS = 4 };
+
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN_PART("sum model"),
+    [PART] = ATTN_COLUMN_PART("sum model", .shown = SHOW_PARTS),
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_TOKENS),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -875,14 +877,11 @@ static void draw(const void *given, struct attn_drawn *drawn)
         attn_drawn_ask(drawn, "written by heads, by the key they read from");
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
-    const struct logit_split *split = state;
-    const struct attn_attribute_args *args = split->frame.args;
+    const struct attn_attribute_args *args = ((const struct logit_split *)state)->frame.args;
 
-    return column == PART
-               ? args->by != ATTN_ATTRIBUTE_BY_TOKEN
-               : args->by == ATTN_ATTRIBUTE_BY_TOKEN || (column != KEY && column != TOKEN);
+    return args->by == ATTN_ATTRIBUTE_BY_TOKEN ? SHOW_TOKENS : SHOW_PARTS;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -31,8 +31,10 @@ enum {
     N_COLUMN
 };
 
+enum { SHOW_CAUSES = 2, SHOW_CELLS = 4 };
+
 static const struct attn_column columns[N_COLUMN] = {
-    [PART] = ATTN_COLUMN_OF(PART, "part", TEXT),
+    [PART] = ATTN_COLUMN_OF(PART, "part", TEXT, .shown = SHOW_CAUSES),
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
@@ -40,8 +42,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
-    [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED),
-    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED),
+    [ATTN_X_GRAD] = ATTN_COLUMN_REAL("attn_x_grad", 4, NULL, SIGNED, .shown = SHOW_CELLS),
+    [ATTRIBUTION] = ATTN_COLUMN_REAL("attribution", 4, NULL, SIGNED, .shown = SHOW_CAUSES),
     [KNOCKOUT] = ATTN_COLUMN_QUANTITY("knockout", 4, NULL, SIGNED,
                                       "estimated change of @ without the weight"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
@@ -348,9 +350,9 @@ static const struct attn_table_view views[] = {
      .asked = "in the largest cells", .traits = ATTN_VIEW_TOKENS},
 };
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
-    return is_of_causes(state) ? column != ATTN_X_GRAD : column != PART && column != ATTRIBUTION;
+    return is_of_causes(state) ? SHOW_CAUSES : SHOW_CELLS;
 }
 
 const struct attn_experiment attn_attribute_cells = {

@@ -54,24 +54,27 @@ enum {
     N_COLUMN
 };
 
-#define PARTS_OF(label)                                                                            \
+#define PARTS_OF(...)                                                                              \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "sum model"    \
+        .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = "sum model",                    \
+        .name = __VA_ARGS__                                                                        \
     }
 
+enum { SHOW_QUERY = 2, SHOW_PAIR = 4, SHOW_KEY = 8 };
+
 static const struct attn_column columns[N_COLUMN] = {
-    [QUERY_PART] = PARTS_OF("query_part"),
-    [QUERY_STACK] = ATTN_COLUMN_STACK("query_stack"),
-    [QUERY_LAYER] = ATTN_COLUMN_OF(LAYER, "query_layer", INTEGER),
-    [QUERY_HEAD] = ATTN_COLUMN_OF(HEAD, "query_head", INTEGER),
-    [KEY_PART] = ATTN_COLUMN_OF(OTHER_PART, "key_part", TEXT),
-    [KEY_STACK] = ATTN_COLUMN_STACK("key_stack"),
-    [KEY_LAYER] = ATTN_COLUMN_OF(OTHER_LAYER, "key_layer", INTEGER),
-    [KEY_HEAD] = ATTN_COLUMN_OF(OTHER_HEAD, "key_head", INTEGER),
-    [OWN_PART] = PARTS_OF("key_part"),
-    [OWN_STACK] = ATTN_COLUMN_STACK("key_stack"),
-    [OWN_LAYER] = ATTN_COLUMN_OF(LAYER, "key_layer", INTEGER),
-    [OWN_HEAD] = ATTN_COLUMN_OF(HEAD, "key_head", INTEGER),
+    [QUERY_PART] = PARTS_OF("query_part", .shown = SHOW_QUERY),
+    [QUERY_STACK] = ATTN_COLUMN_STACK("query_stack", .shown = SHOW_QUERY),
+    [QUERY_LAYER] = ATTN_COLUMN_OF(LAYER, "query_layer", INTEGER, .shown = SHOW_QUERY),
+    [QUERY_HEAD] = ATTN_COLUMN_OF(HEAD, "query_head", INTEGER, .shown = SHOW_QUERY),
+    [KEY_PART] = ATTN_COLUMN_OF(OTHER_PART, "key_part", TEXT, .shown = SHOW_PAIR),
+    [KEY_STACK] = ATTN_COLUMN_STACK("key_stack", .shown = SHOW_PAIR),
+    [KEY_LAYER] = ATTN_COLUMN_OF(OTHER_LAYER, "key_layer", INTEGER, .shown = SHOW_PAIR),
+    [KEY_HEAD] = ATTN_COLUMN_OF(OTHER_HEAD, "key_head", INTEGER, .shown = SHOW_PAIR),
+    [OWN_PART] = PARTS_OF("key_part", .shown = SHOW_KEY),
+    [OWN_STACK] = ATTN_COLUMN_STACK("key_stack", .shown = SHOW_KEY),
+    [OWN_LAYER] = ATTN_COLUMN_OF(LAYER, "key_layer", INTEGER, .shown = SHOW_KEY),
+    [OWN_HEAD] = ATTN_COLUMN_OF(HEAD, "key_head", INTEGER, .shown = SHOW_KEY),
     [SCORE] = ATTN_COLUMN_QUANTITY("score", 4, NULL, SIGNED, "score"),
     [RELATIVE] = ATTN_COLUMN_QUANTITY("relative", 4, NULL, SIGNED, "relative score"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
@@ -1227,16 +1230,13 @@ static enum attn_status ask(void *state, struct attn_error *err)
 
 /* --- The experiment --------------------------------------------------------------------------- */
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
-    const struct pair_split *split = state;
-    const struct attn_attribute_args *args = split->frame.args;
-    const enum attn_attribute_by by = args->by;
+    const struct attn_attribute_args *args = ((const struct pair_split *)state)->frame.args;
 
-    return column <= QUERY_HEAD ? by != ATTN_ATTRIBUTE_BY_KEY
-           : column <= KEY_HEAD ? by != ATTN_ATTRIBUTE_BY_KEY && by != ATTN_ATTRIBUTE_BY_QUERY
-           : column <= OWN_HEAD ? by == ATTN_ATTRIBUTE_BY_KEY
-                                : true;
+    return args->by == ATTN_ATTRIBUTE_BY_KEY     ? SHOW_KEY
+           : args->by == ATTN_ATTRIBUTE_BY_QUERY ? SHOW_QUERY
+                                                 : SHOW_QUERY | SHOW_PAIR;
 }
 
 static const struct attn_table_view views[] = {

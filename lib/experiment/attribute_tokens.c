@@ -25,9 +25,11 @@ enum { DEFAULT_POINTS = 50, KEPT_BYTES = 512 << 20, BLOCK_BYTES = 64 << 20 };
 
 enum { STEP, TARGET, PART, POSITION, ID, TOKEN, ATTRIBUTION, AMOUNT, ROW_TYPE, N_COLUMN };
 
+enum { SHOW_TARGETS = 2, SHOW_SIGNED = 4, SHOW_AMOUNTS = 8 };
+
 static const struct attn_column columns[N_COLUMN] = {
-    [STEP] = ATTN_COLUMN("step", INTEGER), /* this and the next column are shown with n_target */
-    [TARGET] = ATTN_COLUMN_WITH("target", TEXT, DETAIL),
+    [STEP] = ATTN_COLUMN("step", INTEGER, .shown = SHOW_TARGETS),
+    [TARGET] = ATTN_COLUMN_WITH("target", TEXT, DETAIL, .shown = SHOW_TARGETS),
     [PART] = ATTN_COLUMN_PART("sum model"),
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [ID] = {.name = "id",
@@ -38,9 +40,11 @@ static const struct attn_column columns[N_COLUMN] = {
                .type = ATTN_VALUE_TEXT,
                .role = ATTN_ROLE_TOKEN,
                .traits = ATTN_TRAIT_DETAIL},
-    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @"),
+    [ATTRIBUTION] =
+        ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @", .shown = SHOW_SIGNED),
     /* for methods without a sign */
-    [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @"),
+    [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @",
+                                    .shown = SHOW_AMOUNTS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -905,18 +909,14 @@ static void draw(const void *given, struct attn_drawn *drawn)
     drawn->answer.target = "token"; /* each token is a target in turn */
 }
 
-/* Hides columns that do not apply. Saliency is a length, and relevance clips negative numbers: both
- * have no sign. */
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
-    const struct attribution *a = state;
-    const struct attn_attribute_args *args = a->frame.args; /* a->args is not set yet */
+    /* `args` of the state is not set yet */
+    const struct attn_attribute_args *args = ((const struct attribution *)state)->frame.args;
     const bool is_amount =
         args->method == ATTN_ATTRIBUTE_SALIENCY || args->method == ATTN_ATTRIBUTE_RELEVANCE;
 
-    return column == STEP || column == TARGET          ? args->n_target > 0
-           : column == ATTRIBUTION || column == AMOUNT ? is_amount == (column == AMOUNT)
-                                                       : true;
+    return (args->n_target > 0 ? SHOW_TARGETS : 0) | (is_amount ? SHOW_AMOUNTS : SHOW_SIGNED);
 }
 
 static void release(void *state)

@@ -16,14 +16,17 @@
 
 enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, ROW_TYPE, N_COLUMN };
 
+enum { SHOW_RANKS = 2, SHOW_SPANS = 4, SHOW_NEXT = 8, SHOW_SCORES = 16, SHOW_LOG_PROBS = 32 };
+
 static const struct attn_column columns[N_COLUMN] = {
     [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [END] = ATTN_COLUMN("end", INTEGER), /* last position of a span */
-    [RANK] = ATTN_COLUMN("rank", INTEGER),
-    [NEXT] = ATTN_COLUMN("next", TEXT),
-    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED), /* for models without probabilities */
-    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED),
+    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
+    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_RANKS),
+    [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_NEXT),
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED,
+                               .shown = SHOW_SCORES), /* for models without probabilities */
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_LOG_PROBS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -141,26 +144,18 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct collecting *collecting = state;
     const struct attn_config *config = collecting->frame.config;
     const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
-    const bool is_ranked = collecting->predict.top > 0;
 
-    switch (column) {
-    case RANK:
-        return is_ranked;
-    case END:
-        return is_ranked && config->task == ATTN_TASK_SPANS;
-    case NEXT:
-        return collecting->is_asked;
-    case SCORE:
-    case LOG_PROB:
-        return collecting->is_asked && are_values == (column == SCORE);
-    default:
-        return true;
-    }
+    return (collecting->predict.top == 0      ? 0
+            : config->task == ATTN_TASK_SPANS ? SHOW_RANKS | SHOW_SPANS
+                                              : SHOW_RANKS) |
+           (!collecting->is_asked ? 0
+            : are_values          ? SHOW_NEXT | SHOW_SCORES
+                                  : SHOW_NEXT | SHOW_LOG_PROBS);
 }
 
 /* Returns the position at which ITEM is read, as written: its own, or that of the arguments; NULL:

@@ -30,7 +30,10 @@ static const struct attn_column columns[N_COLUMN] = {
               .traits = ATTN_TRAIT_COUNT},
     [TV_MEAN] = ATTN_COLUMN_QUANTITY("tv", 6, NULL, SHARE, "mean total variation distance"),
     [TV_MAX] = ATTN_COLUMN_QUANTITY("tv_max", 6, NULL, SHARE, "largest total variation distance"),
-    [AT] = {.name = "at", .type = ATTN_VALUE_INTEGER, .range = ATTN_RANGE_POSITIVE},
+    [AT] = {.name = "at",
+            .type = ATTN_VALUE_INTEGER,
+            .range = ATTN_RANGE_POSITIVE,
+            .shown = ATTN_SHOWN_ALONE},
     [JS] = ATTN_COLUMN_QUANTITY("js", 6, "nats", POSITIVE, "Jensen-Shannon divergence"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
@@ -447,12 +450,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
     attn_drawn_name_pair(drawn, "A", "B", b);
 }
 
-/* Hides `at` over items, as positions have no mean. */
-static bool shows(const void *state, size_t column)
-{
-    return column != AT || !((const struct diff *)state)->frame.item;
-}
-
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct diff *diff = state;
@@ -513,7 +510,6 @@ static const struct attn_experiment experiment = {
     .pairs = pairs,
     .choose = choose,
     .prepare = prepare,
-    .shows = shows,
     .draw = draw,
     .ask = ask,
 };

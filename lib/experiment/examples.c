@@ -45,10 +45,10 @@ static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [BIN] = ATTN_COLUMN("bin", INTEGER),
-    [PLACE] = ATTN_COLUMN("place", INTEGER),
+    [BIN] = ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [PLACE] = ATTN_COLUMN("place", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, POSITIVE, "value"),
-    [ID] = ATTN_COLUMN("id", TEXT),
+    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE),
     [QUERY] = ATTN_COLUMN("query", INTEGER),
     [QUERY_TOKEN] = ATTN_COLUMN("query_token", TEXT),
     [KEY] = ATTN_COLUMN("key", INTEGER),
@@ -503,14 +503,6 @@ static enum attn_status ask(void *state, struct attn_error *err)
 static void release(void *state)
 {
     release_reading(&((struct examples *)state)->reading);
-}
-
-/* The rows of an item have no bin. */
-static bool shows(const void *state, size_t column)
-{
-    const struct examples *examples = state;
-
-    return !examples->frame.is_one_of_many || (column != BIN && column != PLACE && column != ID);
 }
 
 static void draw(const void *given, struct attn_drawn *drawn)
@@ -982,7 +974,6 @@ static const struct attn_experiment experiment = {
     .perform = perform,
     .check = check,
     .choose = choose,
-    .shows = shows,
     .ask = ask,
     .release = release,
 };

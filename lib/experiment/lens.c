@@ -48,25 +48,42 @@ enum {
     N_COLUMN
 };
 
+enum {
+    SHOW_STREAM = 2,
+    SHOW_HEADS = 4,
+    SHOW_POSITIONS = 8,
+    SHOW_LIST = 16,
+    SHOW_TARGET = 32,
+    SHOW_RANK = 64,
+    SHOW_MEAN = 128,
+    SHOW_TOKENS = 256,
+    SHOW_VALUE = 512,
+    SHOW_RIGHT = 1024
+};
+
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER),
+    [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT, .shown = SHOW_STREAM),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
+    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER, .shown = SHOW_LIST),
     [RANK] = {.name = "rank",
               .type = ATTN_VALUE_REAL,
               .notation = ATTN_NOTATION_WHOLE,
               .range = ATTN_RANGE_POSITIVE,
-              .quantity = "rank of the token"},
-    [MEAN_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
-    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability"),
-    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token"),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@"), /* with target and foil */
-    [RIGHT] = ATTN_COLUMN_RIGHT,
+              .quantity = "rank of the token",
+              .shown = SHOW_RANK},
+    [MEAN_RANK] =
+        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .shown = SHOW_TOKENS),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
+    [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability", .shown = SHOW_STREAM),
+    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token",
+                                   .shown = SHOW_HEADS | SHOW_TARGET),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@",
+                                   .shown = SHOW_VALUE), /* with target and foil */
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -463,43 +480,25 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct lens *lens = state;
     const struct attn_answer_args *asked = &lens->args->answer;
-    const bool reads_heads = lens->args->reads_heads;
+    const bool lists = lists_top(lens), is_mean = lens->is_mean;
     /* an item must have a target, which is checked later */
     const bool has_target =
-        lens->frame.item ? !lists_top(lens) : asked->target || asked->target_id || has_first(lens);
-    const bool is_mean = lens->is_mean || lens->frame.is_one_of_many;
+        lens->frame.item ? !lists : asked->target || asked->target_id || has_first(lens);
 
-    switch (column) {
-    case SITE:
-        return !reads_heads;
-    case HEAD:
-        return reads_heads;
-    case POSITION:
-        return !lens->is_mean && !reads_mean(lens->frame.config);
-    case PLACE:
-        return !has_target;
-    case RANK:
-        return has_target && !is_mean;
-    case MEAN_RANK:
-        return has_target && is_mean;
-    case ID:
-    case TOKEN:
-        return !has_target && !lens->is_mean;
-    case PROB:
-        return !reads_heads;
-    case LOGIT:
-        return reads_heads || has_target;
-    case VALUE:
-        return (asked->foil || asked->foil_id) && !lists_top(lens);
-    case RIGHT:
-        return lens->frame.item && !lists_top(lens);
-    default:
-        return true;
-    }
+    return (lens->args->reads_heads ? SHOW_HEADS : SHOW_STREAM) |
+           (is_mean || reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS) |
+           (has_target ? SHOW_TARGET
+            : is_mean  ? SHOW_LIST
+                       : SHOW_LIST | SHOW_TOKENS) |
+           (!has_target                             ? 0
+            : is_mean || lens->frame.is_one_of_many ? SHOW_MEAN
+                                                    : SHOW_RANK) |
+           ((asked->foil || asked->foil_id) && !lists ? SHOW_VALUE : 0) |
+           (lens->frame.item && !lists ? SHOW_RIGHT : 0);
 }
 
 /* Appends a row for the target, or one row per place. VALUES has `top` values for the most probable

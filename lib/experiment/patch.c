@@ -45,31 +45,45 @@ enum {
     N_COLUMN
 };
 
+enum {
+    SHOW_NEURONS = 2,
+    SHOW_HEADS = 4,
+    SHOW_KV_HEADS = 8,
+    SHOW_POSITIONS = 16,
+    SHOW_PLACES = 32,
+    SHOW_ROWS = 64,
+    SHOW_ESTIMATES = 128,
+    SHOW_CHANGE = 256,
+    SHOW_RIGHT = 512,
+    SHOW_CONTROLS = 1024
+};
+
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("base source"),
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER, .shown = SHOW_KV_HEADS),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
     [PLACE] = {.name = "position",
                .type = ATTN_VALUE_TEXT,
                .role = ATTN_ROLE_POSITION,
-               .traits = ATTN_TRAIT_NAME},
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [ESTIMATE] = ATTN_COLUMN_DERIVED("estimate", 6, SIGNED, NULL),
+               .traits = ATTN_TRAIT_NAME,
+               .shown = SHOW_PLACES},
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_ROWS),
+    [ESTIMATE] = ATTN_COLUMN_DERIVED("estimate", 6, SIGNED, NULL, .shown = SHOW_ESTIMATES),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .shown = SHOW_CHANGE),
     [EFFECT] = {.name = "effect",
                 .type = ATTN_VALUE_REAL,
                 .notation = ATTN_NOTATION_FIXED,
                 .digits = 6,
                 .quantity = "share of the difference of both answers",
                 .traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_BOUNDED},
-    [RIGHT] = ATTN_COLUMN_RIGHT,
-    [CHECK] = ATTN_COLUMN("check", TEXT),
-    ATTN_COLUMNS_CONTROL(CONTROL),
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    [CHECK] = ATTN_COLUMN("check", TEXT, .shown = SHOW_ESTIMATES),
+    ATTN_COLUMNS_CONTROL(CONTROL, SHOW_CONTROLS),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -779,34 +793,26 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->texts = ATTN_ROLE_TOKEN;
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct attn_patching *patch = state;
     const struct attn_item *item = patch->frame.item;
     const bool has_places = patch->args->n_place > 0 || (item && item->n_place > 0);
     const bool is_of_keys = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY;
+    const bool has_right = attn_metric_has_right(patch->args->answer.metric);
 
-    switch (column) {
-    case NEURON:
-        return patch->site == ATTN_SITE_MLP_POST;
-    case HEAD:
-    case KV_HEAD:
-        return patch->is_by_head && is_of_keys == (column == KV_HEAD);
-    case POSITION:
-    case PLACE:
-        return patch->is_by_row && (has_places && !patch->is_by_head) == (column == PLACE);
-    case TOKEN:
-        return patch->is_by_row;
-    case ESTIMATE:
-    case CHECK:
-        return patch->is_estimated;
-    case CHANGE:
-        return item && !patch->is_estimated;
-    case RIGHT:
-        return item && !patch->is_estimated && attn_metric_has_right(patch->args->answer.metric);
-    default:
-        return column < CONTROL || patch->args->n_control > 0;
-    }
+    return (patch->site == ATTN_SITE_MLP_POST ? SHOW_NEURONS : 0) |
+           (!patch->is_by_head ? 0
+            : is_of_keys       ? SHOW_KV_HEADS
+                               : SHOW_HEADS) |
+           (!patch->is_by_row                  ? 0
+            : has_places && !patch->is_by_head ? SHOW_ROWS | SHOW_PLACES
+                                               : SHOW_ROWS | SHOW_POSITIONS) |
+           (patch->is_estimated ? SHOW_ESTIMATES
+            : !item             ? 0
+            : has_right         ? SHOW_CHANGE | SHOW_RIGHT
+                                : SHOW_CHANGE) |
+           (patch->args->n_control > 0 ? SHOW_CONTROLS : 0);
 }
 
 /* Fills the cells of ROW for a patched run with VALUE and EFFECT. */

@@ -548,19 +548,25 @@ enum {
     N_ITEM_COLUMN
 };
 
+enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16 };
+
 static const struct attn_column item_columns[N_ITEM_COLUMN] = {
-    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME),
-    [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [ITEM_GOOD] = ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)"),
-    [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)"),
-    [ITEM_DIFFERENCE] =
-        ATTN_COLUMN_QUANTITY("difference", 4, "nats", SIGNED, "log p(good) - log p(bad)"),
-    [ITEM_RIGHT] = ATTN_COLUMN_RIGHT,
-    [ITEM_RANK] = ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token"),
-    [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability"),
-    [ITEM_NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
-    [ITEM_BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
-    [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT),
+    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS),
+    [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_TARGET),
+    [ITEM_GOOD] =
+        ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)", .shown = SHOW_PAIR),
+    [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)", .shown = SHOW_PAIR),
+    [ITEM_DIFFERENCE] = ATTN_COLUMN_QUANTITY("difference", 4, "nats", SIGNED,
+                                             "log p(good) - log p(bad)", .shown = SHOW_PAIR),
+    [ITEM_RIGHT] = ATTN_COLUMN_RIGHT(SHOW_TARGET | SHOW_PAIR),
+    [ITEM_RANK] =
+        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_TARGET),
+    [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability", .shown = SHOW_TARGET),
+    [ITEM_NATS] =
+        ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal", .shown = SHOW_TEXT),
+    [ITEM_BITS] =
+        ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal", .shown = SHOW_TEXT),
+    [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT, .shown = SHOW_TEXT),
     [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -940,26 +946,14 @@ static const struct attn_table_view item_views[] = {
     {ATTN_VIEW_OF(COUNT, COUNT, ITEM_BITS), .figure = ATTN_FIGURE_BARS, .traits = ATTN_VIEW_GROUPS},
 };
 
-static bool shows_of_items(const void *state, size_t column)
+static uint64_t shows_of_items(const void *state)
 {
-    const enum item_question question = ((const struct item_scoring *)state)->question;
+    static const uint64_t flags[] = {[ASK_TEXT] = SHOW_TEXT,
+                                     [ASK_REGIONS] = SHOW_TEXT | SHOW_REGIONS,
+                                     [ASK_TARGET] = SHOW_TARGET,
+                                     [ASK_PAIR] = SHOW_PAIR};
 
-    switch (column) {
-    case ITEM_REGION:
-        return question == ASK_REGIONS;
-    case ITEM_VALUE:
-    case ITEM_RANK:
-    case ITEM_PROB:
-        return question == ASK_TARGET;
-    case ITEM_GOOD:
-    case ITEM_BAD:
-    case ITEM_DIFFERENCE:
-        return question == ASK_PAIR;
-    case ITEM_RIGHT:
-        return question == ASK_TARGET || question == ASK_PAIR;
-    default:
-        return question == ASK_TEXT || question == ASK_REGIONS;
-    }
+    return flags[((const struct item_scoring *)state)->question];
 }
 
 static enum attn_status ask_items(void *state, struct attn_error *err)

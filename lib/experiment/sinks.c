@@ -50,8 +50,8 @@ static const struct attn_column head_columns[N_HEAD_COLUMN] = {
                  .notation = ATTN_NOTATION_WHOLE,
                  .range = ATTN_RANGE_POSITIVE,
                  .quantity = "sinks other than position 0"},
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
     [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight of the largest column"),
     [VALUE_NORM] = ATTN_COLUMN_QUANTITY("value_norm", 4, NULL, POSITIVE, "length of its value"),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
@@ -99,9 +99,9 @@ static const struct attn_column layer_columns[N_LAYER_COLUMN] = {
                  .range = ATTN_RANGE_POSITIVE,
                  .quantity = "massive activations"},
     [LARGEST] = ATTN_COLUMN_QUANTITY("largest", 4, NULL, POSITIVE, "largest activation"),
-    [OF_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [LARGEST_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [DIM] = ATTN_COLUMN("dim", INTEGER),
+    [OF_POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [LARGEST_TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = ATTN_SHOWN_ALONE),
+    [DIM] = ATTN_COLUMN("dim", INTEGER, .shown = ATTN_SHOWN_ALONE),
     [MEDIAN] = ATTN_COLUMN_QUANTITY("median", 4, NULL, POSITIVE, "median activation"),
     [RATIO] = ATTN_COLUMN_QUANTITY("ratio", 1, NULL, POSITIVE, "largest activation by the median"),
     [LAYER_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
@@ -336,13 +336,6 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static bool shows_of_heads(const void *state, size_t column)
-{
-    const struct sinks *sinks = state;
-
-    return !sinks->frame.is_one_of_many || (column != POSITION && column != TOKEN);
-}
-
 /* --- Tokens ----------------------------------------------------------------------------------- */
 
 /* Finds the share of heads in which POSITION is a sink, and its mean weight. Returns false if no
@@ -515,14 +508,6 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
     return attn_trial_watch(frame->run, &trace, 0, err);
 }
 
-static bool shows_of_layers(const void *state, size_t column)
-{
-    const struct sinks *sinks = state;
-
-    return !sinks->frame.is_one_of_many ||
-           (column != OF_POSITION && column != LARGEST_TOKEN && column != DIM);
-}
-
 /* --- The experiments -------------------------------------------------------------------------- */
 
 static const struct attn_table_view head_views[] = {
@@ -544,7 +529,6 @@ static const struct attn_experiment of_heads = {
     .n_column = N_HEAD_COLUMN,
     .views = head_views,
     .n_view = sizeof head_views / sizeof *head_views,
-    .shows = shows_of_heads,
     .ask = ask_heads,
 };
 
@@ -565,7 +549,6 @@ static const struct attn_experiment of_layers = {
     .n_column = N_LAYER_COLUMN,
     .views = layer_views,
     .n_view = sizeof layer_views / sizeof *layer_views,
-    .shows = shows_of_layers,
     .ask = ask_layers,
 };
 

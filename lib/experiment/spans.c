@@ -44,19 +44,21 @@ enum {
     N_COLUMN
 };
 
-#define NUMBER(label, numbers, words)                                                              \
+#define NUMBER(label, numbers, ...)                                                                \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_WHOLE,                 \
-        .range = ATTN_RANGE_##numbers, .quantity = (words)                                         \
+        .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                                     \
     }
 
+enum { SHOW_HEADS = 2, SHOW_STEPS = 4, SHOW_RANKS = 8, SHOW_EFFECT = 16, SHOW_CUT = 32 };
+
 static const struct attn_column columns[N_COLUMN] = {
-    [STACK] = ATTN_COLUMN_STACK("stack"),
-    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
-    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
-    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
-    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
-    [NEXT] = ATTN_COLUMN("next", TEXT),
+    [STACK] = ATTN_COLUMN_STACK("stack", .shown = SHOW_HEADS),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER, .shown = SHOW_HEADS),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_STEPS),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_STEPS),
+    [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_STEPS),
     [SPAN] = {.name = "span", .type = ATTN_VALUE_TEXT, .quantity = "span"},
     [TOKENS] = NUMBER("tokens", POSITIVE, "tokens"),
     [SHARE] = ATTN_COLUMN_QUANTITY("share", 4, NULL, SHARE, "share of the weight"),
@@ -64,12 +66,14 @@ static const struct attn_column columns[N_COLUMN] = {
     [LOOKBACK] = ATTN_COLUMN_REAL("lookback", 4, NULL, SHARE),
     [FOCUS] = ATTN_COLUMN_REAL("focus", 4, NULL, SHARE),
     [COPIED] = ATTN_COLUMN_REAL("copied", 4, NULL, POSITIVE),
-    [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SIGNED),
-    [RANK] = NUMBER("rank", POSITIVE, "rank of the span"),
-    [BEST] = ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0),
-    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
-    [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED),
-    [LARGEST] = ATTN_COLUMN_RATE("largest", 4, "share of items whose largest change it has", 0),
+    [SCORE] = ATTN_COLUMN_REAL("score", 4, NULL, SIGNED, .shown = SHOW_RANKS),
+    [RANK] = NUMBER("rank", POSITIVE, "rank of the span", .shown = SHOW_RANKS),
+    [BEST] =
+        ATTN_COLUMN_RATE("best", 4, "share of items whose best span it is", 0, .shown = SHOW_RANKS),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
+    [CUT] = ATTN_COLUMN_REAL("cut", 4, NULL, SIGNED, .shown = SHOW_CUT),
+    [LARGEST] = ATTN_COLUMN_RATE("largest", 4, "share of items whose largest change it has", 0,
+                                 .shown = SHOW_EFFECT),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
@@ -1204,32 +1208,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
-    const struct spans *spans = state;
-    const struct attn_spans_args *args = spans->frame.args;
+    const struct attn_spans_args *args = ((const struct spans *)state)->frame.args;
+    const bool is_by_span = args->by == ATTN_SPANS_BY_SPAN;
 
-    switch (column) {
-    case STACK:
-    case LAYER:
-    case HEAD:
-        return args->by != ATTN_SPANS_BY_SPAN;
-    case POSITION:
-    case TOKEN:
-    case NEXT:
-        return args->by == ATTN_SPANS_BY_STEP;
-    case SCORE:
-    case RANK:
-    case BEST:
-        return args->by != ATTN_SPANS_BY_STEP;
-    case CHANGE:
-    case LARGEST:
-        return args->has_effect;
-    case CUT:
-        return args->has_effect && args->by == ATTN_SPANS_BY_SPAN;
-    default:
-        return true;
-    }
+    return (is_by_span ? 0 : SHOW_HEADS) |
+           (args->by == ATTN_SPANS_BY_STEP ? SHOW_STEPS : SHOW_RANKS) |
+           (args->has_effect ? SHOW_EFFECT | (is_by_span ? SHOW_CUT : 0) : 0);
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */

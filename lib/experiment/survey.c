@@ -52,6 +52,16 @@ enum {
 };
 
 /* Entropies and distances are unbounded; shares are 0 to 1. */
+enum {
+    SHOW_TYPE = 2,
+    SHOW_PATTERN = 4,
+    SHOW_WEIGHT = 8,
+    SHOW_PERCENTILE = 16,
+    SHOW_EFFECT = 32,
+    SHOW_RIGHT = 64,
+    SHOW_MEASURES = 128
+};
+
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
@@ -72,20 +82,21 @@ enum {
                  .notation = ATTN_NOTATION_FIXED,                                                  \
                  .digits = 4,                                                                      \
                  .range = MEASURE_RANGE(id, is_count),                                             \
-                 .traits = MEASURE_TRAITS(id, is_count)},
+                 .traits = MEASURE_TRAITS(id, is_count),                                           \
+                 .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
-    [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED),
-    [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED),
-    [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED),
-    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
-    [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0),
-    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @"),
-    [RIGHT] = ATTN_COLUMN_RIGHT,
+    [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
+    [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight", .shown = SHOW_WEIGHT),
+    [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
 _Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS, "every column fits");
@@ -800,31 +811,17 @@ static void draw(const void *given, struct attn_drawn *drawn)
         view->asked = views[0].asked; /* the full words are too long */
 }
 
-static bool shows(const void *state, size_t column)
+static uint64_t shows(const void *state)
 {
     const struct survey *survey = state;
     const struct attn_survey_args *args = survey->args;
 
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if ((int)column == column_of[m])
-            return (survey->shown & ATTN_MEASURE_BIT(m)) != 0;
-    switch (column) {
-    case TYPE:
-        return !args->is_weight;
-    case MUL:
-    case ABS:
-        return args->pattern;
-    case WEIGHT:
-        return survey->has_pairs;
-    case PERCENTILE:
-        return survey->has_pairs && !args->is_weight;
-    case CHANGE:
-        return args->has_effect;
-    case RIGHT:
-        return survey->has_right;
-    default:
-        return true;
-    }
+    return (args->is_weight ? 0 : SHOW_TYPE) | (args->pattern ? SHOW_PATTERN : 0) |
+           (!survey->has_pairs ? 0
+            : args->is_weight  ? SHOW_WEIGHT
+                               : SHOW_WEIGHT | SHOW_PERCENTILE) |
+           (args->has_effect ? SHOW_EFFECT : 0) | (survey->has_right ? SHOW_RIGHT : 0) |
+           survey->shown * SHOW_MEASURES;
 }
 
 /* Returns the type of a head with the SCORES [N_DETECTOR], which may be NaN; NULL if no score is

@@ -86,12 +86,13 @@ static void choose_columns(const struct attn_experiment *experiment, struct attn
 {
     const struct attn_model *model = attn_host_model(frame->host);
     struct attn_rows *rows = &frame->rows;
+    const uint64_t flags = (frame->is_one_of_many ? 0 : ATTN_SHOWN_ALONE) |
+                           (experiment->shows ? experiment->shows(frame) : 0);
 
     rows->columns = experiment->columns;
     rows->n = experiment->n_column;
     for (size_t i = 0; i < rows->n; i++)
-        rows->hidden[i] = experiment->shows && rows->columns[i].role != ATTN_ROLE_ROW_TYPE &&
-                          !experiment->shows(frame, i);
+        rows->hidden[i] = rows->columns[i].shown != 0 && (rows->columns[i].shown & flags) == 0;
     attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
                           model && attn_model_config(model)->stack.has_encoder);
 }

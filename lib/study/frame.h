@@ -36,6 +36,8 @@
 
 struct attn_inquiry;
 
+enum { ATTN_SHOWN_ALONE = 1 }; /* `shown` of columns that items lack. Experiments use 2, 4, 8 ... */
+
 /* --- An experiment ---------------------------------------------------------------------------- */
 
 /* Columns and functions of an experiment; all functions except `ask` may be NULL. STATE is the
@@ -82,9 +84,9 @@ struct attn_experiment {
      * error counts for every item. */
     enum attn_status (*choose)(void *state, struct attn_error *err);
     enum attn_status (*prepare)(void *state, struct attn_error *err);
-    /* Returns true if the table has COLUMN. NULL: it has all columns. For items also called before
-     * `prepare`; if makes_runs, after it. */
-    bool (*shows)(const void *state, size_t column);
+    /* Returns which of its flags hold, for `shown` of its columns. NULL: it has none. For items
+     * also called before `prepare`; if makes_runs, after it. */
+    uint64_t (*shows)(const void *state);
     /* Views of the table (figures/table_picture.h); their ATTN_TABLE_COLUMN refer to `columns`. The
      * first view whose columns the table has is drawn. `draw` adapts it to the arguments; NULL: no
      * adaptation. */

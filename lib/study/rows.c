@@ -58,8 +58,8 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     size_t n = 0, n_shown;
 
     assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
-    for (size_t i = 0; i < rows->n; i++)
-        if (!rows->hidden[i] && rows->columns[i].role != ATTN_ROLE_ROW_TYPE)
+    for (size_t i = 0; i + 1 < rows->n; i++)
+        if (!rows->hidden[i])
             columns[n++] = rows->columns[i];
     n_shown = n;
     for (size_t i = 0; rows->is_of_many && i < n_shown; i++) {
@@ -75,9 +75,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     }
     if (rows->is_of_many)
         columns[n++] = texts;
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE)
-            columns[n++] = rows->columns[i];
+    columns[n++] = rows->columns[rows->n - 1];
     return attn_table_create(name, columns, n, &rows->table, err);
 }
 
@@ -114,9 +112,8 @@ static struct attn_cell find_row_type(const struct attn_rows *rows, const struct
 {
     size_t part = 0;
 
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE && cells[i].type == ATTN_VALUE_TEXT)
-            return cells[i];
+    if (cells[rows->n - 1].type == ATTN_VALUE_TEXT)
+        return cells[rows->n - 1];
     while (part < rows->n && attn_cell_word(&cells[part], rows->columns[part].totals) == SIZE_MAX)
         part++;
     if (part == rows->n)
@@ -133,8 +130,8 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
     struct attn_cell shown[ATTN_MOST_COLUMNS];
     size_t n = 0;
 
-    for (size_t i = 0; i < rows->n; i++)
-        if (!rows->hidden[i] && rows->columns[i].role != ATTN_ROLE_ROW_TYPE)
+    for (size_t i = 0; i + 1 < rows->n; i++)
+        if (!rows->hidden[i])
             shown[n++] = cells[i];
     for (size_t i = 0; moments && i < rows->n; i++)
         if (!rows->hidden[i] && (rows->columns[i].type == ATTN_VALUE_REAL ||
@@ -143,8 +140,6 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
                                           : attn_cell_missing();
     if (moments)
         shown[n++] = attn_cell_integer((int64_t)n_text);
-    for (size_t i = 0; i < rows->n; i++)
-        if (rows->columns[i].role == ATTN_ROLE_ROW_TYPE)
-            shown[n++] = find_row_type(rows, cells);
+    shown[n++] = find_row_type(rows, cells);
     return attn_table_append(rows->table, shown, n, err);
 }

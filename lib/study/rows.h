@@ -11,9 +11,9 @@
 enum { ATTN_MOST_COLUMNS = 80 };
 
 /* A column of type KIND: INTEGER, TEXT, BOOLEAN or LIST. */
-#define ATTN_COLUMN(label, kind)                                                                   \
+#define ATTN_COLUMN(label, ...)                                                                    \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_##kind                                                 \
+        .name = (label), .type = ATTN_VALUE_##__VA_ARGS__                                          \
     }
 
 /* The last column of every table of an experiment. attn_rows_append fills missing cells of it. */
@@ -21,72 +21,74 @@ enum { ATTN_MOST_COLUMNS = 80 };
 
 /* The column `stack` before a layer, shown only for models with two stacks (attn_rows_hide_stacks).
  * attn_location_put fills both columns. */
-#define ATTN_COLUMN_STACK(label)                                                                   \
+#define ATTN_COLUMN_STACK(...)                                                                     \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_STACK                          \
+        .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_STACK, .name = __VA_ARGS__                      \
     }
 
 /* A column of type KIND with the role ARE: LAYER, HEAD, ... (enum attn_column_role). */
-#define ATTN_COLUMN_OF(are, label, kind)                                                           \
+#define ATTN_COLUMN_OF(are, label, ...)                                                            \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_##kind, .role = ATTN_ROLE_##are                        \
+        .name = (label), .role = ATTN_ROLE_##are, .type = ATTN_VALUE_##__VA_ARGS__                 \
     }
 
 /* The column `part`. NAMES are the rows with which others are compared (totals). */
-#define ATTN_COLUMN_PART(names)                                                                    \
+#define ATTN_COLUMN_PART(...)                                                                      \
     {                                                                                              \
-        .name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = (names)         \
+        .name = "part", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_PART, .totals = __VA_ARGS__     \
     }
 
 /* A column of reals with PLACES decimals; OF is the unit or NULL; NUMBERS is the range: SIGNED,
  * POSITIVE or SHARE. */
-#define ATTN_COLUMN_REAL(label, places, of, numbers)                                               \
+#define ATTN_COLUMN_REAL(label, places, of, ...)                                                   \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
-        .digits = (places), .range = ATTN_RANGE_##numbers                                          \
+        .digits = (places), .range = ATTN_RANGE_##__VA_ARGS__                                      \
     }
 
 /* A column of reals that also has a name for its quantity. */
-#define ATTN_COLUMN_QUANTITY(label, places, of, numbers, words)                                    \
+#define ATTN_COLUMN_QUANTITY(label, places, of, numbers, ...)                                      \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .unit = (of), .notation = ATTN_NOTATION_FIXED,   \
-        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words)                     \
+        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = __VA_ARGS__                 \
     }
 
 /* A column of reals that are shares of cases or of a maximum; WORDS name the quantity, or NULL;
  * TRAIT is ATTN_TRAIT_DERIVED or 0. */
-#define ATTN_COLUMN_RATE(label, places, words, trait)                                              \
+#define ATTN_COLUMN_RATE(label, places, words, ...)                                                \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED,                 \
         .digits = (places), .range = ATTN_RANGE_SHARE, .quantity = (words),                        \
-        .traits = ATTN_TRAIT_LINEAR | (trait)                                                      \
+        .traits = ATTN_TRAIT_LINEAR | __VA_ARGS__                                                  \
     }
 
 /* 1 if the model answers an item correctly, otherwise 0; its mean is the accuracy. */
-#define ATTN_COLUMN_RIGHT ATTN_COLUMN_RATE("right", 4, "share of items that the model has right", 0)
+#define ATTN_COLUMN_RIGHT(when)                                                                    \
+    ATTN_COLUMN_RATE("right", 4, "share of items that the model has right", 0, .shown = (when))
 
 /* A column with TRAIT: COUNT for integers that are summed over items, NAME for texts that must be
  * equal in all items. */
-#define ATTN_COLUMN_WITH(label, kind, trait)                                                       \
+#define ATTN_COLUMN_WITH(label, kind, ...)                                                         \
     {                                                                                              \
-        .name = (label), .type = ATTN_VALUE_##kind, .traits = ATTN_TRAIT_##trait                   \
+        .name = (label), .type = ATTN_VALUE_##kind, .traits = ATTN_TRAIT_##__VA_ARGS__             \
     }
 
 /* A column of reals that is derived from the means over items; WORDS name the quantity, or NULL. */
-#define ATTN_COLUMN_DERIVED(label, places, numbers, words)                                         \
+#define ATTN_COLUMN_DERIVED(label, places, numbers, ...)                                           \
     {                                                                                              \
         .name = (label), .type = ATTN_VALUE_REAL, .notation = ATTN_NOTATION_FIXED,                 \
-        .digits = (places), .range = ATTN_RANGE_##numbers, .quantity = (words),                    \
-        .traits = ATTN_TRAIT_DERIVED                                                               \
+        .digits = (places), .range = ATTN_RANGE_##numbers, .traits = ATTN_TRAIT_DERIVED,           \
+        .quantity = __VA_ARGS__                                                                    \
     }
 
-/* Three columns from FIRST on: mean and standard deviation of the effect of random choices of as
- * many heads, and the rank of the row among these. */
-#define ATTN_COLUMNS_CONTROL(first)                                                                \
-    [first] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, "change of @ without random heads"),       \
-    [(first) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL),                          \
-    [(first) + 2] = ATTN_COLUMN_RATE(                                                              \
-        "control_rank", 4, "share of random heads with such an effect", ATTN_TRAIT_DERIVED)
+/* Three columns from I on: mean and standard deviation of the effect of random choices of as many
+ * heads, and the rank of the row among these. */
+#define ATTN_COLUMNS_CONTROL(i, when)                                                              \
+    [i] = ATTN_COLUMN_DERIVED("control", 6, SIGNED, "change of @ without random heads",            \
+                              .shown = (when)),                                                    \
+    [(i) + 1] = ATTN_COLUMN_DERIVED("control_sd", 6, POSITIVE, NULL, .shown = (when)),             \
+    [(i) + 2] = ATTN_COLUMN_RATE("control_rank", 4, "share of random heads with such an effect",   \
+                                 ATTN_TRAIT_DERIVED, .shown = (when))
 
 /* Returns the text of token ID; missing if it has none. TOKENIZER may be NULL. */
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
@@ -115,7 +117,7 @@ double attn_moments_sd(const struct attn_moments *moments);
 
 /* A table with a subset of COLUMNS. Rows are appended with the cells of all columns. */
 struct attn_rows {
-    /* [n] borrowed; of two columns with the same name, at most one is shown */
+    /* [n] borrowed, the last ROW_TYPE; of two columns with the same name, at most one is shown */
     const struct attn_column *columns;
     size_t n;
     bool hidden[ATTN_MOST_COLUMNS]; /* [n] columns to leave out */

@@ -42,6 +42,7 @@ static const struct {
     {"    totals", offsetof(struct attn_column, totals)},
     {"    role", offsetof(struct attn_column, role)},
     {"    traits", offsetof(struct attn_column, traits)},
+    {"    shown", offsetof(struct attn_column, shown)},
     {"    later", offsetof(struct attn_column, later)},
     {"attn_cell", sizeof(struct attn_cell)},
     {"    type", offsetof(struct attn_cell, type)},

@@ -1245,7 +1245,8 @@ attn_column._fields_ = [
     ("totals", c_char_p),
     ("role", c_int),
     ("traits", c_uint),
-    ("later", c_void_p * 8),
+    ("shown", c_uint64),
+    ("later", c_void_p * 7),
 ]
 attn_cell._fields_ = [
     ("type", c_int),
