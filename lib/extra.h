@@ -56,7 +56,7 @@
 #include "records/items.h"
 #include "study/each.h"
 #include "batch/records.h"
-#include "batch/batch.h"
+#include "experiment/batch.h"
 
 /* Experiments, each over one input or many items. */
 #include "study/study.h"

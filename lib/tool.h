@@ -22,7 +22,6 @@
 #include "base/table_internal.h"
 #include "base/thread.h"
 #include "base/utf8.h"
-#include "batch/batch_params.h"
 #include "bench/bench.h"
 #include "bench/processor.h"
 #include "catalog/catalog_internal.h"

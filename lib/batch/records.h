@@ -1,5 +1,5 @@
 /*
- * records.h - output formats for the results of many inputs (batch/batch.h): one line of JSON per
+ * records.h - output formats for the results of many inputs (batch.h): one line of JSON per
  * record, tables, and arrays with a row per record. The formats are
  *
  *     jsonl   {"id":"p7","n_token":6,"ids":[804,...],"measures":{"entropy":[[0.41,...],...],...}}

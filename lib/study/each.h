@@ -13,7 +13,7 @@
  * one. JSON has all labels. A label whose name is that of a column, `id` or `error` is written as
  * item.NAME. A failed item is one line with its error.
  *
- * As for a batch (batch/batch.h), rows are first written to FILE.part, with FILE.journal, and at
+ * As for a batch (batch.h), rows are first written to FILE.part, with FILE.journal, and at
  * the end FILE.run.json is added. FILE.state has the same rows in binary form, from which a resumed
  * run computes the table of all items; studies without such a table have no such file. The file
  * name of a shard contains its number, rows-00003-of-00008.csv. Concatenated, without the headers

@@ -27,8 +27,8 @@
  * of its outputs contain the shard: results-00003-of-00008.jsonl. Together, the shards have the
  * records of the whole file.
  */
-#ifndef ATTN_BATCH_BATCH_H
-#define ATTN_BATCH_BATCH_H
+#ifndef ATTN_EXPERIMENT_BATCH_H
+#define ATTN_EXPERIMENT_BATCH_H
 
 #include "base/note.h"
 #include "batch/records.h"
