@@ -54,8 +54,7 @@ static double divergence(double p, double q, double log_ratio)
     return fmax(p * log_ratio - p + q, 0);
 }
 
-/* The terms that are summed over rows: first those of pattern rows, then those of context vectors.
- */
+/* The terms summed over rows: first those of pattern rows, then those of context vectors. */
 enum {
     N_ROW,
     N_KL_INFINITE,

@@ -200,8 +200,7 @@ static bool far_in_source(const struct attn_metric_row *row, double *terms)
                                terms);
 }
 
-/* Adds the largest weight on a token except the first one, the previous one and the query itself.
- */
+/* Adds the largest weight on a token except the first, the previous and the query itself. */
 static bool far_in_text(const struct attn_metric_row *row, double *terms)
 {
     const size_t query = row->query, end = query > 0 ? query - 1 : 0;
@@ -341,8 +340,7 @@ METRIC(alignment, 2, N_LOOK_TERM, ATTN_METRIC_NO_PLACES, alignment_values);
 
 enum { PATCH_MOMENT, PATCH_WEIGHT, NEAR, ON_CLS, ON_REGISTERS, N_PATCH, N_CLS, N_REGISTER, N_TERM };
 
-/* Returns the distance between the patches A and B, which are numbered row by row, N_COLUMN in a
- * row. */
+/* Returns the distance between the patches A and B, numbered row by row, N_COLUMN in each. */
 static double patch_distance(size_t a, size_t b, size_t n_column)
 {
     const size_t row_a = a / n_column, row_b = b / n_column;

@@ -52,8 +52,6 @@ int attn_measures_count(attn_measure_set set)
     return __builtin_popcountll(set & ATTN_MEASURES_ALL);
 }
 
-/* --- Groups ----------------------------------------------------------------------------------- */
-
 /* Returns the index of MEASURE's metric in GROUP; `n` if GROUP lacks it. */
 static size_t find_metric(const struct attn_measure_group *group, enum attn_measure measure)
 {
@@ -105,8 +103,6 @@ double attn_measure_group_find(const struct attn_measure_group *group, enum attn
     attn_measurement_find(group->items[find_metric(group, measure)], at, values);
     return values[measures[measure].which];
 }
-
-/* --- Lists ------------------------------------------------------------------------------------ */
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {

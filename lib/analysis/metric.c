@@ -184,7 +184,6 @@ void attn_measurement_free(struct attn_measurement *measurement)
     attn_free(measurement);
 }
 
-/* Returns the sums of HEAD in the layer of AT. */
 static double *sums_of(const struct attn_measurement *m, const struct attn_location *at, int head)
 {
     const size_t layer = (size_t)attn_selection_slot(m->selection, at);

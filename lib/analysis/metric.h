@@ -156,8 +156,7 @@ void attn_measurement_add(struct attn_measurement *measurement,
 void attn_measurements_add(struct attn_measurement *const *items, size_t n,
                            const struct attn_trace_event *event);
 
-/* Computes the TERMS [n_term] of row R of EVENT, and adds nothing. Returns whether the row counts.
- */
+/* Computes the TERMS [n_term] of row R of EVENT, and adds nothing. Whether the row counts. */
 bool attn_measurement_row(const struct attn_measurement *measurement,
                           const struct attn_trace_event *event, size_t r, double *terms);
 
