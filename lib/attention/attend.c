@@ -131,8 +131,7 @@ static enum attn_status check(const struct attn_attend_args *args, struct attn_e
                               is_blockwise ? "blockwise" : attn_attention_kind_name(kind));
     dims = attn_attend_dims(args);
     own = attn_selection_dims(args->trace->selection);
-    /* The selection must have the sizes of the arrays, because consumers of events allocate by
-     * them. */
+    /* The selection must have the sizes of the arrays: consumers of events allocate by them. */
     if (own->n_layer != dims.n_layer || own->n_head != n_head || own->n_kv_head != dims.n_kv_head ||
         own->n_position != n_query || own->n_source != n_key || own->d_head != dims.d_head ||
         (own->d_value != dims.d_value && attn_sites_have(dims.sites, ATTN_SITE_Z)))

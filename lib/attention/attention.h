@@ -89,8 +89,7 @@ struct attn_attention {
     double dropout;
     uint64_t dropout_seed; /* seed of torch's random stream, from which all weights [H, T, S] draw,
                               layer after layer */
-    /* 1 keeps a weight, 0 drops it. If cells is NULL, the weights to drop are drawn from the seed
-     */
+    /* 1 keeps a weight, 0 drops it. If cells is NULL, those to drop are drawn from the seed */
     struct attn_mask_matrix dropout_mask;
     const struct attn_score_bias *bias; /* borrowed; NULL: nothing is added to scores */
     /* [n_head] one score for each head that takes part in the softmax of every row but belongs to

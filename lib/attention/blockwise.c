@@ -28,8 +28,7 @@ struct blockwise_work {
                                     those of the block */
 };
 
-/* Returns the number of keys that row I of the tile may see in the block that begins at key FIRST.
- */
+/* Returns how many keys row I of the tile may see in the block that begins at key FIRST. */
 static size_t n_visible_in_block(const struct attn_tile *tile, size_t i, size_t first)
 {
     const size_t n = attn_tile_n_visible(tile, i);

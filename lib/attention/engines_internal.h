@@ -99,8 +99,7 @@ size_t attn_gather_run(const struct attn_gather *gather, const struct attn_tile 
 
 enum { ATTN_BLOCKWISE_N_KEY = 512 }; /* keys in a block */
 
-/* Returns the floats of scratch that each worker needs. They depend on d_value, but not on n_max.
- */
+/* Returns the floats of scratch that each worker needs. They depend on d_value, not on n_max. */
 size_t attn_blockwise_scratch(const struct attn_head_shape *shape);
 
 /* Computes z of a tile of up to 32 rows. Needs no planning, and may be called for any number of

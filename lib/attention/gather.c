@@ -56,7 +56,6 @@ size_t attn_gather_scratch(const struct attn_head_shape *shape,
            ld + shape->n_max + attn_tile_list_size(attention, shape->n_max);
 }
 
-/* The state of one row while it is computed. */
 struct gather_work {
     const struct attn_gather *gather;
     const struct attn_tile *tile;

@@ -62,8 +62,7 @@ static size_t row_size(const struct attn_attention *attention, size_t n_key)
     return attn_attention_is_listed(attention) ? attn_keys_largest(attention, n_key) : n_key;
 }
 
-/* Returns the number of matrices to store: the watched sites and, if cells are listed, the lists.
- */
+/* Returns how many matrices to store: the watched sites and, if cells are listed, the lists. */
 static size_t n_matrix(const struct attn_attention *attention, struct attn_site_set watched)
 {
     size_t n = 0;
@@ -418,8 +417,7 @@ static void run_wave(struct wave *wave)
                 emit_matrix(wave, (enum attn_site)(ATTN_SITE_QK + i), h);
 }
 
-/* Assigns buffers to the watched matrices of WAVE. Returns the number of rows for which they fit.
- */
+/* Assigns buffers to the watched matrices of WAVE. Returns how many rows fit in them. */
 static size_t place_matrices(struct wave *wave)
 {
     const struct attn_heads *heads = wave->heads;
@@ -450,8 +448,7 @@ static size_t place_matrices(struct wave *wave)
     return n_fit;
 }
 
-/* Computes the heads of WAVE, a few rows at a time, so that their watched matrices fit the buffer.
- */
+/* Computes the heads of WAVE, a few rows at a time, so their watched matrices fit the buffer. */
 static void run_rows(struct wave *wave)
 {
     const size_t n_row = wave->heads->feed.n_row;

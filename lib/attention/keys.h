@@ -21,8 +21,7 @@ struct attn_key_row {
 size_t attn_keys_list(const struct attn_attention *attention, const struct attn_key_row *row,
                       int32_t *keys);
 
-/* Returns an upper bound for the number of keys of a row that has at most N_KEY keys to choose
- * from. */
+/* Returns an upper bound of the keys of a row that has at most N_KEY keys to choose from. */
 size_t attn_keys_largest(const struct attn_attention *attention, size_t n_key);
 
 /* Checks that MATRIX, which messages call WHAT, has these sizes. A matrix without cells passes. */

@@ -59,7 +59,6 @@ const char *attn_attention_kind_summary(enum attn_attention_kind kind)
     return rows[kind].kind->summary;
 }
 
-/* The state of parsing a kind and its parameters. */
 struct kind_reading {
     const char *text;  /* the whole text, for messages */
     const char *field; /* the rest of the text, after a ':'; NULL at the end */

@@ -173,8 +173,7 @@ static inline float *attn_tile_watched(const struct attn_tile *tile, enum attn_s
     return tile->watched.sites[site - ATTN_SITE_QK];
 }
 
-/* Applies dropout to x [n], cells of row ROW: those of KEYS, or if KEYS is NULL, of keys 0 to n-1.
- */
+/* Applies dropout to x [n], cells of row ROW: those of KEYS; if NULL, of keys 0 to n-1. */
 void attn_tile_drop(const struct attn_tile *tile, size_t row, const int32_t *keys, size_t n,
                     float *x);
 

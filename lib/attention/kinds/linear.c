@@ -155,8 +155,6 @@ void attn_linear_attention_pattern(const struct attn_linear_attention *linear,
     }
 }
 
-/* --- The heads of a layer --- */
-
 struct linear_pass {
     const struct attn_heads *heads;
     struct attn_linear_attention linear;

@@ -65,8 +65,7 @@ static uint32_t scramble(uint32_t half, uint32_t key)
 }
 
 /* Returns the number at place X of the shuffle, or, if IS_INVERSE, the place of number X. Each
- * round changes one half by the scrambled other half, so that the rounds in reverse order undo it.
- */
+ * round changes one half by the scrambled other half, so the rounds in reverse order undo it. */
 static uint32_t permute(const struct shuffle *shuffle, bool is_inverse, uint32_t x)
 {
     do {

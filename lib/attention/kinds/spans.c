@@ -9,8 +9,7 @@
 
 #include <stddef.h>
 
-/* Returns the keys j with |i-j| < W, where i is the position of ROW; all keys if the kind has no W.
- */
+/* Returns the keys j with |i-j| < W, for row position i; all keys if the kind has no W. */
 static struct attn_key_span near(const struct attn_attention *attention,
                                  const struct attn_key_row *row)
 {
