@@ -58,8 +58,6 @@ enum attn_status attn_bench_table_append(struct attn_table *table, const struct 
     return attn_table_append(table, cells, sizeof cells / sizeof *cells, err);
 }
 
-/* --- A run ------------------------------------------------------------------------------------ */
-
 /* Marks in WANTED those of KINDS [n] that LIST names; all if LIST is NULL. */
 static enum attn_status read_parts(const char *list, const struct attn_bench_kind *kinds, size_t n,
                                    bool *wanted, struct attn_error *err)

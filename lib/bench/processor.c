@@ -76,8 +76,7 @@ static size_t find_number(struct span text, const char *key)
     return strtoul(digits, NULL, 10);
 }
 
-/* Appends ", KEY VALUE" to TEXT, or ", VALUE" if KEY is NULL; without the comma if TEXT is empty.
- */
+/* Appends ", KEY VALUE" to TEXT, or ", VALUE" if KEY is NULL; no comma if TEXT is empty. */
 static void append(char text[ATTN_PROCESSOR_TEXT_SIZE], const char *key, struct span value)
 {
     const size_t n = strlen(text);
