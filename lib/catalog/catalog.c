@@ -414,8 +414,7 @@ struct catalog_visit {
     void *user;
 };
 
-/* Whether NAME was already reported, as a built-in model or in one of the first N_FOLDER folders.
- */
+/* Whether NAME was reported, as a built-in model or in one of the first N_FOLDER folders. */
 static bool was_reported(const struct attn_catalog *catalog, size_t n_folder, const char *name)
 {
     struct attn_catalog before = *catalog;

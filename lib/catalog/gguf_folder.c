@@ -15,10 +15,7 @@
 
 enum { SPLIT_SIZE = 15 }; /* length of "-00001-of-00003" */
 
-/* --- Names of files ----------------------------------------------------------------------------*/
-
-/* Returns the number of the shard whose file name is the first SIZE bytes of FILE; 0: it is no
- * shard. */
+/* Returns the number of the shard whose file name is the first SIZE bytes of FILE; 0: no shard. */
 static unsigned shard_number(const char *file, size_t size)
 {
     unsigned no = 0, count = 0;
@@ -87,8 +84,6 @@ enum attn_status attn_gguf_folder_list(struct attn_gguf_folder *folder, int leve
     }
     return status;
 }
-
-/* --- Tags --------------------------------------------------------------------------------------*/
 
 bool attn_gguf_is_tag(const char *text)
 {
@@ -195,8 +190,7 @@ static const char *find_type(const char *file, size_t *size)
     return found;
 }
 
-/* Writes the SIZE bytes of TEXT as a tag to TAG. Returns whether this tag means file I and no
- * other. */
+/* Writes the SIZE bytes of TEXT as a tag to TAG. Returns whether it means file I alone. */
 static bool try_tag(const struct attn_gguf_folder *folder, size_t i, const char *text, size_t size,
                     char tag[ATTN_GGUF_TAG_SIZE])
 {
@@ -221,10 +215,7 @@ void attn_gguf_folder_write_tag(const struct attn_gguf_folder *folder, size_t i,
         try_tag(folder, i, file, stem_size(file), tag);
 }
 
-/* --- Choosing a file -------------------------------------------------------------------------- */
-
-/* Whether the file PATH holds weights that are no model by themselves, such as a vision projector.
- */
+/* Whether the file PATH holds weights that alone are no model, such as a vision projector. */
 static bool is_companion(const char *path)
 {
     struct attn_file file = {0};

@@ -111,8 +111,7 @@ bool attn_hub_read_address(const char *text, struct attn_hub_name *name)
     return true;
 }
 
-/* Writes to PATH the path INNER in the folder of the repository of NAME. Returns whether it fits.
- */
+/* Writes to PATH the path INNER in the folder of NAME's repository. Returns whether it fits. */
 static bool locate(const char *hub, const struct attn_hub_name *name, const char *inner,
                    char path[ATTN_PATH_SIZE])
 {

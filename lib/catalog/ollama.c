@@ -32,8 +32,7 @@ enum { N_TREE = sizeof trees / sizeof *trees, N_LOOK = 2 * N_TREE };
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-/* Copies a part of a name to PART. False if it is invalid, because it might lead out of the store.
- */
+/* Copies a part of a name to PART. False if it is invalid, as it might lead out of the store. */
 static bool copy_part(const char *text, size_t size, char part[ATTN_OLLAMA_PART_SIZE])
 {
     if (size == 0 || size >= ATTN_OLLAMA_PART_SIZE || strspn(text, letters) < size ||
@@ -124,8 +123,7 @@ static enum attn_status list_hosts(const char *store, const struct attn_ollama_n
     return status;
 }
 
-/* If exactly one host in STORE has NAME, sets the host of NAME to it; without one, it stays empty.
- */
+/* If exactly one host in STORE has NAME, sets the host of NAME to it; else it stays empty. */
 static enum attn_status find_host(const char *store, struct attn_ollama_name *name,
                                   struct attn_error *err)
 {
@@ -255,7 +253,6 @@ static enum attn_status report_missing(const struct attn_ollama_stores *stores,
 
 /* --- Manifests -------------------------------------------------------------------------------- */
 
-/* A manifest that was read and parsed. */
 struct manifest {
     struct attn_file file;  /* owns */
     struct attn_json *json; /* owns */
