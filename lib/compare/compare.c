@@ -30,7 +30,6 @@
 #include "writers/outputs_internal.h"
 #include "writers/writer.h"
 
-/* The state of a comparison. */
 struct comparing {
     const struct attn_run *run;             /* a run of a model or of arrays */
     const struct attn_config *config;       /* config of the model; NULL: arrays */

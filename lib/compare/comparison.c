@@ -79,8 +79,6 @@ void attn_comparison_free(struct attn_comparison *comparison)
     attn_free(comparison);
 }
 
-/* --- Rows of tables --------------------------------------------------------------------------- */
-
 static const struct attn_column cost_columns[] = {
     ATTN_COLUMN("exact_pairs", INTEGER),
     ATTN_COLUMN("chosen_pairs", INTEGER),
@@ -216,8 +214,6 @@ static enum attn_status append(const struct attn_compared_run *comparison,
     fill_row(&filled, row, is_local, comparison->labels);
     return attn_table_append(table, filled.cells, filled.n, err);
 }
-
-/* --- Tables ----------------------------------------------------------------------------------- */
 
 /* Sorts *TABLE, a table of heads, if an order was given. */
 static enum attn_status sort_heads(const struct attn_compared_run *comparison,

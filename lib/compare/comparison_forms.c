@@ -35,8 +35,6 @@ static void release(struct compared_document *to)
         attn_table_free(to->tables[i]);
 }
 
-/* --- Text ------------------------------------------------------------------------------------- */
-
 static void add_costs(struct attn_document *document, const struct attn_comparison *found)
 {
     const struct attn_attention_cost *costs[] = {&found->all->exact, &found->all->chosen};
@@ -162,8 +160,6 @@ enum attn_status attn_comparison_print(const struct attn_compared_run *compariso
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* --- CSV -------------------------------------------------------------------------------------- */
-
 /* Writes the table of heads (attn_output_fn). */
 static enum attn_status write_heads(void *user, struct attn_sink *sink, struct attn_error *err)
 {
@@ -199,8 +195,6 @@ static enum attn_status write_tables(struct compared_document *to, const struct 
         return attn_output_write(item, write_heads, tables, err);
     return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
 }
-
-/* --- JSON ------------------------------------------------------------------------------------- */
 
 /* Appends model, options, tokens and attention. */
 static void add_labels(struct compared_document *to)
