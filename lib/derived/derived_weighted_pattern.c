@@ -77,8 +77,7 @@ static double find_length(const struct weighting *weighting, const float *v)
     return sqrt(fmax(square, 0));
 }
 
-/* Computes the lengths of all keys for the heads that use the value head of EVENT, an event of v.
- */
+/* Computes the lengths of all keys for heads that use the value head of EVENT, an event of v. */
 static void compute_lengths(struct weighting *weighting, const struct attn_trace_event *event)
 {
     const size_t first = (size_t)event->at.head * weighting->n_shared;
@@ -128,8 +127,7 @@ static enum attn_status emit_rows(struct weighting *weighting, const struct attn
     return attn_trace_hand_on(weighting->derivation->asked_by, &part, err);
 }
 
-/* An attn_trace_fn: computes lengths from events of v, and emits rows from events of the pattern.
- */
+/* An attn_trace_fn: computes lengths from events of v, emits rows from events of the pattern. */
 static enum attn_status on_event(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {

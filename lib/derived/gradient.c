@@ -40,8 +40,6 @@ static struct attn_site_set relevances(void)
     return ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM);
 }
 
-/* --- What is wanted --------------------------------------------------------------------------- */
-
 struct attn_site_set attn_gradient_sites(void)
 {
     struct attn_site_set sites = {0};
@@ -80,8 +78,6 @@ struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
         attn_sites_gradients_of(sites));
 }
 
-/* --- Traces ----------------------------------------------------------------------------------- */
-
 /* An attn_trace_fn for the feed: keeps the residual stream into each layer and after the last, and
  * what `kept` needs. */
 static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
@@ -107,8 +103,6 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
             attn_relevance_add(gradient->relevances[i], event);
     return attn_trace_hand_on(gradient->asked_by, event, err);
 }
-
-/* --- Creating --------------------------------------------------------------------------------- */
 
 /* Selects what the backward pass emits: the wanted gradients; and if relevance is wanted,
  * pattern_x_grad of all heads up to the last layer that is needed. */
@@ -215,8 +209,6 @@ void attn_gradient_free(struct attn_gradient *gradient)
     attn_free(gradient->embeddings);
     attn_free(gradient);
 }
-
-/* --- The backward pass ------------------------------------------------------------------------ */
 
 /* Runs the backward pass of the encoder, from D, the gradient of its final rows. */
 static enum attn_status run_encoder(struct attn_gradient *gradient, const float *d,
