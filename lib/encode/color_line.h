@@ -40,8 +40,7 @@ struct attn_ink attn_ink_nearest(struct attn_rgb color);
  * it. */
 struct attn_paint attn_paint_behind(struct attn_ink ink, enum attn_color_depth depth);
 
-/* Appends TEXT [size] to OUT in its paint, followed by a reset. OUT is a line that has no other
- * paint. */
+/* Appends TEXT [size] to OUT in its paint, followed by a reset. OUT has no other paint. */
 void attn_paint_append(struct attn_buffer *out, struct attn_paint paint,
                        enum attn_color_depth depth, const char *text, size_t size);
 

@@ -113,8 +113,6 @@ struct attn_rgb attn_terminal_color(int index)
     return (struct attn_rgb){steps[place / 36], steps[place / 6 % 6], steps[place % 6]};
 }
 
-/* --- Text ------------------------------------------------------------------------------------ */
-
 /* Returns the linear intensity, 0 to 1, of one sRGB channel. */
 static double linear(uint8_t channel)
 {
@@ -148,8 +146,6 @@ struct attn_rgb attn_hue_color(uint32_t hue, double place, enum attn_theme theme
     return attn_rgb_mix(hue, least + (1 - least) * place, theme);
 }
 
-/* --- Cells without a value ------------------------------------------------------------------- */
-
 struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme theme)
 {
     static const struct attn_cell_look looks[][2] = {
@@ -161,8 +157,6 @@ struct attn_cell_look attn_cell_look(enum attn_cell_kind kind, enum attn_theme t
 
     return looks[kind][theme == ATTN_THEME_DARK];
 }
-
-/* --- Scales ---------------------------------------------------------------------------------- */
 
 /* The place of a number is where its value on the curve lies between the curve's values at the ends
  * of the range. */
@@ -304,8 +298,6 @@ int attn_color_level(const struct attn_color_scale *scale, struct attn_color_ran
 {
     return (int)lround(255 * attn_color_place(scale, range, value));
 }
-
-/* --- Legends --------------------------------------------------------------------------------- */
 
 size_t attn_color_ticks(const struct attn_color_scale *scale, struct attn_color_range range,
                         double ticks[ATTN_MOST_TICKS])

@@ -31,8 +31,7 @@ enum { FRACTION_BITS = 23, EXPONENT_MAX = 255, EXPONENT_BIAS = 127 + FRACTION_BI
 struct binary {
     uint32_t c;
     int q;
-    /* c * 2^q is a power of two: the next number below is only half as far away as the next one
-     * above */
+    /* c * 2^q is a power of two: the next number below is half as far away as that above */
     bool is_edge;
 };
 
@@ -309,8 +308,6 @@ size_t attn_float_text_fixed(float value, int precision, char out[ATTN_FIXED_TEX
         return sign + write_small(out + sign, v, precision);
     return sign + write_large(out + sign, v, precision);
 }
-
-/* --- Doubles --------------------------------------------------------------------------------- */
 
 enum { DOUBLE_TEXT_SIZE = 352 }; /* a sign, 309 digits of the largest double, a point, 17 digits */
 

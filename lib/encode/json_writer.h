@@ -67,8 +67,7 @@ void attn_json_double(struct attn_json_writer *json, double value);
  * as the same number; null for NaN and infinity. */
 void attn_json_float(struct attn_json_writer *json, float value, int precision);
 
-/* Returns the buffer, to which the caller appends the next value itself, for example a row of
- * numbers. */
+/* Returns the buffer, to which the caller appends the next value itself, as a row of numbers. */
 struct attn_buffer *attn_json_value(struct attn_json_writer *json);
 
 #endif

@@ -163,8 +163,6 @@ size_t attn_zip_end(uint64_t n_entry, uint64_t offset, uint64_t size,
     return (size_t)(at - out);
 }
 
-/* --- Checksums ------------------------------------------------------------------------------- */
-
 /*
  * The sum of the bytes is computed with sixteen table look-ups per step ("slicing", Kounavis and
  * Berry 2005). The zeros after them are a multiplication by a power of x modulo the polynomial.
@@ -319,8 +317,6 @@ uint32_t attn_crc32_piece(const struct attn_crc32 *crc, const void *bytes, size_
     }
     return shift(look_up(crc, sum, at + n_folded, n - n_folded), n_after);
 }
-
-/* --- Arrays ---------------------------------------------------------------------------------- */
 
 /* sizes of the magic, the version and the length together; the header's alignment */
 enum { PREFIX_SIZE = 10, ALIGNMENT = 64 };

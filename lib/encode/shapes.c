@@ -28,8 +28,6 @@ static void add(struct attn_shapes *shapes, const struct attn_shape *shape)
     attn_buffer_append(&shapes->shapes, shape, sizeof *shape);
 }
 
-/* --- The picture --------------------------------------------------------------------------- */
-
 unsigned char *attn_shapes_set_picture(struct attn_shapes *shapes, size_t height, size_t width)
 {
     char *room = attn_buffer_reserve(&shapes->pixels, height * width * 3);
@@ -94,8 +92,6 @@ void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, si
     for (size_t x = 0; x < width; x++)
         row[x] = mean_pixel(shapes, height, width, y, x);
 }
-
-/* --- Other shapes -------------------------------------------------------------------------- */
 
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells)
 {
@@ -191,8 +187,7 @@ const char *attn_shapes_note(const struct attn_shapes *shapes, const char *name,
     return NULL;
 }
 
-/* Sets *run to the run of CELLS that begins at cell *AT, and advances *at. Returns false at the
- * end. */
+/* Sets *run to the run of CELLS that begins at cell *AT, and advances *at. False at the end. */
 static bool next_run(const struct attn_shapes *shapes, const struct attn_shape_cells *cells,
                      size_t *at, struct attn_shape_run *run)
 {

@@ -69,8 +69,7 @@ struct attn_shape_dot {
     uint32_t color;
 };
 
-/* The area between two lines, from X to X2. Similar bands that follow each other are drawn
- * together. */
+/* The area between two lines, from X to X2. Consecutive similar bands are drawn together. */
 struct attn_shape_band {
     double x, top, bottom, x2, top2, bottom2;
     double opacity; /* 0..1 */
