@@ -53,13 +53,6 @@ struct attn_explainer {
 
 /* --- Collecting ------------------------------------------------------------------------------- */
 
-static void keep_rows(float *to, const struct attn_trace_event *event, size_t first)
-{
-    for (size_t r = 0; r < event->n_row; r++)
-        memcpy(to + (first + r) * event->n_col, event->data + r * event->ld,
-               event->n_col * sizeof(float));
-}
-
 static bool is_hidden(const struct attn_explainer *explainer, size_t key)
 {
     return explainer->key_mask && explainer->key_mask[key] == 0;
@@ -116,8 +109,9 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     if (!is_of_row(&explainer->row.at, &event->at))
         return ATTN_OK;
     for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (event->at.site == kept[i].site)
-            keep_rows(kept[i].to, event, kept[i].first);
+        for (size_t r = 0; event->at.site == kept[i].site && r < event->n_row; r++)
+            memcpy(kept[i].to + (kept[i].first + r) * event->n_col, event->data + r * event->ld,
+                   event->n_col * sizeof(float));
     if (event->at.site == ATTN_SITE_ATTN_OUT)
         explainer->row.attn_out = explainer->attn_out;
     if (event->at.site == ATTN_SITE_QK || event->at.site == ATTN_SITE_ATTN_SCORES ||
@@ -384,7 +378,6 @@ static double dot(const float *a, const float *b, size_t n, double *size)
     return sum;
 }
 
-/* Returns |x|. */
 static double length_of(const float *x, size_t n)
 {
     double size;
@@ -404,8 +397,7 @@ static double fit_of(const struct attn_explanation *row, const struct attn_expla
     return row->q_length > 0 && key->k_length > 0 ? sum / row->q_length / key->k_length : 0;
 }
 
-/* Computes the score of KEY from its fit. For hidden keys, also computes q.k, which events may
- * lack. */
+/* Computes the score of KEY from its fit. For hidden keys, also q.k, which events may lack. */
 static void find_score(const struct attn_explanation *row, struct attn_explained_key *key)
 {
     const struct attn_score_bias *bias = row->attention->bias;

@@ -49,7 +49,6 @@ enum attn_status attn_explanation_tabulate(const struct attn_explanation *row,
                                            enum attn_explained_table which, size_t limit,
                                            struct attn_table **table, struct attn_error *err);
 
-/* Returns true if the attention has dropout. */
 static inline bool attn_explanation_has_dropout(const struct attn_explanation *row)
 {
     return row->attention->dropout > 0 || row->attention->dropout_mask.cells;

@@ -105,7 +105,6 @@ struct part {
     size_t n;
 };
 
-/* State while a table is made. */
 struct making {
     const struct attn_explanation *row;
     const struct attn_labels *labels;

@@ -51,7 +51,6 @@ static const struct attn_document_column shown[] = {
 
 enum { N_SHOWN = sizeof shown / sizeof *shown };
 
-/* State while an explanation is written. */
 struct explaining {
     const struct attn_explained_run *run; /* run of the row */
     const struct attn_explanation *row;
