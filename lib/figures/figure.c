@@ -268,7 +268,8 @@ static enum attn_status check_size(const struct attn_figure_pen *pen, struct att
     return ATTN_INVALID;
 }
 
-void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options)
+/* Sets the size and the font of SHAPES, whose width is known, as OPTIONS request. */
+static void set_size(struct attn_shapes *shapes, const struct attn_picture_options *options)
 {
     if (shapes->points == 0)
         shapes->points = attn_figure_unit(options);
@@ -308,7 +309,6 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
                   dpi, options->dpi);
 }
 
-/* Draws the content of PEN. */
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
@@ -395,7 +395,7 @@ static enum attn_status draw_pen(struct attn_figure_pen *pen, struct attn_error 
     if (pen->is_printed)
         attn_shapes_crop(pen->shapes, CROP, ATTN_FIGURE_PARTS);
     add_caption(pen);
-    attn_figure_set_size(pen->shapes, pen->options);
+    set_size(pen->shapes, pen->options);
     ATTN_TRY(attn_shapes_check(pen->shapes, err));
     return check_size(pen, err);
 }

@@ -35,9 +35,6 @@ static inline bool attn_figure_is_in_points(const struct attn_format *format)
     return format != &attn_png_format;
 }
 
-/* Sets the size and the font of SHAPES, whose width is known, as OPTIONS request. */
-void attn_figure_set_size(struct attn_shapes *shapes, const struct attn_picture_options *options);
-
 /* Sends a note with the caption of a printed figure: title, colors, text. ON_NOTE may be NULL. */
 void attn_figure_note_caption(const struct attn_shapes *shapes, attn_note_fn on_note, void *user);
 

@@ -58,8 +58,6 @@ static int compare_widths(const void *a, const void *b)
     return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
 }
 
-/* --- The order of arcs --------------------------------------------------------------------- */
-
 /* Sorts arcs by course. Then arcs to the same line come by distance, others by line from the top,
  * in a line from the right: in this order no arc crosses another. */
 static int compare_arcs(const void *a, const void *b)
@@ -107,7 +105,6 @@ static size_t count_alike(const struct arcs_layout *layout, size_t first, bool i
     return n;
 }
 
-/* Gives the drawn arcs their places. */
 static void place_arcs(struct arcs_layout *layout)
 {
     struct arc *arcs = layout->arcs;
@@ -141,8 +138,6 @@ static void place_arcs(struct arcs_layout *layout)
     for (size_t i = 0; i < layout->n_drawn; i++)
         arcs[i].begin += layout->x - (i < n_left ? trunk : 0);
 }
-
-/* --- The layout ---------------------------------------------------------------------------- */
 
 static enum course course_of(const struct arcs_layout *layout, const struct arc *arc)
 {
@@ -215,8 +210,6 @@ static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
     }
     qsort(layout->arcs, layout->n, sizeof *layout->arcs, compare_arcs);
 }
-
-/* --- Drawing ------------------------------------------------------------------------------- */
 
 /* Returns the color of ARC, on the paper: narrow arcs are stronger, since they cross wide ones. */
 static uint32_t color_of(const struct attn_figure_pen *pen, const struct arc *arc)

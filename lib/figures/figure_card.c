@@ -160,8 +160,7 @@ static void add_numbers(struct attn_figure_pen *pen, const struct card_layout *l
     }
 }
 
-/* Adds the effect of the head on a line of its own: "Without it: change of -ln p +0.807 (se
- * 0.094)". */
+/* Adds a line with the effect of the head: "Without it: change of -ln p +0.807 (se 0.094)". */
 static void add_effect(struct attn_figure_pen *pen, struct card_layout *layout)
 {
     char number[32];

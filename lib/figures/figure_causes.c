@@ -51,8 +51,6 @@ struct causes_layout {
     double largest[2]; /* the largest absolute value of lines, and of dots */
 };
 
-/* --- Reading the table --------------------------------------------------------------------- */
-
 static int by_size(const void *a, const void *b)
 {
     const struct cause *x = a, *y = b;
@@ -127,8 +125,6 @@ static enum attn_status read_causes(struct causes_layout *layout, struct attn_er
     spread(layout);
     return ATTN_OK;
 }
-
-/* --- Lines and dots ------------------------------------------------------------------------ */
 
 static struct attn_shape_line line_of(const struct attn_figure_pen *pen,
                                       const struct causes_layout *layout, const struct cause *cause)
@@ -214,8 +210,6 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
     }
 }
 
-/* --- Words --------------------------------------------------------------------------------- */
-
 /* Adds the best token of the lens at each height of a position, if it differs from the token below.
  * Tokens with less than half of the probability are faint. */
 static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
@@ -260,8 +254,6 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
     }
 }
 
-/* --- The legend ---------------------------------------------------------------------------- */
-
 static int count_legend_lines(const struct attn_figure_pen *pen)
 {
     return pen->shapes->width < (pen->is_printed ? LEGEND_PRINTED : LEGEND_WIDTH) ? 3 : 2;
@@ -303,8 +295,6 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
         attn_shapes_add_string(pen->shapes, &text, line);
     }
 }
-
-/* --- The figure ---------------------------------------------------------------------------- */
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *layout,
                              struct attn_error *err)

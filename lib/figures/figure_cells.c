@@ -61,7 +61,6 @@ static size_t stride_of(struct attn_figure_view view)
     return view.stride > 0 ? view.stride : view.n_col;
 }
 
-/* Returns the kind of the cell at row R and column C of VIEW, and its value. */
 static enum attn_cell_kind cell_of(struct attn_figure_view view, size_t r, size_t c, float *value)
 {
     const size_t at = view.first + r * stride_of(view) + c, n = view.matrix->n_cell_column;
@@ -76,7 +75,6 @@ static enum attn_cell_kind kind_at(struct attn_figure_view view, size_t r, size_
     return cell_of(view, r, c, &value);
 }
 
-/* Returns the range of colors for row R of VIEW. */
 static struct attn_color_range range_in(const struct attn_figure_pen *pen,
                                         struct attn_figure_view view, size_t r)
 {
@@ -124,8 +122,6 @@ void attn_figure_add_cells(struct attn_figure_pen *pen, struct attn_figure_view 
         }
     }
 }
-
-/* --- Hatches and lines --------------------------------------------------------------------- */
 
 static bool has_lines(struct attn_figure_view view, struct attn_figure_place place)
 {
@@ -284,8 +280,6 @@ void attn_figure_add_nothing(struct attn_figure_pen *pen, enum attn_cell_kind ki
         add_stroke(pen, kind, place, true);
     attn_figure_add_frame(pen, place.x, place.y, place.side, place.side);
 }
-
-/* --- Numbers in cells ---------------------------------------------------------------------- */
 
 bool attn_figure_is_percent(const struct attn_figure_pen *pen)
 {

@@ -359,8 +359,7 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
 
 /* --- The legend ---------------------------------------------------------------------------- */
 
-/* Returns true if each matrix or row has its own range, so that a color does not stand for one
- * number. */
+/* Whether each matrix or row has its own range, so that a color does not stand for one number. */
 static bool is_relative(const struct attn_figure_pen *pen)
 {
     return pen->scale.span == ATTN_SPAN_ROW ||
@@ -614,8 +613,7 @@ static double add_cell_kind(struct attn_figure_pen *pen, enum attn_cell_kind kin
     return attn_figure_text_width(strlen(names[kind]), ATTN_FIGURE_SMALL);
 }
 
-/* Adds the legend of kinds of heads, one line each: the hue for weights from 0 to 1, letter and
- * name. */
+/* Adds the legend of kinds of heads, one line each: the hue for weights 0 to 1, letter and name. */
 static void add_kinds(struct attn_figure_pen *pen, double x, double y)
 {
     const size_t n_column = n_kind_column(pen);
@@ -781,19 +779,15 @@ void attn_figure_add_cell_kinds(struct attn_figure_pen *pen, double x, double y)
             x += 2 * ENTRY + add_cell_kind(pen, (enum attn_cell_kind)kind, x, y);
 }
 
-static void add_lying(struct attn_figure_pen *pen, double x, double y)
-{
-    attn_figure_add_lying_ramp(pen, x, y, LYING_WIDTH);
-    attn_figure_add_cell_kinds(pen, x + LYING_WIDTH + ENTRY, y + ENTRY);
-}
-
 void attn_figure_add_legend(struct attn_figure_pen *pen)
 {
     const struct attn_figure_layout *frame = &pen->layout;
+    const double y = frame->top + frame->height + ENTRY;
 
-    if (frame->lies)
-        add_lying(pen, ATTN_FIGURE_PAD, frame->top + frame->height + ENTRY);
-    else if (attn_figure_has_kinds(pen))
+    if (frame->lies) {
+        attn_figure_add_lying_ramp(pen, ATTN_FIGURE_PAD, y, LYING_WIDTH);
+        attn_figure_add_cell_kinds(pen, ATTN_FIGURE_PAD + LYING_WIDTH + ENTRY, y + ENTRY);
+    } else if (attn_figure_has_kinds(pen))
         add_kinds(pen, frame->right + aside(pen), frame->top);
     else
         add_standing(pen, frame->right + aside(pen), frame->top);

@@ -101,8 +101,7 @@ static inline double attn_figure_least_letters(const struct attn_figure_pen *pen
            (pen->shapes->points > 0 ? pen->shapes->points : attn_figure_unit(pen->options));
 }
 
-/* Returns true if KIND draws a table. A page embeds such a figure as it is; a terminal cannot show
- * it. */
+/* Whether KIND draws a table. A page embeds such a figure as it is; a terminal cannot show it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
     return kind >= ATTN_FIGURE_BARS && kind != ATTN_FIGURE_ARCS;
@@ -126,7 +125,6 @@ static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
     return pen->content->kind == ATTN_FIGURE_MAP || pen->content->kind == ATTN_FIGURE_POSTER;
 }
 
-/* Return the rows and the columns of MATRIX. */
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,
                                        const struct attn_level_matrix *matrix);
 struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
@@ -259,7 +257,6 @@ size_t attn_figure_value_columns(const struct attn_figure_pen *pen, struct attn_
 void attn_figure_add_values(struct attn_figure_pen *pen, struct attn_figure_view view,
                             struct attn_figure_place place);
 
-/* Returns true if numbers are shown in percent. */
 bool attn_figure_is_percent(const struct attn_figure_pen *pen);
 
 /* Returns the side of a cell in whole units: the requested side, or USUAL, scaled to the available

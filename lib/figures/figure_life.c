@@ -51,8 +51,6 @@ static double height_of(const struct life_layout *layout, const struct ribbon *r
     return layout->scale * fabs(ribbon->value);
 }
 
-/* --- Reading the tables -------------------------------------------------------------------- */
-
 /* Returns the column of KEY; NOT_PLACED if it is not shown. */
 static int place_of(const struct attn_figure_streams *streams, int64_t key)
 {
@@ -148,13 +146,6 @@ static enum attn_status read_parts(struct life_layout *layout, struct attn_error
     return ATTN_OK;
 }
 
-/* --- Ribbons ------------------------------------------------------------------------------- */
-
-static uint32_t color_of(const struct attn_figure_pen *pen, const struct ribbon *ribbon)
-{
-    return ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value);
-}
-
 /* Adds "MLP +1.2" at the right end of a ribbon whose middle is at Y, or the number on a ribbon from
  * the left. */
 static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
@@ -183,11 +174,12 @@ static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
     const struct attn_figure_streams *streams = &layout->streams;
     const double end = streams->xs[layout->at], height = height_of(layout, ribbon);
     const double from = attn_streams_y(streams, (double)ribbon->layer) - height / 2;
-    struct attn_shape_band band = {.x2 = end,
-                                   .top2 = y,
-                                   .bottom2 = y + height,
-                                   .opacity = OPACITY,
-                                   .color = color_of(pen, ribbon)};
+    struct attn_shape_band band = {
+        .x2 = end,
+        .top2 = y,
+        .bottom2 = y + height,
+        .opacity = OPACITY,
+        .color = ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value)};
 
     if (ribbon->place < 0 || (size_t)ribbon->place == layout->at) {
         band.x = end + (ribbon->place < 0 ? ROOT : -ROOT);
@@ -256,8 +248,6 @@ static void add_numbers(struct attn_figure_pen *pen, struct life_layout *layout,
     }
 }
 
-/* --- Tokens of the lens -------------------------------------------------------------------- */
-
 /* Adds the best token at each height, with its probability: "are 22 %". */
 static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
 {
@@ -290,8 +280,6 @@ static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
     }
 }
 
-/* --- The legend ---------------------------------------------------------------------------- */
-
 static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout, double y)
 {
     static const char *const signs[3] = {"for", "against", "rest"};
@@ -316,8 +304,6 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
     text.y += ATTN_STREAMS_LEGEND;
     attn_shapes_add_string(pen->shapes, &text, line);
 }
-
-/* --- The figure ---------------------------------------------------------------------------- */
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,
                              struct attn_error *err)

@@ -35,8 +35,6 @@ struct lines_layout {
     size_t n;
 };
 
-/* --- The links ----------------------------------------------------------------------------- */
-
 /* Inserts LINK into LINKS [*n], the strongest links of its query in descending order of
  * strength. */
 static void keep_strong(struct link *links, size_t *n, struct link link)
@@ -91,8 +89,6 @@ static enum attn_status find_links(const struct attn_figure_pen *pen, struct lin
     qsort(layout->links, layout->n, sizeof *layout->links, compare_strengths);
     return ATTN_OK;
 }
-
-/* --- Drawing ------------------------------------------------------------------------------- */
 
 static bool has_positions(const struct attn_figure_pen *pen, const struct attn_grid_axis *axis)
 {

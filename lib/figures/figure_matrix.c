@@ -162,13 +162,7 @@ static double text_width(const struct attn_figure_pen *pen, const struct matrix_
     return fmax(layout->place.side, ceil(attn_figure_text_width(n, TEXT_SIZE)) + TEXT_MARGIN);
 }
 
-static double panels_end(const struct matrix_layout *layout)
-{
-    return layout->place.x + (double)layout->n_across * layout->right - BETWEEN_PANELS;
-}
-
-/* Arranges the panels of N_ROW rows in lines of equal length, so that the figure is wider than
- * high. */
+/* Arranges the panels of N_ROW rows in lines of equal length, so the figure is wider than high. */
 static void plan_panels(struct attn_figure_pen *pen, struct matrix_layout *layout, double n_row)
 {
     const double wide = 1.5, n_column = (double)layout->matrix->n_column;
@@ -228,13 +222,11 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;
     layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
     height = (double)(layout->n_line - 1) * layout->down + layout->height;
-    attn_figure_set_frame(pen, panels_end(layout),
-                          TITLE_ROOM + layout->columns.room + (layout->groups.texts ? NAME : 0),
-                          height, false);
+    attn_figure_set_frame(
+        pen, layout->place.x + (double)layout->n_across * layout->right - BETWEEN_PANELS,
+        TITLE_ROOM + layout->columns.room + (layout->groups.texts ? NAME : 0), height, false);
     layout->place.y = pen->layout.top;
 }
-
-/* --- Labels -------------------------------------------------------------------------------- */
 
 /* Returns the place of the text of row or column I, at distance AWAY from the matrix. */
 static struct attn_shape_text place_label(const struct matrix_layout *layout,

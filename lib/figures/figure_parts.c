@@ -232,7 +232,6 @@ static void add_share(struct attn_figure_pen *pen, const struct parts_layout *la
     attn_shapes_add_text(pen->shapes, &text, number, write_number(layout->grid, i, value, number));
 }
 
-/* Draws the number of ROW in part I at Y. */
 static void add_number(struct attn_figure_pen *pen, const struct parts_layout *layout, size_t i,
                        size_t row, double y)
 {
@@ -343,7 +342,6 @@ static void add_names(struct attn_figure_pen *pen, const struct parts_layout *la
     attn_shapes_add_string(pen->shapes, &text, layout->rows.title);
 }
 
-/* Draws the scale of each vector at Y. */
 static void add_scales(struct attn_figure_pen *pen, const struct parts_layout *layout, double y)
 {
     const struct attn_grid *grid = layout->grid;

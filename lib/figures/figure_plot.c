@@ -24,8 +24,7 @@ enum {
     ENTRY = 18,
 };
 
-/* Colors of Okabe and Ito, without the faint yellow, and others. The first four also differ in
- * grey. */
+/* Colors of Okabe and Ito, without the faint yellow, and others. The first four differ in grey. */
 static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x004d33, 0xe8a8cc, 0xa6761d,
                                            0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
 
@@ -107,8 +106,6 @@ static const char *quantity_of(const struct plot_layout *plot)
     return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
 }
 
-/* --- Bars ---------------------------------------------------------------------------------- */
-
 static double x_of(const struct plot_layout *plot, double number)
 {
     return plot->left + plot->width * (number - plot->low) / (plot->high - plot->low);
@@ -177,8 +174,6 @@ static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot
                 add_bar(pen, plot, number, y + (double)r * BAR, hue_of(pen, r));
     }
 }
-
-/* --- Curves -------------------------------------------------------------------------------- */
 
 static double y_of(const struct plot_layout *plot, double number)
 {
@@ -317,8 +312,6 @@ static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plo
                                 (struct attn_shape_dot){x_of_place(plot, c), y_of(plot, number[0]),
                                                         3, hue_of(pen, r)});
 }
-
-/* --- Both ---------------------------------------------------------------------------------- */
 
 enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)
 {

@@ -49,8 +49,6 @@ struct plot {
 /* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
 static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
 
-/* --- Points -------------------------------------------------------------------------------- */
-
 static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 {
     const size_t n_row = plot->matrix->n_row, n_column = plot->matrix->n_column;
@@ -90,8 +88,6 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
     attn_free(numbers);
     return status;
 }
-
-/* --- Ranges and ticks ---------------------------------------------------------------------- */
 
 /* Returns the range of all points on axis A. If the axes are the numbers themselves, it contains 0,
  * and also 1 if all are at most 1. */
@@ -145,8 +141,6 @@ static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SI
         snprintf(name, NAME_SIZE, "component %zu (%d %% of the variance)", a + 1,
                  (int)lround(100 * plot->shares[a]));
 }
-
-/* --- Labels -------------------------------------------------------------------------------- */
 
 /* Returns true if points A and B have the same text and the same place. */
 static bool is_same_point(const struct plot *plot, size_t a, size_t b)
@@ -211,8 +205,6 @@ static enum attn_status add_labels(struct attn_figure_pen *pen, struct plot *plo
     return ATTN_OK;
 }
 
-/* --- Two axes ------------------------------------------------------------------------------ */
-
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
 {
     const double bottom = plot->top + SIDE;
@@ -264,8 +256,6 @@ static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
     write_axis_name(plot, 1, name);
     attn_figure_add_turned_name(pen, plot->top + SIDE / 2.0, name);
 }
-
-/* --- Three axes ---------------------------------------------------------------------------- */
 
 /* Projects a point of the unit cube to the plot: rotated by 30 degrees about Z, seen from 25
  * degrees above. */
@@ -345,7 +335,6 @@ static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot,
     attn_shapes_add_text(pen->shapes, &text, &"XYZ"[a], 1);
 }
 
-/* Draws an arrow from FROM to TO. */
 static void add_arrow(struct attn_figure_pen *pen, const double from[2], const double to[2],
                       uint32_t color)
 {
@@ -386,8 +375,6 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
         plot->labels[i].x = tip[0], plot->labels[i].y = tip[1];
     }
 }
-
-/* --- The figure ---------------------------------------------------------------------------- */
 
 enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err)
 {

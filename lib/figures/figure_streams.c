@@ -81,8 +81,6 @@ void attn_streams_release(struct attn_figure_streams *streams)
     attn_free(streams->taken);
 }
 
-/* --- Text on paper ------------------------------------------------------------------------- */
-
 static bool is_free(const struct attn_figure_streams *streams, const struct attn_shape_box *box)
 {
     for (size_t i = 0; i < streams->n_taken; i++) {
@@ -115,8 +113,6 @@ bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_strea
     attn_shapes_add_text(pen->shapes, &at, text, n);
     return true;
 }
-
-/* --- Streams and words --------------------------------------------------------------------- */
 
 /* Writes how many positions each gap stands for, on the line of the words. */
 static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
@@ -167,8 +163,6 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     }
     attn_figure_add_turned_name(pen, (streams->bottom + top) / 2, "layer");
 }
-
-/* --- The lens ------------------------------------------------------------------------------ */
 
 size_t attn_streams_lens_height(const struct attn_table *lens, size_t i)
 {

@@ -235,8 +235,7 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
 
 /* --- Text ---------------------------------------------------------------------------------- */
 
-/* Returns true if a browser would drop blanks of TEXT (in Chromium <text> does not inherit
- * xml:space). */
+/* Whether a browser would drop blanks of TEXT (in Chromium <text> does not inherit xml:space). */
 static bool has_blanks(const char *text, size_t n)
 {
     bool is_found = n > 0 && (text[0] == ' ' || text[n - 1] == ' ');

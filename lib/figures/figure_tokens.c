@@ -13,14 +13,6 @@ enum {
 #define SIZE ((double)ATTN_FLOW_SIZE)
 #define MARGIN ((double)ATTN_FLOW_MARGIN)
 
-static void plan(struct attn_figure_pen *pen, struct attn_text_flow *layout)
-{
-    const double right = attn_flow_measure(pen, layout, ATTN_FIGURE_PAD);
-
-    attn_figure_set_frame(pen, right, 4, layout->spot.y + BOX, true);
-    layout->top = pen->layout.top;
-}
-
 static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *layout, size_t i,
                       struct attn_flow_spot spot)
 {
@@ -46,9 +38,12 @@ static void add_token(struct attn_figure_pen *pen, const struct attn_text_flow *
 enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err)
 {
     struct attn_text_flow layout;
+    double right;
 
     ATTN_TRY(attn_flow_open(pen, LINE, &layout, err));
-    plan(pen, &layout);
+    right = attn_flow_measure(pen, &layout, ATTN_FIGURE_PAD);
+    attn_figure_set_frame(pen, right, 4, layout.spot.y + BOX, true);
+    layout.top = pen->layout.top;
     if (pen->is_measuring)
         return ATTN_OK;
     attn_figure_add_heading(pen);

@@ -37,8 +37,6 @@ struct raster {
     size_t n_tried;
 };
 
-/* --- The raster ---------------------------------------------------------------------------- */
-
 static size_t clamp(double value, size_t most)
 {
     return value <= 0 ? 0 : value >= (double)most ? most : (size_t)value;
@@ -92,8 +90,6 @@ static uint32_t owner_of(const struct raster *raster, const double box[4])
         }
     return owner;
 }
-
-/* --- Places -------------------------------------------------------------------------------- */
 
 /* Sets the box of LABEL. ACROSS and DOWN, -1 to 1, are its direction from the point; ASIDE and
  * ABOVE are its horizontal and vertical distance. */

@@ -44,8 +44,6 @@ enum attn_status attn_table_picture_show(struct attn_table_picture *picture,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* --- Pictures ------------------------------------------------------------------------------ */
-
 enum attn_status attn_table_picture_check(const struct attn_output *output, struct attn_error *err)
 {
     const struct attn_format *format;
@@ -65,7 +63,6 @@ enum attn_status attn_table_picture_check(const struct attn_output *output, stru
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-/* State while a picture is drawn. */
 struct table_picture {
     struct attn_picture_options options;
     const struct attn_output *output;
@@ -289,8 +286,6 @@ enum attn_status attn_table_picture_write(const struct attn_table *table,
     attn_shapes_release(&made.shapes);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
-
-/* --- Captions ------------------------------------------------------------------------------ */
 
 /* Appends "; NAME: TEXT", shortened. */
 static void append_sentence(struct attn_buffer *out, const struct attn_figure_text *text)
