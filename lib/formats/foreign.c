@@ -50,7 +50,6 @@ static bool is_pickle(const char *name)
     return false;
 }
 
-/* Copies the first name in FOLDER that is one of a pickle to NAME. */
 static bool find_pickle(const char *folder, char name[ATTN_FOREIGN_NAME_SIZE])
 {
     struct attn_path_names names = {0};
@@ -78,8 +77,7 @@ bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_
     return find_pickle(source->directory, name);
 }
 
-/* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' if it needs quoting.
- */
+/* Appends TEXT [size] as one word of a shell command: unchanged, or as $'text' to quote it. */
 static void append_word(struct attn_buffer *command, const char *text, size_t size)
 {
     if (size > 0 && strspn(text, plain) >= size) {

@@ -36,8 +36,7 @@ enum {
                                             name, number of dimensions, 1 dimension, type, offset */
 };
 
-/* A pair. While files are read its key is an offset into `keys`, which still grows; then a pointer.
- */
+/* A pair. While files are read its key is an offset into `keys`, which grows; then a pointer. */
 struct pair_record {
     struct attn_gguf_pair pair;
     size_t key_at;

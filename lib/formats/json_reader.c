@@ -108,15 +108,6 @@ static enum attn_status open_level(struct attn_json_reader *reader, enum attn_js
     return emit(reader, type, reader->offset + 1, token);
 }
 
-static enum attn_status close_level(struct attn_json_reader *reader, struct attn_json_token *token)
-{
-    enum attn_json_type type = in_object(reader) ? ATTN_JSON_OBJECT_END : ATTN_JSON_ARRAY_END;
-
-    reader->depth--;
-    end_value(reader);
-    return emit(reader, type, reader->offset + 1, token);
-}
-
 /* The value of each hexadecimal digit plus 1; 0 for other bytes. A table, because a vocabulary may
  * have 30,000 escapes. */
 static const unsigned char hex_values[256] = {
@@ -139,11 +130,6 @@ static enum attn_status read_hex(const struct attn_json_reader *reader, size_t o
     }
     *unit = value;
     return ATTN_OK;
-}
-
-static bool is_high_surrogate(uint32_t unit)
-{
-    return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 static bool is_low_surrogate(uint32_t unit)
@@ -175,7 +161,7 @@ static enum attn_status read_escape(const struct attn_json_reader *reader, size_
     *at = start + 6;
     if (is_low_surrogate(*code_point))
         return refuse_text(reader, start + 1, pair, err);
-    if (!is_high_surrogate(*code_point))
+    if (*code_point < 0xd800 || *code_point > 0xdbff) /* no high surrogate */
         return ATTN_OK;
     if (byte_at(reader, start + 6) != '\\' || byte_at(reader, start + 7) != 'u')
         return refuse_text(reader, start + 1, pair, err);
@@ -207,8 +193,7 @@ static uint64_t find_special(uint64_t word)
            find_below(word ^ EACH('\\'), 1) | (word & EACH(0x80));
 }
 
-/* Returns the offset, AT or later, of the first byte that is no plain ASCII character of a string.
- */
+/* Returns the offset, AT or later, of the first byte that is not plain ASCII of a string. */
 static size_t skip_plain(const struct attn_json_reader *reader, size_t at)
 {
     const unsigned char *text = (const unsigned char *)reader->text;
@@ -398,8 +383,12 @@ enum attn_status attn_json_next(struct attn_json_reader *reader, struct attn_jso
         return emit(reader, ATTN_JSON_END, reader->offset, token);
     }
     if (reader->state == ATTN_JSON_EXPECT_FIRST || reader->state == ATTN_JSON_EXPECT_NEXT) {
-        if (c == (is_object ? '}' : ']'))
-            return close_level(reader, token);
+        if (c == (is_object ? '}' : ']')) {
+            reader->depth--;
+            end_value(reader);
+            return emit(reader, is_object ? ATTN_JSON_OBJECT_END : ATTN_JSON_ARRAY_END,
+                        reader->offset + 1, token);
+        }
     }
     if (reader->state == ATTN_JSON_EXPECT_NEXT) {
         if (c != ',')
@@ -755,8 +744,7 @@ static int compare_strings(const struct key *a, const struct key *b, const char 
     return attn_json_compare(&a_token, &b_token);
 }
 
-/* Whether A comes before B. Equal keys keep the order of the text, so that the second one is
- * reported. */
+/* Whether A comes before B. Equal keys keep the order of the text, so the second is reported. */
 static bool is_before(const struct key *a, const struct key *b, const char *text)
 {
     int order;
@@ -767,8 +755,7 @@ static bool is_before(const struct key *a, const struct key *b, const char *text
     return order != 0 ? order < 0 : a->offset < b->offset;
 }
 
-/* Moves the key at index I down to its place in a heap of N keys that has the last key at the top.
- */
+/* Moves the key at I down to its place in a heap of N keys that has the last key at the top. */
 static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
 {
     const struct key moved = keys[i];
@@ -783,8 +770,7 @@ static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
     keys[i] = moved;
 }
 
-/* A heap sort. qsort cannot pass TEXT to the comparison, and qsort_r differs between C libraries.
- */
+/* A heap sort: qsort can't pass TEXT to the comparison, and qsort_r differs between C libraries. */
 static void sort_keys(struct key *keys, size_t n, const char *text)
 {
     for (size_t i = n / 2; i > 0; i--)

@@ -122,7 +122,6 @@ static const struct attn_node *find_matrix(const struct reading *r, const char *
     return attn_node_find(r->weights, name);
 }
 
-/* Reads ROW, a list of N numbers, to TO. */
 static bool read_row(const struct attn_node *row, size_t n, float *to)
 {
     double value;

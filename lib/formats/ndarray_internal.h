@@ -5,7 +5,6 @@
 #include "base/dtype_internal.h"
 #include "formats/ndarray.h"
 
-/* Returns the number of elements. */
 size_t attn_ndarray_n_element(const struct attn_ndarray *array);
 
 /* How many elements of an array are NaN or infinite. */

@@ -51,8 +51,6 @@ static enum attn_status refuse(const struct attn_npz *npz, const char *what, str
                           attn_quote_string(npz->file.path).text, what);
 }
 
-/* --- The directory ---------------------------------------------------------------------------- */
-
 struct directory {
     uint64_t n, size, begin;
 };
@@ -108,8 +106,6 @@ static enum attn_status find_directory(const struct attn_npz *npz, struct direct
     return ATTN_OK;
 }
 
-/* --- Members ---------------------------------------------------------------------------------- */
-
 /* What the directory says about a member. */
 struct entry {
     uint64_t size, stored, begin;
@@ -150,7 +146,6 @@ static bool read_extra(struct entry *entry)
     return entry->size != UINT32_MAX && entry->stored != UINT32_MAX && entry->begin != UINT32_MAX;
 }
 
-/* Finds where the data of ENTRY begin, and sets MEMBER. */
 static enum attn_status find_data(const struct attn_npz *npz, const struct entry *entry,
                                   struct member *member, struct attn_error *err)
 {
@@ -222,8 +217,6 @@ static enum attn_status read_directory(struct attn_npz *npz, const char *path,
     }
     return ATTN_OK;
 }
-
-/* --- The file --------------------------------------------------------------------------------- */
 
 enum attn_status attn_npz_open(const char *path, struct attn_npz **npz, struct attn_error *err)
 {

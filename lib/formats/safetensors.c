@@ -65,7 +65,6 @@ static int compare_files(const void *a, const void *b)
     return strcmp(((const struct mapping *)a)->file, ((const struct mapping *)b)->file);
 }
 
-/* Reads one member of the weight_map of INDEX. */
 static enum attn_status read_mapping(const struct attn_json *index, const struct attn_node *member,
                                      struct mapping *mapping, struct attn_error *err)
 {
@@ -267,8 +266,6 @@ enum attn_status attn_safetensors_open(const struct attn_source *source, enum at
     }
     return status;
 }
-
-/* --- Writing ---------------------------------------------------------------------------------- */
 
 enum attn_status attn_safetensors_write_header(struct attn_sink *sink,
                                                const struct attn_written_fact *facts, size_t n_fact,

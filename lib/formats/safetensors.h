@@ -24,7 +24,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Opens one file. */
 enum attn_status attn_safetensors_open_file(const char *path, enum attn_load load,
                                             struct attn_tensor_files **out, struct attn_error *err);
 

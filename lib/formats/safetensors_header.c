@@ -26,7 +26,6 @@
 
 enum { PREFIX_SIZE = 8, MAX_HEADER_SIZE = 100000000, COPY_STEP = 1024 * 1024 };
 
-/* The state of reading one header. */
 struct header {
     const struct attn_file *file;       /* borrowed */
     char *text;                         /* [data_start], a copy of the file up to its data; owns */
@@ -116,7 +115,6 @@ static enum attn_status copy_text(struct header *header)
     return ATTN_OK;
 }
 
-/* Reports that TOKEN is not what was EXPECTED. */
 static enum attn_status refuse(const struct header *header, const struct attn_json_token *token,
                                const char *expected)
 {
@@ -148,7 +146,6 @@ static enum attn_status expect(struct header *header, enum attn_json_type type,
     return token->type == type ? ATTN_OK : refuse(header, token, expected);
 }
 
-/* Counts the tensors of the header. */
 static enum attn_status count_tensors(struct header *header, size_t *count)
 {
     const struct attn_json_reader start = header->reader;
@@ -260,7 +257,6 @@ static enum attn_status read_members(struct header *header, struct members *memb
     }
 }
 
-/* Checks that all members are there, and that they fit each other and the file. */
 static enum attn_status check_members(const struct header *header, const struct members *members)
 {
     const struct attn_tensor *tensor = &members->tensor;
@@ -388,7 +384,6 @@ static enum attn_status check_tiling(const struct header *header,
     return ATTN_OK;
 }
 
-/* Reads the whole header into HEADER->records [n]. */
 static enum attn_status read_all(struct header *header)
 {
     ATTN_TRY(read_prefix(header));

@@ -99,8 +99,7 @@ bool attn_tensor_files_find(const struct attn_tensor_files *files, const char *n
     return true;
 }
 
-/* Returns the first of the N records of RENAMED whose name is also that of the next one, or NULL.
- */
+/* Returns the first of the N records of RENAMED with the name of the next one, or NULL. */
 static const struct attn_tensor_record *find_twin(const struct attn_tensor_record *renamed,
                                                   size_t n)
 {
