@@ -27,8 +27,7 @@ static double power(double theta, double t)
     return product;
 }
 
-/* Llama 3's rule: divides low frequencies by the factor, keeps high ones, and interpolates between.
- */
+/* Llama 3's rule: divides low frequencies by the factor, keeps high ones, interpolates between. */
 static float stretch_llama3(const struct attn_rope *rope, float frequency)
 {
     const float factor = (float)rope->factor, original = (float)rope->n_original;
@@ -53,8 +52,7 @@ static double yarn_component(const struct attn_rope *rope, double n_turn)
            (2 * attn_log(rope->theta));
 }
 
-/* Returns how much component I is interpolated: 0 keeps its frequency, 1 divides it by the factor.
- */
+/* Returns how much component I is interpolated: 0 keeps its frequency, 1 divides by the factor. */
 static float yarn_ramp(const struct attn_rope *rope, size_t i)
 {
     double low = yarn_component(rope, rope->beta_fast);
@@ -159,8 +157,6 @@ void attn_rotary_scale_query(const struct attn_rotary *rotary, const struct attn
     if (rotary->query_factors)
         kernels->scale(x, rotary->query_factors[row], n, x);
 }
-
-/* --- Tables ----------------------------------------------------------------------------------- */
 
 struct filling {
     const struct attn_rotary *rotary;

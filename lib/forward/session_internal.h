@@ -39,7 +39,6 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
 enum attn_status attn_session_check_matrices(const struct attn_session *session, size_t layer,
                                              size_t n, struct attn_error *err);
 
-/* Returns the maximum number of positions of a sequence. */
 size_t attn_session_max_positions(const struct attn_forward *f);
 
 /* These check that a feed can begin at LAYER; that N more positions can be fed to the layers from
@@ -51,8 +50,7 @@ enum attn_status attn_session_check_feed(const struct attn_session *session, siz
 enum attn_status attn_session_check_logits(const struct attn_session *session,
                                            struct attn_error *err);
 
-/* Checks that position ROW, counted over everything fed, has logits: the last layer has computed
- * it. */
+/* Checks that position ROW, counted over everything fed, has logits: the last layer computed it. */
 enum attn_status attn_session_check_position(const struct attn_session *session, size_t row,
                                              struct attn_error *err);
 
@@ -146,8 +144,7 @@ enum attn_status attn_session_final_of(struct attn_session *session, const size_
 enum attn_status attn_session_unembed(struct attn_session *session, const float *rows, size_t n,
                                       float *logits, struct attn_error *err);
 
-/* Returns the number of rows of sequence number SEQUENCE of the last feed that edits have changed.
- */
+/* Returns how many rows of sequence number SEQUENCE of the last feed that edits have changed. */
 size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
 
 /* Computes the natural log-probability of token ID after the last position: logits[id] - ln sum

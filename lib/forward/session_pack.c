@@ -193,8 +193,6 @@ size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t s
     return session->forward.parts[sequence].n_edited;
 }
 
-/* --- Projections ------------------------------------------------------------------------------ */
-
 enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
                                           struct attn_error *err)
 {
@@ -210,8 +208,6 @@ enum attn_status attn_session_projections(const struct attn_session *session, fl
     memcpy(rows, f->projected, n * f->dims.d_projected * sizeof *rows);
     return ATTN_OK;
 }
-
-/* --- Logits ----------------------------------------------------------------------------------- */
 
 /* Copies the input of the output layer in row ROW, counted over everything fed, to X as row number
  * I. */

@@ -119,8 +119,7 @@ static const struct attn_linear *find_next(const struct attn_forward *f,
 
 /* --- Linear maps ------------------------------------------------------------------------------ */
 
-/* Finds the next run of needed heads, *first to *last-1, from *last on. Returns false at the end.
- */
+/* Finds the next run of needed heads, *first to *last-1, from *last on. False at the end. */
 static bool find_heads(const struct attn_forward *f, enum attn_site site, int n_head, int *first,
                        int *last)
 {

@@ -19,8 +19,6 @@ struct attention_step {
     struct attn_dropout dropout; /* what the heads point to, if there is dropout */
 };
 
-/* --- Callbacks of heads.h --------------------------------------------------------------------- */
-
 static bool needs_head(const void *context, int head)
 {
     const struct attention_step *step = context;
@@ -91,10 +89,7 @@ static struct attn_heads heads_of(struct attention_step *step)
     };
 }
 
-/* --- the KV cache ----------------------------------------------------------------------------- */
-
-/* Keys and values of all key/value heads of a layer, side by side, to be written to the KV cache.
- */
+/* Keys and values of all key/value heads of a layer, side by side, to write to the KV cache. */
 struct appending {
     const struct attention_step *step;
     float *k;                 /* rows.k, but writable */
@@ -154,8 +149,6 @@ void attn_kv_cache_truncate(struct attn_forward *f, size_t n)
         }
     f->n_cached = n == 0 || n > f->n_source ? n : f->n_source;
 }
-
-/* --- Attention -------------------------------------------------------------------------------- */
 
 static void attend(struct attention_step *step, float *q)
 {
