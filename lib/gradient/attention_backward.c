@@ -158,8 +158,7 @@ void attn_heads_back_plan(struct attn_heads_back_memory *memory, struct attn_are
 
 /* --- Products --------------------------------------------------------------------------------- */
 
-/* A product c [n, m] = b [n, k] a [k, m], or c += that, over COUNT consecutive blocks of depth k.
- */
+/* A product c [n, m] = b [n, k] a [k, m], or c += that, over COUNT adjacent blocks of depth k. */
 struct product {
     const float *a, *b;
     float *c;

@@ -93,8 +93,7 @@ struct attn_heads_back {
     int layer;
     size_t n, n_head, n_kv_head; /* n: positions */
     size_t n_key;                /* rows of k and v: n, or those of the source */
-    /* Only these queries have gradients: rows of others are not read, and their dq is not written.
-     */
+    /* Only these queries have gradients: other rows are not read, and their dq is not written. */
     size_t first, end;
     const float *q, *k, *v, *z; /* as used for the scores */
     const float *dz;

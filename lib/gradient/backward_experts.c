@@ -25,8 +25,7 @@ struct share {
     size_t ld;
 };
 
-/* The backward pass of limiting the inputs of a gate: gradients are 0 where an input is at its
- * limit. */
+/* The backward pass of the limits of a gate: gradients are 0 where an input is at its limit. */
 static void back_limits(const struct attn_backward *b, size_t n, float *dg, float *du)
 {
     const float limit = (float)b->model->config.expert_limit;
@@ -104,8 +103,7 @@ static void back_near(struct attn_backward *b, size_t i)
     }
 }
 
-/* Computes the gradients of the router's logits, in b->d_router, from those of the weights of N
- * rows. */
+/* Computes the gradients of the router's logits, in b->d_router, from those of N rows' weights. */
 static void back_choice(struct attn_backward *b, size_t n)
 {
     const struct attn_forward *f = b->f;

@@ -137,8 +137,7 @@ void attn_add_back(struct attn_backward *b, const float *more, float *d);
 void attn_recompute_norm(struct attn_backward *b, const struct attn_norm_weights *weights,
                          const float *x, float *y, size_t first, size_t end);
 
-/* The backward pass of y = normalize(x) w + b: computes dx from dy, which may be the same buffer.
- */
+/* The backward pass of y = normalize(x) w + b: dx from dy, which may be the same buffer. */
 void attn_norm_back(struct attn_backward *b, const struct attn_norm_weights *weights,
                     const float *x, const float *dy, float *dx);
 
@@ -207,7 +206,6 @@ void attn_rotary_back(struct attn_backward *b, enum attn_site site,
 
 /* --- Edits (backward_edits.c) ----------------------------------------------------------------- */
 
-/* Copies the edits of OPTIONS. */
 enum attn_status attn_backward_take_edits(struct attn_backward *b,
                                           const struct attn_backward_options *options,
                                           struct attn_error *err);

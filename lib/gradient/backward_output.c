@@ -123,8 +123,7 @@ static void unembed_back(struct attn_backward *b, const struct output_rows *rows
                 add_column(b, id, b->d_logits[i * n_vocab + id], b->column, d + i * width);
 }
 
-/* Processes the current rows: writes the gradient of the output layer's input to D [n, rows of
- * W_U]. */
+/* For the current rows, writes the gradient of the output layer's input to D [n, rows of W_U]. */
 static void back_rows(struct attn_backward *b, const struct attn_backward_goal *goal,
                       const struct output_rows *rows, float *d)
 {
@@ -146,8 +145,6 @@ static void back_rows(struct attn_backward *b, const struct attn_backward_goal *
                                     b->d_logits);
     unembed_back(b, rows, d);
 }
-
-/* --- The input of the output layer ------------------------------------------------------------ */
 
 /* Runs the forward pass after the last layer, from the stream X [n, D] of N rows from FIRST on.
  * Then f->normed has the final norm of X, and f->final the output layer's input. */

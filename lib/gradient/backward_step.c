@@ -71,7 +71,6 @@ void attn_end_back(struct attn_backward *b, enum attn_site last)
     b->is_done = b->is_done || !is_wanted;
 }
 
-/* Returns the first row of SITE. */
 static size_t first_row(const struct attn_backward *b, enum attn_site site)
 {
     const size_t first = attn_site_first_row(site, &b->f->dims);
@@ -79,7 +78,6 @@ static size_t first_row(const struct attn_backward *b, enum attn_site site)
     return attn_site_layout(site) == ATTN_LAYOUT_KEY ? 0 : first > b->first ? first : b->first;
 }
 
-/* Returns the number of rows of SITE, from the first on. */
 static size_t n_row(const struct attn_backward *b, enum attn_site site)
 {
     return attn_site_is_pooled(site, &b->f->dims)      ? 1
@@ -519,8 +517,7 @@ const float *attn_post_norm_back(struct attn_backward *b, const struct attn_norm
 
     if (!weights->w.data || attn_backward_is_over(b))
         return d;
-    /* Recompute the input of the norm: the recomputed layer ended before it, or the norm overwrote
-     * it. */
+    /* Recompute the norm's input: the recomputed layer ended before, or the norm overwrote it. */
     attn_run_map(b, linear, x + b->first * w->n_row, b->end - b->first,
                  b->unnormed + b->first * w->n_col, false);
     attn_norm_back(b, weights, b->unnormed, d, b->d_normed);
