@@ -32,8 +32,6 @@ void attn_grid_append_label(const struct attn_grid_axis *axis, size_t i, const c
                            ellipsis);
 }
 
-/* --- The grid of a run ------------------------------------------------------------------------ */
-
 struct attn_grid attn_grid_of_run(const struct attn_writer *run,
                                   const struct attn_token_texts tokens[2],
                                   const struct attn_level_matrix *matrices, size_t n)
@@ -166,8 +164,6 @@ size_t attn_grid_n_mapped(const struct attn_grid *grid)
         return grid->matrices[0].n_row;
     return grid->run->n_query == grid->run->n_position ? 1 : grid->run->n_query;
 }
-
-/* --- Words ------------------------------------------------------------------------------------ */
 
 void attn_grid_append_model(const char *model, struct attn_buffer *out)
 {
@@ -344,8 +340,6 @@ void attn_grid_append_layer(struct attn_buffer *out, const struct attn_location 
     attn_buffer_append_format(out, "%s%s%d", attn_model_stack_name(at->stack),
                               at->stack != ATTN_STACK_ONLY ? " " : "", at->layer);
 }
-
-/* --- Numbers ---------------------------------------------------------------------------------- */
 
 size_t attn_grid_number(const struct attn_grid *grid, float value, char text[ATTN_FIXED_TEXT_SIZE])
 {

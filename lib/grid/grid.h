@@ -154,8 +154,7 @@ struct attn_grid attn_grid_of_run(const struct attn_writer *run,
                                   const struct attn_token_texts tokens[2],
                                   const struct attn_level_matrix *matrices, size_t n);
 
-/* Return the rows and the columns of MATRIX, one of the grid's matrices. Fields set by figures are
- * 0. */
+/* Return the rows and the columns of MATRIX, one of the grid's. Fields set by figures are 0. */
 struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
                                      const struct attn_level_matrix *matrix);
 struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,

@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- Rows and columns of the picture ------------------------------------------------------- */
-
 /* The columns of the table that define one axis of the picture. */
 struct axis_columns {
     size_t key;
@@ -106,8 +104,7 @@ static struct table_key key_of(const struct attn_table *table, const struct axis
     return key;
 }
 
-/* Returns the sorted keys [*n] of the rows of the table that have a value on this axis and on
- * OTHER. */
+/* Returns the sorted keys [*n] of the table's rows that have a value on this axis and on OTHER. */
 static struct table_key *list_keys(const struct attn_table *table,
                                    const struct axis_columns *columns,
                                    const struct axis_columns *other, size_t *n,

@@ -13,8 +13,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- The numbers --------------------------------------------------------------------------- */
-
 /* Appends QUANTITY, replacing the '@' in it by ANSWER. */
 static void append_quantity(struct attn_buffer *out, const char *quantity, const char *answer)
 {
@@ -150,8 +148,6 @@ static enum attn_status read_cells(const struct attn_table *table,
     attn_free(placed);
     return status;
 }
-
-/* --- All of it ----------------------------------------------------------------------------- */
 
 static enum attn_status read_kind(const struct attn_table *table,
                                   const struct attn_table_picture *picture, enum attn_figure kind,

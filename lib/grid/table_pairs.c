@@ -23,7 +23,6 @@ static int by_number(const void *a, const void *b)
     return x->number < y->number ? -1 : x->number > y->number;
 }
 
-/* A table of pairs. */
 struct pairs {
     const struct attn_table *table;
     size_t columns[2][3];    /* indices of the columns number, layer and head, for both sides */

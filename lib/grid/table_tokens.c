@@ -103,8 +103,6 @@ enum attn_status attn_table_tokens_read(const struct attn_table *table,
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* --- Causes -------------------------------------------------------------------------------- */
-
 /* Uses the positions of the lens as columns, or without a lens all positions up to N. Sets the
  * column of each row's query and key (of_rows of columns and rows). */
 static void place_causes(const struct attn_table *table, const struct attn_table *lens, size_t n,
@@ -173,8 +171,6 @@ enum attn_status attn_table_causes_read(const struct attn_table *table,
         cells->matrix.most = fmaxf(cells->matrix.most, fabsf(attn_table_number(table, i, values)));
     return ATTN_OK;
 }
-
-/* --- The life of a position ------------------------------------------------------------------ */
 
 enum { MOST_KEYS = 16 }; /* keys that a picture shows */
 
