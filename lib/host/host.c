@@ -53,8 +53,6 @@ static enum attn_status open_tokenizer(struct attn_host *host, const struct attn
         attn_tokenizer_n_vocab(host->tokenizer), n_row);
 }
 
-/* --- The model's files ----------------------------------------------------------------------- */
-
 /* Stores the identity of each file that the model was read from. */
 static enum attn_status keep_files(struct attn_host *host, const struct attn_source *source,
                                    struct attn_error *err)
@@ -120,8 +118,7 @@ static enum attn_status keep(struct attn_kept_source *kept, const char **text,
     return ATTN_OK;
 }
 
-/* Copies SOURCE, if the other tower of HOST may be opened from it later. The model of HOST is open.
- */
+/* Copies SOURCE, if HOST's other tower may be opened from it later. The model of HOST is open. */
 static enum attn_status keep_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
 {
@@ -145,8 +142,6 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
     }
     return ATTN_OK;
 }
-
-/* --- Opening and closing --------------------------------------------------------------------- */
 
 /* Opens the model of SOURCE and its tokenizer. HOST has its options and its pool already. */
 static enum attn_status open_source(struct attn_host *host, const struct attn_source *source,
@@ -216,8 +211,6 @@ enum attn_status attn_host_create(const struct attn_source *source,
         attn_host_free(made);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
-
-/* --- By name --------------------------------------------------------------------------------- */
 
 enum attn_status attn_host_open(const char *name, const struct attn_host_options *given,
                                 struct attn_host **host, struct attn_error *err)
@@ -365,8 +358,6 @@ bool attn_host_owns_address(const struct attn_host *host, const void *address)
     return attn_model_owns_address(host->model, address) ||
            (host->other && attn_model_owns_address(host->other->model, address));
 }
-
-/* --- Pictures -------------------------------------------------------------------------------- */
 
 /* Checks that HOST has a model that reads pictures. */
 static enum attn_status check_pictures(const struct attn_host *host, struct attn_error *err)
