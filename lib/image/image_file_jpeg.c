@@ -15,7 +15,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* The functions of the opened library. */
 struct jpeg_library {
     void *library;
 /* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */

@@ -21,7 +21,6 @@
 
 static const char library_name[] = "libpng16.so.16";
 
-/* The functions of the opened library. */
 struct png_library {
     void *library;
 /* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
@@ -58,8 +57,6 @@ static enum attn_status open_png(struct png_library *png, const char *path, stru
     return attn_image_library_open(&library, path, png, &png->library, err);
 }
 
-/* --- Callbacks of libpng -------------------------------------------------------------------- */
-
 /* Returns our state of READER. Only libpng knows it in a callback, and the pointer to libpng's
  * function that returns it is itself in that state; so the function is looked up again. libpng is
  * in memory already. */
@@ -90,8 +87,6 @@ static void on_warning(png_struct *reader, const char *text)
 {
     (void)reader, (void)text;
 }
-
-/* --- Reading -------------------------------------------------------------------------------- */
 
 /* Checks that the file is large enough for the rows of the picture: deflate makes at most 1032
  * bytes from one. */
@@ -183,8 +178,7 @@ static enum attn_status report(const struct png_reading *reading)
                               : attn_quote_string(reading->text).text);
 }
 
-/* Reads the whole picture. If libpng fails, setjmp returns a second time, with a value that is not
- * 0. */
+/* Reads the whole picture. If libpng fails, setjmp returns again, with a value that is not 0. */
 static enum attn_status decode(struct png_reading *reading)
 {
     const struct png_library *png = &reading->png;

@@ -10,7 +10,6 @@
 #include "base/status_internal.h"
 #include "image/image_functions.h"
 
-/* The functions of the opened library. */
 struct webp_library {
     void *library;
 /* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */

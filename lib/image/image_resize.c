@@ -33,8 +33,6 @@ struct line_taps {
     int32_t *weights;  /* owns */
 };
 
-/* --- Filters -------------------------------------------------------------------------------- */
-
 /* Returns how far a filter reaches from its middle, in pixels of the result. */
 static double filter_support(enum attn_image_filter filter)
 {
@@ -113,8 +111,6 @@ static enum attn_status make_taps(enum attn_image_filter filter, size_t n_in, si
     attn_free(finding.values);
     return status;
 }
-
-/* --- Resizing lines --------------------------------------------------------------------------- */
 
 /* Returns the weighted sum of the bytes of one channel, which lie STRIDE bytes apart. */
 static unsigned char sum_taps(const struct taps *taps, const unsigned char *from, size_t stride)

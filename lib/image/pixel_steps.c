@@ -18,8 +18,6 @@
 
 enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3 };
 
-/* --- Defaults ------------------------------------------------------------------------------- */
-
 /* The image processor that wrote a file. */
 enum processor { PROCESSOR_VIT, PROCESSOR_CLIP };
 
@@ -54,8 +52,6 @@ static enum processor processor_of(const struct attn_model *model)
                                                                     : PROCESSOR_CLIP;
 }
 
-/* --- Reading -------------------------------------------------------------------------------- */
-
 /* The file that is being read. */
 struct steps_reading {
     const struct attn_json *json;
@@ -77,8 +73,7 @@ static const struct attn_node *find(const struct steps_reading *reading, const c
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
-/* Finds which image processor wrote the file. *processor stays as it is if the file does not say.
- */
+/* Finds which image processor wrote the file. *processor stays if the file does not say. */
 static enum attn_status read_processor(const struct steps_reading *reading,
                                        enum processor *processor)
 {
@@ -273,8 +268,6 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
     return ATTN_OK;
 }
 
-/* --- Doing the steps -------------------------------------------------------------------------- */
-
 /* Computes the size to which IMAGE is resized. */
 static enum attn_status find_size(const struct attn_pixel_steps *steps,
                                   const struct attn_image *image, const char *name, size_t *height,
@@ -309,8 +302,7 @@ static ptrdiff_t find_shift(size_t n_in, size_t n_out)
     return n_in >= n_out ? (ptrdiff_t)((n_in - n_out) / 2) : -(ptrdiff_t)((n_out - n_in + 1) / 2);
 }
 
-/* Copies the middle of IMAGE to RGB [crop_height, crop_width, 3]. Pixels outside of IMAGE stay 0.
- */
+/* Copies the middle of IMAGE to RGB [crop_height, crop_width, 3]. Pixels outside IMAGE stay 0. */
 static void crop(const struct attn_pixel_steps *steps, const struct attn_image *image,
                  unsigned char *rgb)
 {
