@@ -168,7 +168,6 @@ struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
         .encoder = model->encoder, .source = source, .options = own, .at.layer = ATTN_NO_LAYER};
 }
 
-/* Feeds the source of PASS to SESSION. */
 static enum attn_status feed(const struct attn_encoder_pass *pass, struct attn_session *session,
                              struct attn_error *err)
 {
@@ -178,14 +177,6 @@ static enum attn_status feed(const struct attn_encoder_pass *pass, struct attn_s
         return attn_session_feed_layer(session, &pass->at, pass->resid, NULL, source->n, err);
     return source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
                        : attn_session_feed(session, source->ids, source->n, err);
-}
-
-/* Stores in PASS what its edits changed in SESSION. */
-static void store_effects(struct attn_encoder_pass *pass, const struct attn_session *session)
-{
-    pass->n_row = attn_session_n_edited_row(session);
-    for (size_t i = 0; pass->has_effect && i < pass->n_edit; i++)
-        pass->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
 }
 
 enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_error *err)
@@ -214,7 +205,9 @@ enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_er
     if (status == ATTN_OK)
         status = feed(pass, session, err);
     if (status == ATTN_OK)
-        store_effects(pass, session);
+        pass->n_row = attn_session_n_edited_row(session);
+    for (size_t i = 0; status == ATTN_OK && pass->has_effect && i < pass->n_edit; i++)
+        pass->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
     attn_session_free(session);
     attn_selection_free(chosen);
     return status;

@@ -37,7 +37,6 @@ struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
                                               const struct attn_sequence *source,
                                               const struct attn_session_options *options);
 
-/* Runs the encoder as PASS says. */
 enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_error *err);
 
 #endif

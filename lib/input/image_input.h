@@ -9,7 +9,6 @@
 
 bool attn_input_is_picture(const struct attn_input *input);
 
-/* Whether MODEL reads pictures instead of texts. */
 bool attn_model_reads_pictures(const struct attn_model *model);
 
 /* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts. On failure:

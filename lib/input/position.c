@@ -142,12 +142,6 @@ static enum attn_status find_words(const struct attn_sequence *sequence, struct 
     return make_words(sequence, words, err);
 }
 
-static void release_words(struct text_words *words)
-{
-    attn_buffer_release(&words->made);
-    attn_free(words->offsets);
-}
-
 /* --- Where a word stands --------------------------------------------------------------------- */
 
 /* Whether the character is part of words in scripts that separate words by spaces. */
@@ -268,8 +262,7 @@ static bool is_continued(char byte)
     return ((unsigned char)byte & 0xc0) == 0x80;
 }
 
-/* Whether token I shares a character with the bytes [BEGIN, END) of the text that is not white
- * space. */
+/* Whether token I shares a character with text bytes [BEGIN, END) that is not white space. */
 static bool is_shared(const struct text_words *words, size_t i, size_t begin, size_t end)
 {
     size_t from = words->begin[i] > begin ? words->begin[i] : begin;
@@ -602,8 +595,7 @@ static enum attn_status append_chars(const struct text_words *words,
 
 /* --- Names ----------------------------------------------------------------------------------- */
 
-/* Finds the named position NAME [size] in PLACES, which may be NULL, and in the lists that follow
- * it. */
+/* Finds the named position NAME [size] in PLACES, which may be NULL, and the lists after it. */
 static const struct attn_item_place *find_named(const struct attn_places *places, const char *name,
                                                 size_t size)
 {
@@ -808,7 +800,8 @@ enum attn_status attn_positions_number(const struct attn_sequence *sequence, con
         status = *numbers ? ATTN_OK : ATTN_NO_MEMORY;
     }
     attn_buffer_release(&out);
-    release_words(&words);
+    attn_buffer_release(&words.made);
+    attn_free(words.offsets);
     return status;
 }
 

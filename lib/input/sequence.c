@@ -591,8 +591,7 @@ struct token {
     bool is_alone; /* it is a word by itself: only white space, or a special token */
 };
 
-/* Describes the token with the text BYTES [size]. All fields are false for a token without bytes.
- */
+/* Describes the token with the text BYTES [size]. All fields are false without bytes. */
 static struct token describe_token(const char *bytes, size_t size)
 {
     struct token token = {.is_alone = size > 0};
