@@ -316,8 +316,6 @@ enum attn_status attn_cost_find(const struct attn_model *model, size_t n, size_t
     return status;
 }
 
-/* --- Other kinds of attention ----------------------------------------------------------------- */
-
 /* Adds the cost of a layer with ATTENTION, whose stride is resolved. */
 static void add_kind(const struct attn_config *c, const struct attn_attention *attention,
                      uint64_t n, uint64_t n_key, struct attn_kind_cost *cost)

@@ -52,14 +52,12 @@ static struct attn_cell shape_cell(const size_t *shape, int rank, int64_t list[A
     return attn_cell_list(list, (size_t)rank);
 }
 
-/* State while a table is filled. */
 struct filling {
     struct attn_inspection given;
     struct attn_table *table;
     struct attn_error *err;
 };
 
-/* Appends a row of cells. */
 #define append(to, ...)                                                                            \
     attn_table_append((to)->table, (const struct attn_cell[]){__VA_ARGS__},                        \
                       N(((const struct attn_cell[]){__VA_ARGS__})), (to)->err)

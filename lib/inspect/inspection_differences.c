@@ -205,8 +205,7 @@ static void describe_dense(const struct attn_config *config, size_t layer, char 
     snprintf(words, WORDS_SIZE, "%s", config->is_dense[layer] ? "dense, without experts" : "");
 }
 
-/* Describes the attention of a layer, not compared with GPT-2: "full, causal, scores /
- * sqrt(d_head)". */
+/* Describes a layer's attention, not compared with GPT-2: "full, causal, scores / sqrt(d_head)". */
 static void describe_attention(const struct attn_config *config, size_t layer,
                                char words[WORDS_SIZE])
 {
@@ -431,7 +430,6 @@ static void add_output(struct difference_list *list)
             config->logits_cap);
 }
 
-/* Adds the embedding and positions of a picture. */
 static void add_image(struct difference_list *list)
 {
     const struct attn_image_config *image = &list->config->image;

@@ -138,7 +138,6 @@ static const struct attn_document_view views[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_NON_FINITE] = {JSON(LINES), .is_joined = true},
 };
 
-/* Headings above the tables in text. */
 static const char *const headings[ATTN_N_INSPECTED] = {
     [ATTN_INSPECTED_CONFIG] = "Config",
     [ATTN_INSPECTED_DIFFERENCES] = "Unlike GPT-2",

@@ -12,8 +12,6 @@
 
 #define N(list) (sizeof(list) / sizeof *(list))
 
-/* --- The name of the mixture ------------------------------------------------------------------ */
-
 /* Mixtures by their number in `general.file_type` (llama.h `llama_ftype`): the name, and the type
  * of most of its matrices. A mixture with two such types has two rows. */
 static const struct mixture {
@@ -41,8 +39,7 @@ static const struct mixture {
     {38, "MXFP4", ATTN_DTYPE_MXFP4},     {39, "NVFP4", ATTN_DTYPE_NVFP4},
 };
 
-/* Returns true if TENSOR has DTYPE, or the type that replaces it if rows are not whole blocks of
- * 256. */
+/* Whether TENSOR has DTYPE, or the type that replaces it if rows are not whole blocks of 256. */
 static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
 {
     if (tensor->dtype == dtype)
@@ -61,7 +58,6 @@ static bool is_of(const struct attn_tensor *tensor, enum attn_dtype dtype)
     }
 }
 
-/* Returns true if TENSOR has a type of the mixture FILE_TYPE. */
 static bool is_of_mixture(const struct attn_tensor *tensor, size_t file_type)
 {
     for (size_t i = 0; i < N(mixtures); i++)
@@ -91,8 +87,6 @@ const char *attn_gguf_mixture(const struct attn_gguf *gguf)
             return mixtures[i].name;
     return NULL;
 }
-
-/* --- Metadata --------------------------------------------------------------------------------- */
 
 /* The keys that gguf_config.c reads, after the architecture's name and a dot. */
 static const char *const architecture_keys[] = {
@@ -252,8 +246,6 @@ enum attn_status attn_gguf_metadata_append(const struct attn_gguf *gguf, struct 
     }
     return status;
 }
-
-/* --- Changes of the converter ----------------------------------------------------------------- */
 
 enum attn_status attn_gguf_conversion_append(const struct attn_gguf *gguf,
                                              const struct attn_gguf_form *form,
