@@ -310,7 +310,6 @@ static void finish_tile(const struct split_map *map, const struct strip *strip, 
         atomic_store_explicit(args->is_violated, true, memory_order_relaxed);
 }
 
-/* Packs the piece of the strip that PASS is about. */
 static void pack_piece(const struct split_map *map, const struct strip *strip, struct pass *pass)
 {
     const struct attn_matrix_part part = {.row = map->args->first_col + strip->column,
@@ -333,8 +332,7 @@ static void pack_piece(const struct split_map *map, const struct strip *strip, s
     pass->slice = slice_of(map, strip->width, pass->k);
 }
 
-/* Multiplies a few rows, one tile, by a strip of full width whose type has blocks, without packing.
- */
+/* Multiplies a few rows, one tile, by a full-width strip of a type with blocks, without packing. */
 static void multiply_blocks(const struct split_map *map, const struct strip *strip)
 {
     const struct attn_linear_args *args = map->args;
@@ -534,8 +532,7 @@ static void plan(struct split_map *map, const struct attn_linear *linear,
     assert(!args->is_transposed || args->compute == ATTN_COMPUTE_F32);
     if (args->n_row == 0 || map->panels.n_panel == 0)
         return;
-    /* Make tiles nearly equally tall, so that no small last tile runs at a fraction of the speed.
-     */
+    /* Make tiles nearly equally tall, so no small last tile runs at a fraction of the speed. */
     map->n_tile = (args->n_row + rows.most - 1) / rows.most;
     even = (args->n_row + map->n_tile - 1) / map->n_tile;
     map->tile = (even + rows.step - 1) / rows.step * rows.step;

@@ -327,7 +327,6 @@ static void split_iq4_xs(bytes b, size_t n_block, struct attn_codes *c)
 
 /* --- Blocks of 256 of 3 levels ---------------------------------------------------------------- */
 
-/* Sets all scales to D. */
 static inline void scale_equally(float d, struct attn_codes *c)
 {
     for (int j = 0; j < 8; j++)

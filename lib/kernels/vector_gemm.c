@@ -12,8 +12,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* The size of a block of c whose sums fit into the register file: rows, and registers of columns.
- */
+/* The size of a block of c whose sums fit the register file: rows, and registers of columns. */
 #if defined __AVX512F__
 enum { ROWS = 6, REGISTERS = 4, PREFETCHES = true, UNROLLED = 4, STEPS = UNROLLED };
 #elif defined __ARM_NEON
