@@ -40,8 +40,6 @@ struct attn_live_files {
     uint64_t n_byte;
 };
 
-/* --- The model ------------------------------------------------------------------------------- */
-
 static enum attn_status open_part(struct attn_live_files *to, size_t i, struct attn_error *err)
 {
     const struct attn_model_part *part = &to->parts.items[i];
@@ -105,8 +103,6 @@ static enum attn_status open_model(struct attn_live_files *to, const struct attn
     return ATTN_OK;
 }
 
-/* --- Pictures -------------------------------------------------------------------------------- */
-
 static enum attn_status open_picture(const struct attn_live_args *args, const char *path,
                                      struct attn_image *image, struct attn_error *err)
 {
@@ -120,9 +116,6 @@ static enum attn_status open_picture(const struct attn_live_args *args, const ch
     return ATTN_OK;
 }
 
-/* --- The story ------------------------------------------------------------------------------- */
-
-/* Opens the files that the steps read. */
 static enum attn_status open_step_files(struct attn_live_files *to,
                                         const struct attn_live_args *args, struct attn_error *err)
 {
@@ -172,8 +165,6 @@ static enum attn_status open_story(struct attn_live_files *to, const struct attn
     return open_step_files(to, args, err);
 }
 
-/* --- Words ----------------------------------------------------------------------------------- */
-
 /* Checks that each member of JSON is a string and replaces a text of the page. */
 static enum attn_status check_words(const struct attn_json *json, struct attn_error *err)
 {
@@ -209,8 +200,6 @@ static enum attn_status open_words(struct attn_live_files *to, const char *path,
     to->live.n_words = to->words.size;
     return status;
 }
-
-/* --- All of it ------------------------------------------------------------------------------- */
 
 static enum attn_status open_all(struct attn_live_files *to, const struct attn_live_args *args,
                                  struct attn_host *host, struct attn_error *err)

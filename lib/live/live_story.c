@@ -10,6 +10,7 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
+#include "base/param_internal.h"
 #include "base/status_internal.h"
 #include "edits/intervention.h"
 #include "run/run.h"
@@ -246,26 +247,11 @@ static const struct part {
              {"min", NULL, NULL},
              {"map", NULL, NULL}};
 
-/* Returns true if VALUE [size] is one of WORDS. */
-static bool has_word(const char *words, const char *value, size_t size)
-{
-    while (true) {
-        const size_t n = strcspn(words, "|");
-
-        if (n == size && memcmp(words, value, n) == 0)
-            return true;
-        if (words[n] == '\0')
-            return false;
-        words += n + 1;
-    }
-}
-
-/* Returns true if VALUE [size] is valid for PART. */
 static bool fits(const struct part *part, const struct attn_selection *selection, const char *value,
                  size_t size)
 {
     if (part->words)
-        return has_word(part->words, value, size);
+        return attn_param_find_word(part->words, value, size) >= 0;
     for (const char *end = value + size; part->is;) {
         const char *comma = memchr(value, ',', (size_t)(end - value));
 
@@ -330,12 +316,13 @@ static enum attn_status check_question(const struct story *story, const char *co
     struct attn_request request = story->request;
 
     if (texts[ASK] &&
-        !has_word(is_text ? "ablate|attribute|causes|lens|score" : "ablate|lens", ask, strlen(ask)))
+        attn_param_find_word(is_text ? "ablate|attribute|causes|lens|score" : "ablate|lens", ask,
+                             strlen(ask)) < 0)
         return refuse(story, "ask", ask,
                       is_text ? "expected ablate, attribute, causes, lens or score"
                               : "expected ablate or lens",
                       err);
-    if (given && !has_word("ablate|attribute|causes", ask, strlen(ask)))
+    if (given && attn_param_find_word("ablate|attribute|causes", ask, strlen(ask)) < 0)
         return refuse(story, members[key], given, "expected 'ask' too, ablate, attribute or causes",
                       err);
     if (given && !texts[TARGET])
