@@ -305,8 +305,7 @@ static enum attn_status write_file(const struct attn_init *init, const char *dir
     return attn_sink_check(file->sink, err);
 }
 
-/* Writes FILES and moves them to their final places. The caller releases them, also after a
- * failure. */
+/* Writes FILES and moves them to their final places. The caller releases them, even on failure. */
 static enum attn_status write_files(const struct attn_init *init, const char *directory,
                                     bool is_new, struct init_file files[N_FILE],
                                     struct attn_error *err)

@@ -66,8 +66,6 @@ static enum attn_status set_buffer(struct config_members *members, const char *k
     return set(members, key, key_size, value->data, value->size, err);
 }
 
-/* --- Members of a file ------------------------------------------------------------------------ */
-
 /* The memory that is used while a file is copied. */
 struct copied {
     struct attn_file file;
@@ -120,8 +118,6 @@ static enum attn_status copy_file(struct config_members *members, const char *pa
     return status;
 }
 
-/* --- Settings --------------------------------------------------------------------------------- */
-
 /* Whether VALUE is JSON without quotes: a number, true, false or null. */
 static bool is_literal(const char *value)
 {
@@ -169,8 +165,6 @@ static enum attn_status apply_setting(struct config_members *members, const char
     attn_buffer_release(&json);
     return status;
 }
-
-/* --- The vocabulary --------------------------------------------------------------------------- */
 
 static enum attn_status add_vocabulary(struct config_members *members,
                                        const struct attn_word_list *words, struct attn_error *err)

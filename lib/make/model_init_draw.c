@@ -25,9 +25,6 @@ enum {
     MAX_PERMUTED = 1 << 24 /* largest n for which float32 holds each integer exactly */
 };
 
-/* --- Tensors to draw -------------------------------------------------------------------------- */
-
-/* What drawing needs. */
 struct drawer {
     const struct attn_made_weights *weights;
     const struct attn_config *config;
@@ -64,9 +61,6 @@ static bool is_vector(const struct attn_made_weight *weight)
     return weight->spec->rule->kind == ATTN_WEIGHT_VECTOR || weight->spec->rank == 1;
 }
 
-/* --- Tensors ---------------------------------------------------------------------------------- */
-
-/* Allocates the tensors that the specs describe. */
 static enum attn_status allocate_tensors(struct attn_made_weights *weights, struct attn_error *err)
 {
     ATTN_TRY(ATTN_ALLOC(weights->items, weights->n, err));
@@ -91,8 +85,6 @@ void attn_made_weights_release(struct attn_made_weights *weights)
     attn_free(weights->specs);
     *weights = (struct attn_made_weights){0};
 }
-
-/* --- Drawing one matrix ----------------------------------------------------------------------- */
 
 static struct drawn_map map_of(const struct attn_made_weight *weight, float *bias)
 {
@@ -188,8 +180,6 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
         ATTN_TRY(draw_block(drawer, draw, map->data + i * n, n, map->ends_branch, err));
     return ATTN_OK;
 }
-
-/* --- Drawing groups --------------------------------------------------------------------------- */
 
 /*
  * Draws the table of embeddings. More rows may be drawn than are kept, because the numbers of a
@@ -349,8 +339,7 @@ enum attn_status attn_made_weights_draw(struct attn_made_weights *weights,
     for (size_t i = 0; i < weights->n && !attn_norm_adds_one(config->norm); i++) {
         const struct attn_made_weight *weight = &weights->items[i];
 
-        /* Weights of norms, such as ln1.w and ln_1.weight, become 1; biases such as ln1.b stay 0.
-         */
+        /* Weights of norms, as ln1.w and ln_1.weight, become 1; biases such as ln1.b stay 0. */
         if (groups[weight->spec->rule->part] == ATTN_DRAW_NONE &&
             strrchr(weight->spec->name, '.')[1] == 'w')
             for (size_t j = 0; j < weight->n; j++)
