@@ -178,7 +178,6 @@ bool attn_config_has_cross(const struct attn_config *config)
 
 /* --- sites and sizes -------------------------------------------------------------------------- */
 
-/* Returns the sites that the model lacks. */
 static struct attn_site_set find_lacking(const struct attn_config *config)
 {
     const bool is_joined =
@@ -216,8 +215,7 @@ static struct attn_site_set find_lacking(const struct attn_config *config)
         {config->has_sinks, ATTN_SITES(ATTN_SITE_SINK)},
         {false, ATTN_SITES(ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK)},
     };
-    /* Trap: factors of scores are stored in ROT_Q and ROT_K, even if no layer has rotary positions.
-     */
+    /* Trap: factors of scores are stored in ROT_Q and ROT_K, even without rotary positions. */
     const struct attn_site_set turned = ATTN_SITES(ATTN_SITE_ROT_Q, ATTN_SITE_ROT_K);
     struct attn_site_set in_none = {0};
     struct attn_site_set lacking = attn_sites_derived();
@@ -302,8 +300,7 @@ size_t attn_config_pooled_rows(const struct attn_config *config, const int32_t *
     return has_mean ? n : 1;
 }
 
-/* Refuses combinations of parts that no family has, because the forward pass does not handle them.
- */
+/* Refuses combinations of parts that no family has, as the forward pass does not handle them. */
 static enum attn_status check_supported(const struct attn_json *json,
                                         const struct attn_config *config, struct attn_error *err)
 {

@@ -87,13 +87,11 @@ static inline bool attn_norm_adds_one(enum attn_norm norm)
     return norm == ATTN_NORM_RMSNORM_PLUS_ONE || norm == ATTN_NORM_LAYERNORM_PLUS_ONE;
 }
 
-/* Whether LAYER has an MLP. */
 static inline bool attn_config_has_mlp(const struct attn_config *config, size_t layer)
 {
     return config->d_mlp > 0 && (!config->stack.has_encoder || layer % 2 == 1);
 }
 
-/* Returns bias number I of LAYERS. */
 static inline struct attn_score_bias *attn_config_bias(const struct attn_config_layers *layers,
                                                        size_t i)
 {
@@ -130,8 +128,7 @@ enum attn_status attn_config_set_activation(const struct attn_json *json, const 
                                             const char *key, const char *name,
                                             struct attn_error *err);
 
-/* Returns the number with which a file names the weights of LAYER: its own, or that of its group.
- */
+/* Returns the number by which files name the weights of LAYER: its own, or that of its group. */
 size_t attn_config_weights_layer(const struct attn_config *config, size_t layer);
 
 /* Returns the position whose row is pooled, in a sequence of N positions: 0, or the last one that
@@ -363,12 +360,10 @@ enum attn_status attn_config_find_object(const struct attn_json *json,
                                          const struct attn_node *object, const char *key,
                                          const struct attn_node **found, struct attn_error *err);
 
-/* Reads a width, at least 1, from the top level of a config. If KEY is absent, *width is unchanged.
- */
+/* Reads a width, at least 1, from the top level of a config. Without KEY, *width is unchanged. */
 enum attn_status attn_config_get_width(const struct attn_json *json, const char *key, size_t *width,
                                        struct attn_error *err);
 
-/* Gives ATTENTION a window of WIDTH. */
 void attn_config_set_window(struct attn_attention *attention, size_t width);
 
 /* The values of a key that require an unsupported part, and are refused. */
@@ -403,7 +398,6 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
                                         const char *const *words, size_t n_layer, bool *are_second,
                                         struct attn_error *err);
 
-/* Whether KEY is among the switches of FORM. */
 bool attn_config_has_switch(const struct attn_config_form *form, const char *key);
 
 /* Reads the switches SWITCHES from OBJECT of JSON. Fields whose key is absent are unchanged. */

@@ -78,8 +78,6 @@ void attn_matrix_column(const struct attn_matrix *matrix, size_t col, double *co
         column[row] = matrix_element(kernels, matrix, row, col);
 }
 
-/* --- Values that are not finite --------------------------------------------------------------- */
-
 /* Elements are converted to float32 in blocks, where NaN and infinity of all types are those of
  * float32. The kernels tell whether a block has such values; only then its elements are checked one
  * by one. */

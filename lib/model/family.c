@@ -2,6 +2,7 @@
 #include "model/family.h"
 
 #include "base/edit_distance.h"
+#include "base/fixed_text.h"
 #include "base/status_internal.h"
 
 #include <string.h>
@@ -315,25 +316,10 @@ static const struct {
     {NULL, "", "no rule here describes its blocks"},
 };
 
-/* Whether WORD is one of WORDS, which spaces separate. */
-static bool has_word(const char *words, const char *word)
-{
-    const size_t size = strlen(word);
-
-    for (const char *at = words; *at; at += strspn(at, " ")) {
-        const size_t n = strcspn(at, " ");
-
-        if (n == size && memcmp(at, word, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 static const struct refused_type *find_refused(const char *type)
 {
     for (size_t i = 0; i < sizeof refused_types / sizeof *refused_types; i++)
-        if (has_word(refused_types[i].types, type))
+        if (attn_text_has_word(refused_types[i].types, type, strlen(type)))
             return &refused_types[i];
     return NULL;
 }

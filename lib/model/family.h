@@ -234,8 +234,7 @@ struct attn_family {
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 #undef ATTN_FAMILY_DECLARE
 
-/* A type whose files hold a decoder of texts beside encoders of other things, which are not read.
- */
+/* A type whose files hold a decoder of texts beside encoders of other things, not read. */
 struct attn_decoder_part {
     const char *type;
     const char *text_type; /* that of the decoder, in configs that do not say it */

@@ -22,7 +22,6 @@
 
 static const double max_number = 1e30; /* as in config_rope.c */
 
-/* The state of writing one config. */
 struct writing {
     const struct attn_gguf *gguf;
     const struct attn_family *family;
@@ -240,8 +239,7 @@ static void put_bool(const struct writing *w, const char *key, bool value)
     attn_buffer_append_format(w->json, ",\n\"%s\": %s", key, value ? "true" : "false");
 }
 
-/* Writes a number. A float32 is written as its shortest decimal, such as 0.1, as in a config.json.
- */
+/* Writes a number. A float32 is written as its shortest decimal, 0.1 say, as in a config.json. */
 static void put_real(const struct writing *w, const char *key, double value)
 {
     const bool is_float = value == (double)(float)value;
@@ -497,8 +495,7 @@ static enum attn_status put_rope(const struct writing *w)
     return put_scaling(w);
 }
 
-/* Reads which layers have a window: the first n - 1 of every N layers, or those that an array
- * lists. */
+/* Reads which layers have a window: the first n - 1 of every N layers, or those of an array. */
 static enum attn_status find_pattern(const struct writing *w, size_t *n,
                                      struct attn_gguf_pair *list)
 {

@@ -50,8 +50,7 @@ static inline size_t attn_sentence_n_pool(const struct attn_sentence *sentence)
     return n;
 }
 
-/* Reads modules.json of SOURCE, if the text model has this file, into MODEL, whose weights are
- * bound. */
+/* Reads modules.json of SOURCE, if the text model has it, into MODEL, whose weights are bound. */
 enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err);
 void attn_sentence_release(struct attn_sentence *sentence);
@@ -106,8 +105,7 @@ struct attn_model {
  * created. If memory is short, each session tries again. */
 void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum attn_isa isa);
 
-/* Adds WORK, the multiply-adds of a session that begins, to the count of MODEL. Returns the new
- * count. */
+/* Adds WORK, the multiply-adds of a new session, to MODEL's count. Returns the new count. */
 double attn_model_add_work(const struct attn_model *model, double work);
 
 /* Checks that IDS [n], at positions from FIRST on, are tokens. Returns ATTN_INVALID, naming the

@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- What wraps a model ----------------------------------------------------------------------- */
-
 /* What torch.compile, FSDP, checkpoints of activations, DataParallel and peft put into names. */
 static const struct {
     const char *text;
@@ -70,7 +68,6 @@ static bool strip_lightning(void *user, const char *name, char *renamed)
     return true;
 }
 
-/* Whether one of FILES has a wrap in its name. */
 static bool has_wraps(const struct attn_tensor_files *files)
 {
     bool is_wrapped = false;
@@ -116,8 +113,6 @@ static bool is_of_lightning(const struct attn_tensor_files *files, const struct 
            (attn_weights_are_named(naming, with, files) ||
             attn_weights_are_named(naming, lightning, files));
 }
-
-/* --- The text part ---------------------------------------------------------------------------- */
 
 /* What may be in front of the names of a text part. The first that is found counts. */
 static const char *const of_parts[] = {"model.language_model.",
@@ -196,8 +191,6 @@ const char *attn_tensor_names_of_part(const char *name)
             most = strlen(of_parts[i]);
     return name + most;
 }
-
-/* --- Both ------------------------------------------------------------------------------------- */
 
 enum attn_status attn_tensor_names_read(struct attn_tensor_files *files,
                                         const struct attn_family *naming,

@@ -261,8 +261,6 @@ static bool visit_stacks(const struct attn_model *model, visit_fn *visit, void *
            visit_weights(model, "decoder", visit, user);
 }
 
-/* --- Listing ---------------------------------------------------------------------------------- */
-
 struct listing {
     struct attn_weight_array *arrays; /* [n]; NULL: they are only counted */
     size_t n;
@@ -299,8 +297,6 @@ void attn_model_weights_free(struct attn_weight_array *weights)
 {
     attn_free(weights);
 }
-
-/* --- Reading ---------------------------------------------------------------------------------- */
 
 struct reading {
     const char *name;

@@ -25,7 +25,6 @@ static struct attn_quote path_of(const struct attn_tensor_files *st, int shard)
     return attn_quote_string(attn_tensor_files_path(st, shard));
 }
 
-/* The state of binding. */
 struct binder {
     struct attn_weights *weights;
     struct attn_config *config;
@@ -906,7 +905,6 @@ static bool find_turned(struct binder *binder)
     return has_turned && fits[1] && !fits[0];
 }
 
-/* Allocates the blocks and their experts. */
 static enum attn_status allocate_blocks(struct attn_weights *weights,
                                         const struct attn_config *config, struct attn_error *err)
 {
@@ -1432,8 +1430,7 @@ static void add_change(const struct attn_matrix *w, const struct attn_matrix *ch
     }
 }
 
-/* Replaces the map W, the tensor NAME or a part of it, by a float32 copy to which CHANGE is added.
- */
+/* Replaces the map W, the tensor NAME or a part of it, by a float32 copy plus CHANGE. */
 static enum attn_status change_map(struct attn_weights *weights, const char *name,
                                    struct attn_matrix *w, const struct attn_matrix *change,
                                    struct attn_weight_sums *sums, struct attn_error *err)
