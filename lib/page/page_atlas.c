@@ -33,8 +33,6 @@ enum {
     N_LEVEL = 64,     /* letters for the weights of a pattern */
 };
 
-/* --- Texts ---------------------------------------------------------------------------------- */
-
 /* The texts that are shown in any card, sorted by their numbers. */
 struct texts {
     const struct attn_card_text **items; /* [n] owns the array */
@@ -100,8 +98,6 @@ static void push_texts(struct attn_json_writer *json, const struct texts *texts)
     }
     attn_json_end(json);
 }
-
-/* --- A card --------------------------------------------------------------------------------- */
 
 /* Writes the ranges of the tokens [n] that are shown around A and B as the member NAME. */
 static enum attn_status push_spans(struct attn_json_writer *json, const char *name, size_t n,
@@ -220,8 +216,6 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     attn_json_end(json);
     return ATTN_OK;
 }
-
-/* --- All cards ------------------------------------------------------------------------------ */
 
 static void push_names(struct attn_json_writer *json, const struct attn_head_cards *cards)
 {

@@ -15,8 +15,6 @@ struct attn_page_pool {
     unsigned n;
 };
 
-/* --- Which there are ------------------------------------------------------------------------- */
-
 void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE])
 {
     snprintf(id, ATTN_PAGE_ID_SIZE, "%s%sL%dH%d", attn_model_stack_name(at->stack),
@@ -132,8 +130,6 @@ void attn_page_heads_release(struct attn_page_heads *heads)
     attn_free(heads->items);
     attn_free(heads->first_of_layer);
 }
-
-/* --- Collecting rows ------------------------------------------------------------------------- */
 
 struct attn_page_head *attn_page_head_of(struct attn_page_heads *heads,
                                          const struct attn_trace_event *event,

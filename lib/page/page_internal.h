@@ -334,7 +334,6 @@ struct attn_page_rule {
     bool is_bare; /* no 0 before the decimal point */
 };
 
-/* Writes RULE as a JSON value. */
 void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule);
 
 /* Writes the ticks of a legend: [[place on the ramp, number, text], ...]. Texts show the number

@@ -38,8 +38,7 @@ static void append_options(struct attn_json_writer *json, const struct attn_opti
     attn_json_end(json);
 }
 
-/* Appends the input of the tool: model, files, texts, options of the run, and the size of the
- * picture. */
+/* Appends the input of the tool: model, files, texts, options of the run, size of the picture. */
 static void append_live(struct attn_buffer *out, const struct attn_page *page)
 {
     const struct attn_live *live = page->base.options.picture->live;

@@ -24,8 +24,6 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
         attn_json_null(json);
 }
 
-/* --- Numbers --------------------------------------------------------------------------------- */
-
 void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
 {
     const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);
@@ -90,8 +88,6 @@ void attn_page_push_numbers(struct attn_json_writer *json, int n_byte)
     }
     attn_json_end(json);
 }
-
-/* --- Scales ---------------------------------------------------------------------------------- */
 
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit)

@@ -301,13 +301,11 @@ static void append_policy(struct attn_page *w, struct attn_buffer *out)
         append_file(out, ATTN_PAGE_FILE(policy));
 }
 
-/* Returns true if the page shows examples above its table. */
 static bool has_examples(const struct attn_page *w)
 {
     return w->experiment.examples.size > 0 && !has_viewer(w);
 }
 
-/* Returns true if the page shows an atlas of heads above its table. */
 static bool has_atlas(const struct attn_page *w)
 {
     return w->experiment.atlas.size > 0 && !has_viewer(w);
@@ -327,8 +325,7 @@ static void append_styles(struct attn_page *w, struct attn_buffer *out)
         attn_page_append_element(out, "style", ATTN_PAGE_FILE(picture_css));
 }
 
-/* Appends the section of the experiment. If the page has no heads, skips their part of the
- * document. */
+/* Appends the section of the experiment. Without heads, skips their part of the document. */
 static void append_experiment(struct attn_page *w, struct attn_buffer *out)
 {
     static const char next[] = "@DATA@";
