@@ -305,13 +305,6 @@ static void check_spaces(const struct attn_answer_args *args, struct attn_answer
     }
 }
 
-/* Sets the position of an encoder's answer to its mask token. */
-static enum attn_status find_mask(struct attn_answer *answer, struct attn_error *err)
-{
-    answer->has_place = true;
-    return attn_mask_find(&answer->of, "at", &answer->position, err);
-}
-
 /* Resolves NAMED, the target or the foil of ANSWER, as a token, a label or a span. *has is false if
  * the user named none. */
 static enum attn_status find_named(const struct named_token *named, struct attn_answer *answer,
@@ -326,8 +319,7 @@ static enum attn_status find_named(const struct named_token *named, struct attn_
     return find_token(&answer->of, named, has, first, err);
 }
 
-/* Resolves `at` for a model that labels each token. The label of a word is that of its first token.
- */
+/* Resolves `at` for a model that labels each token. A word has the label of its first token. */
 static enum attn_status find_labeled_token(const struct attn_answer_args *args,
                                            struct attn_answer *answer, struct attn_error *err)
 {
@@ -378,10 +370,12 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
     ATTN_TRY(check_needs(answer, err));
     if (config->task == ATTN_TASK_TOKENS)
         return is_at_queries && !args->at ? ATTN_OK : find_labeled_token(args, answer, err);
-    if (args->at)
+    if (args->at) {
         ATTN_TRY(attn_position_find(scope->text, "at", args->at, &answer->position, err));
-    else if (config->is_encoder && !is_whole && !is_at_queries)
-        ATTN_TRY(find_mask(answer, err));
+    } else if (config->is_encoder && !is_whole && !is_at_queries) {
+        answer->has_place = true;
+        ATTN_TRY(attn_mask_find(&answer->of, "at", &answer->position, err));
+    }
     if (config->task == ATTN_TASK_VOCABULARY)
         check_spaces(args, answer);
     return ATTN_OK;

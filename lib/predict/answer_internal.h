@@ -78,9 +78,6 @@ double attn_answer_total(const struct attn_answer *answer, const float *logits);
 /* Computes the metric, which needs a target, from LOGITS. TOTAL is attn_answer_total. */
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total);
 
-/* Returns the logit of the target minus the logit of the foil. */
-double attn_answer_margin(const struct attn_answer *answer, const float *logits);
-
 /* Returns the probability of the target; NaN if labels are values, which have no probability. */
 double attn_answer_probability(const struct attn_answer *answer, const float *logits, double total);
 

@@ -65,19 +65,13 @@ double attn_answer_total(const struct attn_answer *answer, const float *logits)
     return answer->has_target ? attn_softplus((double)logits[answer->target]) : 0;
 }
 
-double attn_answer_margin(const struct attn_answer *answer, const float *logits)
-{
-    return logit_of(answer, logits, answer->target, answer->target_last) -
-           logit_of(answer, logits, answer->foil, answer->foil_last);
-}
-
 double attn_answer_value(const struct attn_answer *answer, const float *logits, double total)
 {
     const double target = logit_of(answer, logits, answer->target, answer->target_last);
 
     switch (answer->metric) {
     case ATTN_ANSWER_LOGIT_DIFF:
-        return attn_answer_margin(answer, logits);
+        return target - logit_of(answer, logits, answer->foil, answer->foil_last);
     case ATTN_ANSWER_LOG_PROB:
         return target - total;
     case ATTN_ANSWER_PROB:
@@ -94,8 +88,7 @@ double attn_answer_probability(const struct attn_answer *answer, const float *lo
     return attn_exp(logit_of(answer, logits, answer->target, answer->target_last) - total);
 }
 
-/* Returns the KL divergence between the softmax of column COLUMN of A and that of B, both [n, 2].
- */
+/* Returns the KL divergence between the softmax of column COLUMN of A and of B, both [n, 2]. */
 static double divergence_of_column(const float *a, const float *b, size_t n, size_t column)
 {
     const double of_a = total_of(a, n, column), of_b = total_of(b, n, column);

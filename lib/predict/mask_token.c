@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <string.h>
 
-bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
+/* Whether ID is the mask token. That is the token that the tokenizer's files name, or else a
+ * special token [MASK] or <mask>. False if TOKENIZER is NULL. */
+static bool is_mask(const struct attn_tokenizer *tokenizer, int32_t id)
 {
     static const char *const names[] = {"[MASK]", "<mask>"};
     size_t size = 0;
@@ -28,7 +30,7 @@ bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id)
     const size_t n = tokenizer ? attn_tokenizer_n_vocab(tokenizer) : 0;
     size_t i = tokenizer && tokenizer->mask_text ? (size_t)tokenizer->mask_id : 0;
 
-    while (i < n && !attn_token_is_mask(tokenizer, (int32_t)i))
+    while (i < n && !is_mask(tokenizer, (int32_t)i))
         i++;
     *id = (int32_t)i;
     return i < n;
@@ -41,7 +43,7 @@ static size_t count_masks(const struct attn_tokenizer *tokenizer, const struct a
     size_t n = 0;
 
     for (size_t i = 0; text->ids && i < text->n; i++)
-        if (attn_token_is_mask(tokenizer, text->ids[i])) {
+        if (is_mask(tokenizer, text->ids[i])) {
             n++;
             *last = i;
         }
@@ -84,7 +86,7 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
     ATTN_TRY(attn_selection_create(scope->dims, &made, err));
     for (size_t i = 0; status == ATTN_OK && i < scope->text->n; i++)
         if (has_labels ? !added || added[i] != ATTN_TEXT_NONE
-                       : attn_token_is_mask(scope->tokenizer, scope->text->ids[i]))
+                       : is_mask(scope->tokenizer, scope->text->ids[i]))
             status = attn_selection_add_queries(made, i, 1, err);
     if (status == ATTN_OK)
         *masks = made;

@@ -6,10 +6,6 @@
 #include "input/sequence.h"
 #include "predict/answer_internal.h"
 
-/* Whether ID is the mask token. That is the token that the tokenizer's files name, or else a
- * special token [MASK] or <mask>. False if TOKENIZER is NULL. */
-bool attn_token_is_mask(const struct attn_tokenizer *tokenizer, int32_t id);
-
 /* Finds the id of the mask token. Returns false if TOKENIZER has no mask token or is NULL. */
 bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
 

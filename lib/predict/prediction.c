@@ -102,7 +102,6 @@ void attn_asked_release(struct attn_asked *asked)
 
 /* --- The most probable tokens ---------------------------------------------------------------- */
 
-/* Buffers for ranking tokens. */
 struct ranking {
     size_t n_shown;             /* tokens to list for each position */
     struct attn_scored *room;   /* [2 * n_vocab] owns; scratch */

@@ -187,8 +187,7 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
-/* Creates a host with the threads of HOST whose model is the classifier with the labels of
- * LABELLING. */
+/* Creates a host with HOST's threads, whose model is a classifier with the labels of LABELLING. */
 static enum attn_status make_host(const struct labelling *labelling, struct attn_host *host,
                                   struct attn_host **labelled, struct attn_error *err)
 {
