@@ -28,8 +28,6 @@ struct lines {
     bool is_folded; /* standard deviations and errors are left out, because they do not fit */
 };
 
-/* --- Texts ------------------------------------------------------------------------------------ */
-
 /* Returns true if TEXT [n] has a blank at I that LaTeX and Markdown would drop. */
 static bool is_lost_blank(const char *text, size_t n, size_t i)
 {
@@ -105,8 +103,6 @@ static void append_name(struct lines *lines, size_t c)
     append_text(lines, lines->plain.data, lines->plain.size);
 }
 
-/* --- Columns ---------------------------------------------------------------------------------- */
-
 static bool is_number(const struct lines *lines, size_t c)
 {
     const enum attn_value_type type = attn_table_column(lines->table, c)->type;
@@ -141,8 +137,6 @@ static bool is_left_out(const struct lines *lines, size_t c)
     return (is_error(lines, c + 1) || (lines->is_folded && is_spread(column))) &&
            (!kept || strcmp(column->name, kept) != 0);
 }
-
-/* --- Cells ------------------------------------------------------------------------------------ */
 
 /* Returns the text of a cell in aligned form. It is valid until the next call. */
 static const char *read_cell(struct lines *lines, size_t row, size_t c)
@@ -269,8 +263,6 @@ static enum attn_status fit(struct lines *lines, struct attn_error *err)
     attn_text_table_hide(&lines->grid, width);
     return ATTN_OK;
 }
-
-/* --- Around the lines ------------------------------------------------------------------------- */
 
 /* Appends the LaTeX type of column C, wide enough for its numbers: "S[table-format=-1.4]". */
 static void append_type(struct lines *lines, size_t c)

@@ -285,7 +285,6 @@ static enum attn_status append_group(const struct ordering *ordering, size_t fir
     return ATTN_OK;
 }
 
-/* Appends all groups to the result. */
 static enum attn_status append_groups(const struct ordering *ordering, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(ordering->table);

@@ -20,8 +20,6 @@ struct table_page {
     struct attn_json_writer json; /* writes to `text` */
 };
 
-/* --- Rows ------------------------------------------------------------------------------------- */
-
 /* Returns true if the table has no column of row types, and needs one: all its rows are data. */
 static bool lacks_types(const struct table_page *page)
 {
@@ -68,8 +66,6 @@ static enum attn_status flush(struct table_page *page, struct attn_error *err)
     page->text.size = 0;
     return ATTN_OK;
 }
-
-/* --- Tables ----------------------------------------------------------------------------------- */
 
 /* Appends the members of the JSON document that come before "rows". */
 static void push_about(struct table_page *page)

@@ -14,7 +14,6 @@ enum attn_status attn_table_write_row(const struct attn_table *table, size_t row
                                       enum attn_table_form form, int precision,
                                       struct attn_sink *sink, struct attn_error *err);
 
-/* Writes TABLE in STYLE. */
 enum attn_status attn_table_write_styled(const struct attn_table *table,
                                          const struct attn_table_style *style,
                                          struct attn_sink *sink, struct attn_error *err);
