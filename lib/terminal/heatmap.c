@@ -42,8 +42,6 @@ size_t attn_heatmap_most_columns(const struct attn_writer *writer)
     return attn_heatmap_width(writer->options.picture) - MARGIN;
 }
 
-/* --- Numbers ---------------------------------------------------------------------------------- */
-
 /* Returns true if the numbers of the matrix are shown in percent. */
 static bool is_share(const struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
@@ -122,20 +120,11 @@ static size_t make_cell_label(struct attn_heatmap *map, const struct layout *lay
     return attn_heatmap_end_label(map, 0);
 }
 
-/* --- The functions of the sheet --------------------------------------------------------------- */
-
 static size_t make_label(struct attn_heatmap *map, const void *of, size_t column)
 {
     const struct layout *layout = of;
 
     return attn_heatmap_make_label(map, &layout->columns, column * layout->matrix->k, false);
-}
-
-/* Prints the label, USED columns wide, right-aligned in WIDTH columns. */
-static void put_right(struct attn_heatmap *map, size_t used, size_t width)
-{
-    attn_color_line_blanks(&map->line, used < width ? width - used : 0);
-    attn_heatmap_put_label(map);
 }
 
 /* Prints the row label: position and token, or a table's label. Also computes the color ranges of
@@ -149,7 +138,9 @@ static size_t put_edge(struct attn_heatmap *map, const void *of, struct attn_she
     for (size_t k = 0, row = at.row * layout->rows_per_line; k < layout->rows_per_line; k++)
         if (row + k < layout->matrix->n_cell_row)
             map->ranges[k] = attn_level_range(layout->matrix, &layout->colors.scale, row + k);
-    put_right(map, used, layout->position_width);
+    attn_color_line_blanks(&map->line,
+                           used < layout->position_width ? layout->position_width - used : 0);
+    attn_heatmap_put_label(map);
     used = layout->position_width;
     if (layout->label_width == 0)
         return used;
@@ -183,8 +174,6 @@ static size_t put_halves(struct attn_heatmap *map, const void *of, struct attn_s
                           at.column));
     return 1;
 }
-
-/* --- Its sizes -------------------------------------------------------------------------------- */
 
 /* Returns the width that column C of a table needs for its cells and its label. */
 static size_t measure_column(struct attn_heatmap *map, const struct layout *layout, size_t c)
@@ -301,8 +290,6 @@ static void lay_out(struct attn_heatmap *map, const struct attn_level_matrix *ma
     sheet->most_label_end = is_halves ? sheet->left + n : SIZE_MAX;
 }
 
-/* --- A matrix --------------------------------------------------------------------------------- */
-
 void attn_heatmap_append_title(struct attn_heatmap *map, const struct attn_level_matrix *matrix)
 {
     attn_matrix_name_append(map->writer, &matrix->at, &map->label);
@@ -362,8 +349,6 @@ enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
         return attn_heatmap_draw_ticks(map, &colors, err);
     return attn_heatmap_end_legend(map, &colors, err);
 }
-
-/* --- Tables ----------------------------------------------------------------------------------- */
 
 /* Draws the lines above a table: title, subtitle and texts, as figures do. */
 static enum attn_status draw_heading(struct attn_heatmap *map, struct attn_error *err)

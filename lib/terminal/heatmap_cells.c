@@ -73,8 +73,6 @@ const char *attn_heatmap_shade(const struct attn_heatmap *map,
     return shade(map, size < least ? 0 : 1 + (int)fmin(floor(4 * size), 3));
 }
 
-/* --- Cells ------------------------------------------------------------------------------------ */
-
 struct attn_heatmap_cell attn_heatmap_cell(const struct attn_heatmap_colors *colors,
                                            struct attn_color_range range,
                                            const struct attn_level_matrix *matrix, size_t row,
@@ -147,8 +145,6 @@ void attn_heatmap_put_halves(struct attn_heatmap *map, const struct attn_heatmap
     attn_color_line_string(&map->line, text);
     attn_color_line_paint(&map->line, ATTN_PAINT_NONE);
 }
-
-/* --- Legends ---------------------------------------------------------------------------------- */
 
 /* Prints a ramp of N columns from the first color to the last; without colors, of shades. */
 static void put_ramp(struct attn_heatmap *map, const struct attn_heatmap_colors *colors, size_t n)

@@ -81,8 +81,6 @@ static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_she
     return width;
 }
 
-/* --- Planning --------------------------------------------------------------------------------- */
-
 /* Plans cells of WIDTH columns, and rows of layers side by side if the sheet is too long for a
  * screen. Returns false if the heads of a layer do not fit one line. */
 static bool fits(struct attn_head_map *heads, size_t width)

@@ -165,6 +165,11 @@ enum attn_status attn_heatmap_draw_ticks(struct attn_heatmap *map,
 
 /* --- Sheets (heatmap_sheet.c) ----------------------------------------------------------------- */
 
+static inline size_t attn_divide_up(size_t n, size_t by)
+{
+    return n == 0 ? 0 : (n - 1) / by + 1;
+}
+
 struct attn_sheet_spot {
     size_t row, column, line; /* `line` counts lines within the cell */
 };
@@ -260,7 +265,6 @@ enum attn_status attn_heatmap_draw(struct attn_heatmap *map, const struct attn_l
 bool attn_heatmap_has_numbers(const struct attn_heatmap *map,
                               const struct attn_level_matrix *matrix);
 
-/* Draws the legend of colors or shades. */
 enum attn_status attn_heatmap_legend(struct attn_heatmap *map,
                                      const struct attn_level_matrix *matrix,
                                      struct attn_error *err);

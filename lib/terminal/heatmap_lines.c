@@ -54,8 +54,6 @@ size_t attn_heatmap_end_count(struct attn_heatmap *map)
     return map->n_line;
 }
 
-/* --- Lines ------------------------------------------------------------------------------------ */
-
 void attn_heatmap_put_label(struct attn_heatmap *map)
 {
     attn_color_line_append(&map->line, map->label.data, map->label.size);
@@ -107,8 +105,6 @@ enum attn_status attn_heatmap_end_text(struct attn_heatmap *map, size_t n_gap,
     }
     return ATTN_OK;
 }
-
-/* --- Labels ----------------------------------------------------------------------------------- */
 
 const char *attn_heatmap_noun(const struct attn_writer *writer)
 {

@@ -8,11 +8,6 @@
 
 enum { LEAST_GAP = 2, MOST_GAP = 4 }; /* columns between two rows that stand side by side */
 
-static size_t divide_up(size_t n, size_t by)
-{
-    return n == 0 ? 0 : (n - 1) / by + 1;
-}
-
 size_t attn_sheet_column(const struct attn_sheet *sheet, size_t first, size_t column)
 {
     const size_t n = column - first, apart = sheet->first_apart;
@@ -57,7 +52,7 @@ bool attn_sheet_fit(struct attn_sheet *sheet, size_t most, size_t cell_width, si
 /* Returns the number of rows below each other; rows side by side count once. */
 static size_t n_down(const struct attn_sheet *sheet)
 {
-    return divide_up(sheet->n_row, sheet->n_beside);
+    return attn_divide_up(sheet->n_row, sheet->n_beside);
 }
 
 /* Returns the lines of the cells from FIRST on of ROW and of the rows beside it. */
@@ -180,8 +175,6 @@ enum attn_status attn_sheet_draw(struct attn_heatmap *map, const struct attn_she
     }
     return ATTN_OK;
 }
-
-/* --- Heads across, layers down ---------------------------------------------------------------- */
 
 size_t attn_sheet_make_number(struct attn_heatmap *map, const void *of, size_t column)
 {

@@ -22,11 +22,6 @@ struct attn_thumbnail_cell {
     bool is_hidden, is_not_finite;
 };
 
-static size_t divide_up(size_t n, size_t by)
-{
-    return n == 0 ? 0 : (n - 1) / by + 1;
-}
-
 /* Returns the matrix of a head; NULL if it is not selected. */
 static const struct attn_level_matrix *matrix_of(const struct attn_thumbnails *t, size_t down,
                                                  size_t across)
@@ -42,10 +37,8 @@ static size_t scaled(const struct attn_thumbnails *t, const struct attn_level_ma
 {
     const size_t largest = matrix->n_row > matrix->n_column ? matrix->n_row : matrix->n_column;
 
-    return largest <= t->side ? n : divide_up(n * t->side, largest);
+    return largest <= t->side ? n : attn_divide_up(n * t->side, largest);
 }
-
-/* --- A thumbnail ------------------------------------------------------------------------------ */
 
 static struct attn_heatmap_cell cell_of(const struct attn_thumbnail_cell *sum)
 {
@@ -111,8 +104,6 @@ static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_she
     return n;
 }
 
-/* --- Planning -------------------------------------------------------------------------------- */
-
 /* Lists the matrices by layer and head, and the layers to show. */
 static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
 {
@@ -152,7 +143,7 @@ static size_t count_lines(const void *of, size_t row, size_t first)
 
     for (size_t across = first; across < first + t->sheet.n && across < t->n_across; across++) {
         const struct attn_level_matrix *matrix = matrix_of(t, t->shown[row], across);
-        const size_t n = matrix ? divide_up(scaled(t, matrix, matrix->n_row), 2) : 0;
+        const size_t n = matrix ? attn_divide_up(scaled(t, matrix, matrix->n_row), 2) : 0;
 
         most = n > most ? n : most;
     }
@@ -174,7 +165,7 @@ static enum attn_status end_sentence(const struct attn_thumbnails *t, struct att
 static enum attn_status end_legend(const struct attn_thumbnails *t, struct attn_error *err)
 {
     const bool is_share = attn_site_range(t->site) == ATTN_RANGE_SHARE;
-    const size_t k = divide_up(t->largest, t->side);
+    const size_t k = attn_divide_up(t->largest, t->side);
     struct attn_buffer *label = &t->map->label;
     struct attn_heatmap_colors colors;
     size_t i = 0;
@@ -294,8 +285,6 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
     *t = (struct attn_thumbnails){0};
 }
 
-/* --- Taking ---------------------------------------------------------------------------------- */
-
 /* The columns of one row of the matrix that belong to one cell. */
 struct band {
     uint32_t farthest; /* the number farthest from 0, encoded by order_of */
@@ -352,7 +341,7 @@ static void find_bands(struct attn_row row, size_t n_column, struct band *bands,
             const size_t i = c * n_band / n_column;
             const float *values = cells.values + (c - cells.first);
 
-            next = divide_up((i + 1) * n_column, n_band);
+            next = attn_divide_up((i + 1) * n_column, n_band);
             next = next < end ? next : end;
             bands[i] = (struct band){most_of(bands[i].farthest, values, next - c), true};
         }
@@ -391,7 +380,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
         return;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t band = (place->row + r) * n_row / m->n_row;
-        const bool has_others = divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
+        const bool has_others = attn_divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
         struct attn_thumbnail_cell *cells = t->cells + (at * t->side + band) * t->side;
         struct band bands[MOST_SIDE];
 
@@ -403,8 +392,6 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
         add_row(cells, bands, n_column);
     }
 }
-
-/* --- Drawing --------------------------------------------------------------------------------- */
 
 enum attn_status attn_thumbnails_draw(const struct attn_thumbnails *t, struct attn_error *err)
 {

@@ -20,8 +20,6 @@ struct heatmap_writer {
     bool has_printed;                               /* print an empty line before the next matrix */
 };
 
-/* --- Opening --------------------------------------------------------------------------------- */
-
 static enum attn_status plan_grids(struct heatmap_writer *w, struct attn_error *err)
 {
     for (int i = 0; i < ATTN_N_SITE; i++)
@@ -70,8 +68,6 @@ static enum attn_status open_heatmap(struct attn_writer *writer, struct attn_err
     return attn_error_hint(err, "choose one of each, as with `heads 0.0` `queries -1`");
 }
 
-/* --- Tokens ---------------------------------------------------------------------------------- */
-
 /* Draws MATRIX, which has one row and is not pooled, as the text of its columns in lines of the
  * map's width: each token stands on the color of its weight, or without colors is followed by its
  * percentage: The(13) keys(79). The token of the query is underlined. ATTN_INVALID if the columns
@@ -118,8 +114,6 @@ static enum attn_status draw_tokens(struct attn_heatmap *map,
     }
     return attn_color_line_write(&map->line, map->sink, err);
 }
-
-/* --- Drawing --------------------------------------------------------------------------------- */
 
 static enum attn_status draw_title(struct heatmap_writer *w, struct attn_error *err)
 {
@@ -222,8 +216,6 @@ static void release_heatmap(struct attn_writer *writer)
     attn_heatmap_release(&w->map);
     attn_levels_free(w->levels);
 }
-
-/* --- The format ------------------------------------------------------------------------------- */
 
 const struct attn_format attn_heatmap_format = {
     .name = "heatmap",

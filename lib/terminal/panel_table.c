@@ -19,8 +19,6 @@ enum {
     TOKEN_COLUMN = 1,  /* index of the left-aligned column of tokens */
 };
 
-/* --- The shown rows and columns --------------------------------------------------------------- */
-
 struct attn_text_limits attn_text_limits(bool is_full)
 {
     return is_full ? (struct attn_text_limits){SIZE_MAX, SIZE_MAX}
@@ -124,8 +122,6 @@ void attn_text_panels_release(struct attn_text_panels *panels)
     attn_free(panels->items);
     *panels = (struct attn_text_panels){0};
 }
-
-/* --- Its table -------------------------------------------------------------------------------- */
 
 void attn_panel_table_release(struct attn_panel_table *t)
 {

@@ -80,8 +80,7 @@ static bool has_sinks(const struct screen_writer *w)
     return attn_sites_have(dims->sites, ATTN_SITE_SINK);
 }
 
-/* Returns a head's mean weight on attention sinks, or that of all heads; 0 before measures are
- * known. */
+/* Returns a head's mean weight on attention sinks, or that of all heads; 0 before that is known. */
 static double find_sink(const struct screen_writer *w, const struct attn_location *at)
 {
     return w->measures.n == 0 ? 0 : attn_measure_group_find(&w->measures, ATTN_MEASURE_SINK, at);
@@ -89,8 +88,7 @@ static double find_sink(const struct screen_writer *w, const struct attn_locatio
 
 /* --- Words ------------------------------------------------------------------------------------ */
 
-/* Prints "fable: 4 layers of 8 heads, 7 tokens"; for Llama followed by ", 1 added by the
- * tokenizer". */
+/* Prints "fable: 4 layers of 8 heads, 7 tokens"; for Llama also ", 1 added by the tokenizer". */
 static enum attn_status end_model(struct screen_writer *w, struct attn_error *err)
 {
     const struct attn_labels *labels = &w->base.labels;

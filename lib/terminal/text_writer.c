@@ -54,8 +54,6 @@ static void note_shortened(struct window window, size_t *most)
         *most = window.n;
 }
 
-/* --- Printing ------------------------------------------------------------------------------ */
-
 /* Prints an empty line, except at the beginning. */
 static void print_separator(struct text_writer *w)
 {
@@ -84,7 +82,6 @@ static enum attn_status print_group(struct text_writer *w, struct group *group,
     return ATTN_OK;
 }
 
-/* Adds a row to the table of tokens. */
 static void add_token_row(struct text_writer *w, size_t position, bool is_quoted)
 {
     const struct attn_labels *labels = &w->base.labels;
@@ -147,8 +144,6 @@ static enum attn_status print_tokens(struct text_writer *w, struct attn_error *e
     }
     return attn_text_table_write(&w->table.table, w->base.sink, err);
 }
-
-/* --- The format ---------------------------------------------------------------------------- */
 
 static enum attn_status open_text(struct attn_writer *writer, struct attn_error *err)
 {
