@@ -51,8 +51,7 @@ enum attn_status attn_added_mark_foreign(struct attn_tokenizer *tokenizer, struc
 
 /* --- The stage -------------------------------------------------------------------------------- */
 
-/* The \w of Rust. Its only numbers are digits and letters, and it includes ZERO WIDTH (NON-)JOINER.
- */
+/* The \w of Rust. Its only numbers are digits and letters; it includes ZERO WIDTH (NON-)JOINER. */
 static const char word_pattern[] =
     "[\\p{L}\\p{M}\\p{Nl}\\p{Nd}\\p{Pc}\\x{200c}\\x{200d}\\x{24b6}-\\x{24e9}\\x{1f130}-\\x{1f149}"
     "\\x{1f150}-\\x{1f169}\\x{1f170}-\\x{1f189}]";
@@ -219,8 +218,7 @@ static const struct attn_text_stage_kind kind = {
 
 /* --- Building the stage ----------------------------------------------------------------------- */
 
-/* Implements a stage after the normalizers that copies the normalized content of a token to its
- * data. */
+/* A stage after the normalizers: copies the normalized content of a token to its data. */
 static enum attn_status run_recorder(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                      struct attn_error *err)
 {
@@ -232,7 +230,6 @@ static enum attn_status run_recorder(struct attn_walk *walk, size_t at, struct a
 
 static const struct attn_text_stage_kind recorder = {.run = run_recorder};
 
-/* The state of building a stage. */
 struct stage_builder {
     struct added_stage *stage;
     struct attn_search_word *words; /* owns; the words to search for */
@@ -334,7 +331,6 @@ struct numbering {
     bool has_new;
 };
 
-/* The state of reading the list. */
 struct added_reader {
     struct attn_json_reader json;
     struct attn_tokenizer *tokenizer;

@@ -4,8 +4,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 
-/* --- Layers: changed texts -------------------------------------------------------------------- */
-
 void attn_layer_begin(struct attn_layer *layer, struct attn_slice slice)
 {
     attn_buffer_reset(&layer->copy);
@@ -113,8 +111,6 @@ size_t attn_layer_origin(const struct attn_layer *layer, size_t offset)
     }
     return offset;
 }
-
-/* --- The stages ------------------------------------------------------------------------------- */
 
 enum attn_status attn_pipeline_add(struct attn_pipeline *pipeline,
                                    const struct attn_text_stage_kind *kind, void *data,

@@ -90,8 +90,7 @@ void attn_layer_keep(struct attn_layer *layer, size_t from, size_t size);
 void attn_layer_put(struct attn_layer *layer, const char *text, size_t size, size_t from,
                     size_t from_size);
 
-/* Returns the offset in the original text, below all layers, that corresponds to OFFSET of LAYER.
- */
+/* Returns the offset in the original text, below all layers, that belongs to OFFSET of LAYER. */
 size_t attn_layer_origin(const struct attn_layer *layer, size_t offset);
 
 /* --- The stages ------------------------------------------------------------------------------- */

@@ -566,8 +566,7 @@ static void rewrite_group(struct rewriting *r)
 
 /* --- Repetitions ------------------------------------------------------------------------------ */
 
-/* Returns the size of an interval {2}, {2,}, {2,3} or {,3}; 0 if the brace is an ordinary
- * character. */
+/* Returns the size of an interval {2}, {2,}, {2,3} or {,3}; 0 if the brace is ordinary. */
 static size_t interval_size(const struct rewriting *r, bool *is_exact)
 {
     uint32_t value = 0;

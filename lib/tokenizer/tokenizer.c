@@ -116,7 +116,6 @@ static enum attn_status read_rest(const struct attn_tokenizer *tokenizer,
 
 /* --- Opening ---------------------------------------------------------------------------------- */
 
-/* Whether SOURCE has a file of a vocabulary. */
 static bool has_vocabulary(const struct attn_source *source)
 {
     static const char *const names[] = {
@@ -129,8 +128,7 @@ static bool has_vocabulary(const struct attn_source *source)
     return has_any;
 }
 
-/* Refuses SOURCE if it has no file of a vocabulary, or lacks one that ROW reads; FOUND has its
- * class. */
+/* Refuses SOURCE if it has no file of a vocabulary or lacks one of ROW's; FOUND has its class. */
 static enum attn_status check_files(const struct attn_source *source,
                                     const struct attn_class *found,
                                     const struct attn_class_row *row, struct attn_error *err)
@@ -259,7 +257,6 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
                : ATTN_OK;
 }
 
-/* Reads TOKENIZER from the files of SOURCE. */
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
@@ -289,8 +286,7 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                : attn_decoded_prepare(&tokenizer->decoded, tokenizer, err);
 }
 
-/* Reads TOKENIZER from the letters in a file of microgpt, unless a file of a vocabulary is given.
- */
+/* Reads TOKENIZER from the letters in a file of microgpt, unless a vocabulary's file is given. */
 static enum attn_status read_letters(struct attn_tokenizer *tokenizer,
                                      const struct attn_source *source, struct attn_error *err)
 {

@@ -2,6 +2,7 @@
 #include "tokenizer/tokenizer_class.h"
 
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "tokenizer/tokenizer_internal.h"
@@ -153,24 +154,14 @@ static const struct attn_class_row rows[] = {
 
 /* --- Finding a class -------------------------------------------------------------------------- */
 
-/* Whether WORD [size] is one of WORDS, which are separated by spaces. */
-static bool has_word(const char *words, const char *word, size_t size)
-{
-    for (const char *at = words; at && *at; at += strspn(at, " ")) {
-        const size_t n = strcspn(at, " ");
-
-        if (n == size && memcmp(at, word, n) == 0)
-            return true;
-        at += n;
-    }
-    return false;
-}
-
 static const struct attn_class_row *find_row(const char *word, size_t size, bool is_type)
 {
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        if (has_word(is_type ? rows[i].types : rows[i].names, word, size))
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *words = is_type ? rows[i].types : rows[i].names;
+
+        if (words && attn_text_has_word(words, word, size))
             return &rows[i];
+    }
     return NULL;
 }
 
@@ -214,12 +205,6 @@ static enum attn_status read_part(const struct attn_source *source, const char *
                                               : ATTN_OK;
 }
 
-/* Whether models of TYPE have tokenizers that only their files describe. */
-static bool is_own_type(const char *type)
-{
-    return has_word("attn transformer_lens hooked_transformer", type, strlen(type));
-}
-
 enum attn_status attn_class_find(struct attn_class *found, const struct attn_source *source,
                                  struct attn_error *err)
 {
@@ -255,7 +240,9 @@ enum attn_status attn_class_find(struct attn_class *found, const struct attn_sou
     settings = attn_node_find(attn_json_root(found->model), own[0]);
     found->row = find_row(found->name, strlen(found->name), true);
     /* The vocabularies of this project's own models are of several kinds. */
-    if (is_own_type(found->name) || (!found->config && strcmp(found->name, "gpt2") == 0) ||
+    if (attn_text_has_word("attn transformer_lens hooked_transformer", found->name,
+                           strlen(found->name)) ||
+        (!found->config && strcmp(found->name, "gpt2") == 0) ||
         (settings && !attn_node_is_null(settings) &&
          !(found->row && found->row->form == ATTN_CLASS_BYTES))) {
         found->row = NULL;
@@ -414,6 +401,7 @@ void attn_class_get_roles(const struct attn_class_row *row,
     static const char *const keys[ATTN_CLASS_N_ROLE] = {"bos_token",  "eos_token",     "unk_token",
                                                         "sep_token",  "pad_token",     "cls_token",
                                                         "mask_token", "question_token"};
+    const char *single = row->single ? row->single : "";
 
     for (size_t i = 0; i < ATTN_CLASS_N_ROLE; i++) {
         const size_t size = strcspn(keys[i], "_");
@@ -422,14 +410,13 @@ void attn_class_get_roles(const struct attn_class_row *row,
         memcpy(typed, keys[i], size);
         memcpy(typed + size, ":2", 3);
         roles[i] = (struct attn_token_role){.key = keys[i], .token = row->tokens[i], .id = -1};
-        roles[i].is_needed = has_word(row->single, keys[i], size) ||
-                             has_word(row->single, typed, size + 2) ||
+        roles[i].is_needed = attn_text_has_word(single, keys[i], size) ||
+                             attn_text_has_word(single, typed, size + 2) ||
                              (i == UNK_ROLE && row->form != ATTN_CLASS_BYTES);
         roles[i].is_wide = i == MASK_ROLE && (row->traits & ATTN_CLASS_WIDE_MASK);
     }
 }
 
-/* The state of making a template. */
 struct ends {
     const struct attn_class *found;
     const struct attn_token_role *roles;

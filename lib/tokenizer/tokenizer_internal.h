@@ -152,7 +152,6 @@ const char *attn_tokenizer_note(const struct attn_tokenizer *tokenizer);
  * Borrowed. */
 const char *attn_tokenizer_detail(const struct attn_tokenizer *tokenizer);
 
-/* Appends a note to those about TOKENIZER. */
 enum attn_status attn_tokenizer_add_note(struct attn_tokenizer *tokenizer, struct attn_error *err,
                                          const char *format, ...) ATTN_PRINTF(3, 4);
 
@@ -274,8 +273,7 @@ bool attn_tokenizer_is_unknown(const struct attn_tokenizer *tokenizer, int32_t i
 /* Returns the key of token ID as in the files, or NULL. Borrowed. */
 const char *attn_tokenizer_key(const struct attn_tokenizer *tokenizer, int32_t id, size_t *size);
 
-/* Notes that the text of ENCODING begins or ends with a token that the tokenizer added there, too.
- */
+/* Notes that the text of ENCODING begins or ends with a token that the tokenizer added, too. */
 void attn_encoding_note_twice(const struct attn_encoding *encoding,
                               const struct attn_tokenizer *tokenizer, struct attn_notes notes);
 

@@ -154,7 +154,6 @@ static enum attn_status sort_entries(struct attn_vocabulary *vocabulary, size_t 
     return ATTN_OK;
 }
 
-/* Whether the key of ENTRY is KEY. */
 static bool is_key(const struct attn_vocabulary *vocabulary,
                    const struct attn_vocabulary_entry *entry, const char *key, size_t size)
 {
@@ -287,8 +286,6 @@ void attn_lookup_end(void *lookup)
     attn_free(made->memory);
     attn_free(made);
 }
-
-/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
 
 void attn_alphabet_init(struct attn_alphabet *alphabet)
 {

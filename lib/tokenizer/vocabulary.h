@@ -51,15 +51,13 @@ enum attn_status attn_vocabulary_read_object(struct attn_vocabulary *vocabulary,
 enum attn_status attn_vocabulary_finish(struct attn_vocabulary *vocabulary, const char *name,
                                         bool may_have_holes, struct attn_error *err);
 
-/* Indexes the keys of a finished vocabulary, unless it is indexed. NAME is the file, for messages.
- */
+/* Indexes the keys of a finished vocabulary, if not done. NAME is the file, for messages. */
 enum attn_status attn_vocabulary_index(struct attn_vocabulary *vocabulary, const char *name,
                                        struct attn_error *err);
 
 void attn_vocabulary_release(struct attn_vocabulary *vocabulary);
 
-/* Returns the id of KEY in a finished vocabulary, or -1. If it is not indexed, compares every key.
- */
+/* Returns the id of KEY in a finished vocabulary, or -1. Without an index, compares every key. */
 int32_t attn_vocabulary_find(const struct attn_vocabulary *vocabulary, const char *key,
                              size_t size);
 

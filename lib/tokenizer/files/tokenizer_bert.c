@@ -18,8 +18,6 @@
 
 static const char config_name[] = "tokenizer_config.json"; /* for messages */
 
-/* --- Lines ------------------------------------------------------------------------------------ */
-
 /* Returns what is wrong with the token LINE [size], or NULL. */
 static const char *find_problem(const char *line, size_t size)
 {
@@ -54,8 +52,6 @@ static enum attn_status read_lines(struct attn_vocabulary *vocabulary, const str
     }
     return attn_vocabulary_finish(vocabulary, file->path, false, err);
 }
-
-/* --- Settings --------------------------------------------------------------------------------- */
 
 /* Refuses settings of the tokenizer class for Japanese, which splits words by MeCab or into
  * characters. */
@@ -93,8 +89,6 @@ static enum attn_status read_normalizer(const struct attn_class *found,
     normalizer->strips_accents = normalizer->lowers;
     return attn_class_get_bool(found, "strip_accents", &normalizer->strips_accents, err);
 }
-
-/* --- The tokenizer ---------------------------------------------------------------------------- */
 
 /* Adds the model and the decoder. */
 static enum attn_status add_model(struct attn_tokenizer *tokenizer,
@@ -138,8 +132,7 @@ static enum attn_status add_stages(struct attn_tokenizer *tokenizer, const struc
     return attn_split_add_bert(pipeline, err);
 }
 
-/* Makes every token of the vocabulary an added token, so that it is searched in the original text.
- */
+/* Makes every token of the vocabulary an added token, so it is searched in the original text. */
 static enum attn_status add_letters(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     struct attn_added *added = &tokenizer->added;

@@ -37,8 +37,6 @@ static enum attn_status note_value(struct attn_tokenizer *tokenizer, const struc
         word_of(value));
 }
 
-/* --- The space in front of a text ------------------------------------------------------------- */
-
 enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_whole, bool is_bytes,
                                     bool *value, struct attn_error *err)
 {
@@ -59,8 +57,6 @@ enum attn_status attn_beside_prefix(struct attn_tokenizer *tokenizer, bool is_wh
         return note_value(tokenizer, found, key, *value, err);
     return ATTN_OK;
 }
-
-/* --- BERT's normal form ----------------------------------------------------------------------- */
 
 static const char *const bert_keys[] = {"do_lower_case", "strip_accents", "tokenize_chinese_chars"};
 
@@ -101,8 +97,6 @@ enum attn_status attn_beside_bert(struct attn_tokenizer *tokenizer,
                ? note_value(tokenizer, found, bert_keys[2], normalizer->sets_apart, err)
                : ATTN_OK;
 }
-
-/* --- Tokens around texts ---------------------------------------------------------------------- */
 
 /* Whether TEMPLATE adds token ID before the text, or anywhere if IS_FRONT is false. */
 static bool has_token(const struct attn_template *template, int32_t id, bool is_front)
@@ -216,8 +210,6 @@ static enum attn_status compare_ends(struct attn_tokenizer *tokenizer,
                                    attn_quote_string(found->name).text, key ? " by '" : "",
                                    key ? key : "", key ? "'" : "");
 }
-
-/* --- All keys --------------------------------------------------------------------------------- */
 
 /* Notes a class whose rule transformers takes instead of the file, at least in version 5. */
 static enum attn_status compare_class(struct attn_tokenizer *tokenizer,

@@ -99,7 +99,6 @@ struct unmade {
     int32_t ids[N_NAMED]; /* the first few */
 };
 
-/* The state of searching for unmade tokens. */
 struct unmade_search {
     const struct attn_vocabulary *vocabulary; /* borrows */
     struct attn_alphabet alphabet;
@@ -242,8 +241,7 @@ static enum attn_status check_unmade(struct attn_tokenizer *tokenizer,
 
 /* --- Byte-level BPE --------------------------------------------------------------------------- */
 
-/* Splits by PATTERN: its matches are pieces, and so is the text between them unless it is removed.
- */
+/* Splits by PATTERN: its matches are pieces, as is the text between them unless it is removed. */
 static enum attn_status add_pattern(struct attn_pipeline *pipeline,
                                     enum attn_split_behavior behavior, const char *text,
                                     struct attn_regex **pattern, struct attn_error *err)

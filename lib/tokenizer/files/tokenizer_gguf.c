@@ -202,7 +202,6 @@ static const char prefixed_decoder[] =
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* The state of reading one tokenizer. */
 struct gguf_reader {
     struct attn_tokenizer *tokenizer;
     const struct attn_gguf *gguf;
@@ -412,8 +411,7 @@ static enum attn_status add_end(const struct gguf_reader *reader, const char *id
     return attn_post_process_wrap(&reader->tokenizer->post, &added, err);
 }
 
-/* Adds SEP and EOS after the text. SEP is not added by default beside EOS, or if no token is SEP.
- */
+/* Adds SEP and EOS after the text. SEP is not added by default beside EOS, or if none is SEP. */
 static enum attn_status add_back(const struct gguf_reader *reader, struct attn_error *err)
 {
     static const char sep_key[] = KEY("seperator_token_id"); /* spelled so in files */

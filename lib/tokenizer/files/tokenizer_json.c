@@ -519,7 +519,6 @@ static enum attn_status read_top(struct json_reader *reading, struct attn_error 
 
 /* --- Merges ----------------------------------------------------------------------------------- */
 
-/* The state of reading merges, and the current merge. */
 struct merge_reader {
     struct attn_json_reader json;
     struct attn_buffer keys[2]; /* scratch: keys with escapes */
@@ -542,8 +541,7 @@ static const char *key_of(const struct attn_json_token *token, struct attn_buffe
     return scratch->data;
 }
 
-/* Splits a merge of the form "a b". *is_header is set if the line is instead the version of the
- * file. */
+/* Splits a merge of the form "a b". *is_header is set if it is the version of the file instead. */
 static enum attn_status split_line(struct merge_reader *reader, const struct attn_json_token *token,
                                    bool *is_header, struct attn_error *err)
 {

@@ -71,7 +71,6 @@ struct part {
 
 /* --- Members ---------------------------------------------------------------------------------- */
 
-/* Reports a wrong value of the member KEY. */
 static enum attn_status refuse_member(const struct part *part, const char *key,
                                       const char *expected, struct attn_error *err)
 {
@@ -129,8 +128,7 @@ static bool is_scheme(const struct part *part, const char *scheme)
     return false;
 }
 
-/* Stores the value NODE of MEMBER; NULL means that it is missing. Returns false if it has a wrong
- * type. */
+/* Stores the value NODE of MEMBER; NULL means that it is missing. False if its type is wrong. */
 static bool store(struct part *part, const struct member *member, const struct attn_node *node)
 {
     void *to = (char *)&part->values + member->offset;
@@ -372,7 +370,6 @@ static enum attn_status add_byte_level(const struct part *part, struct attn_erro
     return attn_pipeline_add(pipeline, &attn_change_alphabet, NULL, err);
 }
 
-/* Parses `behavior`. */
 static enum attn_status find_behavior(const struct part *part, enum attn_split_behavior *behavior,
                                       struct attn_error *err)
 {
@@ -424,7 +421,6 @@ static enum attn_status add_bert_split(const struct part *part, struct attn_erro
     return attn_split_add_bert(&part->tokenizer->pipeline, err);
 }
 
-/* Adds pieces of `length` characters. */
 static enum attn_status add_fixed_length(const struct part *part, struct attn_error *err)
 {
     char pattern[48];

@@ -22,7 +22,6 @@ static int compare_scored(const void *a, const void *b)
     return x->id < y->id ? -1 : x->id > y->id;
 }
 
-/* The state of deriving merges from scores. */
 struct scoring {
     struct attn_bpe_model *model;
     const struct attn_unread *unread;

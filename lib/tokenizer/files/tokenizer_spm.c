@@ -218,8 +218,7 @@ static enum attn_status add_piece(struct side *side, const struct piece *piece,
     return attn_vocabulary_add(&tokenizer->pieces, piece->key, piece->size, id, err);
 }
 
-/* Reads the settings of the trainer (field 2 of the file) or of the normalizer (field 3) from OF.
- */
+/* Reads the settings of the trainer (field 2 of the file) or the normalizer (field 3) from OF. */
 static enum attn_status read_settings(struct side *side, const struct field *of,
                                       struct attn_error *err)
 {

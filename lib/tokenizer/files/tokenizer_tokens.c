@@ -39,8 +39,6 @@ static bool find_alphabet_bytes(const struct attn_tokenizer *tokenizer,
     return true;
 }
 
-/* --- Blocks on demand ------------------------------------------------------------------------- */
-
 static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
@@ -63,8 +61,6 @@ static void find_block(const struct attn_tokenizer *tokenizer, size_t block)
         decoded->sizes[i] = (uint32_t)n;
     }
 }
-
-/* --- All at once, by the decoder -------------------------------------------------------------- */
 
 /* Appends the text of a single token KEY: the key itself, or the result of the decoder's steps. */
 static void append_bytes(const struct attn_tokenizer *tokenizer,

@@ -413,7 +413,6 @@ void attn_bpe_model_release(struct attn_bpe_model *model)
 
 /* --- The parts of a piece --------------------------------------------------------------------- */
 
-/* A range of bytes of the piece. */
 struct part_range {
     uint32_t begin, end;
 };

@@ -74,8 +74,7 @@ static double power_of_ten(int n)
     return power;
 }
 
-/* Returns SIGNIFICAND times 10 to the power EXPONENT, rounded as many times as serde_json rounds
- * it. */
+/* Returns SIGNIFICAND times 10 to the power EXPONENT, rounded as often as serde_json does. */
 static double scale(uint64_t significand, int64_t exponent)
 {
     double value = (double)significand;
@@ -122,8 +121,7 @@ bool attn_unigram_parse_score(const char *text, size_t size, double *score)
 
 /* --- The best path ---------------------------------------------------------------------------- */
 
-/* Stores the path to END through token ID from BEGIN, if it is better than the path stored there.
- */
+/* Stores the path to END through token ID from BEGIN, if it is better than the one there. */
 static void store_if_better(const struct attn_unigram_model *model, struct node *nodes,
                             size_t begin, size_t end, int32_t id, double score)
 {
@@ -181,7 +179,6 @@ static enum attn_status add_edges(struct attn_lookup *lookup, const char *piece,
     return ATTN_OK;
 }
 
-/* Finds the best path through PIECE. */
 static enum attn_status find_best_path(struct attn_walk *walk, struct attn_lookup *lookup,
                                        const char *piece, size_t size, struct attn_error *err)
 {

@@ -56,7 +56,6 @@ static int32_t find_longest(struct attn_lookup *lookup, size_t n, size_t at, siz
     return -1;
 }
 
-/* Whether the word has more characters than the model accepts. */
 static bool is_too_long(const struct attn_wordpiece_model *model, const char *word, size_t size)
 {
     size_t n = 0;

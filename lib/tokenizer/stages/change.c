@@ -8,8 +8,7 @@
 
 #include <string.h>
 
-/* Reads the character at AT of TEXT and returns its size. A malformed byte counts as a character.
- */
+/* Reads the character at AT of TEXT and returns its size. Malformed bytes count as characters. */
 static size_t next_character(const char *text, size_t size, size_t at, uint32_t *code_point)
 {
     size_t length = attn_utf8_decode(text + at, size - at, code_point);
@@ -19,8 +18,6 @@ static size_t next_character(const char *text, size_t size, size_t at, uint32_t 
     *code_point = UINT32_MAX;
     return 1;
 }
-
-/* --- Bytes that are not UTF-8 ----------------------------------------------------------------- */
 
 static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                     struct attn_error *err)
@@ -50,8 +47,6 @@ static enum attn_status run_invalid(struct attn_walk *walk, size_t at, struct at
 
 const struct attn_text_stage_kind attn_change_invalid = {.run = run_invalid, .makes_layer = true};
 
-/* --- Normal forms ----------------------------------------------------------------------------- */
-
 static enum attn_status run_form(enum attn_normal_form form, struct attn_walk *walk, size_t at,
                                  struct attn_slice slice, struct attn_error *err)
 {
@@ -74,8 +69,6 @@ static enum attn_status run_form(enum attn_normal_form form, struct attn_walk *w
     }                                                                                              \
     const struct attn_text_stage_kind attn_change_##form = {.run = run_##form, .makes_layer = true};
 FORM_MAP(FORM_STAGE)
-
-/* --- Lower case ------------------------------------------------------------------------------- */
 
 static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                       struct attn_error *err)
@@ -109,8 +102,6 @@ static enum attn_status run_lowercase(struct attn_walk *walk, size_t at, struct 
 const struct attn_text_stage_kind attn_change_lowercase = {.run = run_lowercase,
                                                            .makes_layer = true};
 
-/* --- GPT-2's alphabet ------------------------------------------------------------------------- */
-
 static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct attn_slice slice,
                                      struct attn_error *err)
 {
@@ -130,8 +121,6 @@ static enum attn_status run_alphabet(struct attn_walk *walk, size_t at, struct a
 }
 
 const struct attn_text_stage_kind attn_change_alphabet = {.run = run_alphabet, .makes_layer = true};
-
-/* --- White space at the ends ------------------------------------------------------------------ */
 
 struct strip {
     bool is_left, is_right;
@@ -175,8 +164,6 @@ enum attn_status attn_change_add_strip(struct attn_pipeline *pipeline, bool is_l
         *strip = (struct strip){is_left, is_right};
     return attn_pipeline_add(pipeline, &strip_kind, strip, err);
 }
-
-/* --- Replacing -------------------------------------------------------------------------------- */
 
 struct replace {
     size_t n_pattern, n_content;
@@ -235,8 +222,6 @@ enum attn_status attn_change_add_replace(struct attn_pipeline *pipeline, const c
     memcpy(replace->bytes + n_pattern, content, n_content);
     return attn_pipeline_add(pipeline, &replace_kind, replace, err);
 }
-
-/* --- Replacing matches ------------------------------------------------------------------------ */
 
 struct replace_matches {
     struct attn_regex *pattern; /* owns */
@@ -331,8 +316,6 @@ enum attn_status attn_change_add_replace_matches(struct attn_pipeline *pipeline,
     memcpy(replace->content, content, n_content);
     return attn_pipeline_add(pipeline, &matches_kind, replace, err);
 }
-
-/* --- Text in front ---------------------------------------------------------------------------- */
 
 struct prefix {
     enum attn_prefix when;

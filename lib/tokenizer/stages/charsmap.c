@@ -34,8 +34,7 @@ struct charsmap {
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-/* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. Returns false if it is
- * malformed. */
+/* Decodes base64 TEXT [size] to OUT, which has room for SIZE bytes. False if it is malformed. */
 static bool decode_base64(const char *text, size_t size, unsigned char *out, size_t *n)
 {
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -227,7 +226,6 @@ static void replace(struct pending *last, const char *string, int n_old)
         last->change -= n_old - n_new;
 }
 
-/* Finds the end of the cluster at AT. */
 static enum attn_status find_cluster(struct attn_match_scratch *scratch, const char *text,
                                      size_t size, size_t at, size_t *end, struct attn_error *err)
 {
@@ -335,8 +333,7 @@ static struct unit next_unit(const struct charsmap *map, const char *text, size_
     return (struct unit){text, n, n};
 }
 
-/* Writes the held character, which corresponds to the slice up to AT, and then holds TEXT [size].
- */
+/* Writes the held character, which stands for the slice up to AT, and then holds TEXT [size]. */
 static void hold(struct attn_layer *layer, struct held *held, const char *text, size_t size,
                  size_t at)
 {

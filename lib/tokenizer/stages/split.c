@@ -154,8 +154,6 @@ static enum attn_status run_split(struct attn_walk *walk, size_t at, struct attn
     return ATTN_OK;
 }
 
-/* --- The stage -------------------------------------------------------------------------------- */
-
 static enum attn_status begin_match(const void *data, size_t n, void **scratch,
                                     struct attn_error *err)
 {

@@ -236,8 +236,7 @@ enum attn_status attn_decode_add(struct attn_decode_steps *decoder, struct attn_
                                  const char *a, const char *b, struct attn_error *err);
 void attn_decode_release(struct attn_decode_steps *decoder);
 
-/* Applies STEP to STRINGS. The bytes that it inserts are limited to `n_left`, and subtracted from
- * it. */
+/* Applies STEP to STRINGS. Inserted bytes are limited to `n_left`, and subtracted from it. */
 void attn_decode_run_step(const struct attn_decode_step *step, struct attn_strings *strings);
 
 /* Applies all steps to STRINGS. The limit for inserted bytes is that of a stage (pipeline.h). */
@@ -254,8 +253,7 @@ void attn_decode_replace(const struct attn_decode_step *step, const struct attn_
  * per byte. */
 void attn_decode_byte_fallback(const struct attn_decode_step *step, const struct attn_strings *in,
                                struct attn_strings *out);
-/* Removes A up to START times from the beginning of each string, and up to STOP times from its end.
- */
+/* Removes A at most START times from the beginning of each string, and STOP times from its end. */
 void attn_decode_strip(const struct attn_decode_step *step, const struct attn_strings *in,
                        struct attn_strings *out);
 /* Joins all strings and decodes GPT-2's alphabet to bytes. Malformed UTF-8 becomes U+FFFD. */

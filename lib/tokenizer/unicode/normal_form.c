@@ -70,8 +70,6 @@ bool attn_normal_form_is_given(enum attn_normal_form form, const char *text, siz
     return true;
 }
 
-/* --- Characters ------------------------------------------------------------------------------- */
-
 struct character {
     uint32_t code_point;
     uint32_t class;
@@ -165,8 +163,6 @@ static uint32_t compose(uint32_t a, uint32_t b)
                     compare_parts);
     return found ? attn_nf_decompositions[*found].whole : 0;
 }
-
-/* --- Runs ------------------------------------------------------------------------------------- */
 
 /* Sorts N marks at MARKS by class; equal ones keep their order. COPY has room for N marks. */
 static void sort_by_class(struct character *marks, size_t n, struct character *copy)

@@ -49,8 +49,7 @@ const struct attn_unicode_property *attn_unicode_property_find(const char *name)
 
 /* --- Lower case ------------------------------------------------------------------------------- */
 
-/* Stores the lower case of CODE_POINT, or CODE_POINT itself. Returns the length: 1, or 2 for
- * U+0130. */
+/* Stores CODE_POINT in lower case, or as it is. Returns the length: 1, or 2 for U+0130. */
 size_t attn_lowercase(uint32_t code_point, uint32_t lower[2]);
 
 /* --- Normal forms ----------------------------------------------------------------------------- */
