@@ -479,8 +479,7 @@ static bool split_head(const char *item, size_t size, const char **middle, size_
     return false;
 }
 
-/* Reads one side of "L.h" into RANGE: *, or an item as in parse_item. Returns whether it is valid.
- */
+/* Reads one side of "L.h" into RANGE: *, or an item as in parse_item. Whether it is valid. */
 static bool parse_side(const char *text, size_t size, size_t n, struct range *range)
 {
     if (size != 1 || text[0] != '*')

@@ -56,7 +56,6 @@ bool attn_trace_next_part(const struct attn_selection *selection,
     return true;
 }
 
-/* Whether the head of EVENT is wanted. */
 static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
 {
     if (event->at.head == ATTN_ALL_HEADS)
@@ -127,8 +126,6 @@ void attn_trace_keep_stream(const struct attn_trace_event *event, struct attn_po
     if (at <= dims->n_layer)
         attn_trace_keep_rows(event, pool, d, stream + at * dims->n_position * d);
 }
-
-/* --- Rows ------------------------------------------------------------------------------------ */
 
 /* Returns the number of columns of row R, without `keys`, that are not masked by the causal mask.
  * qk is never masked: it is computed before the mask. */
