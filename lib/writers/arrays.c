@@ -78,8 +78,7 @@ static size_t put_code_points(const char *text, size_t size, uint32_t *out)
     return n;
 }
 
-/* Adds the texts [n] as a numpy array of unicode, each padded with zeros to the length of the
- * longest. */
+/* Adds the texts [n] as a numpy array of unicode, padded with zeros to the longest. */
 static enum attn_status add_texts(struct attn_arrays *arrays, const char *name,
                                   const struct attn_token_texts *texts, struct attn_error *err)
 {

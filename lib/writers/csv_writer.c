@@ -41,8 +41,6 @@ struct csv_writer {
     struct attn_buffer header; /* buffer for the first row of a file */
 };
 
-/* --- Labels -------------------------------------------------------------------------------- */
-
 /* Makes the label `3|eat` for each of N positions, or `3` without tokens. */
 static enum attn_status make_labels(struct csv_labels *labels, size_t n,
                                     const struct attn_token_texts *tokens, struct attn_error *err)
@@ -77,8 +75,6 @@ static void append_label(struct attn_buffer *text, const struct csv_writer *w, b
 
     attn_buffer_append(text, labels->text.data + begin, labels->ends[i] - begin);
 }
-
-/* --- Files --------------------------------------------------------------------------------- */
 
 /* Lists a file for each matrix. */
 static enum attn_status list_files(struct attn_writer *writer, struct attn_error *err)
@@ -126,8 +122,6 @@ static enum attn_status open_file(struct csv_writer *w, const struct attn_trace_
     return attn_buffer_check(&w->header, err);
 }
 
-/* --- Rows ---------------------------------------------------------------------------------- */
-
 /* Appends row R (attn_row_text_fn). */
 static void append_row(const struct attn_writer *writer, const struct attn_trace_event *event,
                        const struct attn_place *place, size_t r, struct attn_buffer *text)
@@ -165,8 +159,6 @@ static enum attn_status event_csv(struct attn_writer *writer, const struct attn_
     return sink == writer->sink ? ATTN_OK
                                 : attn_directory_commit_file(writer->directory, sink, err);
 }
-
-/* --- Opening and the end ------------------------------------------------------------------- */
 
 static enum attn_status open_csv(struct attn_writer *writer, struct attn_error *err)
 {

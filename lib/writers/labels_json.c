@@ -51,8 +51,6 @@ void attn_json_append_offsets(struct attn_buffer *out, const struct attn_labels 
     attn_json_end(&json);
 }
 
-/* --- Predictions --------------------------------------------------------------------------- */
-
 /* Begins an entry of PREDICTIONS; if positions were chosen, with its position. */
 static void begin_prediction(struct attn_json_writer *json,
                              const struct attn_predictions *predictions, size_t position,
@@ -65,7 +63,6 @@ static void begin_prediction(struct attn_json_writer *json,
         attn_json_size(attn_json_key(json, "position"), position);
 }
 
-/* Begins the array NAME. */
 static void begin_array(struct attn_json_writer *json, const char *name, bool has_lines)
 {
     if (has_lines)
@@ -132,8 +129,6 @@ void attn_json_append_predictions(struct attn_buffer *out,
         attn_json_line(&json);
     attn_json_end(&json);
 }
-
-/* --- Tensors ------------------------------------------------------------------------------- */
 
 void attn_json_push_narrowed(struct attn_json_writer *json, const struct attn_array *array)
 {

@@ -62,8 +62,6 @@ static void complete_member(struct npz_writer *w, struct attn_array *array)
     attn_npz_complete(&w->npz, &w->members[array - w->arrays.items]);
 }
 
-/* --- The format ---------------------------------------------------------------------------- */
-
 static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;

@@ -18,7 +18,6 @@
 #include <string.h>
 #include <strings.h>
 
-/* An open output. */
 struct open_output {
     struct attn_writer *writer;       /* owns; NULL after its pipe was closed */
     struct attn_sink *sink;           /* borrowed; NULL if the output has a path */
@@ -124,8 +123,7 @@ static enum attn_status compare_targets(const struct attn_output *a, const struc
     return ATTN_OK;
 }
 
-/* Returns an error if A and B have the same path. Only formats that write directories may share
- * one. */
+/* Returns an error if A and B have the same path. Only formats of directories may share one. */
 static enum attn_status check_two(const struct attn_output *a, const struct attn_output *b,
                                   struct attn_error *err)
 {

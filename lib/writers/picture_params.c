@@ -27,8 +27,6 @@ static const struct attn_param view_rows[] = {
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
 
-/* --- Pictures --------------------------------------------------------------------------------- */
-
 static enum attn_status read_figure(const struct attn_param *param, void *home, const char *label,
                                     const char *text, struct attn_error *err)
 {

@@ -156,8 +156,6 @@ void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *
         attn_buffer_append(out, run->tokens[i], run->token_sizes[i]);
 }
 
-/* --- Pieces of characters ------------------------------------------------------------------ */
-
 /* A position in the bytes of consecutive tokens. */
 struct token_cursor {
     const char *const *tokens;

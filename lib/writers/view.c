@@ -55,8 +55,6 @@ bool attn_view_divides(const struct attn_picture_options *picture, enum attn_sit
     return picture->renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
 }
 
-/* --- Words --------------------------------------------------------------------------------- */
-
 /* Makes the words of N tokens; their texts only if TOKENS is given. Without OF_TOKEN each token is
  * a word. */
 static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
@@ -204,8 +202,7 @@ static enum attn_status merge(struct attn_view *view, struct attn_error *err)
     return ATTN_ALLOC(view->open, view->n_open, err);
 }
 
-/* Returns an error if a change that PICTURE requests affects none of the tensors that LABELS
- * select. */
+/* Returns an error if a change in PICTURE affects none of the tensors that LABELS select. */
 static enum attn_status check_keys(const struct attn_labels *labels,
                                    const struct attn_picture_options *picture,
                                    struct attn_error *err)
@@ -248,8 +245,6 @@ const struct attn_labels *attn_view_labels(const struct attn_view *view)
 {
     return &view->labels;
 }
-
-/* --- Rows ---------------------------------------------------------------------------------- */
 
 /* Allocates memory for N_ROW rows of N_KEY cells. */
 static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
@@ -326,8 +321,6 @@ static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_
     }
     return emit(view, &narrowed, event->n_row, ld, err);
 }
-
-/* --- Rows of words ------------------------------------------------------------------------- */
 
 static void add_row(struct word_row *open, const struct view_words *keys,
                     const struct attn_trace_event *event, size_t r)

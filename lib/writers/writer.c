@@ -653,12 +653,6 @@ static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *e
     return ATTN_OK;
 }
 
-/* Returns true if EVENT belongs to the stack that W shows. */
-static bool is_shown(const struct attn_writer *w, const struct attn_trace_event *event)
-{
-    return !w->stack || (event->at.stack == ATTN_STACK_ENCODER) == w->is_of_encoder;
-}
-
 static enum attn_status open_target(struct attn_writer *w, const struct attn_writer_target *target,
                                     struct attn_error *err)
 {
@@ -758,10 +752,9 @@ bool attn_writer_takes_pairs(const struct attn_writer *writer)
 enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn_trace_event *event,
                                    struct attn_error *err)
 {
-
     ATTN_TRY(repeat_failure(writer, err));
-    if (!is_shown(writer, event))
-        return ATTN_OK;
+    if (writer->stack && (event->at.stack == ATTN_STACK_ENCODER) != writer->is_of_encoder)
+        return ATTN_OK; /* of the stack that is not shown */
     return keep_failure(writer, emit_event(writer, event, NULL, err), err);
 }
 
