@@ -13,16 +13,16 @@
 #include "base/random.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
-#include "experiment/ablate.h"
 #include "experiment/head_cards_output.h"
+#include "experiment/parts.h"
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
 #include "input/encoder.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"
-#include "study/trial.h"
 #include "tokenizer/tokenizer_extra.h"
+#include "trace/places.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -143,16 +143,14 @@ struct survey {
     /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
      * text are measured */
     const struct attn_config *encoder;
-    bool *has_row;                  /* [n_all] true for the heads that the request selects */
-    struct head *heads;             /* [n_all] */
-    struct match *matches;          /* [n_all] if a pattern is given */
-    double *found;                  /* [n_all, N_COLUMN] values of the current text; NaN: missing */
-    size_t n_text;                  /* number of texts so far */
-    double base;                    /* with has_effect: the metric of the unchanged model */
-    bool has_right;                 /* the column `right` is shown */
-    bool is_judged;                 /* the current text has a value of `right` */
-    double right;                   /* value of `right` for the unchanged model, NaN for a tie */
-    struct attn_card_text text;     /* owns; the text, if cards are filled */
+    struct attn_parts parts;    /* owns; the heads that the request selects */
+    struct head *heads;         /* [parts.n] */
+    struct match *matches;      /* [parts.n] if a pattern is given */
+    double *found;              /* [parts.n, N_COLUMN] values of the current text; NaN: missing */
+    size_t n_text;              /* number of texts so far */
+    struct attn_answer answer;  /* with has_effect */
+    bool has_right;             /* the column `right` is shown */
+    struct attn_card_text text; /* owns; the text, if cards are filled */
     struct attn_card_reading *card; /* owns; what the heads do in it */
 };
 
@@ -165,27 +163,6 @@ struct measured_text {
     float *row;                      /* [T] owns; set if a pattern is given */
     struct attn_card_reading *card;  /* owns; set if cards are filled */
 };
-
-/* Returns the number of encoder heads that are measured. */
-static size_t n_first(const struct survey *survey)
-{
-    return survey->encoder ? survey->encoder->n_layer * survey->encoder->n_head : 0;
-}
-
-static size_t n_all(const struct survey *survey)
-{
-    return n_first(survey) + survey->frame.config->n_layer * survey->frame.config->n_head;
-}
-
-/* Returns the number of heads that have rows. */
-static size_t n_selected(const struct survey *survey)
-{
-    size_t n = 0;
-
-    for (size_t i = 0; i < n_all(survey); i++)
-        n += survey->has_row[i];
-    return n;
-}
 
 /* --- The question ----------------------------------------------------------------------------- */
 
@@ -357,9 +334,7 @@ static void match_rows(const struct measured_text *measured, const struct attn_t
 {
     const struct survey *survey = measured->survey;
     const size_t n = survey->args->pattern->shape[1];
-    struct match *match =
-        &survey->matches[(size_t)attn_location_block(&event->at) * survey->frame.config->n_head +
-                         (size_t)event->at.head];
+    struct match *match = &survey->matches[attn_parts_find(&survey->parts, &event->at)];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
@@ -451,7 +426,7 @@ static enum attn_status start_text(struct measured_text *measured, struct attn_e
 
 static void forget_found(struct survey *survey)
 {
-    for (size_t i = 0; i < n_all(survey) * N_COLUMN; i++)
+    for (size_t i = 0; i < survey->parts.n * N_COLUMN; i++)
         survey->found[i] = (double)NAN;
 }
 
@@ -459,36 +434,26 @@ static void forget_found(struct survey *survey)
 static void add_found(struct survey *survey)
 {
     survey->n_text++;
-    for (size_t i = 0; i < n_all(survey) * N_COLUMN; i++)
+    for (size_t i = 0; i < survey->parts.n * N_COLUMN; i++)
         if (!isnan(survey->found[i]))
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
-/* Returns the head of the row INDEX. Encoder heads come first. */
-static struct attn_location location_of(const struct survey *survey, size_t index)
+static bool is_of_encoder(const struct attn_part *part)
 {
-    const bool is_first = index < n_first(survey);
-    const size_t n_head = is_first ? survey->encoder->n_head : survey->frame.config->n_head;
-    const size_t at = index - (is_first ? 0 : n_first(survey));
-    const int layer = (int)(at / n_head), head = (int)(at % n_head);
-
-    if (is_first)
-        return (struct attn_location){ATTN_STACK_ENCODER, layer, head, ATTN_SITE_PATTERN};
-    return attn_frame_at(&survey->frame, ATTN_SITE_PATTERN, layer, head);
+    return part->at.stack == ATTN_STACK_ENCODER;
 }
 
-/* Copies the measures of N heads, whose rows begin at FIRST. */
-static void take_group(struct survey *survey, const struct attn_measure_group *group, size_t first,
-                       size_t n)
+/* Copies the measures of the heads of GROUP, which is of the encoder or of the text. */
+static void take_group(struct survey *survey, const struct attn_measure_group *group,
+                       bool is_encoder)
 {
-    for (size_t i = first; i < first + n; i++) {
-        const struct attn_location at = location_of(survey, i);
-
-        for (int m = 0; m < ATTN_N_MEASURE; m++)
+    for (size_t i = 0; i < survey->parts.n; i++)
+        for (int m = 0; m < ATTN_N_MEASURE && is_of_encoder(&survey->parts.items[i]) == is_encoder;
+             m++)
             if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-                survey->found[i * N_COLUMN + (size_t)column_of[m]] =
-                    attn_measure_group_find(group, (enum attn_measure)m, &at);
-    }
+                survey->found[i * N_COLUMN + (size_t)column_of[m]] = attn_measure_group_find(
+                    group, (enum attn_measure)m, &survey->parts.items[i].at);
 }
 
 /* The rows of the encoder of one text. */
@@ -535,7 +500,7 @@ static enum attn_status read_source(struct measured_text *measured, struct attn_
     if (status == ATTN_OK)
         status = attn_trial_watch_encoder(run, &trace, err);
     if (status == ATTN_OK)
-        take_group(survey, &found.group, 0, n_first(survey));
+        take_group(survey, &found.group, true);
     attn_measure_group_release(&found.group);
     return status;
 }
@@ -544,26 +509,23 @@ static enum attn_status read_source(struct measured_text *measured, struct attn_
 static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
 {
     struct survey *survey = measured->survey;
-    const size_t n_head = survey->frame.config->n_head;
     struct attn_trace rows = {NULL, on_rows, measured}, pairs = {NULL, on_pairs, measured};
-    struct attn_request request = survey->frame.request;
 
-    if (survey->args->has_effect)
-        request.on_note = NULL; /* the runs for the effects send the same notes */
-    ATTN_TRY(attn_run_prepare(survey->frame.host, &request, &measured->run, err));
+    ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &measured->run, err));
     ATTN_TRY(start_text(measured, err));
     rows.selection = pairs.selection = measured->run->selection;
     ATTN_TRY(attn_trial_watch(measured->run, &rows, MOST_ROWS, err));
-    attn_edit_parts_note_idle(attn_request_notes(&measured->run->request),
-                              measured->run->edits.parts, measured->run->edits.n_part, 0);
+    if (!survey->args->has_effect) /* whose first run sends these notes */
+        attn_edit_parts_note_idle(attn_request_notes(&measured->run->request),
+                                  measured->run->edits.parts, measured->run->edits.n_part, 0);
     if (measured->pairs && !survey->args->is_weight)
         ATTN_TRY(attn_trial_watch(measured->run, &pairs, MOST_ROWS, err));
     forget_found(survey);
     if (survey->encoder)
         ATTN_TRY(read_source(measured, err));
-    take_group(survey, &measured->group, n_first(survey), n_all(survey) - n_first(survey));
-    for (size_t i = 0; i < n_all(survey); i++) {
-        const int layer = (int)(i / n_head), head = (int)(i % n_head);
+    take_group(survey, &measured->group, false);
+    for (size_t i = 0; i < survey->parts.n; i++) {
+        const struct attn_location *at = &survey->parts.items[i].at;
         double *found = survey->found + i * N_COLUMN;
 
         if (survey->matches) {
@@ -573,7 +535,8 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
             found[ABS] = 1 - match->difference / (double)measured->run->text.n;
         }
         if (measured->pairs)
-            attn_word_pairs_find(measured->pairs, layer, head, &found[WEIGHT], &found[PERCENTILE]);
+            attn_word_pairs_find(measured->pairs, attn_location_block(at), at->head, &found[WEIGHT],
+                                 &found[PERCENTILE]);
     }
     return ATTN_OK;
 }
@@ -598,6 +561,10 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
     attn_card_reading_free(measured.card);
     attn_measure_group_release(&measured.group);
     attn_word_pairs_free(measured.pairs);
+    if (survey->args->has_effect) {
+        survey->frame.run = measured.run;
+        measured.run = NULL;
+    }
     attn_run_free(measured.run);
     attn_free(measured.row);
     return status;
@@ -679,84 +646,56 @@ static void take_measures(struct survey *survey, const struct attn_item_result *
 {
     /* [n_layer * n_head] values per measure, one measure after another */
     const double *exact = result->exact;
+    const struct attn_dims *dims = attn_selection_dims(result->labels->selection);
 
     forget_found(survey);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
         if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
             continue;
-        for (size_t head = 0; head < n_all(survey); head++)
-            survey->found[head * N_COLUMN + (size_t)column_of[m]] = exact[head];
-        exact += n_all(survey);
+        for (size_t i = 0; i < survey->parts.n; i++)
+            survey->found[i * N_COLUMN + (size_t)column_of[m]] =
+                exact[attn_head_index(dims, &survey->parts.items[i].at)];
+        exact += dims->n_layer * dims->n_head;
     }
 }
 
 /* --- The effect ------------------------------------------------------------------------------- */
 
-/* Makes each selected head a set of its own, so that only these are ablated. */
-static enum attn_status find_sets(struct survey *survey, struct attn_ablate_args *args,
-                                  struct attn_error *err)
+/* Switches head number I off (attn_part_edit_fn). */
+static enum attn_status add_edit(void *user, size_t i, struct attn_part_edits *edits,
+                                 struct attn_error *err)
 {
-    enum { NAME = 40 };
-    const size_t n = n_all(survey);
-    struct attn_ablate_set *sets = attn_frame_alloc(&survey->frame, n, sizeof *sets);
-    char *names = attn_frame_alloc(&survey->frame, n, NAME);
+    const struct survey *survey = user;
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    ATTN_TRY(attn_frame_memory(&survey->frame, err));
-    for (size_t i = 0; i < n; i++) {
-        const struct attn_location at = location_of(survey, i);
-
-        if (!survey->has_row[i])
-            continue;
-        snprintf(names + i * NAME, NAME, "%s%s%d.%d", attn_model_stack_name(at.stack),
-                 at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer, at.head);
-        sets[args->n_set++].heads = names + i * NAME;
-    }
-    args->sets = sets;
-    return ATTN_OK;
+    edit.at = survey->parts.items[i].at;
+    edit.at.site = ATTN_SITE_Z;
+    return attn_part_edits_add(edits, &edit, err);
 }
 
 static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
 {
-    struct attn_request request = survey->frame.request;
-    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
-    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
-    const struct attn_model *encoder = attn_host_model(survey->frame.host)->encoder;
-    struct attn_table *effects;
-    enum attn_status status;
-    size_t change, right, row, n_skipped = 0;
+    struct attn_frame *frame = &survey->frame;
+    const size_t n = survey->parts.n;
+    struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
 
-    args.answer = survey->args->answer;
-    args.has_right = survey->has_right;
-    survey->frame.has_noted_spaces = true;
-    if (survey->frame.request.selection.heads)
-        ATTN_TRY(find_sets(survey, &args, err));
-    request.selection.heads = NULL; /* the sets have them */
-    ATTN_TRY(attn_ablate(survey->frame.host, &request, &args, &effects, &sum, err));
-    change = attn_table_find(effects, "change");
-    right = attn_table_find(effects, "right");
-    survey->is_judged = attn_table_cell(effects, 0, right).type != ATTN_VALUE_MISSING;
-    /* heads of the encoder come first, and are not shown here */
-    if (encoder && !survey->encoder && args.n_set == 0)
-        n_skipped = encoder->config.n_layer * encoder->config.n_head;
-    row = 1 + n_skipped; /* 0 is the base */
-    for (size_t i = 0; i < n_all(survey); i++) {
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &survey->args->answer, &survey->answer, err));
+    ATTN_TRY(attn_trials_start(frame->run, &survey->answer, ATTN_SITE_Z, &frame->trials, err));
+    frame->trials.n_expected = 1 + n;
+    ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, survey, outcomes, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_reply *reply = &outcomes[i].reply;
+        const struct attn_cell right = attn_reply_right(&survey->answer, reply->right);
         struct attn_moments *values = survey->heads[i].values;
 
-        if (!survey->has_row[i])
-            continue;
-
         values[CHANGE] =
-            (struct attn_moments){.n = 1, .mean = attn_table_cell(effects, row, change).real};
-        values[RIGHT] = (struct attn_moments){.n = attn_table_cell(effects, row, right).type !=
-                                                   ATTN_VALUE_MISSING,
-                                              .mean = attn_table_cell(effects, row, right).real};
-        row++;
+            (struct attn_moments){.n = 1, .mean = reply->value - frame->trials.base.value};
+        values[RIGHT] = (struct attn_moments){
+            .n = survey->has_right && right.type != ATTN_VALUE_MISSING, .mean = right.real};
     }
-    survey->base = attn_table_cell(effects, 0, attn_table_find(effects, "value")).real;
-    survey->right = survey->is_judged ? attn_table_cell(effects, 0, right).real : (double)NAN;
-    status = attn_table_copy_about(effects, survey->frame.rows.table, err); /* the metric */
-    attn_table_free(effects);
-    return status;
+    return ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -863,10 +802,10 @@ static double score_of(const struct head *head, size_t detector)
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
-    const struct attn_config *config =
-        index < n_first(survey) ? survey->encoder : survey->frame.config;
+    const struct attn_part *part = &survey->parts.items[index];
+    const struct attn_location at = part->at;
+    const struct attn_config *config = is_of_encoder(part) ? survey->encoder : survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
-    const struct attn_location at = location_of(survey, index);
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
@@ -890,9 +829,8 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 static enum attn_status append_heads(const struct survey *survey, const struct attn_rows *rows,
                                      struct attn_error *err)
 {
-    for (size_t i = 0; i < n_all(survey); i++)
-        if (survey->has_row[i])
-            ATTN_TRY(append_head(survey, rows, i, err));
+    for (size_t i = 0; i < survey->parts.n; i++)
+        ATTN_TRY(append_head(survey, rows, i, err));
     return ATTN_OK;
 }
 
@@ -907,36 +845,24 @@ enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
                                     struct attn_error *err)
 {
-    const struct attn_answer_args *asked = &survey->args->answer;
-    const bool has_foil = asked->foil || asked->foil_id;
     double *more;
 
-    answer->n_more = n_selected(survey) * N_DETECTOR * N_MORE;
+    answer->n_more = survey->parts.n * N_DETECTOR * N_MORE;
     if (!answer->more)
         ATTN_TRY(ATTN_ALLOC(answer->more, answer->n_more, err));
     more = answer->more;
-    for (size_t i = 0; i < n_all(survey) * N_DETECTOR; i++) {
+    for (size_t i = 0; i < survey->parts.n * N_DETECTOR; i++, more += N_MORE) {
         const struct head *head = &survey->heads[i / N_DETECTOR];
         const double score = score_of(head, i % N_DETECTOR);
 
-        if (!survey->has_row[i / N_DETECTOR])
-            continue;
         more[SCORE] = isnan(score) ? 0 : score;
         more[HAS_SCORE] = !isnan(score);
         more[ROWS] = n_row_of(head, i % N_DETECTOR);
-        more += N_MORE;
     }
     if (!survey->args->has_effect)
         return ATTN_OK;
-    answer->row = "base";
-    answer->metric = attn_answer_metric_name(asked->metric != ATTN_ANSWER_AUTO ? asked->metric
-                                             : has_foil ? ATTN_ANSWER_LOGIT_DIFF
-                                             : survey->frame.config->label_kind >= ATTN_LABELS_SCORE
-                                                 ? ATTN_ANSWER_LOGIT
-                                                 : ATTN_ANSWER_LOG_PROB);
-    answer->value = survey->base;
-    answer->has_right = survey->is_judged;
-    answer->right = survey->right;
+    attn_study_answer_base(answer, &survey->answer, &survey->frame.trials.base);
+    answer->has_right = answer->has_right && survey->has_right && !isnan(answer->right);
     return ATTN_OK;
 }
 
@@ -994,20 +920,18 @@ static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Returns the recorded pattern of head INDEX of RESULT as an event of a run. */
-static struct attn_trace_event event_of(const struct attn_item_result *result, size_t index)
+/* Returns the recorded pattern of the head AT of RESULT as an event of a run. */
+static struct attn_trace_event event_of(const struct attn_item_result *result,
+                                        const struct attn_location *at)
 {
-    const int layer = (int)(index / result->n_head), head = (int)(index % result->n_head);
     size_t shape[3];
 
-    attn_selection_block_shape(result->labels->selection, ATTN_SITE_PATTERN, layer, shape);
-    return (struct attn_trace_event){
-        .at = attn_location_of_block(attn_selection_dims(result->labels->selection),
-                                     ATTN_SITE_PATTERN, layer, head),
-        .n_row = shape[1],
-        .n_col = shape[2],
-        .ld = shape[2],
-        .data = attn_capture_block_head(result->capture, ATTN_SITE_PATTERN, layer, head)};
+    attn_selection_shape(result->labels->selection, at, shape);
+    return (struct attn_trace_event){.at = *at,
+                                     .n_row = shape[1],
+                                     .n_col = shape[2],
+                                     .ld = shape[2],
+                                     .data = attn_capture_head(result->capture, at)};
 }
 
 /* Computes how much the words `from` and `to` of the item look at each other. */
@@ -1021,12 +945,10 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
     if (!from)
         return ATTN_OK;
     ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
-    for (size_t i = 0; i < n_all(survey); i++) {
-        const struct attn_trace_event event = event_of(result, i);
+    for (size_t i = 0; i < survey->parts.n; i++) {
+        const struct attn_trace_event event = event_of(result, &survey->parts.items[i].at);
         double *found = survey->found + i * N_COLUMN;
 
-        if (!survey->has_row[i])
-            continue;
         attn_word_pairs_add(pairs, &event);
         if (!survey->args->is_weight)
             attn_word_pairs_count(pairs, &event);
@@ -1045,16 +967,14 @@ static enum attn_status find_item(void *user, const struct attn_item_result *res
     struct attn_rows rows = survey->frame.rows;
 
     take_measures(survey, result);
-    for (size_t i = 0; survey->args->patterns && i < n_all(survey); i++) {
-        struct attn_trace_event event = event_of(result, i);
+    for (size_t i = 0; survey->args->patterns && i < survey->parts.n; i++) {
+        struct attn_trace_event event = event_of(result, &survey->parts.items[i].at);
 
-        if (!survey->has_row[i])
-            continue;
         event.is_causal = !survey->frame.config->is_encoder;
         attn_head_patterns_add(survey->args->patterns, &event);
     }
     ATTN_TRY(take_pairs(survey, result, err));
-    memset(survey->heads, 0, n_all(survey) * sizeof *survey->heads);
+    memset(survey->heads, 0, survey->parts.n * sizeof *survey->heads);
     add_found(survey);
     ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &answer->table, err));
     ATTN_TRY(append_heads(survey, &rows, err));
@@ -1129,32 +1049,28 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Finds which heads have rows. */
-static enum attn_status choose_heads(struct survey *survey, struct attn_error *err)
+/* Lists the heads that have rows, those of the encoder first. */
+static enum attn_status list_heads(struct survey *survey, struct attn_error *err)
 {
     const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
     struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
-    const char *spec = survey->frame.request.selection.heads;
+    struct attn_location of = {ATTN_STACK_ENCODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
+                               ATTN_SITE_PATTERN};
     struct attn_selection *selection;
+    enum attn_status status;
 
-    survey->has_row = attn_frame_alloc(&survey->frame, n_all(survey), sizeof *survey->has_row);
-    ATTN_TRY(attn_frame_memory(&survey->frame, err));
-    if (!spec) {
-        memset(survey->has_row, true, n_all(survey));
-        return ATTN_OK;
-    }
     if (survey->encoder)
         dims.encoder = &encoder;
-    ATTN_TRY(
-        attn_error_at(attn_error_in(attn_select_heads(spec, &dims, &selection, err), "heads", err),
-                      ATTN_STAGE_OPTIONS, err));
-    for (size_t i = 0; i < n_all(survey); i++) {
-        const struct attn_location at = location_of(survey, i);
-
-        survey->has_row[i] = attn_selection_has_head(selection, &at);
-    }
+    ATTN_TRY(attn_error_at(attn_error_in(attn_select_heads(survey->frame.request.selection.heads,
+                                                           &dims, &selection, err),
+                                         "heads", err),
+                           ATTN_STAGE_OPTIONS, err));
+    status = attn_parts_list(selection, &of, 0, &survey->parts, err);
+    of.stack = ATTN_STACK_ONLY;
+    if (status == ATTN_OK)
+        status = attn_parts_list(selection, &of, 0, &survey->parts, err);
     attn_selection_free(selection);
-    return ATTN_OK;
+    return status;
 }
 
 /* Gives the cards the heads that have rows, before the first text, and selects what they need. */
@@ -1163,17 +1079,16 @@ static enum attn_status begin_cards(struct survey *survey, struct attn_error *er
     struct attn_frame *frame = &survey->frame;
     const struct attn_model *model = attn_host_model(frame->host);
     struct attn_head_cards *cards = survey->args->cards;
-    struct attn_location *ats = attn_frame_alloc(frame, n_all(survey), sizeof *ats);
-    size_t n = 0;
+    const size_t n = survey->parts.n;
+    struct attn_location *ats = attn_frame_alloc(frame, n, sizeof *ats);
 
     ATTN_TRY(attn_frame_memory(frame, err));
     if (attn_head_cards_vector(model) > 0)
         frame->request.selection.sites = "pattern,v";
     if (frame->plan)
         return ATTN_OK;
-    for (size_t i = 0; i < n_all(survey); i++)
-        if (survey->has_row[i])
-            ats[n++] = location_of(survey, i);
+    for (size_t i = 0; i < n; i++)
+        ats[i] = survey->parts.items[i].at;
     return attn_head_cards_begin(cards, ats, n, attn_head_cards_vector(model), err);
 }
 
@@ -1215,13 +1130,13 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (attn_host_model(frame->host)->encoder && !survey->has_pairs && !args->pattern &&
         !args->patterns)
         survey->encoder = &attn_host_model(frame->host)->encoder->config;
-    n = n_all(survey);
+    ATTN_TRY(list_heads(survey, err));
+    n = survey->parts.n;
     survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
     survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
     if (args->pattern)
         survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(choose_heads(survey, err));
     if (args->cards)
         ATTN_TRY(begin_cards(survey, err));
     survey->has_right = args->has_effect && (frame->study || frame->plan) &&
@@ -1263,6 +1178,7 @@ static void release(void *state)
 {
     struct survey *survey = state;
 
+    attn_free(survey->parts.items);
     attn_card_reading_free(survey->card);
     attn_card_text_release(&survey->text);
 }
