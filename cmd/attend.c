@@ -22,11 +22,9 @@ struct label_args {
 };
 
 struct attend_args {
+    struct question_args asked;
     struct arrays_args arrays;
-    const char *measures; /* NULL: not given */
     struct label_args labels;
-    struct attn_request asked; /* which tensors are wanted */
-    struct request_args request;
 };
 
 /* The lines of a file with labels. */
@@ -59,9 +57,10 @@ static const struct attn_param arrays_rows[] = {
 };
 
 static const struct attn_param measures_rows[] = {
-    ATTN_PARAM(TEXT, "measures", "LIST", struct attend_args, measures,
-               "instead of tensors, print a table of measures of each head, those of `attn-cli "
-               "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
+    ATTN_PARAM_KEPT(
+        TEXT, "measures", "LIST",
+        "instead of tensors, print a table of measures of each head, those of `attn-cli "
+        "heads`: entropy,max or all; --csv, --json and --jsonl write it"),
 };
 
 static const struct attn_param label_rows[] = {
@@ -71,23 +70,21 @@ static const struct attn_param label_rows[] = {
                "names of the keys, one per line"),
 };
 
-#define AT(member) offsetof(struct attend_args, member)
-
 static const struct attn_param_part parts[] = {
-    {OPTION_LIST("Input", arrays_rows), AT(arrays)},
-    {&attn_array_dropout_params, AT(request.attention)},
-    {OPTION_LIST("Input", label_rows), AT(labels)},
-    {&attn_attention_params, AT(request.attention)},
-    {&attn_dropout_params, AT(request.attention)},
-    {&comparison_options, AT(request)},
-    {&attn_array_selection_params, AT(asked)},
+    {OPTION_LIST("Input", arrays_rows), offsetof(struct attend_args, arrays)},
+    QUESTION_PART(attn_array_dropout_params, attention),
+    {OPTION_LIST("Input", label_rows), offsetof(struct attend_args, labels)},
+    QUESTION_PART(attn_attention_params, attention),
+    QUESTION_PART(attn_dropout_params, attention),
+    {&comparison_options, 0},
+    QUESTION_PART(attn_array_selection_params, prompt.asked),
     {OPTION_LIST("Measures", measures_rows), 0},
-    {&attn_table_order_params, AT(request.tables.order)},
-    {&attn_view_params, AT(request.picture.options)},
-    OUTPUT_OPTIONS(struct attend_args, request.output),
-    {&explain_options, AT(request)},
-    PICTURE_OPTIONS(struct attend_args, request.picture),
-    {&running_options, AT(request.running)},
+    QUESTION_PART(attn_table_order_params, tables.order),
+    QUESTION_PART(attn_view_params, tables.picture.options),
+    OUTPUT_OPTIONS(struct question_args, tables.output),
+    {&explain_options, 0},
+    PICTURE_OPTIONS(struct question_args, tables.picture),
+    QUESTION_PART(running_options, running),
 };
 
 static enum attn_status attend(struct call *call, struct attn_error *err);
@@ -113,9 +110,7 @@ const struct command command_attend = {
         "  attn-cli attend --q q.npy --k k.npy --v v.npy --heads 3 --queries -1\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attend_args),
-    .defaults = &(const struct attend_args){.asked = {.size = sizeof(struct attn_request),
-                                                      .outputs.precision = -1},
-                                            .request = REQUEST_ARGS_DEFAULT},
+    .defaults = &(const struct attend_args){.asked = QUESTION_ARGS_DEFAULT},
     .work = attend,
 };
 
@@ -147,16 +142,17 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
         return refuse(err, NULL,
                       "--attention %s changes how scores are computed, and --scores gives them",
                       unused);
-    if (args->request.attention.keep && !has_dropout)
+    if (args->asked.attention.keep && !has_dropout)
         return refuse(err,
                       "with --attention dropout=0 the weights that stay are not divided by 1-P",
                       "--keep needs --attention dropout, whose choice it replaces");
-    if (args->request.attention.keep &&
-        (args->request.attention.change.parts & ATTN_PART_DROPOUT_SEED) != 0)
+    if (args->asked.attention.keep &&
+        (args->asked.attention.change.parts & ATTN_PART_DROPOUT_SEED) != 0)
         return refuse(err, "--attention dropout=P",
                       "--keep and a seed do not go together: each chooses the weights that stay");
     if (has_dropout &&
-        (args->measures || (!args->arrays.v && !args->arrays.x && !args->asked.selection.sites)))
+        (option_text(call, "measures") ||
+         (!args->arrays.v && !args->arrays.x && !args->asked.prompt.asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
                       "--attention dropout changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
@@ -249,55 +245,55 @@ static enum attn_status check_measures(const char *list, const struct call *call
 }
 
 /* Computes the pattern, and writes the table with the measures of its heads. */
-static enum attn_status measure(struct served *served, attn_measure_set measures,
+static enum attn_status measure(struct question *question, attn_measure_set measures,
                                 struct attn_error *err)
 {
-    struct tables_args tables = served->args->tables;
+    const struct tables_args *tables = &question->args->tables;
     struct attn_table *table = NULL;
     enum attn_status status;
 
-    tables.output = served->args->output;
-    tables.picture = served->args->picture;
-    served->request.selection.sites = "pattern";
-    served->request.outputs.n = 0; /* no tensors are written */
-    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
-    ATTN_TRY(attn_head_measures(served->run, measures, &table, err));
-    status = tables_sort(&tables, &table, err);
+    question->request.selection.sites = "pattern";
+    question->request.outputs.n = 0; /* no tensors are written */
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->run, err));
+    ATTN_TRY(attn_head_measures(question->run, measures, &table, err));
+    status = tables_sort(tables, &table, err);
     if (status == ATTN_OK)
-        status = tables_write(&tables, table, &(struct attn_table_picture){.model = NULL},
-                              served->call->out, err);
+        status = tables_write(tables, table, &(struct attn_table_picture){.model = NULL},
+                              question->call->out, err);
     attn_table_free(table);
     return status;
 }
 
-static enum attn_status work(struct served *served, struct attn_error *err)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
     static const struct model_args none = {.load = ATTN_READ, .compute = ATTN_COMPUTE_F32};
-    const struct attend_args *args = served->call->args;
-    struct attend_arrays *arrays = served->own;
+    const struct attend_args *args = question->call->args;
+    const struct question_args *asked = question->args;
+    const char *listed = option_text(question->call, "measures");
+    struct attend_arrays *arrays = question->own;
     attn_measure_set measures = 0;
 
     ATTN_TRY(check_arrays(&args->arrays, err));
-    ATTN_TRY(check_use(served->call, err));
-    if (args->measures)
-        served->shown = ATTN_MEDIUM_TABLE;
-    ATTN_TRY(request_check(served, err));
-    if (!args->measures && !args->request.is_compared && tables_are_chosen(&args->request.tables))
+    ATTN_TRY(check_use(question->call, err));
+    if (listed)
+        question->shown = ATTN_MEDIUM_TABLE;
+    ATTN_TRY(request_check(question, err));
+    if (!listed && !asked->is_compared && tables_are_chosen(&asked->tables))
         return refuse(err, NULL,
                       "--sort, --limit, --where and --columns need --measures or --compare");
-    if (args->measures)
-        ATTN_TRY(check_measures(args->measures, served->call, &measures, err));
-    if (!args->request.is_compared && !measures)
-        ATTN_TRY(outputs_check_tables(&args->request.output, "--measures and --compare make tables",
+    if (listed)
+        ATTN_TRY(check_measures(listed, question->call, &measures, err));
+    if (!asked->is_compared && !measures)
+        ATTN_TRY(outputs_check_tables(&asked->tables.output, "--measures and --compare make tables",
                                       err));
-    ATTN_TRY(model_host_open(NULL, &none, &args->request.running, false, &served->host, err));
-    ATTN_TRY(read_arrays(&args->arrays, arrays, &served->request.input, err));
+    ATTN_TRY(model_host_open(NULL, &none, &asked->running, false, &question->host, err));
+    ATTN_TRY(read_arrays(&args->arrays, arrays, &question->request.input, err));
     ATTN_TRY(read_labels(args->labels.queries, &arrays->query_labels,
-                         &served->request.reading.queries, err));
+                         &question->request.reading.queries, err));
     ATTN_TRY(
-        read_labels(args->labels.keys, &arrays->key_labels, &served->request.reading.keys, err));
-    ATTN_TRY(request_fill(served, err));
-    return measures ? measure(served, measures, err) : request_serve(served, err);
+        read_labels(args->labels.keys, &arrays->key_labels, &question->request.reading.keys, err));
+    ATTN_TRY(request_fill(question, err));
+    return measures ? measure(question, measures, err) : request_serve(question, err);
 }
 
 static void print_sites(struct attn_sink *out)
@@ -316,14 +312,9 @@ static void print_sites(struct attn_sink *out)
 
 static enum attn_status attend(struct call *call, struct attn_error *err)
 {
-    const struct attend_args *args = call->args;
     struct attend_arrays arrays = {0};
-    struct served served = {.call = call,
-                            .args = &args->request,
-                            .asked = &args->asked,
-                            .print_sites = print_sites,
-                            .own = &arrays};
-    const enum attn_status status = request_answer(&served, work, err);
+    struct question question = {.call = call, .own = &arrays, .print_sites = print_sites};
+    const enum attn_status status = question_answer(&question, work, err);
 
     attn_ndarray_release(&arrays.q);
     attn_ndarray_release(&arrays.k);

@@ -17,31 +17,22 @@
 
 #define EXAMPLE "attn-cli generate -m fable -n 20 \"The keys to the cabinet\""
 
-struct generate_args {
-    struct prompt_args prompt;
-    struct model_args model;
-    struct request_args request;
-    struct items_args items;
-};
-
-#define AT(member) offsetof(struct generate_args, member)
-
 static const struct attn_param_part parts[] = {
-    PROMPT_OPTIONS(struct generate_args, prompt),
-    {&attn_source_params, AT(prompt.asked)},
-    {&attn_listing_params, AT(items)},
-    {&attn_restart_params, AT(items)},
-    {&option_question, AT(prompt.asked)},
-    MODEL_OPTIONS(struct generate_args, model),
-    {&attn_attention_params, AT(request.attention)},
-    {&attn_key_mask_params, AT(prompt.asked)},
-    {&attn_selection_params, AT(prompt.asked)},
-    {&attn_view_params, AT(request.picture.options)},
-    OUTPUT_OPTIONS(struct generate_args, request.output),
-    PICTURE_OPTIONS(struct generate_args, request.picture),
-    {&attn_edit_params, AT(request.edits)},
-    {&attn_place_params, AT(request.places)},
-    {&running_options, AT(request.running)},
+    PROMPT_OPTIONS(struct question_args, prompt),
+    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(attn_listing_params, items),
+    QUESTION_PART(attn_restart_params, items),
+    QUESTION_PART(option_question, prompt.asked),
+    MODEL_OPTIONS(struct question_args, model),
+    QUESTION_PART(attn_attention_params, attention),
+    QUESTION_PART(attn_key_mask_params, prompt.asked),
+    QUESTION_PART(attn_selection_params, prompt.asked),
+    QUESTION_PART(attn_view_params, tables.picture.options),
+    OUTPUT_OPTIONS(struct question_args, tables.output),
+    PICTURE_OPTIONS(struct question_args, tables.picture),
+    QUESTION_PART(attn_edit_params, edits),
+    QUESTION_PART(attn_place_params, places),
+    QUESTION_PART(running_options, running),
 };
 
 static enum attn_status generate(struct call *call, struct attn_error *err);
@@ -57,10 +48,8 @@ const struct command command_generate = {
                 "  attn-cli generate -m interpreter --source \"The cat sat on the mat\"\n",
     OPTION_PARTS(parts),
     .lacks = "types|with-prompt",
-    .args_size = sizeof(struct generate_args),
-    .defaults = &(const struct generate_args){.prompt = PROMPT_ARGS_DEFAULT,
-                                              .request = REQUEST_ARGS_DEFAULT,
-                                              .items = ITEMS_ARGS_DEFAULT},
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
     .work = generate,
 };
 
@@ -155,18 +144,18 @@ static enum attn_status write_document(struct attn_sink *out, const struct attn_
     return status;
 }
 
-static enum attn_status write_json(const char *path, struct served *served,
+static enum attn_status write_json(const char *path, struct question *question,
                                    const struct attn_generation *made, struct attn_error *err)
 {
     struct attn_sink *file = NULL;
     enum attn_status status;
 
     if (strcmp(path, "-") == 0)
-        return write_document(served->call->out, served->host, made, err);
+        return write_document(question->call->out, question->host, made, err);
     ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_sink_create_file(path, &file, err), err));
-    if (served->args->output.is_synced)
+    if (question->args->tables.output.is_synced)
         attn_sink_sync(file);
-    status = write_document(file, served->host, made, err);
+    status = write_document(file, question->host, made, err);
     if (status == ATTN_OK)
         status = at_stage(ATTN_STAGE_OUTPUT, attn_sink_commit(file, err), err);
     attn_sink_free(file);
@@ -175,17 +164,17 @@ static enum attn_status write_json(const char *path, struct served *served,
 
 /* --- All of it -------------------------------------------------------------------------------- */
 
-static enum attn_status make_text(struct served *served, struct attn_generation *made,
+static enum attn_status make_text(struct question *question, struct attn_generation *made,
                                   struct attn_error *err)
 {
-    struct stream stream = {.out = served->is_standard_used ? NULL : served->call->out,
+    struct stream stream = {.out = question->is_standard_used ? NULL : question->call->out,
                             .is_terminal = isatty(STDOUT_FILENO)};
-    struct attn_generate_args *how = served->call->how;
+    struct attn_generate_args *how = question->call->how;
 
     how->on_token = on_token;
     how->user = &stream;
     interrupt_catch();
-    ATTN_TRY(attn_generate(served->host, &served->request, how, made, err));
+    ATTN_TRY(attn_generate(question->host, &question->request, how, made, err));
     if (stream.out)
         print_text(stream.out, "\n");
     if (made->end == ATTN_GENERATION_CONTEXT)
@@ -201,50 +190,32 @@ static enum attn_status continue_items(struct question *question, struct attn_er
     return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
-/* Generates a continuation of each item of --items. */
-static enum attn_status generate_items(struct call *call, struct attn_error *err)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct generate_args *args = call->args;
-    struct listing listing = {.prompt = &args->prompt,
-                              .items = &args->items,
-                              .model = &args->model,
-                              .request = &args->request,
-                              .example = EXAMPLE,
-                              .headings = "Generation",
-                              .names = ""};
-
-    return listing_answer(call, &listing, continue_items, err);
-}
-
-static enum attn_status work(struct served *served, struct attn_error *err)
-{
-    struct generate_args *args = served->call->args;
-    struct attn_generation *made = served->own;
+    struct question_args *args = question->call->args;
+    struct attn_generation *made = question->own;
     const char *json;
     bool shows_run;
 
-    ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
-    ATTN_TRY(outputs_check_tables(&args->request.output,
+    ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
+    ATTN_TRY(outputs_check_tables(&args->tables.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
-    ATTN_TRY(outputs_check_text(served->call, &args->prompt, err));
+    ATTN_TRY(outputs_check_text(question->call, &args->prompt, err));
     if (!prompt_is_given(&args->prompt) && attn_input_is_given(&args->prompt.asked.source))
         args->prompt.text = "";
-    ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
-    ATTN_TRY(
-        attn_question_check(&attn_question_generate, option_is_param_given, served->call, err));
-    ATTN_TRY(request_check(served, err));
-    ATTN_TRY(request_open_model(served, &args->model, true, err));
-    prompt_fill(&args->prompt, &served->request);
-    ATTN_TRY(prompt_read_into(&args->prompt, &served->text, &served->request, err));
-    json = output_path(&args->request.output, "json");
-    output_remove(&args->request.output, "json"); /* here it is a separate document */
-    served->request.reading.example = EXAMPLE;
-    ATTN_TRY(request_fill(served, err));
-    ATTN_TRY(make_text(served, made, err));
+    ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
+    ATTN_TRY(question_check(question, err));
+    ATTN_TRY(request_check(question, err));
+    ATTN_TRY(question_open_model(question, err));
+    ATTN_TRY(question_read(question, err));
+    json = output_path(&args->tables.output, "json");
+    output_remove(&args->tables.output, "json"); /* here it is a separate document */
+    ATTN_TRY(request_fill(question, err));
+    ATTN_TRY(make_text(question, made, err));
     if (json)
-        ATTN_TRY(write_json(json, served, made, err));
-    shows_run = args->request.picture.is_heatmap;
-    for (struct output_walk walk = {.args = &args->request.output}; output_next(&walk);)
+        ATTN_TRY(write_json(json, question, made, err));
+    shows_run = args->tables.picture.is_heatmap;
+    for (struct output_walk walk = {.args = &args->tables.output}; output_next(&walk);)
         shows_run |= !!walk.output.format->tensors;
     if (!shows_run)
         return ATTN_OK;
@@ -252,24 +223,27 @@ static enum attn_status work(struct served *served, struct attn_error *err)
     if (made->n_prompt == 0)
         return refuse(err, NULL,
                       "embeddings and an answer are not one text: their tensors cannot be written");
-    served->request.input = (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
-    return request_serve(served, err);
+    question->request.input =
+        (struct attn_input){.ids = made->ids, .n_id = made->n_prompt + made->n};
+    return request_serve(question, err);
 }
 
 static enum attn_status generate(struct call *call, struct attn_error *err)
 {
-    struct generate_args *args = call->args;
-    if (args->items.asked.items.path)
-        return generate_items(call, err);
+    const struct question_args *args = call->args;
+    struct listing listing = {.headings = "Generation", .names = ""};
     struct attn_generation made = ATTN_GENERATION_DEFAULT;
-    struct served served = {.call = call,
-                            .args = &args->request,
-                            .asked = &args->prompt.asked,
-                            .print_sites = sites_print,
-                            .own = &made,
-                            .shown = ATTN_MEDIUM_CONTINUATION};
-    const enum attn_status status = request_answer(&served, work, err);
+    struct question question = {.call = call,
+                                .example = EXAMPLE,
+                                .own = &made,
+                                .reuse = !args->items.asked.items.path,
+                                .print_sites = sites_print,
+                                .shown = ATTN_MEDIUM_CONTINUATION};
+    enum attn_status status;
 
+    if (args->items.asked.items.path)
+        return listing_answer(&question, &listing, continue_items, err);
+    status = question_answer(&question, work, err);
     attn_generation_release(&made);
     return status;
 }

@@ -20,57 +20,47 @@
 
 #define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
 
-struct run_args {
-    struct prompt_args prompt;
-    struct model_args model;
-    struct request_args request;
-    struct attn_answer_args answer;
-    struct live_args live;
-    struct items_args items;
-    const char *mean_by, *minus; /* labels of items; NULL: not given */
-};
-
 static const struct attn_param mean_rows[] = {
-    ATTN_PARAM(TEXT, "mean-by", "LABEL", struct run_args, mean_by,
-               "with --items, write the mean over the items of each value of LABEL instead of a "
-               "row for each item"),
-    ATTN_PARAM(TEXT, "minus", "VALUE", struct run_args, minus,
-               "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
-               "for --steer"),
+    ATTN_PARAM_KEPT(
+        TEXT, "mean-by", "LABEL",
+        "with --items, write the mean over the items of each value of LABEL instead of a "
+        "row for each item"),
+    ATTN_PARAM_KEPT(
+        TEXT, "minus", "VALUE",
+        "with --mean-by, write the mean of the other value minus that of VALUE: a vector "
+        "for --steer"),
 };
-
-#define AT(member) offsetof(struct run_args, member)
 
 static const struct attn_param_part parts[] = {
-    PROMPT_OPTIONS(struct run_args, prompt),
-    {&attn_image_params, AT(prompt.asked)},
-    {&attn_label_params, AT(prompt.labels)},
-    {&attn_source_params, AT(prompt.asked)},
-    {&attn_listing_params, AT(items)},
-    {&attn_restart_params, AT(items)},
+    PROMPT_OPTIONS(struct question_args, prompt),
+    QUESTION_PART(attn_image_params, prompt.asked),
+    QUESTION_PART(attn_label_params, prompt.labels),
+    QUESTION_PART(attn_source_params, prompt.asked),
+    QUESTION_PART(attn_listing_params, items),
+    QUESTION_PART(attn_restart_params, items),
     {OPTION_LIST("Items", mean_rows), 0},
-    MODEL_OPTIONS(struct run_args, model),
-    {&attn_attention_params, AT(request.attention)},
-    {&attn_key_mask_params, AT(prompt.asked)},
-    {&attn_dropout_params, AT(request.attention)},
-    {&comparison_options, AT(request)},
-    {&attn_selection_params, AT(prompt.asked)},
-    {&attn_view_params, AT(request.picture.options)},
-    OUTPUT_OPTIONS(struct run_args, request.output),
-    {&attn_comparison_order_params, AT(request.tables.order)},
-    {&explain_options, AT(request)},
-    {&live_options, AT(live)},
-    PICTURE_OPTIONS(struct run_args, request.picture),
-    {&attn_prediction_params, AT(prompt.asked)},
-    {&attn_span_params, AT(prompt.labels)},
-    {&attn_target_params, AT(answer)},
-    {&attn_foil_params, AT(answer)},
-    {&attn_at_params, AT(answer)},
-    {&attn_metric_params, AT(answer)},
-    {&attn_gradient_params, AT(prompt.asked)},
-    {&attn_edit_params, AT(request.edits)},
-    {&attn_place_params, AT(request.places)},
-    {&running_options, AT(request.running)},
+    MODEL_OPTIONS(struct question_args, model),
+    QUESTION_PART(attn_attention_params, attention),
+    QUESTION_PART(attn_key_mask_params, prompt.asked),
+    QUESTION_PART(attn_dropout_params, attention),
+    {&comparison_options, 0},
+    QUESTION_PART(attn_selection_params, prompt.asked),
+    QUESTION_PART(attn_view_params, tables.picture.options),
+    OUTPUT_OPTIONS(struct question_args, tables.output),
+    QUESTION_PART(attn_comparison_order_params, tables.order),
+    {&explain_options, 0},
+    {&live_options, 0},
+    PICTURE_OPTIONS(struct question_args, tables.picture),
+    QUESTION_PART(attn_prediction_params, prompt.asked),
+    QUESTION_PART(attn_span_params, prompt.labels),
+    QUESTION_PART(attn_target_params, answer),
+    QUESTION_PART(attn_foil_params, answer),
+    QUESTION_PART(attn_at_params, answer),
+    QUESTION_PART(attn_metric_params, answer),
+    QUESTION_PART(attn_gradient_params, prompt.asked),
+    QUESTION_PART(attn_edit_params, edits),
+    QUESTION_PART(attn_place_params, places),
+    QUESTION_PART(running_options, running),
 };
 
 static enum attn_status run(struct call *call, struct attn_error *err);
@@ -117,15 +107,13 @@ const struct command command_run = {
                 "    --layers 2 --npz out.npz\n"
                 "  attn-cli run -m fable --ablate 0.3,1.* --csv ablated -p \"The keys are\"\n",
     OPTION_PARTS(parts),
-    .args_size = sizeof(struct run_args),
-    .defaults = &(const struct run_args){.prompt = PROMPT_ARGS_DEFAULT,
-                                         .request = REQUEST_ARGS_DEFAULT,
-                                         .items = ITEMS_ARGS_DEFAULT},
+    .args_size = sizeof(struct question_args),
+    .defaults = &question_args_default,
     .work = run,
 };
 
 /* Returns true if gradients of the metric are wanted. The metric is then not printed. */
-static bool is_differentiating(const struct run_args *args)
+static bool is_differentiating(const struct question_args *args)
 {
     struct attn_site_set sites = {0};
 
@@ -137,7 +125,7 @@ static bool is_differentiating(const struct run_args *args)
     return args->prompt.asked.selection.has_gradients;
 }
 
-static bool is_predicting(const struct run_args *args)
+static bool is_predicting(const struct question_args *args)
 {
     return args->prompt.asked.predict.top > 0 || args->prompt.asked.predict.n_next > 0 ||
            prompt_has_labels(&args->prompt) ||
@@ -149,17 +137,17 @@ enum { N_TABLE = 3 }; /* tables of --top, of --next and of --target */
 /* Prints one line per row, with a blank line between tables, and writes the outputs that can have
  * tables. On a terminal, the names of the columns are printed as well. */
 static enum attn_status write_predictions(struct attn_table *const tables[N_TABLE],
-                                          const struct served *served, struct attn_error *err)
+                                          const struct question *question, struct attn_error *err)
 {
     const enum attn_table_form form = terminal_room(0) > 0 ? ATTN_TABLE_ALIGNED : ATTN_TABLE_TABBED;
-    const struct attn_input *input = &served->request.input;
+    const struct attn_input *input = &question->request.input;
     const struct attn_table_picture picture = {
-        .model = attn_model_name(attn_host_model(served->host)),
+        .model = attn_model_name(attn_host_model(question->host)),
         .texts = {{.text = input->text, .n = input->n_text}}};
-    struct attn_sink *out = served->call->out;
+    struct attn_sink *out = question->call->out;
     bool has_printed = false;
 
-    for (size_t i = 0; !served->is_standard_used && i < N_TABLE; i++) {
+    for (size_t i = 0; !question->is_standard_used && i < N_TABLE; i++) {
         if (!tables[i])
             continue;
         if (has_printed)
@@ -167,19 +155,20 @@ static enum attn_status write_predictions(struct attn_table *const tables[N_TABL
         ATTN_TRY(at_stage(ATTN_STAGE_OUTPUT, attn_table_write(tables[i], form, -1, out, err), err));
         has_printed = true;
     }
-    return outputs_write_tables(&served->args->output, tables, N_TABLE, &picture, out, err);
+    return outputs_write_tables(&question->args->tables.output, tables, N_TABLE, &picture, out,
+                                err);
 }
 
-static enum attn_status predict(const struct served *served, struct attn_error *err)
+static enum attn_status predict(const struct question *question, struct attn_error *err)
 {
     struct attn_table *tables[N_TABLE] = {NULL};
-    enum attn_status status = attn_result_tables(&served->result, &tables[0], &tables[1], err);
+    enum attn_status status = attn_result_tables(&question->result, &tables[0], &tables[1], err);
 
     if (status == ATTN_OK)
-        status = attn_result_metric(&served->result, &tables[2], err);
+        status = attn_result_metric(&question->result, &tables[2], err);
     at_stage(ATTN_STAGE_NONE, status, err);
     if (status == ATTN_OK)
-        status = write_predictions(tables, served, err);
+        status = write_predictions(tables, question, err);
     for (size_t i = 0; i < N_TABLE; i++)
         attn_table_free(tables[i]);
     return status;
@@ -207,10 +196,10 @@ static enum attn_status check_predictions(const struct output_args *args, struct
 
 /* Decides whether --csv gets the predictions. It does if it is a file and no tensors are chosen. A
  * CSV file can only have one table. */
-static enum attn_status find_table_csv(struct run_args *args, struct attn_error *err)
+static enum attn_status find_table_csv(struct question_args *args, struct attn_error *err)
 {
     const struct attn_request_selection *asked = &args->prompt.asked.selection;
-    const char *path = output_path(&args->request.output, "csv");
+    const char *path = output_path(&args->tables.output, "csv");
     const int n_table = (args->prompt.asked.predict.top > 0 || prompt_has_labels(&args->prompt)) +
                         (args->prompt.asked.predict.n_next > 0) +
                         (answer_is_given(&args->answer) && !is_differentiating(args));
@@ -218,7 +207,7 @@ static enum attn_status find_table_csv(struct run_args *args, struct attn_error 
     if (!path || n_table == 0 || asked->sites || asked->layers || asked->heads ||
         (strcmp(path, "-") != 0 && attn_format_is_directory(attn_format_find("csv"), path)))
         return ATTN_OK;
-    args->request.output.has_table_csv = true;
+    args->tables.output.has_table_csv = true;
     if (n_table == 1)
         return ATTN_OK;
     return refuse(err, "--jsonl FILE holds the rows of all",
@@ -227,24 +216,22 @@ static enum attn_status find_table_csv(struct run_args *args, struct attn_error 
 }
 
 /* Refuses gradients if only predictions or an explanation are printed. */
-static enum attn_status check_gradient(const struct run_args *args, struct attn_error *err)
+static enum attn_status check_gradient(const struct question_args *args, struct attn_error *err)
 {
-    const struct request_args *request = &args->request;
-
-    if (!args->prompt.asked.selection.has_gradients || outputs_are_wanted(&request->output) ||
-        request->picture.is_heatmap || (!is_predicting(args) && !request->is_explained))
+    if (!args->prompt.asked.selection.has_gradients || outputs_are_wanted(&args->tables.output) ||
+        args->tables.picture.is_heatmap || (!is_predicting(args) && !args->is_explained))
         return ATTN_OK;
     return refuse(err, "--npz FILE holds tensors and gradients, --heatmap draws them",
                   "--grad goes with tensors, and beside %s none are shown",
-                  request->is_explained ? "--explain" : "--top, --next and --label");
+                  args->is_explained ? "--explain" : "--top, --next and --label");
 }
 
 /* Runs the items of --items. */
 static enum attn_status collect(struct question *question, struct attn_error *err)
 {
-    struct run_args *args = question->call->args;
+    struct question_args *args = question->call->args;
     const struct attn_request *asked = &args->prompt.asked;
-    const struct output_args *output = &args->request.output;
+    const struct output_args *output = &args->tables.output;
     struct listing *listing = question->own;
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
 
@@ -263,89 +250,71 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     question->request.selection.queries = NULL; /* the queries of `at` */
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : asked->selection.queries;
-    how.mean_by = args->mean_by;
-    how.minus = args->minus;
+    how.mean_by = option_text(question->call, "mean-by");
+    how.minus = option_text(question->call, "minus");
     return attn_collect(question->host, &question->request, &how, err);
 }
 
-static enum attn_status run_items(struct call *call, struct attn_error *err)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct run_args *args = call->args;
-    struct listing listing = {.prompt = &args->prompt,
-                              .items = &args->items,
-                              .model = &args->model,
-                              .request = &args->request,
-                              .example = EXAMPLE,
-                              .headings = "Prediction",
-                              .names = "npy|npz|layers|heads|sites|queries|at"};
-
-    if (help_is_asked(args->prompt.asked.selection.sites)) {
-        sites_print(call->out);
-        return ATTN_OK;
-    }
-    return listing_answer(call, &listing, collect, err);
-}
-
-static enum attn_status work(struct served *served, struct attn_error *err)
-{
-    struct run_args *args = served->call->args;
-    const struct output_args *output = &args->request.output;
-    struct attn_request *request = &served->request;
+    struct question_args *args = question->call->args;
+    const struct output_args *output = &args->tables.output;
+    struct attn_request *request = &question->request;
+    const char *only_of_items = option_find_given(question->call, "mean-by|minus");
     struct attn_answer_args answer;
 
-    ATTN_TRY(items_open(served->call, &args->items, NULL, &(struct items){0}, err));
-    if (args->mean_by || args->minus)
-        return refuse(err, NULL, "--%s needs --items", args->mean_by ? "mean-by" : "minus");
-    ATTN_TRY(outputs_check_text(served->call, &args->prompt, err));
-    ATTN_TRY(prompt_check(served->call, &args->prompt, EXAMPLE, err));
-    if (!args->request.is_compared && tables_are_chosen(&args->request.tables))
+    ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
+    if (only_of_items)
+        return refuse(err, NULL, "--%s needs --items", only_of_items);
+    ATTN_TRY(outputs_check_text(question->call, &args->prompt, err));
+    ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
+    if (!args->is_compared && tables_are_chosen(&args->tables))
         return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
-        served->shown = ATTN_MEDIUM_PREDICTIONS;
+        question->shown = ATTN_MEDIUM_PREDICTIONS;
     ATTN_TRY(find_table_csv(args, err));
-    ATTN_TRY(request_check(served, err));
+    ATTN_TRY(request_check(question, err));
     if (args->prompt.asked.selection.has_gradients &&
         !args->prompt.asked.selection.sites) /* draw both, as if they were given */
-        served->picture.sites = ATTN_SITES(ATTN_SITE_PATTERN);
-    if (served->is_standard_used && is_predicting(args))
+        question->look.sites = ATTN_SITES(ATTN_SITE_PATTERN);
+    if (question->is_standard_used && is_predicting(args))
         ATTN_TRY(check_predictions(output, err));
-    if (!is_predicting(args) && !args->request.is_compared)
+    if (!is_predicting(args) && !args->is_compared)
         ATTN_TRY(outputs_check_tables(
             output, "--top, --next, --target, --label and --compare make tables", err));
-    ATTN_TRY(live_check(&args->live, served, err));
-    args->model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
-    ATTN_TRY(request_open_model(served, &args->model, false, err));
-    prompt_fill(&args->prompt, request);
-    ATTN_TRY(prompt_read_into(&args->prompt, &served->text, request, err));
-    request->reading.example = EXAMPLE;
+    ATTN_TRY(live_check(question, err));
+    ATTN_TRY(question_open_model(question, err));
+    ATTN_TRY(question_read(question, err));
     answer = args->answer;
     if (answer_is_given(&args->answer) && !is_differentiating(args))
         request->predict.answer = &answer;
     if (answer_is_given(&args->answer))
         request->selection.gradients_of = &answer;
-    ATTN_TRY(request_fill(served, err));
-    if (!args->request.is_compared && !args->request.is_explained)
-        attn_request_fill_page(served->host, request);
-    ATTN_TRY(live_open(&args->live, &args->model, &args->prompt, served, served->own, err));
-    ATTN_TRY(request_serve(served, err));
-    return is_predicting(args) ? predict(served, err) : ATTN_OK;
+    ATTN_TRY(request_fill(question, err));
+    if (!args->is_compared && !args->is_explained)
+        attn_request_fill_page(question->host, request);
+    ATTN_TRY(live_open(question, question->own, err));
+    ATTN_TRY(request_serve(question, err));
+    return is_predicting(args) ? predict(question, err) : ATTN_OK;
 }
 
 static enum attn_status run(struct call *call, struct attn_error *err)
 {
-    struct run_args *args = call->args;
-    if (args->items.asked.items.path)
-        return run_items(call, err);
+    const struct question_args *args = call->args;
+    struct listing listing = {.headings = "Prediction",
+                              .names = "npy|npz|layers|heads|sites|queries|at"};
     struct live live = {0};
-    struct served served = {.call = call,
-                            .own = &live,
-                            .args = &args->request,
-                            .asked = &args->prompt.asked,
-                            .print_sites = sites_print,
-                            .has_first_screen = !args->prompt.asked.selection.has_gradients};
-    const enum attn_status status = request_answer(&served, work, err);
+    struct question question = {.call = call,
+                                .example = EXAMPLE,
+                                .own = &live,
+                                .print_sites = sites_print,
+                                .has_first_screen = !args->prompt.asked.selection.has_gradients};
+    enum attn_status status;
 
+    if (args->items.asked.items.path)
+        return listing_answer(&question, &listing, collect, err);
+    status = question_answer(&question, work, err);
     live_release(&live);
     return status;
 }

@@ -8,6 +8,7 @@
 #include "tool.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { MOST_FILES = 8 };
@@ -81,13 +82,20 @@ enum attn_status question_answer(struct question *question,
         question->name = row->name;
     question->edits = args->edits;
     question->attention = args->attention;
-    if (help_is_asked(args->attention.kind))
+    stopwatch_note(&question->watch, &args->running, NULL);
+    if (question->print_sites && help_is_asked(args->prompt.asked.selection.sites))
+        question->print_sites(question->call->out);
+    else if (help_is_asked(args->attention.kind))
         attention_kinds_print(question->call->out);
     else if (!colormaps_print(question->call, &args->tables.picture))
         status = end_each(question, work(question, err), err);
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
+    attn_result_release(&question->result);
+    attn_run_free(question->run);
+    free(question->options);
+    free(question->outputs);
     text_release(&question->text);
     items_close(&question->items);
     attn_attention_args_release(&question->attention);
@@ -119,10 +127,22 @@ static enum attn_status find_picture(struct question *question, const struct att
     return asked.question ? attn_question_picture(&asked, table, &question->picture, err) : ATTN_OK;
 }
 
-enum attn_status question_open(struct question *question, struct attn_error *err)
+enum attn_status question_open_model(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
     struct model_args model = args->model;
+
+    ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
+    model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
+                             &question->host, err));
+    question->request.reading.example = question->example;
+    return outputs_check_model(&args->tables.output, question->host, err);
+}
+
+enum attn_status question_open(struct question *question, struct attn_error *err)
+{
+    const struct question_args *args = question->args;
 
     ATTN_TRY(find_picture(question, NULL, err));
     ATTN_TRY(tables_check(question->call, &args->tables, question->picture.view.figure, err));
@@ -134,14 +154,9 @@ enum attn_status question_open(struct question *question, struct attn_error *err
     if (!question->has_place_rows &&
         !(question->call->command->question && question->call->command->question->has_place_rows))
         ATTN_TRY(places_check(question->call, err));
-    ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
-    model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
-    ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
-                             &question->host, err));
-    ATTN_TRY(outputs_check_model(&args->tables.output, question->host, err));
+    ATTN_TRY(question_open_model(question, err));
     ATTN_TRY(attn_attention_args_open(&question->attention, err));
     question->request.attention.change = &question->attention.change;
-    question->request.reading.example = question->example;
     question->request.on_note = args->running.is_quiet ? NULL : note_message;
     question->request.on_progress = on_progress;
     question->request.user = question;

@@ -49,6 +49,7 @@ struct question_args {
     struct attn_edit_texts edits;
     struct attn_places places;
     struct tables_args tables;
+    bool is_explained, is_compared; /* --explain and --compare (request.h) */
     struct running_args running;
 };
 
@@ -128,6 +129,19 @@ struct question {
     struct attn_table *table;    /* owned; the answer */
     struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
     struct attn_table *unsorted; /* owned; the answer before it was sorted */
+    /* Of commands that write the tensors of a run (request.h): */
+    void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help */
+    bool has_first_screen;                      /* prints the first screen if no output is given */
+    unsigned shown;        /* enum attn_medium that is printed instead of tensors; 0: tensors */
+    bool is_standard_used; /* data are written to standard output, and nothing else may be */
+    struct attn_option *options; /* owned; the given options that change the run */
+    /* owned; [request.n_output] followed by `n_figure` outputs that draw an explanation */
+    struct attn_output *outputs;
+    size_t n_figure;
+    struct attn_picture_options look; /* of the outputs */
+    struct attn_run *run;             /* owned */
+    struct attn_result result;        /* owned */
+    struct stopwatch watch;
 };
 
 /* Calls WORK, which computes and writes the answer. If an option has the value `help`, prints its
@@ -138,6 +152,10 @@ enum attn_status question_answer(struct question *question,
 
 /* Checks the common options, and opens the host. */
 enum attn_status question_open(struct question *question, struct attn_error *err);
+
+/* Opens the host with the model of the common options, and checks that no output would overwrite
+ * one of its files. */
+enum attn_status question_open_model(struct question *question, struct attn_error *err);
 
 /* Reads the input that the common options name into the request. */
 enum attn_status question_read(struct question *question, struct attn_error *err);

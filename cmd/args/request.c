@@ -15,7 +15,7 @@
 enum { N_RECALLED = 5 }; /* K of the recall that a comparison reports */
 
 static const struct attn_param comparison_rows[] = {
-    ATTN_PARAM(FLAG, "compare", NULL, struct request_args, is_compared,
+    ATTN_PARAM(FLAG, "compare", NULL, struct question_args, is_compared,
                "instead of tensors, show how far this attention is from exact attention, for each "
                "head, and what both cost; --csv, --json and --jsonl write it as tables. A "
                "distance between numbers does not say how much a task loses"),
@@ -24,42 +24,13 @@ static const struct attn_param comparison_rows[] = {
 const struct attn_param_list comparison_options = ATTN_PARAM_LIST("Attention", comparison_rows);
 
 static const struct attn_param explain_rows[] = {
-    ATTN_PARAM(FLAG, "explain", NULL, struct request_args, is_explained,
+    ATTN_PARAM(FLAG, "explain", NULL, struct question_args, is_explained,
                "show the arithmetic of one row, step by step. The selection must leave one head "
                "and one query; without --queries it is the last one. --png, --svg, --pdf and "
                "--html draw it"),
 };
 
 const struct attn_param_list explain_options = ATTN_PARAM_LIST("Output", explain_rows);
-
-enum attn_status request_answer(struct served *served,
-                                enum attn_status (*work)(struct served *, struct attn_error *),
-                                struct attn_error *err)
-{
-    const struct request_args *args = served->args;
-    struct attn_sink *out = served->call->out;
-    enum attn_status status = ATTN_OK;
-
-    served->request = *served->asked;
-    served->edits = args->edits;
-    served->attention = args->attention;
-    stopwatch_note(&served->watch, &args->running, NULL);
-    if (help_is_asked(served->asked->selection.sites))
-        served->print_sites(out);
-    else if (help_is_asked(args->attention.kind))
-        attention_kinds_print(out);
-    else if (!colormaps_print(served->call, &args->picture))
-        status = work(served, err);
-    attn_result_release(&served->result);
-    attn_run_free(served->run);
-    model_host_close(served->host);
-    text_release(&served->text);
-    attn_edit_texts_release(&served->edits);
-    attn_attention_args_release(&served->attention);
-    free(served->outputs);
-    free(served->options);
-    return status;
-}
 
 /* --- Checks ----------------------------------------------------------------------------------- */
 
@@ -70,22 +41,22 @@ static bool is_possible(const struct attn_format *format)
 }
 
 /* Refuses options that cannot be combined with a comparison. */
-static enum attn_status check_comparison(const struct served *served, struct attn_error *err)
+static enum attn_status check_comparison(const struct question *question, struct attn_error *err)
 {
-    const char *beside = served->args->is_explained ? "explain" : NULL;
-    struct option_walk walk = {.command = served->call->command};
+    const char *beside = question->args->is_explained ? "explain" : NULL;
+    struct option_walk walk = {.command = question->call->command};
     char formats[128];
 
     while (!beside && option_next(&walk)) {
-        const char *name = served->call->given[walk.n - 1] ? walk.name : NULL;
+        const char *name = question->call->given[walk.n - 1] ? walk.name : NULL;
         const struct attn_format *format = name ? attn_format_find(name) : NULL;
 
         if (name && ((walk.param->traits & ATTN_PARAM_NOT_COMPARED) != 0 ||
                      (format && !is_possible(format))))
             beside = name;
     }
-    for (struct output_walk out = {.args = &served->args->output}; output_next(&out);)
-        if (tables_are_chosen(&served->args->tables) &&
+    for (struct output_walk out = {.args = &question->args->tables.output}; output_next(&out);)
+        if (tables_are_chosen(&question->args->tables) &&
             strcmp(out.output.format->name, "json") == 0)
             return refuse(
                 err, NULL,
@@ -101,62 +72,56 @@ static enum attn_status check_comparison(const struct served *served, struct att
 }
 
 /* Returns true if the first screen would show all that the options ask for. */
-static bool may_have_first_screen(const struct served *served)
+static bool may_have_first_screen(const struct question *question)
 {
-    const struct attn_request_selection *asked = &served->asked->selection;
+    const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
-    return served->has_first_screen && !served->args->picture.options.is_full && !asked->sites &&
-           !asked->layers && !asked->heads && !asked->queries;
+    return question->has_first_screen && !question->args->tables.picture.options.is_full &&
+           !asked->sites && !asked->layers && !asked->heads && !asked->queries;
 }
 
 /* Refuses options that would not change any output. */
-static enum attn_status check_effects(const struct served *served, struct attn_error *err)
+static enum attn_status check_effects(const struct question *question, struct attn_error *err)
 {
-    const struct request_args *args = served->args;
-    unsigned shown = served->shown;
+    const struct question_args *args = question->args;
+    unsigned shown = question->shown;
 
     if (args->is_compared)
         shown |= ATTN_MEDIUM_COMPARISON;
     if (args->is_explained)
         shown |= ATTN_MEDIUM_EXPLANATION;
     if (shown == 0)
-        shown = may_have_first_screen(served) ? ATTN_MEDIUM_SCREEN : ATTN_MEDIUM_TENSORS;
-    return effects_check(served->call, &args->output, &args->picture, shown, ATTN_FIGURE_DEFAULT,
-                         err);
+        shown = may_have_first_screen(question) ? ATTN_MEDIUM_SCREEN : ATTN_MEDIUM_TENSORS;
+    return effects_check(question->call, &args->tables.output, &args->tables.picture, shown,
+                         ATTN_FIGURE_DEFAULT, err);
 }
 
 /* Returns true if matrices are printed in color. */
-static bool has_colors(const struct served *served)
+static bool has_colors(const struct question *question)
 {
-    const struct request_args *args = served->args;
+    const struct question_args *args = question->args;
 
-    return args->picture.is_heatmap || (served->shown == 0 && !args->is_compared &&
-                                        !args->is_explained && !outputs_are_wanted(&args->output));
+    return args->tables.picture.is_heatmap ||
+           (question->shown == 0 && !args->is_compared && !args->is_explained &&
+            !outputs_are_wanted(&args->tables.output));
 }
 
-enum attn_status request_check(struct served *served, struct attn_error *err)
+enum attn_status request_check(struct question *question, struct attn_error *err)
 {
-    const struct request_args *args = served->args;
+    const struct question_args *args = question->args;
 
-    ATTN_TRY(places_check(served->call, err));
-    ATTN_TRY(outputs_check(&args->output, &served->is_standard_used, err));
-    ATTN_TRY(check_effects(served, err));
-    ATTN_TRY(picture_find(&args->picture, has_colors(served), &served->picture, err));
-    if (served->asked->selection.sites) /* an invalid list is refused later */
-        attn_sites_parse(served->asked->selection.sites, &served->picture.sites, NULL);
-    if (args->is_explained && served->is_standard_used)
+    ATTN_TRY(places_check(question->call, err));
+    ATTN_TRY(outputs_check(&args->tables.output, &question->is_standard_used, err));
+    ATTN_TRY(check_effects(question, err));
+    ATTN_TRY(picture_find(&args->tables.picture, has_colors(question), &question->look, err));
+    if (question->args->prompt.asked.selection.sites) /* an invalid list is refused later */
+        attn_sites_parse(question->args->prompt.asked.selection.sites, &question->look.sites, NULL);
+    if (args->is_explained && question->is_standard_used)
         return refuse(err, "write the data into a file",
                       "--explain prints on standard output, which holds data");
     if (args->is_compared)
-        ATTN_TRY(check_comparison(served, err));
-    return attn_attention_args_check(&served->attention, err);
-}
-
-enum attn_status request_open_model(struct served *served, const struct model_args *args,
-                                    bool reuse, struct attn_error *err)
-{
-    ATTN_TRY(model_open(args, &served->args->running, reuse, &served->host, err));
-    return outputs_check_model(&served->args->output, served->host, err);
+        ATTN_TRY(check_comparison(question, err));
+    return attn_attention_args_check(&question->attention, err);
 }
 
 static bool has_tensors(const struct attn_format *format)
@@ -190,14 +155,14 @@ static size_t take_figures(struct attn_output *outputs, size_t *n)
 
 /* Lists the outputs that show tensors, or with a comparison those that draw it. If nothing else is
  * shown, adds text. */
-static enum attn_status list_outputs(struct served *served, struct attn_error *err)
+static enum attn_status list_outputs(struct question *question, struct attn_error *err)
 {
-    const struct request_args *args = served->args;
-    const char *text = args->picture.is_heatmap ? "heatmap" : NULL;
-    struct attn_request *request = &served->request;
+    const struct question_args *args = question->args;
+    const char *text = args->tables.picture.is_heatmap ? "heatmap" : NULL;
+    struct attn_request *request = &question->request;
 
-    ATTN_TRY(outputs_list(&args->output, args->is_compared ? draws_differences : has_tensors,
-                          served->call->out, &served->outputs, &request->outputs.n, err));
+    ATTN_TRY(outputs_list(&args->tables.output, args->is_compared ? draws_differences : has_tensors,
+                          question->call->out, &question->outputs, &request->outputs.n, err));
     if (request->outputs.n == 0 && !args->is_compared && !args->is_explained &&
         request->predict.top == 0 && request->predict.n_next == 0 &&
         request->predict.n_label == 0 &&
@@ -206,52 +171,52 @@ static enum attn_status list_outputs(struct served *served, struct attn_error *e
         !request->predict.answer)
         text = text ? text : "text";
     if (text)
-        served->outputs[request->outputs.n++] =
-            output_of(&args->output, attn_format_find(text), served->call->out);
+        question->outputs[request->outputs.n++] =
+            output_of(&args->tables.output, attn_format_find(text), question->call->out);
     if (args->is_explained)
-        served->n_figure = take_figures(served->outputs, &request->outputs.n);
+        question->n_figure = take_figures(question->outputs, &request->outputs.n);
     return ATTN_OK;
 }
 
 /* Lists the given options that change tensors and, if gradients are written, those that change
  * gradients. */
-static enum attn_status list_options(struct served *served, struct attn_error *err)
+static enum attn_status list_options(struct question *question, struct attn_error *err)
 {
-    const struct attn_request *request = &served->request;
+    const struct attn_request *request = &question->request;
     const bool has_gradients = request->selection.gradients_of && !request->predict.answer;
     const unsigned listed =
         ATTN_PARAM_SHAPES_TENSORS | (has_gradients ? ATTN_PARAM_SHAPES_GRADIENTS : 0U);
-    const struct call *call = served->call;
+    const struct call *call = question->call;
 
-    ATTN_TRY(ALLOCATE(served->options, options_count(call->command), err));
+    ATTN_TRY(ALLOCATE(question->options, options_count(call->command), err));
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
         const char *value = call->given[walk.n - 1];
 
         if (value && (walk.param->traits & listed) != 0)
-            served->options[served->request.outputs.n_option++] =
+            question->options[question->request.outputs.n_option++] =
                 (struct attn_option){walk.name, value};
     }
     return ATTN_OK;
 }
 
-enum attn_status request_fill(struct served *served, struct attn_error *err)
+enum attn_status request_fill(struct question *question, struct attn_error *err)
 {
-    const struct request_args *args = served->args;
-    struct attn_request *request = &served->request;
+    const struct question_args *args = question->args;
+    struct attn_request *request = &question->request;
 
-    ATTN_TRY(edits_read(&served->edits, &args->places, served->host, request, err));
-    ATTN_TRY(attn_attention_args_open(&served->attention, err));
-    ATTN_TRY(list_options(served, err));
-    ATTN_TRY(list_outputs(served, err));
-    request->attention.change = &served->attention.change;
+    ATTN_TRY(edits_read(&question->edits, &args->places, question->host, request, err));
+    ATTN_TRY(attn_attention_args_open(&question->attention, err));
+    ATTN_TRY(list_options(question, err));
+    ATTN_TRY(list_outputs(question, err));
+    request->attention.change = &question->attention.change;
     if (args->is_explained && !request->selection.queries)
         request->selection.queries = "-1";
-    request->outputs.options = served->options;
-    request->outputs.items = served->outputs;
-    request->outputs.precision = (int)args->output.precision;
-    request->outputs.picture = &served->picture;
+    request->outputs.options = question->options;
+    request->outputs.items = question->outputs;
+    request->outputs.precision = (int)args->tables.output.precision;
+    request->outputs.picture = &question->look;
     request->on_note = args->running.is_quiet ? NULL : note_message;
-    served->picture.on_note = request->on_note;
+    question->look.on_note = request->on_note;
     return ATTN_OK;
 }
 
@@ -259,7 +224,7 @@ enum attn_status request_fill(struct served *served, struct attn_error *err)
 
 /* Writes the table of heads to those outputs that can only have tables. */
 static enum attn_status write_heads(const struct attn_compared_run *comparison,
-                                    const struct request_args *request, struct attn_sink *out,
+                                    const struct question_args *request, struct attn_sink *out,
                                     struct attn_error *err)
 {
     struct attn_table *heads = NULL;
@@ -273,17 +238,17 @@ static enum attn_status write_heads(const struct attn_compared_run *comparison,
     status = tables_sort(&request->tables, &heads, err);
     if (status == ATTN_OK)
         status = outputs_write_tables(
-            &request->output, &heads, 1,
+            &request->tables.output, &heads, 1,
             &(struct attn_table_picture){.model = comparison->labels->model}, out, err);
     attn_table_free(heads);
     return status;
 }
 
 static enum attn_status write_comparison(const struct attn_compared_run *comparison,
-                                         const struct request_args *request, struct attn_sink *out,
+                                         const struct question_args *request, struct attn_sink *out,
                                          struct attn_error *err)
 {
-    const struct output_args *args = &request->output;
+    const struct output_args *args = &request->tables.output;
 
     if (!outputs_are_wanted(args))
         return attn_comparison_print(comparison, out, err);
@@ -293,40 +258,41 @@ static enum attn_status write_comparison(const struct attn_compared_run *compari
     return write_heads(comparison, request, out, err);
 }
 
-static enum attn_status compare(struct served *served, struct attn_error *err)
+static enum attn_status compare(struct question *question, struct attn_error *err)
 {
-    const struct request_args *args = served->args;
-    const struct attn_labels *labels = attn_run_labels(served->run);
+    const struct question_args *args = question->args;
+    const struct attn_labels *labels = attn_run_labels(question->run);
     struct attn_compared_run comparison = {
         .labels = labels,
         .n = attn_selection_dims(labels->selection)->n_position,
-        .attention = attn_run_attention(served->run),
+        .attention = attn_run_attention(question->run),
         .n_recalled = N_RECALLED,
         .cancel = interrupt_flag(),
-        .style = {.width = terminal_room(args->picture.options.width), .elsewhere = "--csv DIR"},
+        .style = {.width = terminal_room(args->tables.picture.options.width),
+                  .elsewhere = "--csv DIR"},
         .order = tables_order(&args->tables)};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 
-    attn_host_tokenizer(served->host, &comparison.tokenizer, NULL);
+    attn_host_tokenizer(question->host, &comparison.tokenizer, NULL);
     interrupt_catch();
-    status = attn_compare(served->run, N_RECALLED, &found, err);
-    stopwatch_note(&served->watch, &args->running, "compared");
+    status = attn_compare(question->run, N_RECALLED, &found, err);
+    stopwatch_note(&question->watch, &args->running, "compared");
     comparison.found = found;
     /* a heat map is drawn instead of the text */
     if (status == ATTN_OK && found &&
-        !(args->picture.is_heatmap && !outputs_are_wanted(&args->output)))
-        status = write_comparison(&comparison, args, served->call->out, err);
+        !(args->tables.picture.is_heatmap && !outputs_are_wanted(&args->tables.output)))
+        status = write_comparison(&comparison, args, question->call->out, err);
     attn_comparison_free(found);
     return status;
 }
 
 /* --- A run ------------------------------------------------------------------------------------ */
 
-static void note_work(const struct served *served)
+static void note_work(const struct question *question)
 {
-    const struct attn_result *result = &served->result;
-    const struct attn_attend_args *arrays = attn_run_arrays(served->run);
+    const struct attn_result *result = &question->result;
+    const struct attn_attend_args *arrays = attn_run_arrays(question->run);
     const char *threads = result->n_thread == 1 ? "" : "s";
     const char *isa = attn_isa_name(attn_isa_detect());
     bool uses_amx;
@@ -336,24 +302,24 @@ static void note_work(const struct served *served)
              arrays->n_query, arrays->n_key, result->n_thread, threads, isa);
         return;
     }
-    uses_amx = attn_model_compute(attn_host_model(served->host)) != ATTN_COMPUTE_F32 &&
+    uses_amx = attn_model_compute(attn_host_model(question->host)) != ATTN_COMPUTE_F32 &&
                attn_gemm_has_tiles(running_gemm(), running_isa());
     note("%zu token%s, %d thread%s, at most %s%s", result->n_token, result->n_token == 1 ? "" : "s",
          result->n_thread, threads, isa, uses_amx ? ", products in bfloat16 by amx" : "");
 }
 
-static enum attn_status start_explanation(const struct served *served,
+static enum attn_status start_explanation(const struct question *question,
                                           struct attn_explainer **explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_run_model(served->run);
+    const struct attn_model *model = attn_run_model(question->run);
     struct attn_explain_args args = ATTN_EXPLAIN_ARGS_DEFAULT;
 
-    args.selection = attn_run_labels(served->run)->selection;
-    args.attention = attn_run_attention(served->run);
-    args.arrays = attn_run_arrays(served->run);
-    args.edits = attn_run_edits(served->run, &args.n_edit);
-    args.key_mask = served->request.input.key_mask;
-    args.source_mask = served->request.source.key_mask;
+    args.selection = attn_run_labels(question->run)->selection;
+    args.attention = attn_run_attention(question->run);
+    args.arrays = attn_run_arrays(question->run);
+    args.edits = attn_run_edits(question->run, &args.n_edit);
+    args.key_mask = question->request.input.key_mask;
+    args.source_mask = question->request.source.key_mask;
     if (model) {
         args.config = attn_model_config(model);
         args.compute = attn_model_compute(model);
@@ -366,13 +332,13 @@ static enum attn_status start_explanation(const struct served *served,
 }
 
 /* Writes OUTPUT, a page of the selected heads that shows the terms of each row. */
-static enum attn_status write_explained_page(const struct served *served,
+static enum attn_status write_explained_page(const struct question *question,
                                              const struct attn_output *output,
                                              struct attn_error *err)
 {
     const bool is_rotary =
-        attn_model_config(attn_host_model(served->host))->positions == ATTN_POSITIONS_ROTARY;
-    struct attn_request request = served->request;
+        attn_model_config(attn_host_model(question->host))->positions == ATTN_POSITIONS_ROTARY;
+    struct attn_request request = question->request;
     struct attn_result result = {0};
     enum attn_status status;
 
@@ -382,99 +348,100 @@ static enum attn_status write_explained_page(const struct served *served,
     request.predict = (struct attn_request_predict){.top = 0};
     request.outputs.items = output;
     request.outputs.n = 1;
-    status = attn_run_request(served->host, &request, &result, err);
+    status = attn_run_request(question->host, &request, &result, err);
     attn_result_release(&result);
     return status;
 }
 
 /* Returns true if OUTPUT is a page of heads of a model, and not a figure of a single row. */
-static bool is_explained_page(const struct served *served, const struct attn_output *output)
+static bool is_explained_page(const struct question *question, const struct attn_output *output)
 {
-    return output->format == attn_format_find("html") && !attn_run_arrays(served->run);
+    return output->format == attn_format_find("html") && !attn_run_arrays(question->run);
 }
 
-static enum attn_status print_explanation(const struct served *served,
+static enum attn_status print_explanation(const struct question *question,
                                           struct attn_explainer *explainer, struct attn_error *err)
 {
-    const struct attn_model *model = attn_run_model(served->run);
+    const struct attn_model *model = attn_run_model(question->run);
     const struct attn_explained_run run = {.config = model ? attn_model_config(model) : NULL,
-                                           .arrays = attn_run_arrays(served->run),
-                                           .labels = attn_run_labels(served->run)};
+                                           .arrays = attn_run_arrays(question->run),
+                                           .labels = attn_run_labels(question->run)};
     const struct attn_explanation *row;
 
     ATTN_TRY(attn_explainer_finish(explainer, &row, err));
-    for (size_t i = 0; i < served->n_figure; i++) {
-        const struct attn_output *output = &served->outputs[served->request.outputs.n + i];
+    for (size_t i = 0; i < question->n_figure; i++) {
+        const struct attn_output *output = &question->outputs[question->request.outputs.n + i];
 
-        if (is_explained_page(served, output))
-            ATTN_TRY(write_explained_page(served, output, err));
+        if (is_explained_page(question, output))
+            ATTN_TRY(write_explained_page(question, output, err));
         else
-            ATTN_TRY(attn_explanation_draw(row, run.labels, &served->picture, output, err));
+            ATTN_TRY(attn_explanation_draw(row, run.labels, &question->look, output, err));
     }
-    return attn_explanation_print(row, &run, served->call->out, err);
+    return attn_explanation_print(row, &run, question->call->out, err);
 }
 
 /* Performs the run. If EXPLAINER is not NULL, it watches the run, and its row is printed. */
-static enum attn_status perform(struct served *served, struct attn_explainer *explainer,
+static enum attn_status perform(struct question *question, struct attn_explainer *explainer,
                                 struct attn_error *err)
 {
     interrupt_catch();
-    ATTN_TRY(attn_run_perform(served->run, explainer ? attn_explainer_trace(explainer) : NULL,
-                              &served->result, err));
-    if (served->args->running.is_verbose)
-        note_work(served);
-    stopwatch_note(&served->watch, &served->args->running, "ran");
-    return explainer ? print_explanation(served, explainer, err) : ATTN_OK;
+    ATTN_TRY(attn_run_perform(question->run, explainer ? attn_explainer_trace(explainer) : NULL,
+                              &question->result, err));
+    if (question->args->running.is_verbose)
+        note_work(question);
+    stopwatch_note(&question->watch, &question->args->running, "ran");
+    return explainer ? print_explanation(question, explainer, err) : ATTN_OK;
 }
 
 /* Returns true if the only output is a page, and no row was selected. */
-static bool is_page_alone(const struct served *served)
+static bool is_page_alone(const struct question *question)
 {
-    const struct attn_request_selection *asked = &served->asked->selection;
+    const struct attn_request_selection *asked = &question->args->prompt.asked.selection;
 
-    return served->request.outputs.n == 0 && served->n_figure == 1 &&
-           is_explained_page(served, &served->outputs[0]) && !asked->queries;
+    return question->request.outputs.n == 0 && question->n_figure == 1 &&
+           is_explained_page(question, &question->outputs[0]) && !asked->queries;
 }
 
-static enum attn_status explain(struct served *served, struct attn_error *err)
+static enum attn_status explain(struct question *question, struct attn_error *err)
 {
     struct attn_explainer *explainer = NULL;
     struct attn_error unseen;
     enum attn_status status;
 
-    if (is_page_alone(served) && start_explanation(served, &explainer, &unseen) != ATTN_OK)
-        return write_explained_page(served, &served->outputs[0], err); /* a page of several heads */
-    status = explainer ? ATTN_OK : start_explanation(served, &explainer, err);
+    if (is_page_alone(question) && start_explanation(question, &explainer, &unseen) != ATTN_OK)
+        return write_explained_page(question, &question->outputs[0],
+                                    err); /* a page of several heads */
+    status = explainer ? ATTN_OK : start_explanation(question, &explainer, err);
     if (status == ATTN_OK)
-        status = perform(served, explainer, err);
+        status = perform(question, explainer, err);
     attn_explainer_free(explainer);
     return status;
 }
 
 /* Returns true if all patterns can be printed in full as numbers, because there are few heads and
  * few tokens. */
-static bool is_whole(const struct served *served, const struct attn_dims *dims)
+static bool is_whole(const struct question *question, const struct attn_dims *dims)
 {
     enum { MOST_HEADS = 2, MOST_TOKENS = 16, LABELS = 13, NUMBER = 8 /* in columns */ };
     const size_t n = dims->n_source > dims->n_position ? dims->n_source : dims->n_position;
 
     return dims->n_layer * dims->n_head <= MOST_HEADS && n <= MOST_TOKENS &&
-           LABELS + n * NUMBER <= served->picture.width;
+           LABELS + n * NUMBER <= question->look.width;
 }
 
 /* Replaces the output as text by the first screen, if that shows all that the options ask for. */
-static void choose_first_screen(struct served *served)
+static void choose_first_screen(struct question *question)
 {
-    const struct attn_labels *labels = attn_run_labels(served->run);
+    const struct attn_labels *labels = attn_run_labels(question->run);
     const struct attn_dims *dims = attn_selection_dims(labels->selection);
     size_t n_split;
 
-    if (!may_have_first_screen(served) || served->request.outputs.n != 1 ||
-        served->outputs[0].format != attn_format_find("text") ||
-        served->request.selection.queries ||
-        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(served, dims))
+    if (!may_have_first_screen(question) || question->request.outputs.n != 1 ||
+        question->outputs[0].format != attn_format_find("text") ||
+        question->request.selection.queries ||
+        !attn_selection_has_site(labels->selection, ATTN_SITE_PATTERN) || is_whole(question, dims))
         return;
-    served->outputs[0].format = attn_format_find("screen");
+    question->outputs[0].format = attn_format_find("screen");
     n_split = attn_token_labels_n_split(labels);
     if (n_split > 0)
         note("the vocabulary has no tokens for %zu character%s of the text, and spells %s in "
@@ -484,27 +451,27 @@ static void choose_first_screen(struct served *served)
 
 /* Adds predictions of the next token to the request, for the first screen. Not all models have
  * them. */
-static void ask_for_next(struct served *served)
+static void ask_for_next(struct question *question)
 {
     enum { MOST_NEXT = 3 };
-    const struct attn_model *model = attn_host_model(served->host);
+    const struct attn_model *model = attn_host_model(question->host);
 
-    if (may_have_first_screen(served) && served->request.outputs.n == 1 &&
-        served->outputs[0].format == attn_format_find("text") && model &&
+    if (may_have_first_screen(question) && question->request.outputs.n == 1 &&
+        question->outputs[0].format == attn_format_find("text") && model &&
         attn_predicts_next(attn_model_config(model)))
-        served->request.predict.top = MOST_NEXT;
+        question->request.predict.top = MOST_NEXT;
 }
 
-enum attn_status request_serve(struct served *served, struct attn_error *err)
+enum attn_status request_serve(struct question *question, struct attn_error *err)
 {
     ATTN_TRY(interrupt_check(err));
-    ask_for_next(served);
-    served->request.is_once = !served->args->is_compared;
-    ATTN_TRY(attn_run_prepare(served->host, &served->request, &served->run, err));
-    choose_first_screen(served);
-    stopwatch_note(&served->watch, &served->args->running, "opened");
+    ask_for_next(question);
+    question->request.is_once = !question->args->is_compared;
+    ATTN_TRY(attn_run_prepare(question->host, &question->request, &question->run, err));
+    choose_first_screen(question);
+    stopwatch_note(&question->watch, &question->args->running, "opened");
     ATTN_TRY(interrupt_check(err));
-    if (served->args->is_compared)
-        return compare(served, err);
-    return served->args->is_explained ? explain(served, err) : perform(served, NULL, err);
+    if (question->args->is_compared)
+        return compare(question, err);
+    return question->args->is_explained ? explain(question, err) : perform(question, NULL, err);
 }
