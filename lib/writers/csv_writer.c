@@ -210,7 +210,6 @@ const struct attn_format attn_csv_format = {
     .title = "CSV",
     .is_directory = true,
     .suffix = ".csv",
-    .is_decimal = true,
     .is_suggested = true,
     .tensors =
         &(const struct attn_writer_ops){

@@ -34,7 +34,6 @@ struct attn_format {
     bool takes_directory; /* a path may be a directory for many files, or end with '/' */
     const char *suffix;   /* suffix of the names of its files: ".csv" */
     bool needs_directory; /* cannot be written to a sink such as standard output */
-    bool is_decimal;      /* writes numbers as decimal text, with the writer's `precision` */
     /* contains whole tensors, so views of patterns (writers/view.h) are an error */
     bool holds_arrays;
     /* supports both stacks of a model; otherwise it shows the decoder, or the encoder if only that

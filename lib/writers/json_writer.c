@@ -218,7 +218,6 @@ const struct attn_format attn_json_format = {
     .table_help = "write it as one JSON document",
     .medium = ATTN_MEDIUM_DECIMAL,
     .title = "JSON",
-    .is_decimal = true,
     .has_predictions = true,
     .tensors =
         &(const struct attn_writer_ops){
@@ -242,7 +241,6 @@ const struct attn_format attn_jsonl_format = {
     .table_help = "write it as one JSON object per row",
     .medium = ATTN_MEDIUM_ROWS,
     .title = "JSON lines",
-    .is_decimal = true,
     .has_predictions = true,
     .has_tables = true,
     .table_form = ATTN_TABLE_JSON_LINES,

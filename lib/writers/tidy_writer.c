@@ -221,7 +221,6 @@ const struct attn_format attn_tidy_format = {
         "write the patterns alone into one long CSV, with a line for each cell that is not masked",
     .medium = ATTN_MEDIUM_DECIMAL,
     .title = "CSV",
-    .is_decimal = true,
     .own = {.name = "id",
             .argument = "TEXT",
             .help = "text of the id column of `tidy`, to tell runs apart; default: 0"},
