@@ -575,14 +575,14 @@ static void restart_many(struct fixture *f, enum attn_answer_metric metric, cons
             edits[n].at.site = ATTN_SITE_Z;
             edits[n].at.layer = layer, edits[n].at.head = head;
             edits[n].row0 = n % 2;
-            changes[n] = (struct attn_trial_change){&edits[n], 1};
+            changes[n] = (struct attn_trial_change){n, 1};
             n++;
         }
-    changes[n++] = (struct attn_trial_change){NULL, 0};
+    changes[n++] = (struct attn_trial_change){0, 0};
     ck_assert(trials.can_skip);
-    ck_assert(attn_trials_perform(&trials, changes, n, side_by_side, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, edits, changes, n, side_by_side, &f->err) == ATTN_OK);
     trials.can_skip = false;
-    ck_assert(attn_trials_perform(&trials, changes, n, alone, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, edits, changes, n, alone, &f->err) == ATTN_OK);
     for (size_t i = 0; i < n; i++) {
         ck_assert_double_eq(side_by_side[i].reply.value, alone[i].reply.value);
         ck_assert_double_eq(side_by_side[i].reply.kl, alone[i].reply.kl);
@@ -608,7 +608,7 @@ static void restart(struct fixture *f)
 {
     const struct attn_answer_args args = answer_of(f);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
-    const struct attn_trial_change change = {&edit, 1};
+    const struct attn_trial_change change = {0, 1};
     struct attn_trial_outcome late, whole;
     struct attn_trials trials;
     struct attn_answer answer;
@@ -621,9 +621,9 @@ static void restart(struct fixture *f)
     edit.at.layer = 1;
     edit.at.head = 0;
     ck_assert(trials.can_skip);
-    ck_assert(attn_trials_perform(&trials, &change, 1, &late, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, &edit, &change, 1, &late, &f->err) == ATTN_OK);
     trials.can_skip = false;
-    ck_assert(attn_trials_perform(&trials, &change, 1, &whole, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, &edit, &change, 1, &whole, &f->err) == ATTN_OK);
     ck_assert_double_eq(late.reply.value, whole.reply.value);
     ck_assert_double_eq(late.reply.kl, whole.reply.kl);
     ck_assert_double_ne(late.reply.value, trials.base.value);
@@ -631,7 +631,7 @@ static void restart(struct fixture *f)
     edit.op = ATTN_EDIT_SCALE; /* by 1: nothing is changed */
     edit.factor = 1;
     trials.can_skip = true;
-    ck_assert(attn_trials_perform(&trials, &change, 1, &late, &f->err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, &edit, &change, 1, &late, &f->err) == ATTN_OK);
     ck_assert_double_eq(late.reply.value, trials.base.value);
     attn_trials_release(&trials);
     attn_run_free(run);

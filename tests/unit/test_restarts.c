@@ -382,7 +382,7 @@ static void add_change(struct changes *changes, enum attn_site site, int layer, 
     edit->factor = 0.25F;
     if (site == ATTN_SITE_MLP_POST && n % 2 == 0)
         edit->col0 = 1, edit->col1 = 2; /* a neuron */
-    changes->items[n] = (struct attn_trial_change){edit, 1};
+    changes->items[n] = (struct attn_trial_change){n, 1};
 }
 
 /* Each site from FIRST on in each layer, of one head and of all; then sets of neighbours, which are
@@ -412,8 +412,8 @@ static void list_changes(const struct subject *subject, const struct attn_dims *
         }
     n_edit = changes->n;
     for (size_t i = 0; i + 9 <= n_edit; i += 5)
-        changes->items[changes->n++] = (struct attn_trial_change){&changes->edits[i], 9};
-    changes->items[changes->n++] = (struct attn_trial_change){NULL, 0};
+        changes->items[changes->n++] = (struct attn_trial_change){i, 9};
+    changes->items[changes->n++] = (struct attn_trial_change){0, 0};
     ck_assert_uint_le(changes->n, MOST_CHANGES);
 }
 
@@ -423,7 +423,8 @@ static void compare_replies(const struct subject *subject, const struct changes 
                             const struct attn_trial_outcome *late,
                             const struct attn_trial_outcome *whole)
 {
-    const struct attn_edit *edit = changes->items[i].edits;
+    const struct attn_trial_change *change = &changes->items[i];
+    const struct attn_edit *edit = change->n_edit > 0 ? &changes->edits[change->first] : NULL;
     const bool is_equal =
         late->reply.value == whole->reply.value && late->reply.kl == whole->reply.kl &&
         late->reply.total == whole->reply.total && late->reply.first == whole->reply.first;
@@ -432,8 +433,8 @@ static void compare_replies(const struct subject *subject, const struct changes 
         ck_abort_msg(
             "%s: change %zu, %s of layer %d and %zu more: %a, KL %a; of a whole run %a, KL %a",
             subject->name, i, edit != NULL ? attn_site_name(edit->at.site) : "nothing",
-            edit != NULL ? edit->at.layer : -1, changes->items[i].n_edit, late->reply.value,
-            late->reply.kl, whole->reply.value, whole->reply.kl);
+            edit != NULL ? edit->at.layer : -1, change->n_edit, late->reply.value, late->reply.kl,
+            whole->reply.value, whole->reply.kl);
 }
 
 /* Every change, begun as late as may be, and from the start. */
@@ -459,10 +460,12 @@ static void try_changes(const struct subject *subject, struct attn_host *host,
     ck_assert_msg(attn_trials_start(run, &answer, first, &trials, &err) == ATTN_OK, "%s: %s",
                   subject->name, err.message);
     ck_assert(trials.can_skip);
-    ck_assert_msg(attn_trials_perform(&trials, changes.items, changes.n, late, &err) == ATTN_OK,
+    ck_assert_msg(attn_trials_perform(&trials, changes.edits, changes.items, changes.n, late,
+                                      &err) == ATTN_OK,
                   "%s: %s", subject->name, err.message);
     trials.can_skip = false;
-    ck_assert(attn_trials_perform(&trials, changes.items, changes.n, whole, &err) == ATTN_OK);
+    ck_assert(attn_trials_perform(&trials, changes.edits, changes.items, changes.n, whole, &err) ==
+              ATTN_OK);
     for (size_t i = 0; i < changes.n; i++)
         compare_replies(subject, &changes, i, &late[i], &whole[i]);
     n_change += changes.n;
