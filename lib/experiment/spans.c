@@ -113,17 +113,16 @@ struct spans {
     unsigned char *rest;         /* [n_key] tokens in no span */
     size_t *queries;             /* [n_query] ascending */
     size_t n_query, n_step;      /* n_step: rows that are kept apart: n_query, or 1 */
-    struct attn_location *heads; /* [n_head] */
-    size_t n_head;
-    struct sums *sums;         /* [n_head, n_step, n_span + 1] the last is the rest */
-    struct measured *measured; /* [n_head, n_span + 1] or, by span, [n_span + 1] */
-    float *row;                /* [n_key] */
-    unsigned char *visible;    /* [n_key] keys that the row sees */
-    unsigned char *rows;       /* [n] rows that lose keys */
-    double *weights;           /* [n_head, n_key] mean weight of the queries, less that of the
-                                  neutral tokens */
-    double *columns;           /* [n_key] weights of each column over all rows and heads */
-    size_t *counts;            /* [n_key] cells of each column */
+    struct attn_parts heads;     /* owns */
+    struct sums *sums;           /* [heads.n, n_step, n_span + 1] the last is the rest */
+    struct measured *measured;   /* [heads.n, n_span + 1] or, by span, [n_span + 1] */
+    float *row;                  /* [n_key] */
+    unsigned char *visible;      /* [n_key] keys that the row sees */
+    unsigned char *rows;         /* [n] rows that lose keys */
+    double *weights;             /* [heads.n, n_key] mean weight of the queries, less that of the
+                                    neutral tokens */
+    double *columns;             /* [n_key] weights of each column over all rows and heads */
+    size_t *counts;              /* [n_key] cells of each column */
     struct attn_answer answer;
 };
 
@@ -417,24 +416,21 @@ static enum attn_status continue_text(struct spans *spans, struct attn_error *er
 /* Lists the heads: those that attend to the source, if one of them is selected. */
 static enum attn_status list_heads(struct spans *spans, struct attn_error *err)
 {
-    struct attn_frame *frame = &spans->frame;
-    const struct attn_config *config = frame->config;
-    const struct attn_selection *selection = frame->run->selection;
+    const struct attn_selection *selection = spans->frame.run->selection;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
+                                     ATTN_SITE_PATTERN};
+    struct attn_parts *heads = &spans->heads;
+    size_t n = 0;
 
-    spans->heads = attn_frame_alloc(frame, config->n_layer * config->n_head, sizeof *spans->heads);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++) {
-            if (!attn_selection_has_block_head(selection, layer, head) ||
-                (spans->is_of_source && !config->is_cross[layer]))
-                continue;
-            if (config->is_cross[layer] && !spans->is_of_source) {
-                spans->is_of_source = true;
-                spans->n_head = 0;
-            }
-            spans->heads[spans->n_head++] = attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
-        }
-    if (spans->n_head > 0)
+    ATTN_TRY(attn_parts_list(selection, &of, 0, heads, err));
+    for (size_t i = 0; i < heads->n; i++)
+        spans->is_of_source |= attn_location_is_cross(dims, &heads->items[i].at);
+    for (size_t i = 0; i < heads->n; i++)
+        if (attn_location_is_cross(dims, &heads->items[i].at) == spans->is_of_source)
+            heads->items[n++] = heads->items[i];
+    heads->n = n;
+    if (n > 0)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS,
                        "`heads` are those of the encoder, expected heads that look at the text or "
@@ -488,11 +484,11 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const size_t n_row = spans->n_span + 1;
 
     spans->sums =
-        attn_frame_alloc(frame, spans->n_head * spans->n_step * n_row, sizeof *spans->sums);
-    spans->measured = attn_frame_alloc(frame, spans->n_head * n_row, sizeof *spans->measured);
+        attn_frame_alloc(frame, spans->heads.n * spans->n_step * n_row, sizeof *spans->sums);
+    spans->measured = attn_frame_alloc(frame, spans->heads.n * n_row, sizeof *spans->measured);
     spans->row = attn_frame_alloc(frame, spans->n_key, sizeof *spans->row);
     spans->visible = attn_frame_alloc(frame, spans->n_key, 1);
-    spans->weights = attn_frame_alloc(frame, spans->n_head * spans->n_key, sizeof *spans->weights);
+    spans->weights = attn_frame_alloc(frame, spans->heads.n * spans->n_key, sizeof *spans->weights);
     spans->columns = attn_frame_alloc(frame, spans->n_key, sizeof *spans->columns);
     spans->counts = attn_frame_alloc(frame, spans->n_key, sizeof *spans->counts);
     return attn_frame_memory(frame, err);
@@ -505,6 +501,7 @@ static void release(void *state)
     for (size_t i = 0; i < spans->n_span; i++)
         attn_free(spans->items[i].flags);
     attn_free(spans->items);
+    attn_free(spans->heads.items);
     attn_generation_release(&spans->made);
 }
 
@@ -618,16 +615,6 @@ static void measure(const struct spans *spans, size_t query, struct sums *sums)
     }
 }
 
-/* Returns the number of the head of EVENT; n_head if it is not measured. */
-static size_t head_of(const struct spans *spans, const struct attn_trace_event *event)
-{
-    size_t i = 0;
-
-    while (i < spans->n_head && attn_location_compare(&spans->heads[i], &event->at) != 0)
-        i++;
-    return i;
-}
-
 /* Copies row R of EVENT, and flags the keys that it sees. */
 static void take_row(struct spans *spans, const struct attn_trace_event *event, size_t r)
 {
@@ -657,10 +644,10 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct spans *spans = user;
-    const size_t head = head_of(spans, event);
+    const size_t head = attn_parts_find(&spans->heads, &event->at);
 
     (void)err;
-    for (size_t r = 0, q = 0; head < spans->n_head && r < event->n_row; r++) {
+    for (size_t r = 0, q = 0; head < spans->heads.n && r < event->n_row; r++) {
         const size_t query = event->row0 + r;
 
         while (q < spans->n_query && spans->queries[q] < query)
@@ -724,12 +711,12 @@ static enum attn_status on_neutral(void *user, const struct attn_trace_event *ev
 {
     const struct neutral *neutral = user;
     struct spans *spans = neutral->spans;
-    const size_t head = head_of(spans, event);
+    const size_t head = attn_parts_find(&spans->heads, &event->at);
     const size_t n_key = spans->is_of_source ? spans->n_key : spans->queries[0];
     const double n = (double)(neutral->last - neutral->first + 1);
 
     (void)err;
-    for (size_t r = 0; head < spans->n_head && r < event->n_row; r++) {
+    for (size_t r = 0; head < spans->heads.n && r < event->n_row; r++) {
         if (event->row0 + r < neutral->first || event->row0 + r > neutral->last)
             continue;
         attn_event_copy_row(event, r, neutral->row, n_key);
@@ -895,17 +882,17 @@ static void find_largest(const struct spans *spans, struct measured *measured)
     }
 }
 
-/* Finds the scores of MEASURED, of head HEAD or, if it is n_head, of the sum of all heads. */
+/* Finds the scores of MEASURED, of head HEAD or, if it is heads.n, of the sum of all heads. */
 static void find_scores(struct spans *spans, size_t head, struct measured *measured)
 {
-    double *weights = spans->weights + (head < spans->n_head ? head * spans->n_key : 0);
+    double *weights = spans->weights + (head < spans->heads.n ? head * spans->n_key : 0);
 
-    if (head == spans->n_head)
-        for (size_t i = spans->n_key; i < spans->n_head * spans->n_key; i++)
+    if (head == spans->heads.n)
+        for (size_t i = spans->n_key; i < spans->heads.n * spans->n_key; i++)
             weights[i % spans->n_key] += weights[i];
     for (size_t i = 0; i <= spans->n_span; i++) {
         const bool has_score = i < spans->n_span && spans->items[i].has_score;
-        const size_t n = head < spans->n_head ? 1 : spans->n_head;
+        const size_t n = head < spans->heads.n ? 1 : spans->heads.n;
 
         measured[i].score = !has_score          ? (double)NAN
                             : is_neutral(spans) ? filtered_sum(&spans->items[i], weights)
@@ -917,7 +904,7 @@ static void find_scores(struct spans *spans, size_t head, struct measured *measu
 /* Adds the means of each head to MEASURED, of all heads. */
 static void add_heads(const struct spans *spans, struct measured *measured)
 {
-    for (size_t head = 0; head < spans->n_head; head++)
+    for (size_t head = 0; head < spans->heads.n; head++)
         for (size_t i = 0; i <= spans->n_span; i++) {
             const struct sums *sums = &spans->sums[head * (spans->n_span + 1) + i];
 
@@ -935,9 +922,9 @@ static void find_measured(struct spans *spans)
 
     if (spans->args->by == ATTN_SPANS_BY_SPAN) {
         add_heads(spans, spans->measured);
-        find_scores(spans, spans->n_head, spans->measured);
+        find_scores(spans, spans->heads.n, spans->measured);
     }
-    for (size_t i = 0; spans->args->by == ATTN_SPANS_BY_HEAD && i < spans->n_head; i++) {
+    for (size_t i = 0; spans->args->by == ATTN_SPANS_BY_HEAD && i < spans->heads.n; i++) {
         for (size_t k = 0; k < n_row; k++)
             spans->measured[i * n_row + k].sums = spans->sums[i * n_row + k];
         find_scores(spans, i, spans->measured + i * n_row);
@@ -1007,7 +994,7 @@ static bool sees_other(const struct spans *spans, const struct span *span)
  * one for all heads, and one in which no other token sees it in them. */
 static size_t n_trial_of(const struct spans *spans)
 {
-    return spans->args->by == ATTN_SPANS_BY_HEAD ? spans->n_head : 2;
+    return spans->args->by == ATTN_SPANS_BY_HEAD ? spans->heads.n : 2;
 }
 
 /* Appends the edits of trial number I (attn_part_edit_fn). */
@@ -1025,8 +1012,8 @@ static enum attn_status add_trial(void *user, size_t i, struct attn_part_edits *
         spans->rows[spans->queries[q]] = 1;
     for (size_t t = 0; is_of_others && t < spans->n; t++)
         spans->rows[t] = spans->is_of_source || !span->flags[t];
-    for (size_t head = is_by_head ? k : 0; head < (is_by_head ? k + 1 : spans->n_head); head++)
-        ATTN_TRY(mask_span(spans, &spans->heads[head], span, edits, err));
+    for (size_t head = is_by_head ? k : 0; head < (is_by_head ? k + 1 : spans->heads.n); head++)
+        ATTN_TRY(mask_span(spans, &spans->heads.items[head].at, span, edits, err));
     return ATTN_OK;
 }
 
@@ -1052,7 +1039,7 @@ static enum attn_status run_trials(struct spans *spans, struct attn_error *err)
 
         *(is_by_head || i % n_each == 0 ? &measured->change : &measured->cut) = change;
     }
-    for (size_t i = 0; i < (is_by_head ? spans->n_head : 1); i++)
+    for (size_t i = 0; i < (is_by_head ? spans->heads.n : 1); i++)
         find_largest(spans, spans->measured + i * n_row);
     return ATTN_OK;
 }
@@ -1065,7 +1052,7 @@ static bool is_parked_on(const struct spans *spans, size_t t)
     while (last > 0 && spans->counts[last] == 0)
         last--;
     return t == 0 || (spans->is_of_source && t == last) ||
-           (spans->counts[t] >= ATTN_SINK_ROWS * spans->n_head &&
+           (spans->counts[t] >= ATTN_SINK_ROWS * spans->heads.n &&
             spans->columns[t] > ATTN_SINK_WEIGHT * (double)spans->counts[t]);
 }
 
@@ -1078,7 +1065,7 @@ static void note_effects(const struct spans *spans, size_t n_trial)
         return;
     attn_note(request->on_note, request->user, ATTN_NOTE_RUNS,
               "`effect` runs the model %zu times, and hides spans in %zu of %zu heads", n_trial + 1,
-              spans->args->by == ATTN_SPANS_BY_HEAD ? 1 : spans->n_head,
+              spans->args->by == ATTN_SPANS_BY_HEAD ? 1 : spans->heads.n,
               (size_t)(spans->frame.config->n_layer * spans->frame.config->n_head));
     for (size_t i = 0; i < spans->n_span; i++) {
         const struct span *span = &spans->items[i];
@@ -1172,8 +1159,8 @@ static enum attn_status append_steps(struct spans *spans, struct attn_error *err
     const struct attn_sequence *text = &spans->run->text;
     const size_t n_row = spans->n_span + 1;
 
-    for (size_t k = 0; k < spans->n_head * spans->n_step * n_row; k++) {
-        const struct attn_location *head = &spans->heads[k / n_row / spans->n_step];
+    for (size_t k = 0; k < spans->heads.n * spans->n_step * n_row; k++) {
+        const struct attn_location *head = &spans->heads.items[k / n_row / spans->n_step].at;
         const size_t query = spans->queries[k / n_row % spans->n_step];
         struct attn_cell row[N_COLUMN] = {
             [HEAD] = attn_cell_integer(head->head), [POSITION] = attn_cell_integer((int64_t)query)};
@@ -1202,9 +1189,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
         ATTN_TRY(find_effects(spans, err));
     if (by == ATTN_SPANS_BY_SPAN)
         return append_group(spans, NULL, spans->measured, err);
-    for (size_t i = 0; i < spans->n_head; i++)
-        ATTN_TRY(
-            append_group(spans, &spans->heads[i], spans->measured + i * (spans->n_span + 1), err));
+    for (size_t i = 0; i < spans->heads.n; i++)
+        ATTN_TRY(append_group(spans, &spans->heads.items[i].at,
+                              spans->measured + i * (spans->n_span + 1), err));
     return ATTN_OK;
 }
 
