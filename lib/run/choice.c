@@ -1,11 +1,21 @@
-/* choice.c - creates a selection from the texts of a request. */
+/* choice.c - the third stage of a run: the selection of its tensors, from the texts of the request.
+ */
 #include "run/run_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "derived/derived.h"
+#include "derived/gradient.h"
+#include "input/position.h"
+#include "model/model_internal.h"
+#include "predict/class_label.h"
+#include "predict/mask_token.h"
+#include "tokenizer/words.h"
 #include "trace/trace_internal.h"
+#include "writers/format_internal.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Selects the sites of LIST. Items may name a stack. A glob selects the sites that the model has; a
@@ -67,48 +77,195 @@ static enum attn_status narrow(struct attn_selection *selection,
                           given->heads ? attn_quote_string(given->heads).text : "all");
 }
 
-static enum attn_status fill(struct attn_selection *selection,
-                             const struct attn_request_selection *given, size_t n_batch,
-                             struct attn_error *err)
+/* Returns the sites that SELECTION lists. A malformed list gives none; the error is reported when
+ * the list is parsed. */
+static struct attn_site_set listed_sites(const struct attn_request_selection *selection)
 {
-    if (given->sites)
-        ATTN_TRY(attn_error_in(set_sites(selection, given->sites, err), "sites", err));
-    if (given->layers)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_layers(selection, given->layers, err), "layers", err));
-    if (given->heads && n_batch > 1)
-        ATTN_TRY(
-            attn_error_in(keep_in_batches(selection, given->heads, n_batch, err), "heads", err));
-    else if (given->heads)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_heads(selection, given->heads, err), "heads", err));
-    return narrow(selection, given, err);
+    struct attn_error unknown = {0};
+    struct attn_site_set sites = {0};
+
+    if (selection->given)
+        return attn_selection_sites(selection->given);
+    if (selection->sites)
+        attn_sites_parse(selection->sites, &sites, &unknown); /* SITES stays empty if it fails */
+    return sites;
 }
 
-enum attn_status attn_choose_queries(struct attn_selection *selection,
-                                     const struct attn_request_selection *given,
-                                     struct attn_error *err)
+static enum attn_status check_gradients(const struct attn_run *run, struct attn_site_set sites,
+                                        struct attn_error *err)
 {
-    enum attn_status status =
-        attn_error_in(attn_selection_set_queries(selection, given->queries, err), "queries", err);
-
-    if (status == ATTN_OK)
-        status = narrow(selection, given, err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    if (!run->model)
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of logits, and arrays have none");
+    if (!run->request.selection.gradients_of && !attn_model_has_one_label(run->model))
+        return attn_error_set(err, ATTN_INVALID,
+                              "gradients are those of a metric: they need `target`, and `foil` "
+                              "for the difference of two logits");
+    if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
+        return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
+    return attn_gradient_check(run->model, run->attention.layers, sites, err);
 }
 
-enum attn_status attn_choose(const struct attn_request_selection *given,
-                             const struct attn_dims *dims, size_t n_batch,
-                             struct attn_selection **selection, struct attn_error *err)
+/* Sets whether the request needs gradients, checks that its run can compute them, and adds their
+ * sites to DIMS. */
+static enum attn_status find_gradients(struct attn_run *run, struct attn_dims *dims,
+                                       struct attn_error *err)
 {
+    const struct attn_request_selection *selection = &run->request.selection;
+    const struct attn_site_set sites = listed_sites(selection);
+
+    run->asked.has_goal = selection->has_gradients || attn_sites_meet(sites, attn_gradient_sites());
+    if (!run->asked.has_goal)
+        return ATTN_OK;
+    attn_sites_extend(&dims->sites, attn_gradient_sites_of(dims->sites));
+    attn_sites_extend(&run->encoder_dims.sites, attn_gradient_sites_of(run->encoder_dims.sites));
+    return check_gradients(run, sites, err);
+}
+
+/* Uses the caller's selection, after a check that it was made for these sizes. */
+static enum attn_status use_given_selection(struct attn_run *run, const struct attn_dims *dims,
+                                            struct attn_error *err)
+{
+    const struct attn_dims *own = attn_selection_dims(run->request.selection.given);
+
+    run->selection = run->request.selection.given;
+    if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
+        own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
+        attn_sites_are_equal(attn_sites_without(own->sites, attn_sites_derived()),
+                             attn_sites_without(dims->sites, attn_sites_derived())) &&
+        attn_sites_are_empty(attn_sites_without(attn_selection_sites(run->selection), dims->sites)))
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
+        "%zu and %zu, or other sites",
+        own->n_position, own->n_layer, own->n_head, dims->n_position, dims->n_layer, dims->n_head);
+}
+
+static bool merges_words(const struct attn_run *run)
+{
+    const struct attn_picture_options *picture = run->request.outputs.picture;
+
+    return picture && picture->merges_words;
+}
+
+/* Numbers the words of the tokens, if tokens have texts. If words are merged and no sites are
+ * listed, selects the pattern, because only patterns can be merged. */
+static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request_reading *reading = &run->request.reading;
+
+    if (merges_words(run) && !run->request.selection.sites)
+        run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
+    if (!run->model && reading->queries.items)
+        ATTN_TRY(attn_words_of_labels(&reading->queries, &run->text.words, err));
+    if (!run->model && reading->keys.items)
+        ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source.words, err));
+    if (run->text.tokens.bytes && !run->text.pixels) /* positions of a picture are not words */
+        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
+    if (run->source.tokens.bytes)
+        ATTN_TRY(attn_words_find(&run->source, run->source_tokenizer, &run->source.words, err));
+    return ATTN_OK;
+}
+
+/* Stores the position of the only mask token as the list of queries. */
+static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
+    char text[32];
+    size_t position;
+
+    ATTN_TRY(attn_mask_find(&scope, "queries", &position, err));
+    snprintf(text, sizeof text, "%zu", position);
+    run->queries = attn_strndup(text, strlen(text), err);
+    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Resolves words in `queries` to positions of TEXT. */
+static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
+                                        struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    if (run->request.selection.queries)
+        status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
+    else if (run->request.selection.at_mask)
+        ATTN_TRY(use_mask_as_query(run, err));
+    if (run->queries)
+        run->request.selection.queries = run->queries;
+    return attn_error_in(status, "queries", err);
+}
+
+/* Creates the selection of the request, with all queries. */
+static enum attn_status make_selection(struct attn_run *run, const struct attn_dims *dims,
+                                       size_t n_batch, struct attn_error *err)
+{
+    const struct attn_request_selection *given = &run->request.selection;
     struct attn_selection *made;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(attn_error_at(attn_selection_create(dims, &made, err), ATTN_STAGE_OPTIONS, err));
-    status = fill(made, given, n_batch, err);
-    if (status == ATTN_OK)
-        *selection = made;
-    else
-        attn_selection_free(made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    ATTN_TRY(attn_selection_create(dims, &run->chosen, err));
+    run->selection = made = run->chosen;
+    if (given->sites)
+        ATTN_TRY(attn_error_in(set_sites(made, given->sites, err), "sites", err));
+    if (given->layers)
+        ATTN_TRY(attn_error_in(attn_selection_set_layers(made, given->layers, err), "layers", err));
+    if (given->heads)
+        status = n_batch > 1 ? keep_in_batches(made, given->heads, n_batch, err)
+                             : attn_selection_set_heads(made, given->heads, err);
+    ATTN_TRY(attn_error_in(status, "heads", err));
+    return narrow(made, given, err);
+}
+
+/* Selects the queries. If only the encoder is selected and nothing is predicted, they are rows of
+ * the encoder. */
+static enum attn_status choose_queries(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request_selection *asked = &run->request.selection;
+    const struct attn_request_outputs *outputs = &run->request.outputs;
+    const bool is_of_encoder =
+        !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
+    const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
+    struct attn_selection *chosen =
+        is_of_encoder ? attn_selection_encoder_part(run->chosen) : run->chosen;
+
+    for (size_t i = 0; is_of_encoder && asked->queries && i < outputs->n; i++)
+        if (outputs->items[i].format->holds_stacks)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`%s` holds all rows of the encoder, and `queries` chooses some",
+                                  outputs->items[i].format->name);
+    if (run->model)
+        ATTN_TRY(resolve_queries(run, text, err));
+    if (asked->queries) {
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_queries(chosen, asked->queries, err), "queries", err));
+        ATTN_TRY(narrow(chosen, asked, err));
+    }
+    if (is_of_encoder)
+        asked->queries = NULL; /* selects all rows of the decoder */
+    return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;
+}
+
+enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, size_t n_batch,
+                                 struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+
+    ATTN_TRY(find_gradients(run, dims, err));
+    ATTN_TRY(attn_layer_attention_check_sites(
+        &run->attention.layers[0], request->selection.sites,
+        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
+        err));
+    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
+    ATTN_TRY(find_words(run, err));
+    if (request->selection.given) {
+        if (run->model)
+            ATTN_TRY(resolve_queries(run, &run->text, err));
+        return use_given_selection(run, dims, err);
+    }
+    ATTN_TRY(make_selection(run, dims, n_batch, err));
+    ATTN_TRY(choose_queries(run, err));
+    if (request->selection.has_gradients)
+        attn_selection_add_gradients(run->chosen);
+    return ATTN_OK;
 }

@@ -1,5 +1,5 @@
-/* run.c - see run.h. Prepares a run in the order in which its parts depend on each other: input,
- * attention, sizes and selection, edits, labels. */
+/* run.c - see run.h. Prepares a run in stages that depend on each other (run_internal.h), and
+ * performs it. */
 #include "run/run_internal.h"
 
 #include "attention/attention_extra.h"
@@ -10,20 +10,14 @@
 #include "capture/capture_internal.h"
 #include "derived/derived.h"
 #include "derived/gradient.h"
-#include "formats/ndarray_internal.h"
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 #include "input/encoder.h"
 #include "input/image_input.h"
-#include "input/log_mel.h"
-#include "input/position.h"
-#include "input/sound_internal.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
-#include "predict/class_label.h"
 #include "predict/mask_token.h"
 #include "predict/zero_shot.h"
-#include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
 #include "writers/outputs_internal.h"
@@ -35,392 +29,6 @@
 #include <string.h>
 
 /* --- Preparing a sequence -------------------------------------------------------------------- */
-
-/* Adds a hint about what a model without an output layer offers instead. */
-static void hint_at_answer(const struct attn_config *config, struct attn_error *err)
-{
-    const struct attn_dims dims = attn_config_dims(config, 0);
-    const enum attn_site output = attn_site_of_output(&dims);
-    const bool has_output = attn_sites_have(dims.sites, output);
-
-    if (config->is_sentence)
-        attn_error_hint(err, "`label 'a text'`, once or more, compares the text with others");
-    else if (config->has_two_towers)
-        attn_error_hint(
-            err,
-            "`image cat.png` with `label 'a cat'` and other labels compares a picture with texts");
-    else
-        attn_error_hint(err,
-                        "`sites %s` of a run prints the vectors that it makes, 'attn-cli inspect' "
-                        "lists what it has",
-                        attn_site_name(has_output ? output : ATTN_SITE_Z));
-}
-
-enum attn_status attn_run_check_output(const struct attn_model *model, const char *needs,
-                                       struct attn_error *err)
-{
-    if (attn_model_config(model)->output != ATTN_OUTPUT_NONE)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID, "'%s' has no output layer, %s",
-                   attn_quote_string(attn_model_name(model)).text, needs);
-    hint_at_answer(attn_model_config(model), err);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-}
-
-enum attn_status attn_run_check_question(const struct attn_model *model,
-                                         const struct attn_request_predict *question,
-                                         struct attn_error *err)
-{
-    return attn_predict_is_asked(question)
-               ? attn_run_check_output(model,
-                                       question->top > 0      ? "`top` needs one"
-                                       : question->n_next > 0 ? "`next` needs one"
-                                                              : "`target` needs one",
-                                       err)
-               : ATTN_OK;
-}
-
-/* Gets the tokenizer. It may be missing if the input is numbers, because the vocabulary then only
- * supplies labels, and if it is an empty text of a decoder with a source: its start token alone. */
-static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
-{
-    struct attn_request *request = &run->request;
-    const struct attn_stack_config *stack = &attn_model_config(run->model)->stack;
-    const bool is_start = stack->has_encoder && attn_input_is_text(&request->input) &&
-                          request->input.n_text == 0 &&
-                          request->reading.special_tokens != ATTN_SPECIAL_TOKENS_OFF;
-    const bool is_needed = (attn_input_is_text(&request->input) && !is_start) ||
-                           attn_input_is_text(&request->source) ||
-                           (request->predict.n_next > 0 &&
-                            attn_model_config(run->model)->task == ATTN_TASK_VOCABULARY);
-    const enum attn_status status =
-        attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
-
-    if (status == ATTN_OK)
-        ATTN_TRY(attn_host_source_tokenizer(run->host, &run->source_tokenizer, err));
-    else if (status == ATTN_IO && attn_input_is_text(&request->input))
-        attn_error_hint(err,
-                        "`ids 5,17,3`, or 'ids' of an item, gives token ids instead of a text");
-    else if (status == ATTN_IO && attn_input_is_text(&request->source))
-        attn_error_hint(
-            err, "`source_ids 5,17,3`, or 'source_ids' of an item, gives token ids instead of a "
-                 "text");
-    if (status != ATTN_OK && is_start) {
-        request->input.text = NULL;
-        request->input.ids = &stack->start_id;
-        request->input.n_id = 1;
-    }
-    return is_needed ? status : ATTN_OK;
-}
-
-/* Whether all tokens are masks, so that token dropout would divide by 0. */
-static bool has_only_masks(const struct attn_run *run)
-{
-    const struct attn_config *config = attn_model_config(run->model);
-    size_t i = 0;
-
-    if (!config->has_token_dropout || !run->text.ids)
-        return false;
-    while (i < run->text.n && run->text.ids[i] == config->mask_id)
-        i++;
-    return i == run->text.n;
-}
-
-bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE])
-{
-    enum { TRAINED = 1024 };
-    const struct attn_encoding *encoding = &run->text.encoding;
-    const char *text = run->request.input.text;
-    size_t n_unknown = 0, n_lower = 0;
-
-    for (size_t i = 0; run->text.has_residues && i < encoding->n; i++) {
-        if (!attn_tokenizer_is_unknown(run->tokenizer, encoding->ids[i]))
-            continue;
-        n_unknown++;
-        for (size_t at = encoding->begin[i]; !run->request.input.pair && at < encoding->end[i];
-             at++)
-            n_lower += text[at] >= 'a' && text[at] <= 'z';
-    }
-    if (n_unknown > 0)
-        snprintf(message, ATTN_RESIDUES_SIZE, "%zu piece%s of the text %s and became <unk>%s",
-                 n_unknown, n_unknown == 1 ? "" : "s",
-                 n_unknown == 1 ? "is not a residue" : "are not residues",
-                 n_lower > 0 ? "; lower-case letters are not turned into capitals" : "");
-    else if (run->text.has_residues && run->text.n > TRAINED &&
-             attn_model_config(run->model)->positions == ATTN_POSITIONS_ROTARY)
-        snprintf(message, ATTN_RESIDUES_SIZE,
-                 "the text has %zu tokens, and ESM-2 was trained on at most %d", run->text.n,
-                 TRAINED);
-    else if (has_only_masks(run))
-        snprintf(message, ATTN_RESIDUES_SIZE,
-                 "all tokens are masks: their embeddings are 0 here, and NaN in transformers");
-    else
-        return false;
-    return true;
-}
-
-/* Notes that the model of RUN was trained on conversations in the form of its chat template, if its
- * text has none of the special tokens of that form. */
-static void note_chat(const struct attn_run *run)
-{
-    const struct attn_request *request = &run->request;
-    const char *found = attn_tokenizer_chat_template(run->tokenizer);
-    const struct attn_encoding *encoding = &run->text.encoding;
-
-    if (!found || !request->input.text || run->text.n_prompt > 0)
-        return;
-    for (size_t i = 0; i < encoding->n; i++)
-        if (encoding->texts[i] != ATTN_TEXT_NONE &&
-            attn_tokenizer_is_special(run->tokenizer, encoding->ids[i]))
-            return;
-    attn_note(request->on_note, request->user, ATTN_NOTE_CHAT,
-              "'%s' was trained on conversations in the form of its chat template (%s), and the "
-              "text has none of its tokens; to write such a text for `file p.txt` `raw` "
-              "`special_tokens off`: python3 -c \"from transformers import AutoTokenizer as T; "
-              "open('p.txt', 'w').write(T.from_pretrained('DIR').apply_chat_template([{'role': "
-              "'user', 'content': 'TEXT'}], tokenize=False, add_generation_prompt=True))\"",
-              attn_quote_string(attn_model_name(run->model)).text, found);
-}
-
-/* Notes what of the sound that is the source of RUN is not heard as it is. */
-static void note_sound(const struct attn_run *run)
-{
-    const struct attn_request *request = &run->request;
-    const struct attn_ndarray *sound = request->source.embeddings;
-    size_t most;
-
-    if (!attn_ndarray_is_sound(sound))
-        return;
-    most = attn_log_mel_n_sample(run->model->encoder);
-    if (sound->shape[1] > 1)
-        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
-                  "'%s' has %zu channels, of which the mean is heard",
-                  attn_quote_string(sound->name).text, sound->shape[1]);
-    if (sound->shape[0] > most)
-        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
-                  "'%s' is longer than %g s, which '%s' hears: the rest is left out",
-                  attn_quote_string(sound->name).text, (double)most / ATTN_SOUND_RATE,
-                  attn_quote_string(attn_model_name(run->model)).text);
-}
-
-static enum attn_status read_input(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-    char residues[ATTN_RESIDUES_SIZE];
-
-    run->text.input = &request->input, run->text.role = "text";
-    run->source.input = &request->source, run->source.role = "source";
-    run->text.cancel = run->source.cancel = run->host->options.cancel;
-    run->source.pool = attn_host_pool(run->host, (double)INFINITY);
-    run->source.gemm = run->host->options.gemm;
-    run->source.isa = run->host->options.isa;
-    run->source.is_later = request->is_once && !attn_edits_are_given(&request->edits);
-    run->text.places = run->source.places = request->reading.places;
-    ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
-                                      &run->text, err));
-    if (attn_input_is_picture(&request->input))
-        ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
-                                       attn_request_notes(request), &run->text, err));
-    else
-        ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
-                                    &run->text, err));
-    note_chat(run);
-    attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
-    if (attn_run_describe_residues(run, residues))
-        attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
-    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
-                              run->source_tokenizer, &run->source, err));
-    note_sound(run);
-    attn_sequence_note_twice(&run->source, run->source_tokenizer, attn_request_notes(request));
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-
-    return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
-}
-
-/* Returns the sites that SELECTION lists. A malformed list gives none; the error is reported when
- * the list is parsed. */
-static struct attn_site_set listed_sites(const struct attn_request_selection *selection)
-{
-    struct attn_error unknown = {0};
-    struct attn_site_set sites = {0};
-
-    if (selection->given)
-        return attn_selection_sites(selection->given);
-    if (selection->sites)
-        attn_sites_parse(selection->sites, &sites, &unknown); /* SITES stays empty if it fails */
-    return sites;
-}
-
-static enum attn_status check_gradients(const struct attn_run *run, struct attn_site_set sites,
-                                        struct attn_error *err)
-{
-    if (!run->model)
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of logits, and arrays have none");
-    if (!run->request.selection.gradients_of && !attn_model_has_one_label(run->model))
-        return attn_error_set(err, ATTN_INVALID,
-                              "gradients are those of a metric: they need `target`, and `foil` "
-                              "for the difference of two logits");
-    if (run->request.selection.has_gradients && attn_sites_have(sites, ATTN_SITE_CONTACTS))
-        return attn_error_set(err, ATTN_INVALID, "'contacts' has no gradient");
-    return attn_gradient_check(run->model, run->attention.layers, sites, err);
-}
-
-/* Sets whether the request needs gradients, and checks that its run can compute them. */
-static enum attn_status find_gradients(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_selection *selection = &run->request.selection;
-    const struct attn_site_set sites = listed_sites(selection);
-
-    run->asked.has_goal = selection->has_gradients || attn_sites_meet(sites, attn_gradient_sites());
-    return run->asked.has_goal
-               ? attn_error_at(check_gradients(run, sites, err), ATTN_STAGE_OPTIONS, err)
-               : ATTN_OK;
-}
-
-/* Refuses a maximum length of spans if no spans are predicted. */
-static enum attn_status check_span(const struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_predict *predict = &run->request.predict;
-
-    if (!predict->more || predict->more->max_span == 0 ||
-        (predict->top > 0 && run->model && attn_model_config(run->model)->task == ATTN_TASK_SPANS))
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "`max_span` is for `top` of a model that answers with spans");
-}
-
-/* Uses the caller's selection, after a check that it was made for these sizes. */
-static enum attn_status use_given_selection(struct attn_run *run, const struct attn_dims *dims,
-                                            struct attn_error *err)
-{
-    const struct attn_dims *own = attn_selection_dims(run->request.selection.given);
-
-    run->selection = run->request.selection.given;
-    if (own->n_position == dims->n_position && own->n_source == dims->n_source &&
-        own->n_layer == dims->n_layer && own->n_head == dims->n_head &&
-        attn_sites_are_equal(attn_sites_without(own->sites, attn_sites_derived()),
-                             attn_sites_without(dims->sites, attn_sites_derived())) &&
-        attn_sites_are_empty(attn_sites_without(attn_selection_sites(run->selection), dims->sites)))
-        return ATTN_OK;
-    return attn_refuse(
-        err, ATTN_STAGE_OPTIONS,
-        "the selection is for %zu positions, %zu layers and %zu heads, the run has %zu, "
-        "%zu and %zu, or other sites",
-        own->n_position, own->n_layer, own->n_head, dims->n_position, dims->n_layer, dims->n_head);
-}
-
-static bool merges_words(const struct attn_run *run)
-{
-    const struct attn_picture_options *picture = run->request.outputs.picture;
-
-    return picture && picture->merges_words;
-}
-
-/* Numbers the words of the tokens, if tokens have texts. If words are merged and no sites are
- * listed, selects the pattern, because only patterns can be merged. */
-static enum attn_status find_words(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_reading *reading = &run->request.reading;
-
-    if (merges_words(run) && !run->request.selection.sites)
-        run->request.selection.sites = attn_site_name(ATTN_SITE_PATTERN);
-    if (!run->model && reading->queries.items)
-        ATTN_TRY(attn_words_of_labels(&reading->queries, &run->text.words, err));
-    if (!run->model && reading->keys.items)
-        ATTN_TRY(attn_words_of_labels(&reading->keys, &run->source.words, err));
-    if (run->text.tokens.bytes && !run->text.pixels) /* positions of a picture are not words */
-        ATTN_TRY(attn_words_find(&run->text, run->tokenizer, &run->text.words, err));
-    if (run->source.tokens.bytes)
-        ATTN_TRY(attn_words_find(&run->source, run->source_tokenizer, &run->source.words, err));
-    return ATTN_OK;
-}
-
-/* Stores the position of the only mask token as the list of queries. */
-static enum attn_status use_mask_as_query(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    char text[32];
-    size_t position;
-
-    ATTN_TRY(attn_mask_find(&scope, "queries", &position, err));
-    snprintf(text, sizeof text, "%zu", position);
-    run->queries = attn_strndup(text, strlen(text), err);
-    return run->queries ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Resolves words in `queries` to positions of TEXT. */
-static enum attn_status resolve_queries(struct attn_run *run, const struct attn_sequence *text,
-                                        struct attn_error *err)
-{
-    enum attn_status status = ATTN_OK;
-
-    if (run->request.selection.queries)
-        status = attn_positions_number(text, run->request.selection.queries, &run->queries, err);
-    else if (run->request.selection.at_mask)
-        ATTN_TRY(use_mask_as_query(run, err));
-    if (run->queries)
-        run->request.selection.queries = run->queries;
-    return attn_error_at(attn_error_in(status, "queries", err), ATTN_STAGE_OPTIONS, err);
-}
-
-/* Refuses a choice of queries if an output would hold all rows of the encoder. */
-static enum attn_status check_rows_of_encoder(const struct attn_request *request,
-                                              struct attn_error *err)
-{
-    for (size_t i = 0; i < request->outputs.n; i++)
-        if (request->outputs.items[i].format->holds_stacks)
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "`%s` holds all rows of the encoder, and `queries` chooses some",
-                               request->outputs.items[i].format->name);
-    return ATTN_OK;
-}
-
-/* Selects the queries. If only the encoder is selected and nothing is predicted, they are rows of
- * the encoder. */
-static enum attn_status choose_queries(struct attn_run *run, struct attn_error *err)
-{
-    struct attn_request_selection *asked = &run->request.selection;
-    const bool is_of_encoder =
-        !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
-    const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
-    struct attn_selection *chosen =
-        is_of_encoder ? attn_selection_encoder_part(run->chosen) : run->chosen;
-
-    if (is_of_encoder && asked->queries)
-        ATTN_TRY(check_rows_of_encoder(&run->request, err));
-    if (run->model)
-        ATTN_TRY(resolve_queries(run, text, err));
-    if (asked->queries)
-        ATTN_TRY(attn_choose_queries(chosen, asked, err));
-    if (is_of_encoder)
-        asked->queries = NULL; /* selects all rows of the decoder */
-    return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;
-}
-
-static enum attn_status choose_tensors(struct attn_run *run, const struct attn_dims *dims,
-                                       size_t n_batch, struct attn_error *err)
-{
-    const struct attn_request *request = &run->request;
-
-    ATTN_TRY(attn_layer_attention_check_sites(
-        &run->attention.layers[0], request->selection.sites,
-        request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
-        err));
-    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
-    ATTN_TRY(find_words(run, err));
-    if (request->selection.given) {
-        if (run->model)
-            ATTN_TRY(resolve_queries(run, &run->text, err));
-        return use_given_selection(run, dims, err);
-    }
-    ATTN_TRY(attn_choose(&request->selection, dims, n_batch, &run->chosen, err));
-    run->selection = run->chosen;
-    ATTN_TRY(choose_queries(run, err));
-    if (request->selection.has_gradients)
-        attn_selection_add_gradients(run->chosen);
-    return ATTN_OK;
-}
 
 /* Returns the part of the picture that has patches, if its crop and size are known; or NULL. */
 static const struct attn_backdrop *find_backdrop(struct attn_run *run)
@@ -488,42 +96,6 @@ static void set_labels(struct attn_run *run)
     run->labels.source_token_sizes = reading->keys.sizes;
 }
 
-struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run)
-{
-    return (struct attn_answer_scope){.model = run->model,
-                                      .tokenizer = run->tokenizer,
-                                      .no_tokenizer = &run->host->tokenizer_failure,
-                                      .text = &run->text,
-                                      .dims = run->selection ? attn_selection_dims(run->selection)
-                                                             : NULL,
-                                      .special = run->request.reading.special};
-}
-
-struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
-{
-    return (struct attn_masked_scope){.model = run->model,
-                                      .tokenizer = run->tokenizer,
-                                      .text = &run->text,
-                                      .edits = &run->edits,
-                                      .session = attn_run_session_options(run)};
-}
-
-enum attn_status attn_run_find_answer(const struct attn_run *run,
-                                      const struct attn_answer_args *args,
-                                      struct attn_answer *answer, struct attn_error *err)
-{
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    const bool is_at_queries =
-        run->request.predict.answer == args && run->request.selection.queries;
-
-    ATTN_TRY(attn_answer_find(&scope, args, is_at_queries, answer, err));
-    if (answer->n_piece > 1)
-        attn_note(run->request.on_note, run->request.user, ATTN_NOTE_SEVERAL_TOKENS,
-                  "'%s' is %zu tokens: the label is that of its first, position %zu",
-                  attn_quote_string(args->at).text, answer->n_piece, answer->position);
-    return ATTN_OK;
-}
-
 struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
 {
     const struct attn_label_list *keys = &run->request.reading.keys; /* for arrays */
@@ -540,101 +112,6 @@ struct attn_metric_settings attn_run_metric_settings(const struct attn_run *run)
                                          .n_patch_column = run->text.grid.n_col,
                                          .key_mask = run->text.key_mask,
                                          .source_mask = run->source.key_mask};
-}
-
-/* Whether answers are about the whole input, so that they have no position. */
-static bool is_whole(const struct attn_run *run)
-{
-    return attn_model_is_classifier(run->model) ||
-           attn_model_config(run->model)->task == ATTN_TASK_SPANS;
-}
-
-/* Whether the request needs predictions after selected positions, which may be all. */
-static bool has_chosen_positions(const struct attn_run *run)
-{
-    return attn_predict_is_asked(&run->request.predict) && !is_whole(run) &&
-           (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
-}
-
-/* Finds the positions at which an encoder predicts: selected positions, or the masks. A
- * continuation is one token at one of them. */
-static enum attn_status find_masks(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_request_predict *predict = &run->request.predict;
-    const bool is_asked = predict->top > 0 || predict->n_next > 0;
-    const struct attn_answer_scope scope = attn_run_answer_scope(run);
-    size_t n;
-
-    if (!attn_model_config(run->model)->is_encoder || !is_asked || is_whole(run))
-        return ATTN_OK;
-    if (!has_chosen_positions(run))
-        ATTN_TRY(attn_masks_select(&scope, &run->asked.masks, err));
-    n = attn_selection_n_query(run->asked.masks ? run->asked.masks : run->selection);
-    for (size_t i = 0; i < run->asked.continuations.n; i++)
-        if (run->asked.continuations.encodings[i].n != 1)
-            return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                               "`next` '%s' is %zu tokens, an encoder predicts one at a position",
-                               attn_quote_string(predict->next[i]).text,
-                               run->asked.continuations.encodings[i].n);
-    if (predict->n_next == 0 || n == 1 || attn_model_has_labels(run->model))
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "`next` is asked at %zu positions, an encoder answers at one: a mask, or "
-                       "`queries`",
-                       n);
-}
-
-/* Resolves the number to differentiate. */
-static enum attn_status find_goal(struct attn_run *run, struct attn_error *err)
-{
-    static const struct attn_answer_args only; /* for models with one label */
-    const struct attn_answer_args *given = run->request.selection.gradients_of;
-
-    if (!run->asked.has_goal)
-        return ATTN_OK;
-    ATTN_TRY(attn_run_find_answer(run, given ? given : &only, &run->asked.goal, err));
-    return attn_error_at(attn_answer_check_goal(&run->asked.goal, err), ATTN_STAGE_OPTIONS, err);
-}
-
-/* Resolves the metric of the request, which must be one that a single run has after one position.
- */
-static enum attn_status find_answer(struct attn_run *run, struct attn_error *err)
-{
-    const struct attn_answer_args *args = run->request.predict.answer;
-
-    if (!args)
-        return ATTN_OK;
-    ATTN_TRY(attn_run_find_answer(run, args, &run->asked.answer, err));
-    if (run->asked.has_goal && run->asked.answer.metric == ATTN_ANSWER_CE) {
-        run->request.predict.answer = NULL; /* the metric is only needed for its gradients */
-        return ATTN_OK;
-    }
-    if (run->asked.answer.metric != ATTN_ANSWER_KL && run->asked.answer.metric != ATTN_ANSWER_CE)
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "metric '%s' is not that of one next token, expected logit_diff, "
-                       "log_prob, logit or prob",
-                       attn_answer_metric_name(run->asked.answer.metric));
-}
-
-/* Checks for missing and superfluous spaces in the text, the target and foil, and continuations. */
-static void check_spaces(struct attn_run *run)
-{
-    const struct attn_request_predict *predict = &run->request.predict;
-    const bool is_encoder = attn_model_config(run->model)->is_encoder;
-    size_t at = run->text.n - 1;
-
-    if (predict->answer || run->asked.has_goal)
-        run->asked.spaces = predict->answer ? run->asked.answer.spaces : run->asked.goal.spaces;
-    run->asked.spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
-    while (is_encoder && at > 0 &&
-           !attn_selection_has_query(run->asked.masks ? run->asked.masks : run->selection, at))
-        at--; /* find the only selected position */
-    for (size_t i = 0; i < predict->n_next && !run->asked.spaces.what; i++)
-        if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(
-                &run->text, at, predict->next[i][0], run->tokenizer))
-            run->asked.spaces =
-                (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
@@ -697,45 +174,46 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
     return edit_source(run, err);
 }
 
-static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
+/* Returns the sizes and sites of a stack: MODEL for N positions, with the attention of LAYERS. */
+static struct attn_dims stack_dims(const struct attn_model *model,
+                                   const struct attn_attention *layers, size_t n, size_t n_source)
+{
+    struct attn_dims dims = attn_config_dims(&model->config, n);
+
+    dims.n_source = n_source;
+    attn_attention_set_dims(layers, &dims);
+    attn_sites_extend(&dims.sites, attn_derived_sites(model, layers));
+    return dims;
+}
+
+/* The second stage: finds the attention of each layer, and DIMS, the sizes of the run. */
+static enum attn_status find_attention(struct attn_run *run, struct attn_dims *dims,
+                                       struct attn_error *err)
 {
     const struct attn_config *config = attn_model_config(run->model);
-    struct attn_dims dims;
+    const struct attn_model *encoder = run->model->encoder;
 
-    ATTN_TRY(attn_image_input_check(&run->request.input, &run->request.source, run->model, err));
-    ATTN_TRY(attn_run_check_question(run->model, &run->request.predict, err));
-    ATTN_TRY(attn_source_check(&run->request.source, run->model, err));
-    ATTN_TRY(find_tokenizer(run, err));
-    ATTN_TRY(attn_error_at(read_input(run, err), ATTN_STAGE_INPUT, err));
     ATTN_TRY(attn_layer_attention_find(&run->request.attention, config, run->text.n, run->source.n,
                                        &run->attention, err));
     ATTN_TRY(attn_run_check_time(run, 1, err));
     if (run->asked.continuations.n_more > 0 && !config->is_encoder)
         ATTN_TRY(attn_session_check_next(run->attention.layers, config, err));
-    dims = attn_config_dims(config, run->text.n);
-    dims.n_source = run->source.n;
-    attn_attention_set_dims(run->attention.layers, &dims);
-    attn_sites_extend(&dims.sites, attn_derived_sites(run->model, run->attention.layers));
-    if (run->model->encoder) {
-        run->encoder_dims = attn_config_dims(&run->model->encoder->config, run->source.n);
-        attn_attention_set_dims(run->model->encoder->config.attention, &run->encoder_dims);
-        attn_sites_extend(
-            &run->encoder_dims.sites,
-            attn_derived_sites(run->model->encoder, run->model->encoder->config.attention));
-        dims.encoder = &run->encoder_dims;
+    *dims = stack_dims(run->model, run->attention.layers, run->text.n, run->source.n);
+    if (encoder) {
+        run->encoder_dims = stack_dims(encoder, encoder->config.attention, run->source.n, 0);
+        dims->encoder = &run->encoder_dims;
     }
-    ATTN_TRY(find_gradients(run, err));
-    ATTN_TRY(check_span(run, err));
-    if (run->asked.has_goal) {
-        attn_sites_extend(&dims.sites, attn_gradient_sites_of(dims.sites));
-        attn_sites_extend(&run->encoder_dims.sites,
-                          attn_gradient_sites_of(run->encoder_dims.sites));
-    }
-    ATTN_TRY(choose_tensors(run, &dims, 1, err));
-    ATTN_TRY(find_masks(run, err));
-    ATTN_TRY(find_goal(run, err));
-    ATTN_TRY(find_answer(run, err));
-    check_spaces(run);
+    return ATTN_OK;
+}
+
+static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_dims dims;
+
+    ATTN_TRY(attn_run_read_input(run, err));
+    ATTN_TRY(find_attention(run, &dims, err));
+    ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_run_find_asked(run, err));
     return find_edits(run, err);
 }
 
@@ -793,7 +271,6 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     struct attn_arrays_sizes sizes = {0};
 
     ATTN_TRY(check_arrays_request(request, err));
-    ATTN_TRY(find_gradients(run, err));
     ATTN_TRY(attn_error_at(attn_arrays_fit(&request->input, &sizes, err), ATTN_STAGE_INPUT, err));
     const struct attn_mask_sizes mask = {sizes.rank == 4 ? sizes.n_batch : 0, sizes.n_head,
                                          sizes.n_query, sizes.n_key};
@@ -803,63 +280,47 @@ static enum attn_status prepare_arrays(struct attn_run *run, struct attn_error *
     attn_arrays_fill(&request->input, &sizes, &run->arrays);
     run->arrays.attention = run->attention.layers[0];
     run->axes = (struct attn_array_axes){sizes.rank, sizes.n_batch};
-    const struct attn_dims dims = attn_attend_dims(&run->arrays);
+    struct attn_dims dims = attn_attend_dims(&run->arrays);
 
     ATTN_TRY(check_label_list(&request->reading.queries, dims.n_position, "queries", err));
     ATTN_TRY(check_label_list(&request->reading.keys, dims.n_source, "keys", err));
-    ATTN_TRY(choose_tensors(run, &dims, sizes.n_batch, err));
+    ATTN_TRY(
+        attn_error_at(attn_run_choose(run, &dims, sizes.n_batch, err), ATTN_STAGE_OPTIONS, err));
     note_arrays(request);
     return ATTN_OK;
 }
 
-/* Checks that arrays are given if their counts are not 0, and that enums are in range. */
-static enum attn_status check_lists(const struct attn_request *request, struct attn_error *err)
+/* Checks that lists are given if their counts are not 0, that enums are in range, and that no part
+ * of REQUEST uses fields of later versions. */
+static enum attn_status check_given(const struct attn_request *request, struct attn_error *err)
 {
     const struct attn_request_reading *reading = &request->reading;
     const struct attn_request_outputs *outputs = &request->outputs;
+    const struct attn_request_predict *predict = &request->predict;
+    const struct attn_attention_change *change = request->attention.change;
+    bool is_right =
+        attn_is_known(request->input.later, "input", err) &&
+        attn_is_known(request->source.later, "source", err) &&
+        attn_is_known(reading->later, "reading", err) &&
+        attn_is_known(request->attention.later, "attention", err) &&
+        (!change || attn_is_known(change->later, "change", err)) &&
+        attn_is_known(request->selection.later, "selection", err) &&
+        (!predict->more || attn_is_known(predict->more->later, "predict", err)) &&
+        attn_is_known(outputs->later, "outputs", err) &&
+        (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&
+        attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
+        attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1, "special_tokens",
+                       err) &&
+        attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
+        attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
+        attn_is_given(predict->n_next == 0 || predict->next, "next", err) &&
+        attn_is_given(predict->n_label == 0 || predict->labels, "labels", err);
 
-    return attn_is_choice(reading->special, ATTN_SPECIAL_TEXT + 1, "special", err) &&
-                   attn_is_choice(reading->special_tokens, ATTN_SPECIAL_TOKENS_OFF + 1,
-                                  "special_tokens", err) &&
-                   attn_is_given(outputs->n == 0 || outputs->items, "outputs", err) &&
-                   attn_is_given(outputs->n_option == 0 || outputs->options, "options", err) &&
-                   attn_is_given(request->predict.n_next == 0 || request->predict.next, "next",
-                                 err) &&
-                   attn_is_given(request->predict.n_label == 0 || request->predict.labels, "labels",
-                                 err)
-               ? ATTN_OK
-               : ATTN_INVALID;
-}
-
-/* Checks that no part of REQUEST uses fields of later versions. */
-static enum attn_status check_parts(const struct attn_request *request, struct attn_error *err)
-{
-    return attn_is_known(request->input.later, "input", err) &&
-                   attn_is_known(request->source.later, "source", err) &&
-                   attn_is_known(request->reading.later, "reading", err) &&
-                   attn_is_known(request->attention.later, "attention", err) &&
-                   (!request->attention.change ||
-                    attn_is_known(request->attention.change->later, "change", err)) &&
-                   attn_is_known(request->selection.later, "selection", err) &&
-                   (!request->predict.more ||
-                    attn_is_known(request->predict.more->later, "predict", err)) &&
-                   attn_is_known(request->outputs.later, "outputs", err) &&
-                   (!request->outputs.table ||
-                    attn_is_given(request->outputs.table_picture, "table_picture", err))
-               ? ATTN_OK
-               : ATTN_INVALID;
-}
-
-/* Checks that the items of lists are given. */
-static enum attn_status check_items(const struct attn_request *request, struct attn_error *err)
-{
-    for (size_t i = 0; i < request->predict.n_next; i++)
-        if (!attn_is_given(request->predict.next[i], "next", err))
-            return ATTN_INVALID;
-    for (size_t i = 0; i < request->predict.n_label; i++)
-        if (!attn_is_given(request->predict.labels[i], "labels", err))
-            return ATTN_INVALID;
-    return attn_edits_check_given(&request->edits, err);
+    for (size_t i = 0; is_right && i < predict->n_next; i++)
+        is_right = attn_is_given(predict->next[i], "next", err);
+    for (size_t i = 0; is_right && i < predict->n_label; i++)
+        is_right = attn_is_given(predict->labels[i], "labels", err);
+    return is_right ? attn_edits_check_given(&request->edits, err) : ATTN_INVALID;
 }
 
 /* Copies the picture options, whose struct may be shorter in the caller's version. */
@@ -880,9 +341,7 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     const struct attn_request *request = &run->request;
     struct attn_request_predict *predict = &run->request.predict;
 
-    ATTN_TRY(check_parts(request, err));
-    ATTN_TRY(check_lists(request, err));
-    ATTN_TRY(check_items(request, err));
+    ATTN_TRY(check_given(request, err));
     ATTN_TRY(read_picture(run, err));
     ATTN_TRY(attn_host_check_outputs(run->host, request->outputs.items, request->outputs.n, err));
     if (attn_input_is_arrays(&request->input))
@@ -902,12 +361,10 @@ static enum attn_status prepare_for(struct attn_host *host, const struct attn_ru
                                     struct attn_run **run, struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    enum attn_status status = attn_options_read(given, &request, err);
     struct attn_run *made;
+    enum attn_status status;
 
-    attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-    if (status != ATTN_OK)
-        return status;
+    ATTN_TRY(attn_error_at(attn_options_read(given, &request, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->host = host;
     made->like = like;
@@ -1042,12 +499,21 @@ struct attn_session_options attn_run_session_options(const struct attn_run *run)
     return options;
 }
 
+struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
+{
+    return (struct attn_masked_scope){.model = run->model,
+                                      .tokenizer = run->tokenizer,
+                                      .text = &run->text,
+                                      .edits = &run->edits,
+                                      .session = attn_run_session_options(run)};
+}
+
 static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_pool *pool, struct attn_session **session,
                                       struct attn_error *err)
 {
     struct attn_session_options options = attn_run_session_options(run);
-    const bool is_one_feed = run->asked.continuations.n == 0 && !has_chosen_positions(run) &&
+    const bool is_one_feed = run->asked.continuations.n == 0 && !attn_run_has_positions(run) &&
                              !run->asked.answer.has_place;
     enum attn_status status;
 
@@ -1102,7 +568,7 @@ static enum attn_status predict(const struct attn_run *run, struct attn_session 
         .continuations = &run->asked.continuations,
         .answer = run->request.predict.answer ? &run->asked.answer : NULL,
         .tokenizer = run->tokenizer,
-        .positions = has_chosen_positions(run) ? run->selection : run->asked.masks,
+        .positions = attn_run_has_positions(run) ? run->selection : run->asked.masks,
         .model = run->model,
         .n_vocab = attn_model_config(run->model)->n_vocab,
         .text = &run->text};

@@ -50,17 +50,22 @@ static inline struct attn_notes attn_request_notes(const struct attn_request *re
     return (struct attn_notes){request->on_note, request->user};
 }
 
-/* Creates the selection of GIVEN for the sizes DIMS, with all queries; the caller frees it. GIVEN
- * selects heads of one batch, and the same heads are selected in all N_BATCH batches. Returns
- * ATTN_INVALID for an empty selection, with the stage ATTN_STAGE_OPTIONS. */
-enum attn_status attn_choose(const struct attn_request_selection *given,
-                             const struct attn_dims *dims, size_t n_batch,
-                             struct attn_selection **selection, struct attn_error *err);
+/* The stages of a run over a sequence, each of which fills its own members of RUN; errors have a
+ * stage. Attention (layer_attention.h) follows the input, edits follow the question. */
 
-/* Selects the queries of GIVEN, which must not be NULL. */
-enum attn_status attn_choose_queries(struct attn_selection *selection,
-                                     const struct attn_request_selection *given,
-                                     struct attn_error *err);
+/* Reads the text and the source. */
+enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err);
+
+/* Selects the tensors. DIMS are the sizes; sites of gradients are added if the request needs them.
+ * Heads of arrays are those of one of N_BATCH batches, in all of which they are selected. */
+enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, size_t n_batch,
+                                 struct attn_error *err);
+
+/* Resolves the question in `asked`: positions, metric, and the number to differentiate. */
+enum attn_status attn_run_find_asked(struct attn_run *run, struct attn_error *err);
+
+/* Returns true if predictions are needed after selected positions, which may be all. */
+bool attn_run_has_positions(const struct attn_run *run);
 
 /* Refuses MODEL if it has no output layer. NEEDS begins the message: "`top` needs one". Adds a hint
  * about what it has instead. */

@@ -1,0 +1,246 @@
+/* run_input.c - the first stage of a run: the text and the source with their tokenizers, notes
+ * about them, and limits of their length and of the time of a run. */
+#include "run/run_internal.h"
+
+#include "base/escape.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "formats/ndarray_internal.h"
+#include "input/image_input.h"
+#include "input/log_mel.h"
+#include "input/sound_internal.h"
+#include "inspect/cost.h"
+#include "model/model_internal.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Gets the tokenizer. It may be missing if the input is numbers, because the vocabulary then only
+ * supplies labels, and if it is an empty text of a decoder with a source: its start token alone. */
+static enum attn_status find_tokenizer(struct attn_run *run, struct attn_error *err)
+{
+    struct attn_request *request = &run->request;
+    const struct attn_stack_config *stack = &attn_model_config(run->model)->stack;
+    const bool is_start = stack->has_encoder && attn_input_is_text(&request->input) &&
+                          request->input.n_text == 0 &&
+                          request->reading.special_tokens != ATTN_SPECIAL_TOKENS_OFF;
+    const bool is_needed = (attn_input_is_text(&request->input) && !is_start) ||
+                           attn_input_is_text(&request->source) ||
+                           (request->predict.n_next > 0 &&
+                            attn_model_config(run->model)->task == ATTN_TASK_VOCABULARY);
+    const char *ids = attn_input_is_text(&request->input)    ? "ids"
+                      : attn_input_is_text(&request->source) ? "source_ids"
+                                                             : NULL;
+    const enum attn_status status =
+        attn_host_tokenizer(run->host, &run->tokenizer, is_needed ? err : NULL);
+
+    if (status == ATTN_OK)
+        ATTN_TRY(attn_host_source_tokenizer(run->host, &run->source_tokenizer, err));
+    else if (status == ATTN_IO && ids)
+        attn_error_hint(err, "`%s 5,17,3`, or '%s' of an item, gives token ids instead of a text",
+                        ids, ids);
+    if (status != ATTN_OK && is_start) {
+        request->input.text = NULL;
+        request->input.ids = &stack->start_id;
+        request->input.n_id = 1;
+    }
+    return is_needed ? status : ATTN_OK;
+}
+
+/* Whether all tokens are masks, so that token dropout would divide by 0. */
+static bool has_only_masks(const struct attn_run *run)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    size_t i = 0;
+
+    if (!config->has_token_dropout || !run->text.ids)
+        return false;
+    while (i < run->text.n && run->text.ids[i] == config->mask_id)
+        i++;
+    return i == run->text.n;
+}
+
+bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RESIDUES_SIZE])
+{
+    enum { TRAINED = 1024 };
+    const struct attn_encoding *encoding = &run->text.encoding;
+    const char *text = run->request.input.text;
+    size_t n_unknown = 0, n_lower = 0;
+
+    for (size_t i = 0; run->text.has_residues && i < encoding->n; i++) {
+        if (!attn_tokenizer_is_unknown(run->tokenizer, encoding->ids[i]))
+            continue;
+        n_unknown++;
+        for (size_t at = encoding->begin[i]; !run->request.input.pair && at < encoding->end[i];
+             at++)
+            n_lower += text[at] >= 'a' && text[at] <= 'z';
+    }
+    if (n_unknown > 0)
+        snprintf(message, ATTN_RESIDUES_SIZE, "%zu piece%s of the text %s and became <unk>%s",
+                 n_unknown, n_unknown == 1 ? "" : "s",
+                 n_unknown == 1 ? "is not a residue" : "are not residues",
+                 n_lower > 0 ? "; lower-case letters are not turned into capitals" : "");
+    else if (run->text.has_residues && run->text.n > TRAINED &&
+             attn_model_config(run->model)->positions == ATTN_POSITIONS_ROTARY)
+        snprintf(message, ATTN_RESIDUES_SIZE,
+                 "the text has %zu tokens, and ESM-2 was trained on at most %d", run->text.n,
+                 TRAINED);
+    else if (has_only_masks(run))
+        snprintf(message, ATTN_RESIDUES_SIZE,
+                 "all tokens are masks: their embeddings are 0 here, and NaN in transformers");
+    else
+        return false;
+    return true;
+}
+
+/* Notes that the model of RUN was trained on conversations in the form of its chat template, if its
+ * text has none of the special tokens of that form. */
+static void note_chat(const struct attn_run *run)
+{
+    const struct attn_request *request = &run->request;
+    const char *found = attn_tokenizer_chat_template(run->tokenizer);
+    const struct attn_encoding *encoding = &run->text.encoding;
+
+    if (!found || !request->input.text || run->text.n_prompt > 0)
+        return;
+    for (size_t i = 0; i < encoding->n; i++)
+        if (encoding->texts[i] != ATTN_TEXT_NONE &&
+            attn_tokenizer_is_special(run->tokenizer, encoding->ids[i]))
+            return;
+    attn_note(request->on_note, request->user, ATTN_NOTE_CHAT,
+              "'%s' was trained on conversations in the form of its chat template (%s), and the "
+              "text has none of its tokens; to write such a text for `file p.txt` `raw` "
+              "`special_tokens off`: python3 -c \"from transformers import AutoTokenizer as T; "
+              "open('p.txt', 'w').write(T.from_pretrained('DIR').apply_chat_template([{'role': "
+              "'user', 'content': 'TEXT'}], tokenize=False, add_generation_prompt=True))\"",
+              attn_quote_string(attn_model_name(run->model)).text, found);
+}
+
+/* Notes what of the sound that is the source of RUN is not heard as it is. */
+static void note_sound(const struct attn_run *run)
+{
+    const struct attn_request *request = &run->request;
+    const struct attn_ndarray *sound = request->source.embeddings;
+    size_t most;
+
+    if (!attn_ndarray_is_sound(sound))
+        return;
+    most = attn_log_mel_n_sample(run->model->encoder);
+    if (sound->shape[1] > 1)
+        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
+                  "'%s' has %zu channels, of which the mean is heard",
+                  attn_quote_string(sound->name).text, sound->shape[1]);
+    if (sound->shape[0] > most)
+        attn_note(request->on_note, request->user, ATTN_NOTE_SOUND,
+                  "'%s' is longer than %g s, which '%s' hears: the rest is left out",
+                  attn_quote_string(sound->name).text, (double)most / ATTN_SOUND_RATE,
+                  attn_quote_string(attn_model_name(run->model)).text);
+}
+
+static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    char residues[ATTN_RESIDUES_SIZE];
+
+    run->text.input = &request->input, run->text.role = "text";
+    run->source.input = &request->source, run->source.role = "source";
+    run->text.cancel = run->source.cancel = run->host->options.cancel;
+    run->source.pool = attn_host_pool(run->host, (double)INFINITY);
+    run->source.gemm = run->host->options.gemm;
+    run->source.isa = run->host->options.isa;
+    run->source.is_later = request->is_once && !attn_edits_are_given(&request->edits);
+    run->text.places = run->source.places = request->reading.places;
+    ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
+                                      &run->text, err));
+    if (attn_input_is_picture(&request->input))
+        ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
+                                       attn_request_notes(request), &run->text, err));
+    else
+        ATTN_TRY(attn_sequence_read(&request->reading, &request->input, run->model, run->tokenizer,
+                                    &run->text, err));
+    note_chat(run);
+    attn_sequence_note_twice(&run->text, run->tokenizer, attn_request_notes(request));
+    if (attn_run_describe_residues(run, residues))
+        attn_note(request->on_note, request->user, ATTN_NOTE_RESIDUES, "%s", residues);
+    ATTN_TRY(attn_source_read(&request->reading, &request->source, run->model,
+                              run->source_tokenizer, &run->source, err));
+    note_sound(run);
+    attn_sequence_note_twice(&run->source, run->source_tokenizer, attn_request_notes(request));
+    const struct attn_answer_scope scope = attn_run_answer_scope(run);
+
+    return attn_continuations_encode(&scope, &request->predict, &run->asked.continuations, err);
+}
+
+enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+
+    ATTN_TRY(attn_image_input_check(&request->input, &request->source, run->model, err));
+    ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
+    ATTN_TRY(attn_source_check(&request->source, run->model, err));
+    ATTN_TRY(find_tokenizer(run, err));
+    return attn_error_at(read_texts(run, err), ATTN_STAGE_INPUT, err);
+}
+
+/* --- Limits --------------------------------------------------------------------------------------
+ */
+
+enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR, TIME_SIZE = 32 };
+
+/* The time is estimated by the number of operations at the rate of a slow core, so that it tends to
+ * be too high. rate: multiply-adds per second of one thread. softmax: multiply-adds that take as
+ * long as the softmax of one pair. */
+static const double rate = 16e9, softmax = 32;
+
+static double find_seconds(const struct attn_run *run, const struct attn_attention *layers,
+                           struct attn_work *work)
+{
+    *work = attn_cost_work(run->model, run->text.n, run->source.n, layers);
+    return ((double)work->multiply_adds + softmax * (double)work->n_pair) /
+           (rate * attn_host_n_thread(run->host));
+}
+
+/* Writes a time as "3 min" or "2.5 h". Returns TEXT. */
+static const char *write_time(double seconds, char text[TIME_SIZE])
+{
+    if (seconds < 2 * HOUR)
+        snprintf(text, TIME_SIZE, "%.0f min", seconds / MINUTE);
+    else if (seconds < 2 * DAY)
+        snprintf(text, TIME_SIZE, "%.1f h", seconds / HOUR);
+    else
+        snprintf(text, TIME_SIZE, "%.0f days", seconds / DAY);
+    return text;
+}
+
+enum attn_status attn_run_check_time(const struct attn_run *run, size_t n, struct attn_error *err)
+{
+    const struct attn_request *request = &run->request;
+    const size_t n_token = run->text.n > run->source.n ? run->text.n : run->source.n;
+    char runs[ATTN_QUANTITY_SIZE + 16] = "a run", count[ATTN_QUANTITY_SIZE],
+                                   work_text[ATTN_QUANTITY_SIZE], time[TIME_SIZE], line[256];
+    struct attn_work work;
+    double seconds;
+
+    if (request->max_input > 0 && n_token > request->max_input)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "the %s has %zu tokens, `max_input` takes at most %zu",
+                           n_token == run->text.n ? "text" : "source", n_token, request->max_input);
+    if (request->max_seconds <= 0 || (double)n * find_seconds(run, NULL, &work) < MINUTE)
+        return ATTN_OK;
+    seconds = (double)n * find_seconds(run, run->attention.layers, &work);
+    if (seconds < MINUTE)
+        return ATTN_OK;
+    if (n > 1)
+        snprintf(runs, sizeof runs, "%s runs", attn_quantity_count(n, count));
+    attn_quantity_operations(work.multiply_adds, work_text);
+    snprintf(line, sizeof line, "%s of %s tokens, %s multiply-adds%s, may take about %s", runs,
+             attn_quantity_count(n_token, count), work_text, n > 1 ? " each" : "",
+             write_time(seconds, time));
+    if (request->max_input == 0 && seconds > request->max_seconds) {
+        attn_refuse(err, ATTN_STAGE_INPUT, "%s, which needs `max_input`", line);
+        return attn_error_hint(err, "`max_input %zu`", n_token);
+    }
+    attn_note(request->on_note, request->user, ATTN_NOTE_TIME, "%s", line);
+    return ATTN_OK;
+}
