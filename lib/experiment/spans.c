@@ -1290,7 +1290,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const size_t n = table ? attn_table_n_row(table) : 0;
 
     drawn->has_answer = args->has_effect;
-    drawn->answer = args->answer;
     if (args->by == ATTN_SPANS_BY_SPAN) {
         const char *heads = drawn->request ? drawn->request->selection.heads : NULL;
 

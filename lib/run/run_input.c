@@ -183,9 +183,6 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
     return attn_error_at(read_texts(run, err), ATTN_STAGE_INPUT, err);
 }
 
-/* --- Limits --------------------------------------------------------------------------------------
- */
-
 enum { MINUTE = 60, HOUR = 3600, DAY = 24 * HOUR, TIME_SIZE = 32 };
 
 /* The time is estimated by the number of operations at the rate of a slow core, so that it tends to
