@@ -299,8 +299,7 @@ static const struct attn_config *config_of(const struct ablation *ablation,
 
 /* --- Parts and tensors ------------------------------------------------------------------------ */
 
-/* Appends the parts of SITE in one stack, that of the text or STACK, an encoder; heads that SPEC
- * names. */
+/* Appends the parts of SITE in STACK, an encoder or what is fed the text; heads that SPEC names. */
 static enum attn_status list_stack(const struct ablation *ablation, enum attn_model_stack stack,
                                    enum attn_site site, const char *spec, struct attn_parts *parts,
                                    struct attn_error *err)
@@ -340,7 +339,7 @@ static enum attn_status list(const struct ablation *ablation, enum attn_site sit
         ATTN_TRY(list_stack(ablation, ATTN_STACK_ENCODER, site, spec, parts, err));
     return ablation->args->by == ATTN_ABLATE_BY_NEURON && ablation->args->is_of_encoder
                ? ATTN_OK
-               : list_stack(ablation, ATTN_STACK_ONLY, site, spec, parts, err);
+               : list_stack(ablation, ATTN_STACK_DECODER, site, spec, parts, err);
 }
 
 /* Returns the sites of a part; *n becomes their number. */

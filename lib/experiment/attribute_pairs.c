@@ -20,6 +20,7 @@
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
 #include "edits/intervention_internal.h"
+#include "experiment/parts.h"
 #include "experiment/questions_internal.h"
 #include "experiment/readout.h"
 #include "forward/rotary.h"
@@ -213,50 +214,40 @@ static enum attn_status check_edits(const struct pair_split *split, struct attn_
 
 /* --- The head and the cells ------------------------------------------------------------------- */
 
-/* Finds the heads of MODEL that CHOSEN has, and returns how many. DIMS are the sizes of its run. */
-static size_t find_heads_of(struct pair_split *split, const struct attn_model *model,
-                            const struct attn_dims *dims, const struct attn_selection *chosen)
+/* Makes AT the head that is split. */
+static void take_head(struct pair_split *split, const struct attn_location *at)
 {
     const struct attn_run *run = split->frame.run;
-    const bool is_encoder = model != run->model;
-    const int n_head = (int)model->config.n_head;
-    size_t n = 0;
+    const bool is_encoder = at->stack == ATTN_STACK_ENCODER;
 
-    for (int i = 0; i < (int)model->config.n_layer * n_head; i++) {
-        if (!attn_selection_has_block_head(chosen, i / n_head, i % n_head))
-            continue;
-        split->block = i / n_head;
-        split->at = attn_location_of_block(dims, ATTN_SITE_PATTERN, i / n_head, i % n_head);
-        split->model = model;
-        split->config = &model->config;
-        split->dims = dims;
-        split->text = is_encoder ? &run->source : &run->text;
-        split->layers = is_encoder ? model->config.attention : run->attention.layers;
-        n++;
-    }
-    return n;
+    split->at = *at;
+    split->at.site = ATTN_SITE_PATTERN;
+    split->block = attn_location_block(at);
+    split->model = is_encoder ? run->model->encoder : run->model;
+    split->config = &split->model->config;
+    split->dims = is_encoder ? &run->encoder_dims : attn_selection_dims(run->selection);
+    split->text = is_encoder ? &run->source : &run->text;
+    split->layers = is_encoder ? split->config->attention : run->attention.layers;
 }
 
 /* Finds the only head that the list of heads in `score` names. */
 static enum attn_status find_head(struct pair_split *split, struct attn_error *err)
 {
-    const struct attn_run *run = split->frame.run;
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    struct attn_selection *chosen = NULL;
-    size_t n = 0;
-    enum attn_status status = attn_selection_create(dims, &chosen, err);
+    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, ATTN_SITE_Z};
+    struct attn_selection *chosen;
+    struct attn_parts heads = {.n = 0};
+    enum attn_status status;
 
+    ATTN_TRY(attn_select_heads(split->of_heads, attn_selection_dims(split->frame.run->selection),
+                               &chosen, err));
+    status = attn_parts_list(chosen, &of, 0, &heads, err);
+    if (status == ATTN_OK && heads.n != 1)
+        status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
+                                attn_quote_string(split->of_heads).text, heads.n);
     if (status == ATTN_OK)
-        status = attn_selection_set_heads(chosen, split->of_heads, err);
-    if (status == ATTN_OK)
-        n = find_heads_of(split, run->model, dims, chosen);
-    if (status == ATTN_OK && run->model->encoder)
-        n += find_heads_of(split, run->model->encoder, &run->encoder_dims,
-                           attn_selection_encoder(chosen));
+        take_head(split, &heads.items[0].at);
     attn_selection_free(chosen);
-    if (status == ATTN_OK && n != 1)
-        return attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
-                              attn_quote_string(split->of_heads).text, n);
+    attn_free(heads.items);
     return status;
 }
 

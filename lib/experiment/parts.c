@@ -38,7 +38,8 @@ enum attn_status attn_parts_list(const struct attn_selection *selection,
 {
     for (struct attn_selection_walk walk = {0}; attn_selection_next(selection, &walk);)
         if (walk.at.site == of->site &&
-            (walk.at.stack == ATTN_STACK_ENCODER) == (of->stack == ATTN_STACK_ENCODER) &&
+            (of->stack == ATTN_STACK_ONLY ||
+             (of->stack == ATTN_STACK_ENCODER) == (walk.at.stack == ATTN_STACK_ENCODER)) &&
             (of->layer == ATTN_ALL_LAYERS || of->layer == walk.at.layer))
             ATTN_TRY(list_tensor(selection, &walk.at, n_row, parts, err));
     return ATTN_OK;

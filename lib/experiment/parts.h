@@ -3,7 +3,7 @@
  * changes if each of them is changed. Private to lib/experiment.
  *
  *     struct attn_parts parts = {.n = 0};
- *     attn_parts_list(selection, &(struct attn_location){.site = ATTN_SITE_Z, ...}, 0, &parts,
+ *     attn_parts_list(selection, &(struct attn_location){.site = ATTN_SITE_Z, ..}, 0, &parts,
  * &err); attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); attn_parts_try(&trials,
  * parts.n, add_edits, &parts, outcomes, &err);
  *
@@ -28,9 +28,9 @@ struct attn_parts {
 };
 
 /* Appends the parts of the tensors of OF->site that SELECTION wants, in the order in which they are
- * computed: those of the encoder if OF->stack is ATTN_STACK_ENCODER, else those of the model that
- * is fed the text. OF->layer may be ATTN_ALL_LAYERS. N_ROW: how many rows each is cut into; 0: it
- * is not cut. SELECTION may be NULL: no parts. */
+ * computed. OF->stack: ATTN_STACK_ENCODER, those of an encoder; ATTN_STACK_DECODER, those of the
+ * model that is fed the text; ATTN_STACK_ONLY, both. OF->layer may be ATTN_ALL_LAYERS. N_ROW: how
+ * many rows each part is cut into; 0: it is not cut. SELECTION may be NULL: no parts. */
 enum attn_status attn_parts_list(const struct attn_selection *selection,
                                  const struct attn_location *of, size_t n_row,
                                  struct attn_parts *parts, struct attn_error *err);

@@ -45,16 +45,15 @@ static enum attn_status list(const struct attn_patching *patch, struct attn_part
 {
     const size_t n_place = patch->places.n;
     const size_t n_row = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 0;
-    struct attn_location of = {ATTN_STACK_ENCODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, patch->site};
+    const struct attn_location of = {attn_patch_has_encoder(patch) ? ATTN_STACK_ONLY
+                                                                   : ATTN_STACK_DECODER,
+                                     ATTN_ALL_LAYERS, ATTN_ALL_HEADS, patch->site};
     struct attn_selection *selection;
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(attn_selection_dims(patch->base->selection), &selection, err));
     status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(patch->site), err),
                            ATTN_STAGE_OPTIONS, err);
-    if (status == ATTN_OK && attn_patch_has_encoder(patch))
-        status = attn_parts_list(selection, &of, 0, listed, err);
-    of.stack = ATTN_STACK_ONLY;
     if (status == ATTN_OK)
         status = attn_parts_list(selection, &of, n_row, listed, err);
     attn_selection_free(selection);

@@ -418,7 +418,7 @@ static enum attn_status list_heads(struct spans *spans, struct attn_error *err)
 {
     const struct attn_selection *selection = spans->frame.run->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
+    const struct attn_location of = {ATTN_STACK_DECODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
                                      ATTN_SITE_PATTERN};
     struct attn_parts *heads = &spans->heads;
     size_t n = 0;

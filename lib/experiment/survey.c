@@ -1054,8 +1054,8 @@ static enum attn_status list_heads(struct survey *survey, struct attn_error *err
 {
     const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
     struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
-    struct attn_location of = {ATTN_STACK_ENCODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
-                               ATTN_SITE_PATTERN};
+    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
+                                     ATTN_SITE_PATTERN};
     struct attn_selection *selection;
     enum attn_status status;
 
@@ -1066,9 +1066,6 @@ static enum attn_status list_heads(struct survey *survey, struct attn_error *err
                                          "heads", err),
                            ATTN_STAGE_OPTIONS, err));
     status = attn_parts_list(selection, &of, 0, &survey->parts, err);
-    of.stack = ATTN_STACK_ONLY;
-    if (status == ATTN_OK)
-        status = attn_parts_list(selection, &of, 0, &survey->parts, err);
     attn_selection_free(selection);
     return status;
 }
