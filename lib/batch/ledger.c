@@ -302,27 +302,26 @@ static enum attn_status checkpoint(struct attn_ledger *ledger, struct attn_error
 }
 
 enum attn_status attn_ledger_write(struct attn_ledger *ledger,
-                                   const struct attn_record_outcome *outcome,
-                                   enum attn_record_failure failure,
-                                   const struct attn_ledger_done *at, bool is_followed,
+                                   const struct attn_item_result *result, uint64_t n_line_before,
                                    struct attn_error *err)
 {
+    const struct attn_item *item = result->item;
     struct attn_ledger_done *done = &ledger->done;
     double seconds;
 
-    ATTN_TRY(attn_records_write(ledger->records, outcome, err));
+    ATTN_TRY(attn_records_write(ledger->records, result, err));
     done->n_record++;
-    done->begin = at->begin;
-    done->end = at->end;
-    done->crc = at->crc;
-    done->n_line_before = at->n_line_before;
-    memcpy(done->input, at->input, sizeof done->input);
-    done->n_token += outcome->n_token;
-    done->failures[failure]++;
-    ledger->n_failed += failure != ATTN_RECORD_FAILURE_NONE;
+    done->begin = item->begin;
+    done->end = item->end;
+    done->crc = item->crc;
+    done->n_line_before = n_line_before;
+    attn_digest_hex(item->read, done->input);
+    done->n_token += result->n_token;
+    done->failures[result->failure]++;
+    ledger->n_failed += result->failure != ATTN_RECORD_FAILURE_NONE;
     seconds = attn_ledger_seconds(ledger);
     if (!ledger->name || seconds - ledger->checked < checkpoint_seconds)
-        return is_followed ? ATTN_OK : attn_records_flush(ledger->records, false, err);
+        return result->is_followed ? ATTN_OK : attn_records_flush(ledger->records, false, err);
     ledger->checked = seconds;
     return checkpoint(ledger, err);
 }

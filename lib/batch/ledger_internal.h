@@ -9,7 +9,7 @@
  *     attn_ledger_open(&ledger, &form, host, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
- *     attn_ledger_write(&ledger, &outcome, failure, &at, is_followed, &err);   // each record
+ *     attn_ledger_write(&ledger, &result, failure, &at, is_followed, &err);   // each record
  *     attn_ledger_finish(&ledger, host, &err);              // parts get their final names
  *     attn_ledger_keep(&ledger, &err);                      // or ends early
  *     attn_ledger_release(&ledger);
@@ -184,13 +184,10 @@ enum attn_status attn_ledger_report_input(const char *input, const char *path, c
 /* Seconds since computing began; 0 before. */
 double attn_ledger_seconds(const struct attn_ledger *ledger);
 
-/* Writes a record. AT has the place of its line in the input: from `begin` to `end`, `crc`,
- * `n_line_before` and `input`. About once per second a checkpoint follows. Without one, the outputs
- * are flushed unless IS_FOLLOWED. */
+/* Writes a record. About once per second a checkpoint follows. Without one, the outputs are flushed
+ * unless another result follows at once. */
 enum attn_status attn_ledger_write(struct attn_ledger *ledger,
-                                   const struct attn_record_outcome *outcome,
-                                   enum attn_record_failure failure,
-                                   const struct attn_ledger_done *at, bool is_followed,
+                                   const struct attn_item_result *result, uint64_t n_line_before,
                                    struct attn_error *err);
 
 /* Gives the complete outputs their final names, and writes the manifest. */

@@ -73,7 +73,7 @@ static void list_tensors(struct attn_record_arrays *arrays)
     }
 }
 
-enum attn_status attn_record_arrays_create(const struct attn_record_outcome *outcome,
+enum attn_status attn_record_arrays_create(const struct attn_item_result *result,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err)
 {
@@ -81,8 +81,8 @@ enum attn_status attn_record_arrays_create(const struct attn_record_outcome *out
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->capture = outcome->capture;
-    status = attn_writer_create_sink(&list_format, NULL, outcome->labels, NULL, &made->writer, err);
+    made->capture = result->capture;
+    status = attn_writer_create_sink(&list_format, NULL, result->labels, NULL, &made->writer, err);
     if (status != ATTN_OK)
         goto fail;
     made->tensors = attn_alloc(arrays_of(made)->n, sizeof *made->tensors, err);

@@ -3,7 +3,7 @@
  * (writers/arrays.h).
  *
  *     struct attn_record_arrays *arrays;
- *     attn_record_arrays_create(outcome, &arrays, &err);
+ *     attn_record_arrays_create(result, &arrays, &err);
  *     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
  *         const struct attn_array *array = attn_record_array(arrays, i);
  *         if (array->data) ... one of the small ones ...
@@ -18,8 +18,8 @@
 
 struct attn_record_arrays;
 
-/* Lists the arrays of OUTCOME, which must have a capture and is borrowed. */
-enum attn_status attn_record_arrays_create(const struct attn_record_outcome *outcome,
+/* Lists the arrays of RESULT, which must have a capture and is borrowed. */
+enum attn_status attn_record_arrays_create(const struct attn_item_result *result,
                                            struct attn_record_arrays **arrays,
                                            struct attn_error *err);
 void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allowed */

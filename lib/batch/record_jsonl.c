@@ -34,24 +34,24 @@ static void push_measures(struct attn_json_writer *json, const struct attn_recor
     attn_json_end(json);
 }
 
-static void push_surprisal(struct attn_json_writer *json, const struct attn_record_outcome *outcome,
+static void push_surprisal(struct attn_json_writer *json, const struct attn_item_result *result,
                            int precision)
 {
     attn_json_begin(json, '[');
-    for (size_t i = 0; i < outcome->n_token; i++)
-        attn_json_float(json, (float)outcome->surprisal[i], precision);
+    for (size_t i = 0; i < result->n_token; i++)
+        attn_json_float(json, (float)result->surprisal[i], precision);
     attn_json_end(json);
 }
 
 /* Writes {"queries":[0,4],"blocks.0.attn.hook_pattern":[[[0.5,null],...],...],...}, as in the JSON
  * of a run. */
 static enum attn_status push_tensors(struct attn_json_writer *json,
-                                     const struct attn_record_outcome *outcome, int precision,
+                                     const struct attn_item_result *result, int precision,
                                      struct attn_error *err)
 {
     struct attn_record_arrays *arrays;
 
-    ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
+    ATTN_TRY(attn_record_arrays_create(result, &arrays, err));
     attn_json_begin(json, '{');
     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
         const struct attn_array *array = attn_record_array(arrays, i);
@@ -75,42 +75,41 @@ static enum attn_status push_tensors(struct attn_json_writer *json,
     return ATTN_OK;
 }
 
-/* Writes the value of a field; null if the outcome lacks it. */
+/* Writes the value of a field; null if the result lacks it. */
 static enum attn_status push_field(struct attn_json_writer *json,
                                    const struct attn_records_form *form,
                                    enum attn_record_field field,
-                                   const struct attn_record_outcome *outcome,
-                                   struct attn_error *err)
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
-    const struct attn_labels *labels = outcome->labels;
+    const struct attn_labels *labels = result->labels;
 
     if (field == ATTN_RECORD_FIELD_IDS)
-        attn_json_append_ids(attn_json_value(json), labels, outcome->n_token);
+        attn_json_append_ids(attn_json_value(json), labels, result->n_token);
     else if (field == ATTN_RECORD_FIELD_TOKENS)
         attn_json_append_tokens(attn_json_value(json), labels->tokens, labels->token_sizes,
-                                outcome->n_token);
+                                result->n_token);
     else if (field == ATTN_RECORD_FIELD_OFFSETS)
-        attn_json_append_offsets(attn_json_value(json), labels, outcome->n_token);
-    else if (field == ATTN_RECORD_FIELD_MEASURES && outcome->measures)
-        push_measures(json, form, outcome->measures);
-    else if (field == ATTN_RECORD_FIELD_SURPRISAL && outcome->surprisal)
-        push_surprisal(json, outcome, form->precision);
-    else if (field == ATTN_RECORD_FIELD_PREDICTIONS && outcome->predictions)
-        attn_json_append_predictions(attn_json_value(json), outcome->predictions, form->precision,
+        attn_json_append_offsets(attn_json_value(json), labels, result->n_token);
+    else if (field == ATTN_RECORD_FIELD_MEASURES && result->measures)
+        push_measures(json, form, result->measures);
+    else if (field == ATTN_RECORD_FIELD_SURPRISAL && result->surprisal)
+        push_surprisal(json, result, form->precision);
+    else if (field == ATTN_RECORD_FIELD_PREDICTIONS)
+        attn_json_append_predictions(attn_json_value(json), &result->predictions, form->precision,
                                      false);
-    else if (field == ATTN_RECORD_FIELD_TENSORS && outcome->capture)
-        return push_tensors(json, outcome, form->precision, err);
+    else if (field == ATTN_RECORD_FIELD_TENSORS && result->capture)
+        return push_tensors(json, result, form->precision, err);
     else
         attn_json_null(json);
     return ATTN_OK;
 }
 
 /* Writes "labels":{"condition":"a","n":3} with the labels that the record has. */
-static void push_labels(struct attn_json_writer *json, const struct attn_record_outcome *outcome)
+static void push_labels(struct attn_json_writer *json, const struct attn_item_result *result)
 {
     attn_json_begin(attn_json_key(json, "labels"), '{');
-    for (size_t i = 0; i < outcome->n_item_label; i++) {
-        const struct attn_item_label *label = &outcome->item_labels[i];
+    for (size_t i = 0; i < result->item->n_label; i++) {
+        const struct attn_item_label *label = &result->item->labels[i];
 
         if (label->value.type != ATTN_VALUE_MISSING)
             attn_record_label_push(attn_json_key(json, label->name), label);
@@ -118,53 +117,51 @@ static void push_labels(struct attn_json_writer *json, const struct attn_record_
     attn_json_end(json);
 }
 
-static void push_error(struct attn_json_writer *json, const struct attn_record_outcome *outcome)
+static void push_error(struct attn_json_writer *json, const struct attn_item_result *result)
 {
     attn_json_begin(attn_json_key(json, "error"), '{');
-    attn_json_text(attn_json_key(json, "code"), outcome->failure);
-    attn_json_text(attn_json_key(json, "message"), outcome->message);
+    attn_json_text(attn_json_key(json, "code"), attn_record_failure_code(result->failure));
+    attn_json_text(attn_json_key(json, "message"), result->err.message);
     attn_json_end(json);
 }
 
 /* Returns the fields of a line: the common ones, and predictions if this record requests some. */
 static attn_record_field_set fields_of(const struct attn_records_form *form,
-                                       const struct attn_record_outcome *outcome)
+                                       const struct attn_item_result *result)
 {
-    const bool is_added =
-        form->adds_predictions && outcome->predictions && outcome->predictions->n_next > 0;
+    const bool is_added = form->adds_predictions && result->predictions.n_next > 0;
 
     return form->fields | (is_added ? ATTN_RECORD_FIELD_BIT(PREDICTIONS) : 0);
 }
 
 static enum attn_status write_jsonl(struct attn_record_writer *writer,
-                                    const struct attn_record_outcome *outcome,
-                                    struct attn_error *err)
+                                    const struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_json_writer json = {.out = &writer->text, .comma = ",", .colon = ":"};
 
     attn_json_begin(&json, '{');
-    attn_record_id_push(attn_json_key(&json, "id"), outcome);
+    attn_record_id_push(attn_json_key(&json, "id"), result);
     if (writer->form->has_labels)
-        push_labels(&json, outcome);
-    if (outcome->failure)
-        push_error(&json, outcome);
+        push_labels(&json, result);
+    if (result->failure)
+        push_error(&json, result);
     else
-        attn_json_size(attn_json_key(&json, "n_token"), outcome->n_token);
-    for (int f = 0; f < ATTN_N_RECORD_FIELD && !outcome->failure; f++) {
+        attn_json_size(attn_json_key(&json, "n_token"), result->n_token);
+    for (int f = 0; f < ATTN_N_RECORD_FIELD && !result->failure; f++) {
         const enum attn_record_field field = (enum attn_record_field)f;
 
-        if (fields_of(writer->form, outcome) & UINT64_C(1) << f)
+        if (fields_of(writer->form, result) & UINT64_C(1) << f)
             ATTN_TRY(push_field(attn_json_key(&json, attn_record_field_name(field)), writer->form,
-                                field, outcome, err));
+                                field, result, err));
     }
     attn_json_end(&json);
     attn_buffer_append_char(&writer->text, '\n');
     return ATTN_OK;
 }
 
-const struct attn_record_format attn_record_format_jsonl = {
+const struct attn_item_sink attn_item_sink_jsonl = {
     .name = "jsonl",
     .size = sizeof(struct attn_record_writer),
     .is_text = true,
-    .write = write_jsonl,
+    .add = write_jsonl,
 };

@@ -139,13 +139,12 @@ static enum attn_status begin_npy(struct attn_record_writer *writer, struct attn
 static void fill_top(struct npy_writer *w, const struct attn_predictions *found, bool is_id)
 {
     const size_t n = w->base.form->n_top;
-    size_t first = found ? found->n_top : 0;
+    size_t first = found->n_top;
 
     while (first > 0 && found->top[first - 1].position == found->top[found->n_top - 1].position)
         first--;
     for (size_t k = 0; k < n; k++) {
-        const struct attn_candidate *top =
-            found && first + k < found->n_top ? &found->top[first + k] : NULL;
+        const struct attn_candidate *top = first + k < found->n_top ? &found->top[first + k] : NULL;
         const int32_t id = top ? top->id : -1;
 
         if (is_id)
@@ -159,23 +158,21 @@ static void fill_top(struct npy_writer *w, const struct attn_predictions *found,
  * are requested for all records; NaN if a record has fewer. */
 static void fill_next(struct npy_writer *w, const struct attn_predictions *found)
 {
-    size_t first = found ? found->n_next : 0;
+    size_t first = found->n_next;
 
     while (first > 0 && found->next[first - 1].position == found->next[found->n_next - 1].position)
         first--;
     for (size_t k = 0; k < w->base.form->n_next; k++)
-        w->row[k] = found && first + k < found->n_next
-                        ? (float)found->next[first + k].log_probability
-                        : NAN;
+        w->row[k] = first + k < found->n_next ? (float)found->next[first + k].log_probability : NAN;
 }
 
 static enum attn_status write_npy(struct attn_record_writer *writer,
-                                  const struct attn_record_outcome *outcome, struct attn_error *err)
+                                  const struct attn_item_result *result, struct attn_error *err)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
-    const bool has_failed = outcome->failure;
-    const int32_t n_token = has_failed ? 0 : (int32_t)outcome->n_token;
-    const float *measures = has_failed ? NULL : outcome->measures;
+    const bool has_failed = result->failure;
+    const int32_t n_token = has_failed ? 0 : (int32_t)result->n_token;
+    const float *measures = has_failed ? NULL : result->measures;
     const size_t n_measure = (size_t)attn_measures_count(writer->form->measures);
 
     for (size_t i = 0; i < w->n_array; i++) {
@@ -185,9 +182,9 @@ static enum attn_status write_npy(struct attn_record_writer *writer,
         if (i == 0)
             row = &n_token;
         else if (i > n_measure + (writer->form->n_top > 0 ? 2 : 0))
-            fill_next(w, has_failed ? NULL : outcome->predictions);
+            fill_next(w, &result->predictions);
         else if (i > n_measure)
-            fill_top(w, has_failed ? NULL : outcome->predictions, i == n_measure + 1);
+            fill_top(w, &result->predictions, i == n_measure + 1);
         else if (measures)
             row = measures + (i - 1) * n;
         else
@@ -224,12 +221,12 @@ static void release_npy(struct attn_record_writer *writer)
     attn_free(((struct npy_writer *)writer)->row);
 }
 
-const struct attn_record_format attn_record_format_npy = {
+const struct attn_item_sink attn_item_sink_npy = {
     .name = "npy",
     .size = sizeof(struct npy_writer),
     .open = open_npy,
     .begin = begin_npy,
-    .write = write_npy,
+    .add = write_npy,
     .finish = finish_npy,
     .n_changing = n_changing_npy,
     .release = release_npy,

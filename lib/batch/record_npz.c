@@ -13,6 +13,7 @@
 #include "writers/npz_archive.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 
@@ -128,20 +129,49 @@ static enum attn_status write_member(struct npz_writer *w, size_t number,
     return attn_sink_check(w->base.parts[ARCHIVE], err);
 }
 
+/* Writes the rows of an item as a matrix: its cells in C order, with the index of their row in the
+ * first column, and their numbers in the only column of reals. */
+static enum attn_status write_matrix(struct npz_writer *w, const struct attn_item_result *result,
+                                     struct attn_error *err)
+{
+    const struct attn_table *rows = result->rows;
+    const size_t n = attn_table_n_row(rows);
+    struct attn_array matrix = {.dtype = "<f8", .rank = 2, .size = n * sizeof(double)};
+    enum attn_status status;
+    size_t value = 0;
+    double *data;
+
+    while (attn_table_column(rows, value)->type != ATTN_VALUE_REAL)
+        value++;
+    snprintf(matrix.name, sizeof matrix.name, "%s", attn_table_column(rows, value)->name);
+    matrix.shape[0] = n > 0 ? (size_t)attn_table_cell(rows, n - 1, 0).integer + 1 : 0;
+    matrix.shape[1] = n > 0 ? n / matrix.shape[0] : 0;
+    ATTN_TRY(ATTN_ALLOC(data, n, err));
+    for (size_t i = 0; i < n; i++)
+        data[i] = attn_table_cell(rows, i, value).real;
+    matrix.data = (unsigned char *)data;
+    status = write_member(w, result->item->number, &matrix, NULL, 0, err);
+    attn_free(data);
+    return status;
+}
+
 static enum attn_status write_npz(struct attn_record_writer *writer,
-                                  const struct attn_record_outcome *outcome, struct attn_error *err)
+                                  const struct attn_item_result *result, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
     struct attn_record_arrays *arrays;
     enum attn_status status = ATTN_OK;
 
-    if (!outcome->failure && outcome->matrix)
-        return write_member(w, outcome->number, outcome->matrix, NULL, 0, err);
-    if (outcome->failure || !outcome->capture)
+    if (result->failure)
         return ATTN_OK;
-    ATTN_TRY(attn_record_arrays_create(outcome, &arrays, err));
+    if (writer->form->rows)
+        return write_matrix(w, result, err);
+    if (!result->capture)
+        return ATTN_OK;
+    ATTN_TRY(attn_record_arrays_create(result, &arrays, err));
     for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
-        status = write_member(w, outcome->number, attn_record_array(arrays, i), arrays, i, err);
+        status =
+            write_member(w, result->item->number, attn_record_array(arrays, i), arrays, i, err);
     if (status == ATTN_OK)
         status = attn_sink_check(w->base.parts[MEMBERS], err);
     attn_record_arrays_free(arrays);
@@ -174,12 +204,12 @@ static void release_npz(struct attn_record_writer *writer)
     attn_npz_release(&((struct npz_writer *)writer)->npz);
 }
 
-const struct attn_record_format attn_record_format_npz = {
+const struct attn_item_sink attn_item_sink_npz = {
     .name = "npz",
     .size = sizeof(struct npz_writer),
     .open = open_npz,
     .begin = begin_npz,
-    .write = write_npz,
+    .add = write_npz,
     .finish = finish_npz,
     .release = release_npz,
 };

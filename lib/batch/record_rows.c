@@ -1,6 +1,5 @@
 /* record_rows.c - see record_rows.h. Lines of CSV are held back until the first item succeeds and
- * determines the columns. The format `state` has the same rows in binary form
- * (study/kept_rows.h). The formats `csv` and `edges` have rows of a record, whose columns are
+ * determines the columns. The formats `csv` and `edges` have rows of a record, whose columns are
  * known: selected heads with their measures, continuations, or words; and the keys with the largest
  * weights of each query, in descending order; in a tie the smaller key comes first. */
 #include "batch/record_rows.h"
@@ -79,11 +78,11 @@ static void push_key(struct attn_json_writer *json, const char *name, bool is_re
 
 /* Writes the id and the labels. */
 static void push_record(const struct attn_record_rows *rows, struct attn_json_writer *json,
-                        const struct attn_record_outcome *outcome)
+                        const struct attn_item_result *result)
 {
-    attn_record_id_push(attn_json_key(json, "id"), outcome);
-    for (size_t i = 0; i < outcome->n_item_label; i++) {
-        const struct attn_item_label *label = &outcome->item_labels[i];
+    attn_record_id_push(attn_json_key(json, "id"), result);
+    for (size_t i = 0; i < result->item->n_label; i++) {
+        const struct attn_item_label *label = &result->item->labels[i];
 
         push_key(json, label->name, is_taken(rows, label->name));
         attn_record_label_push(json, label);
@@ -107,27 +106,26 @@ static void push_row(const struct attn_record_rows *rows, struct attn_json_write
     }
 }
 
-/* Appends a line of JSON: row ROW of OUTCOME, or its failure. */
-static void append_json(const struct attn_record_rows *rows,
-                        const struct attn_record_outcome *outcome, size_t row,
-                        struct attn_buffer *out)
+/* Appends a line of JSON: row ROW of RESULT, or its failure. */
+static void append_json(const struct attn_record_rows *rows, const struct attn_item_result *result,
+                        size_t row, struct attn_buffer *out)
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
     if (rows->form == ATTN_RECORD_ROWS_TEXTS) {
         const struct attn_cell cell =
-            outcome->failure ? attn_cell_text("", 0) : attn_table_cell(outcome->rows, row, 0);
+            result->failure ? attn_cell_text("", 0) : attn_table_cell(result->rows, row, 0);
 
         attn_buffer_append(out, cell.text, cell.size);
         attn_buffer_append_char(out, '\n');
         return;
     }
     attn_json_begin(&json, '{');
-    push_record(rows, &json, outcome);
-    if (outcome->failure)
-        attn_json_text(attn_json_key(&json, "error"), outcome->message);
-    else if (row < attn_table_n_row(outcome->rows))
-        push_row(rows, &json, outcome->rows, row);
+    push_record(rows, &json, result);
+    if (result->failure)
+        attn_json_text(attn_json_key(&json, "error"), result->err.message);
+    else if (row < attn_table_n_row(result->rows))
+        push_row(rows, &json, result->rows, row);
     attn_json_end(&json);
     attn_buffer_append_char(out, '\n');
 }
@@ -148,10 +146,9 @@ static void append_cells(const struct attn_records_form *form, const struct attn
     }
 }
 
-/* Appends a line of CSV that begins with KEY: row ROW of OUTCOME, or its failure. */
-static void append_csv(const struct attn_records_form *form,
-                       const struct attn_record_outcome *outcome, size_t row,
-                       const struct attn_buffer *key, struct attn_buffer *out)
+/* Appends a line of CSV that begins with KEY: row ROW of RESULT, or its failure. */
+static void append_csv(const struct attn_records_form *form, const struct attn_item_result *result,
+                       size_t row, const struct attn_buffer *key, struct attn_buffer *out)
 {
     const struct attn_record_rows *rows = form->rows;
 
@@ -160,13 +157,13 @@ static void append_csv(const struct attn_records_form *form,
         attn_buffer_append_char(out, MARK_COLUMNS);
     for (size_t c = 0; c < rows->n; c++) {
         const struct attn_cell cell =
-            attn_table_cell(outcome->failure ? NULL : outcome->rows, row, c);
+            attn_table_cell(result->failure ? NULL : result->rows, row, c);
 
         append_cells(form, &rows->columns[c], &cell, 1, out);
     }
     attn_buffer_append_char(out, ',');
-    if (outcome->failure)
-        attn_csv_text_append(out, outcome->message, strlen(outcome->message));
+    if (result->failure)
+        attn_csv_text_append(out, result->err.message, strlen(result->err.message));
     attn_buffer_append_char(out, '\n');
 }
 
@@ -235,41 +232,40 @@ static enum attn_status take_columns(struct attn_record_rows *rows, const struct
     return ATTN_OK;
 }
 
-/* Writes the lines of OUTCOME; in CSV after the header. */
+/* Writes the lines of RESULT; in CSV after the header. */
 static enum attn_status write_rows(struct attn_record_writer *writer,
-                                   const struct attn_record_outcome *outcome,
-                                   struct attn_error *err)
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_record_rows *rows = writer->form->rows;
     const bool had_columns = rows->has_columns;
-    const size_t n_row = outcome->failure ? 0 : attn_table_n_row(outcome->rows);
+    const size_t n_row = result->failure ? 0 : attn_table_n_row(result->rows);
     struct attn_buffer key = {0}, *out = &writer->text;
     enum attn_status status;
 
-    if (!outcome->failure && !had_columns)
-        ATTN_TRY(take_columns(rows, outcome->rows, err));
-    if (!outcome->failure && ((n_row != rows->n_row && !rows->is_ragged) ||
-                              attn_table_n_column(outcome->rows) != rows->n))
+    if (!result->failure && !had_columns)
+        ATTN_TRY(take_columns(rows, result->rows, err));
+    if (!result->failure && ((n_row != rows->n_row && !rows->is_ragged) ||
+                             attn_table_n_column(result->rows) != rows->n))
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
-                              attn_table_n_column(outcome->rows), rows->n_row, rows->n);
+                              attn_table_n_column(result->rows), rows->n_row, rows->n);
     if (rows->form != ATTN_RECORD_ROWS_CSV) {
-        ATTN_TRY(check_names(rows, outcome->item_labels, outcome->n_item_label,
-                             sizeof *outcome->item_labels, err));
+        ATTN_TRY(check_names(rows, result->item->labels, result->item->n_label,
+                             sizeof *result->item->labels, err));
     } else {
         if (rows->has_columns && !had_columns)
             ATTN_TRY(append_header(rows, writer, err));
-        attn_record_key_append(writer, &key, outcome);
+        attn_record_key_append(writer, &key, result);
         if (!rows->has_labels)
             attn_buffer_append_char(&key, MARK_LABELS);
         out = rows->has_columns ? out : &rows->waiting;
     }
-    for (size_t row = 0; row < n_row || (row == 0 && (outcome->failure || !rows->is_ragged));
+    for (size_t row = 0; row < n_row || (row == 0 && (result->failure || !rows->is_ragged));
          row++) {
         if (rows->form != ATTN_RECORD_ROWS_CSV)
-            append_json(rows, outcome, row, out);
+            append_json(rows, result, row, out);
         else
-            append_csv(writer->form, outcome, row, &key, out);
+            append_csv(writer->form, result, row, &key, out);
     }
     status = attn_buffer_check(&key, err);
     attn_buffer_release(&key);
@@ -294,11 +290,11 @@ static enum attn_status finish_rows(struct attn_record_writer *writer, struct at
     return attn_sink_check(sink, err);
 }
 
-const struct attn_record_format attn_record_format_rows = {
+const struct attn_item_sink attn_item_sink_rows = {
     .name = "rows",
     .size = sizeof(struct attn_record_writer),
     .is_text = true,
-    .write = write_rows,
+    .add = write_rows,
     .finish = finish_rows,
 };
 
@@ -324,7 +320,7 @@ static enum attn_status begin_table(struct attn_record_writer *writer, struct at
     const struct attn_records_form *form = writer->form;
 
     w->n_column = 0;
-    w->is_of_edges = writer->format == &attn_record_format_edges;
+    w->is_of_edges = writer->kind == &attn_item_sink_edges;
     w->has_next = !w->is_of_edges && form->table == ATTN_RECORD_FIELD_PREDICTIONS;
     w->has_words = !w->is_of_edges && form->table == ATTN_RECORD_FIELD_SURPRISAL;
     w->is_of_heads = !w->has_next && !w->has_words;
@@ -375,11 +371,11 @@ static struct attn_cell number_cell(double value)
 }
 
 /* Appends the row of head I with its measures, or the rows of its edges. */
-static void append_head(struct table_writer *w, const struct attn_record_outcome *outcome, size_t i,
+static void append_head(struct table_writer *w, const struct attn_item_result *result, size_t i,
                         struct attn_buffer *key)
 {
     const struct attn_records_form *form = w->base.form;
-    const struct attn_selection *selection = outcome->labels->selection;
+    const struct attn_selection *selection = result->labels->selection;
     const struct attn_location at =
         attn_location_of_block(attn_selection_dims(selection), ATTN_SITE_PATTERN,
                                (int)(i / form->n_head), (int)(i % form->n_head));
@@ -391,8 +387,8 @@ static void append_head(struct table_writer *w, const struct attn_record_outcome
     size_t n;
 
     append_cells(form, w->columns, place + 3 - n_place, n_place, key);
-    for (size_t query = 0; w->is_of_edges && query < outcome->n_token; query++) {
-        const struct attn_edge *edges = attn_edges_find(outcome->edges, &at, query, &n);
+    for (size_t query = 0; w->is_of_edges && query < result->n_token; query++) {
+        const struct attn_edge *edges = attn_edges_find(result->edges, &at, query, &n);
 
         cells[0] = attn_cell_integer((int64_t)query);
         for (size_t k = 0; k < n; k++) {
@@ -402,9 +398,9 @@ static void append_head(struct table_writer *w, const struct attn_record_outcome
         }
     }
     if (!w->is_of_edges && attn_selection_has_head(selection, &at)) {
-        cells[0] = attn_cell_integer((int64_t)outcome->n_token);
+        cells[0] = attn_cell_integer((int64_t)result->n_token);
         for (n = 0; n_place + 1 + n < w->n_column; n++)
-            cells[n + 1] = number_cell((double)outcome->measures[n * n_matrix + i]);
+            cells[n + 1] = number_cell((double)result->measures[n * n_matrix + i]);
         append_row(w, key, n_place, cells);
     }
     key->size = size;
@@ -424,27 +420,26 @@ static void append_continuations(struct table_writer *w, const struct attn_predi
 
 /* Appends a line for each word with the sum over its tokens. The first word has no sum, because its
  * first token has no score. */
-static enum attn_status append_words(struct table_writer *w,
-                                     const struct attn_record_outcome *outcome,
+static enum attn_status append_words(struct table_writer *w, const struct attn_item_result *result,
                                      const struct attn_buffer *key, struct attn_error *err)
 {
-    const struct attn_labels *labels = outcome->labels;
+    const struct attn_labels *labels = result->labels;
     struct attn_buffer word = {0};
     bool *begins; /* true for each token that begins a word */
     int64_t n_word = 0;
 
     if (!labels->tokens || !labels->ids)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(begins, outcome->n_token, err));
-    attn_words_mark(w->base.form->tokenizer, labels->ids, outcome->n_token, begins);
-    for (size_t i = 0; i < outcome->n_token; n_word++) {
+    ATTN_TRY(ATTN_ALLOC(begins, result->n_token, err));
+    attn_words_mark(w->base.form->tokenizer, labels->ids, result->n_token, begins);
+    for (size_t i = 0; i < result->n_token; n_word++) {
         double nats = 0;
 
         attn_buffer_reset(&word);
         do {
             attn_buffer_append(&word, labels->tokens[i], labels->token_sizes[i]);
-            nats += outcome->surprisal[i];
-        } while (++i < outcome->n_token && !begins[i]);
+            nats += result->surprisal[i];
+        } while (++i < result->n_token && !begins[i]);
         append_row(w, key, 0,
                    (const struct attn_cell[]){attn_cell_integer(n_word),
                                               attn_cell_text(word.data ? word.data : "", word.size),
@@ -457,57 +452,39 @@ static enum attn_status append_words(struct table_writer *w,
 }
 
 static enum attn_status write_table(struct attn_record_writer *writer,
-                                    const struct attn_record_outcome *outcome,
-                                    struct attn_error *err)
+                                    const struct attn_item_result *result, struct attn_error *err)
 {
     struct table_writer *w = (struct table_writer *)writer;
     const struct attn_records_form *form = writer->form;
     const bool has_heads =
-        w->is_of_edges ? outcome->edges != NULL : w->is_of_heads && outcome->measures;
+        w->is_of_edges ? result->edges != NULL : w->is_of_heads && result->measures;
     struct attn_buffer key = {0};
     enum attn_status status;
 
-    if (outcome->failure)
+    if (result->failure)
         return ATTN_OK;
-    attn_record_key_append(writer, &key, outcome);
+    attn_record_key_append(writer, &key, result);
     for (size_t i = 0; has_heads && i < form->n_layer * form->n_stack * form->n_head; i++)
-        append_head(w, outcome, i, &key);
+        append_head(w, result, i, &key);
     status = attn_buffer_check(&key, err);
-    if (status == ATTN_OK && w->has_next && outcome->predictions)
-        append_continuations(w, outcome->predictions, &key);
-    else if (status == ATTN_OK && w->has_words && outcome->surprisal)
-        status = append_words(w, outcome, &key, err);
+    if (status == ATTN_OK && w->has_next)
+        append_continuations(w, &result->predictions, &key);
+    else if (status == ATTN_OK && w->has_words && result->surprisal)
+        status = append_words(w, result, &key, err);
     attn_buffer_release(&key);
     return status;
 }
 
 #define TABLE_FORMAT(id)                                                                           \
-    const struct attn_record_format attn_record_format_##id = {                                    \
+    const struct attn_item_sink attn_item_sink_##id = {                                            \
         .name = #id,                                                                               \
         .size = sizeof(struct table_writer),                                                       \
         .is_text = true,                                                                           \
         .begin = begin_table,                                                                      \
-        .write = write_table,                                                                      \
+        .add = write_table,                                                                        \
     }
 TABLE_FORMAT(csv);
 TABLE_FORMAT(edges);
-
-/* --- Bytes ------------------------------------------------------------------------------------ */
-
-static enum attn_status write_state(struct attn_record_writer *writer,
-                                    const struct attn_record_outcome *outcome,
-                                    struct attn_error *err)
-{
-    attn_buffer_append(&writer->text, outcome->kept->data, outcome->kept->size);
-    return attn_buffer_check(&writer->text, err);
-}
-
-const struct attn_record_format attn_record_format_state = {
-    .name = "state",
-    .size = sizeof(struct attn_record_writer),
-    .is_text = true,
-    .write = write_state,
-};
 
 /* --- Calls of the owner ----------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
  *     struct attn_record_rows rows = {.all = columns, .n_all = n, .form = ATTN_RECORD_ROWS_CSV};
  *     form.rows = &rows;                                     // form of the format "rows"
  *     attn_record_rows_set_labels(&rows, records, labels, n, &err);
- *     attn_records_write(records, &outcome, &err);           // with outcome.rows set
+ *     attn_records_write(records, &result, &err);           // with result.rows set
  *     attn_record_rows_save(&rows, &state);                  // for a resumed run
  *     attn_record_rows_release(&rows);
  */

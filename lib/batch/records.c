@@ -16,9 +16,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_record_format *const formats[] = {
-#define LIST(name) &attn_record_format_##name,
-    ATTN_RECORD_FORMAT_MAP(LIST)
+static const struct attn_item_sink *const kinds[] = {
+#define LIST(name) &attn_item_sink_##name,
+    ATTN_ITEM_SINK_MAP(LIST)
 #undef LIST
 };
 
@@ -189,14 +189,14 @@ static void append_value(struct attn_record_writer *writer, struct attn_buffer *
     }
 }
 
-void attn_record_id_push(struct attn_json_writer *json, const struct attn_record_outcome *outcome)
+void attn_record_id_push(struct attn_json_writer *json, const struct attn_item_result *result)
 {
-    if (outcome->has_text_id)
-        attn_json_string(json, outcome->id, outcome->n_id);
-    else if (outcome->id)
-        attn_buffer_append(attn_json_value(json), outcome->id, outcome->n_id);
+    if (result->item->id_kind == ATTN_RECORD_ID_TEXT)
+        attn_json_string(json, result->item->id, result->item->n_id);
+    else if (result->item->id)
+        attn_buffer_append(attn_json_value(json), result->item->id, result->item->n_id);
     else
-        attn_json_size(json, outcome->number);
+        attn_json_size(json, result->item->number);
 }
 
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label)
@@ -207,41 +207,41 @@ void attn_record_label_push(struct attn_json_writer *json, const struct attn_ite
         attn_buffer_append_string(attn_json_value(json), label->text);
 }
 
-/* Appends the labels of OUTCOME that have a column; sends a note about others. */
+/* Appends the labels of RESULT that have a column; sends a note about others. */
 static void append_labels(struct attn_record_writer *writer, struct attn_buffer *out,
-                          const struct attn_record_outcome *outcome)
+                          const struct attn_item_result *result)
 {
     const struct attn_record_columns *columns = writer->columns;
 
     for (size_t k = 0; k < columns->n; k++)
         columns->values[k] = NULL;
-    for (size_t i = 0; i < outcome->n_item_label; i++) {
-        const struct attn_item_label *label = &outcome->item_labels[i];
+    for (size_t i = 0; i < result->item->n_label; i++) {
+        const struct attn_item_label *label = &result->item->labels[i];
         const struct named_column *column = find_column(columns, label->name);
 
         if (column)
             columns->values[column->i] = label;
         else if (writer->form->has_all_labels)
-            note_label(writer, label->name, outcome->number);
+            note_label(writer, label->name, result->item->number);
     }
     for (size_t k = 0; k < columns->n; k++) {
         attn_buffer_append_char(out, ',');
         if (columns->values[k])
-            append_value(writer, out, columns->values[k], outcome->number);
+            append_value(writer, out, columns->values[k], result->item->number);
     }
 }
 
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                            const struct attn_record_outcome *outcome)
+                            const struct attn_item_result *result)
 {
-    if (!outcome->id) {
-        attn_buffer_append_format(out, "%zu", outcome->number);
+    if (!result->item->id) {
+        attn_buffer_append_format(out, "%zu", result->item->number);
     } else {
-        attn_csv_field_append(out, outcome->id, outcome->n_id);
-        if (outcome->has_text_id)
-            note_formula(writer, "id", outcome->id, outcome->n_id, outcome->number);
+        attn_csv_field_append(out, result->item->id, result->item->n_id);
+        if (result->item->id_kind == ATTN_RECORD_ID_TEXT)
+            note_formula(writer, "id", result->item->id, result->item->n_id, result->item->number);
     }
-    append_labels(writer, out, outcome);
+    append_labels(writer, out, result);
 }
 
 enum attn_status attn_record_header_append(struct attn_record_writer *writer,
@@ -316,20 +316,20 @@ static enum attn_status open_writer(struct attn_records *records,
                                     const struct attn_records_item *item, bool is_resumed,
                                     struct attn_record_writer **writer, struct attn_error *err)
 {
-    const struct attn_record_format *format = NULL;
+    const struct attn_item_sink *kind = NULL;
 
-    for (size_t i = 0; i < sizeof formats / sizeof *formats; i++)
-        if (strcmp(formats[i]->name, item->format) == 0)
-            format = formats[i];
-    if (!format)
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strcmp(kinds[i]->name, item->format) == 0)
+            kind = kinds[i];
+    if (!kind)
         return attn_error_set(err, ATTN_INVALID, "'%s' is no format of records",
                               attn_quote_string(item->format).text);
-    if (!item->path && !format->is_text)
-        return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", format->name);
-    *writer = attn_alloc(1, format->size, err);
+    if (!item->path && !kind->is_text)
+        return attn_error_set(err, ATTN_INVALID, "%s needs a path, not a stream", kind->name);
+    *writer = attn_alloc(1, kind->size, err);
     if (!*writer)
         return ATTN_NO_MEMORY;
-    (*writer)->format = format;
+    (*writer)->kind = kind;
     (*writer)->form = &records->form;
     (*writer)->has_noted_formula = &records->has_noted_formula;
     (*writer)->has_noted_label = &records->has_noted_label;
@@ -337,8 +337,8 @@ static enum attn_status open_writer(struct attn_records *records,
     (*writer)->sink = item->sink;
     if (!item->path)
         return ATTN_OK;
-    return format->open ? format->open(*writer, item->path, is_resumed, err)
-                        : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
+    return kind->open ? kind->open(*writer, item->path, is_resumed, err)
+                      : attn_record_writer_add_part(*writer, item->path, is_resumed, err);
 }
 
 /* --- All of them ----------------------------------------------------------------------------- */
@@ -352,8 +352,8 @@ static void free_records(struct attn_records *records, void (*free_part)(struct 
 
         if (!writer)
             continue;
-        if (writer->format->release)
-            writer->format->release(writer);
+        if (writer->kind->release)
+            writer->kind->release(writer);
         for (size_t p = 0; p < writer->n_part; p++)
             free_part(writer->parts[p]);
         attn_free(writer->parts);
@@ -376,9 +376,9 @@ static enum attn_status begin(struct attn_records *records, size_t n_record, str
         struct attn_record_writer *writer = records->writers[i];
 
         writer->n_record = n_record;
-        if (writer->format->begin)
-            ATTN_TRY(writer->format->begin(writer, err));
-        if (writer->format->is_text)
+        if (writer->kind->begin)
+            ATTN_TRY(writer->kind->begin(writer, err));
+        if (writer->kind->is_text)
             ATTN_TRY(write_text(writer, err));
     }
     return ATTN_OK;
@@ -471,11 +471,11 @@ bool attn_records_part(const struct attn_records *records, size_t i, struct attn
 
     if (!found)
         return false;
-    const struct attn_record_format *format = place.writer->format;
+    const struct attn_item_sink *kind = place.writer->kind;
     part->target = place.is_inner ? NULL : attn_part_target(found);
     part->path = attn_part_path(found);
     part->size = attn_sink_position(found);
-    part->n_changing = format->n_changing ? format->n_changing(place.writer, place.i) : 0;
+    part->n_changing = kind->n_changing ? kind->n_changing(place.writer, place.i) : 0;
     return true;
 }
 
@@ -540,26 +540,36 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
     return ATTN_OK;
 }
 
-/* Writes an outcome (step_fn). ARGUMENT is the outcome. */
-static enum attn_status write_outcome(struct attn_record_writer *writer, const void *argument,
-                                      struct attn_error *err)
+/* Writes an result (step_fn). ARGUMENT is the result. */
+static enum attn_status add_result(struct attn_record_writer *writer, const void *argument,
+                                   struct attn_error *err)
 {
-    ATTN_TRY(writer->format->write(writer, argument, err));
-    return writer->format->is_text ? write_text(writer, err) : ATTN_OK;
+    ATTN_TRY(writer->kind->add(writer, argument, err));
+    return writer->kind->is_text ? write_text(writer, err) : ATTN_OK;
 }
 
 enum attn_status attn_records_write(struct attn_records *records,
-                                    const struct attn_record_outcome *outcome,
-                                    struct attn_error *err)
+                                    const struct attn_item_result *result, struct attn_error *err)
 {
     enum attn_status status;
 
-    if (!attn_is_given(records, "records", err) || !attn_is_given(outcome, "outcome", err))
+    if (!attn_is_given(records, "records", err) || !attn_is_given(result, "result", err))
         return ATTN_INVALID;
-    status = take_step(records, write_outcome, outcome, err);
+    status = take_step(records, add_result, result, err);
     for (size_t i = 0; i < records->n; i++)
         records->writers[i]->n_record++;
     return status;
+}
+
+enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
+                                   attn_record_take_fn take, void *user, struct attn_error *err)
+{
+    struct attn_item_result result = {.item = item};
+
+    for (size_t i = 0; i < records->n; i++)
+        if (records->writers[i]->kind->load)
+            return records->writers[i]->kind->load(records->writers[i], &result, take, user, err);
+    return take(user, &result, err);
 }
 
 /* Flushes a writer (step_fn). ARGUMENT points to a bool: sync to the device. */
@@ -587,8 +597,8 @@ static enum attn_status finish_writer(struct attn_record_writer *writer, const v
 {
     const bool *is_synced = argument;
 
-    if (writer->format->finish)
-        ATTN_TRY(writer->format->finish(writer, err));
+    if (writer->kind->finish)
+        ATTN_TRY(writer->kind->finish(writer, err));
     for (size_t p = 0; p < writer->n_part; p++)
         ATTN_TRY(attn_part_finish(writer->parts[p], *is_synced, err));
     return writer->n_part == 0 ? flush_writer(writer, argument, err) : ATTN_OK;
@@ -646,31 +656,4 @@ struct attn_records_form attn_records_form_of(const struct attn_many_options *op
     form.n_next = predict->n_next;
     form.has_positions = options->request && options->request->selection.queries;
     return form;
-}
-
-struct attn_record_outcome attn_record_outcome_of(const struct attn_item_result *result)
-{
-    if (!result || !result->item)
-        return (struct attn_record_outcome){0};
-    const struct attn_item *item = result->item;
-    struct attn_record_outcome outcome = {
-        .number = item->number,
-        .id = item->id,
-        .n_id = item->n_id,
-        .has_text_id = item->id_kind == ATTN_RECORD_ID_TEXT,
-    };
-
-    if (result->failure != ATTN_RECORD_FAILURE_NONE) {
-        outcome.failure = attn_record_failure_code(result->failure);
-        outcome.message = result->err.message;
-        return outcome;
-    }
-    outcome.n_token = result->n_token;
-    outcome.labels = result->labels;
-    outcome.measures = result->measures;
-    outcome.surprisal = result->surprisal;
-    outcome.predictions = &result->predictions;
-    outcome.capture = result->capture;
-    outcome.edges = result->edges;
-    return outcome;
 }

@@ -7,8 +7,7 @@
  *     form.fields = ATTN_RECORD_FIELD_BIT(MEASURES), form.measures = ATTN_MEASURES_ALL;
  *     form.n_layer = 12, form.n_head = 12;
  *     attn_records_open(items, 2, &form, false, &records, &err);
- *     outcome = attn_record_outcome_of(result);         // in an attn_done_fn
- *     attn_records_write(records, &outcome, &err);      // each record, in order
+ *     attn_records_write(records, result, &err);        // each record, in order
  *     attn_records_flush(records, false, &err);
  *     attn_records_finish(records, false, &err);        // results.jsonl.part is complete
  *     attn_records_commit(records, &err);               // results.jsonl, after the others
@@ -64,34 +63,6 @@ struct attn_records_form {
                                 .table = ATTN_RECORD_FIELD_MEASURES,                               \
                                 .precision = -1})
 
-/* The result of a record. All pointers are borrowed until attn_records_write returns. */
-struct attn_record_outcome {
-    size_t number;  /* number of the record, from 0 */
-    const char *id; /* [n_id] UTF-8, or the digits of an integer; NULL: the number is the id */
-    size_t n_id;
-    bool has_text_id;    /* the id is a text */
-    const char *failure; /* error code such as "too_long"; NULL: the record succeeded */
-    const char *message; /* error message */
-    const struct attn_item_label *item_labels; /* [n_item_label] labels of its line */
-    size_t n_item_label;
-    /* Unused after a failure: */
-    size_t n_token;
-    const struct attn_labels *labels; /* provide tokens and selection */
-    /* [n_measure, L, H] measures of the form, in the order of enum attn_measure; NaN: missing. Or
-     * NULL */
-    const float *measures;
-    const double *surprisal;                    /* [n_token] in nats; NaN: missing. Or NULL */
-    const struct attn_predictions *predictions; /* or NULL */
-    const struct attn_capture *capture;         /* selected tensors, or NULL */
-    const struct attn_edges *edges;             /* largest keys of each query, or NULL */
-    const struct attn_table *rows;              /* rows of an item (each.h), or NULL */
-    const struct attn_buffer *kept;             /* the same rows in binary form (each.h), or NULL */
-    const struct attn_array *matrix;            /* an array with data for npz, or NULL */
-};
-
-/* Returns the outcome for a result of attn_run_many. Borrows from RESULT. */
-struct attn_record_outcome attn_record_outcome_of(const struct attn_item_result *result);
-
 struct attn_records;
 
 /* Opens all N outputs, or none. FORM and ITEMS are copied. With IS_RESUMED, existing parts are
@@ -114,8 +85,17 @@ enum attn_status attn_records_set_labels(struct attn_records *records, const cha
 
 /* Appends the next record. */
 enum attn_status attn_records_write(struct attn_records *records,
-                                    const struct attn_record_outcome *outcome,
-                                    struct attn_error *err);
+                                    const struct attn_item_result *result, struct attn_error *err);
+
+/* Receives the result of an item of an earlier run. All arguments are borrowed. ATTN_FORMAT,
+ * without a message, for a result that the item cannot have. */
+typedef enum attn_status (*attn_record_take_fn)(void *user, const struct attn_item_result *result,
+                                                struct attn_error *err);
+
+/* Passes the result of ITEM, the next one of an earlier run, to TAKE: with what was stored of it,
+ * or empty. */
+enum attn_status attn_records_load(struct attn_records *records, const struct attn_item *item,
+                                   attn_record_take_fn take, void *user, struct attn_error *err);
 
 /* Writes out all appended records; IS_SYNCED: also syncs them to disk. */
 enum attn_status attn_records_flush(struct attn_records *records, bool is_synced,
@@ -153,12 +133,13 @@ void attn_records_free(struct attn_records *records);
 struct attn_records_form attn_records_form_of(const struct attn_many_options *options,
                                               const struct attn_config *config);
 
-/* --- Formats --------------------------------------------------------------------------------- */
+/* --- Sinks ----------------------------------------------------------------------------------- */
 
 struct attn_record_writer;
 struct attn_record_columns;
 
-struct attn_record_format {
+/* A format. A new one is a file with such a struct, and a row below. */
+struct attn_item_sink {
     const char *name; /* name of the format, "csv" */
     size_t size;      /* bytes of its struct, which is zeroed before `open` */
     bool is_text;     /* it only appends to `text`, so it can be written to a sink */
@@ -170,8 +151,13 @@ struct attn_record_format {
     /* Called when the parts have n_record records; writes the header if they are empty. Or NULL. */
     enum attn_status (*begin)(struct attn_record_writer *writer, struct attn_error *err);
 
-    enum attn_status (*write)(struct attn_record_writer *writer,
-                              const struct attn_record_outcome *outcome, struct attn_error *err);
+    enum attn_status (*add)(struct attn_record_writer *writer,
+                            const struct attn_item_result *result, struct attn_error *err);
+
+    /* Reads the next result that an earlier run added into RESULT, and passes it to TAKE. Call
+     * after `begin`, before the first `add`. ATTN_FORMAT for other results. Or NULL. */
+    enum attn_status (*load)(struct attn_record_writer *writer, struct attn_item_result *result,
+                             attn_record_take_fn take, void *user, struct attn_error *err);
 
     /* Completes the parts. Or NULL. */
     enum attn_status (*finish)(struct attn_record_writer *writer, struct attn_error *err);
@@ -182,8 +168,9 @@ struct attn_record_format {
     void (*release)(struct attn_record_writer *writer); /* or NULL */
 };
 
+/* An open sink. The struct of each format begins with it. */
 struct attn_record_writer {
-    const struct attn_record_format *format;
+    const struct attn_item_sink *kind;
     const struct attn_records_form *form; /* borrowed from the records */
     struct attn_sink **parts;             /* [n_part] owns the array and the sinks */
     size_t n_part, capacity;
@@ -197,9 +184,8 @@ struct attn_record_writer {
     struct attn_record_columns *columns; /* columns for the labels of the form */
 };
 
-/* X(name): attn_record_format_NAME is defined in record_NAME.c; csv, edges and state in
- * record_rows.c. */
-#define ATTN_RECORD_FORMAT_MAP(X)                                                                  \
+/* X(name): attn_item_sink_NAME is defined in record_NAME.c; csv and edges in record_rows.c. */
+#define ATTN_ITEM_SINK_MAP(X)                                                                      \
     X(jsonl)                                                                                       \
     X(csv)                                                                                         \
     X(edges)                                                                                       \
@@ -208,10 +194,9 @@ struct attn_record_writer {
     X(rows)                                                                                        \
     X(state)
 
-#define ATTN_RECORD_FORMAT_DECLARE(name)                                                           \
-    extern const struct attn_record_format attn_record_format_##name;
-ATTN_RECORD_FORMAT_MAP(ATTN_RECORD_FORMAT_DECLARE)
-#undef ATTN_RECORD_FORMAT_DECLARE
+#define ATTN_ITEM_SINK_DECLARE(name) extern const struct attn_item_sink attn_item_sink_##name;
+ATTN_ITEM_SINK_MAP(ATTN_ITEM_SINK_DECLARE)
+#undef ATTN_ITEM_SINK_DECLARE
 
 /* Returns true if the first part is empty. */
 bool attn_record_writer_is_empty(const struct attn_record_writer *writer);
@@ -224,10 +209,10 @@ enum attn_status attn_record_writer_add_part(struct attn_record_writer *writer, 
  * if necessary. Sends a note about the first text that a spreadsheet would evaluate as a formula,
  * and about the first label without a column. */
 void attn_record_key_append(struct attn_record_writer *writer, struct attn_buffer *out,
-                            const struct attn_record_outcome *outcome);
+                            const struct attn_item_result *result);
 
-/* Writes the id of OUTCOME, or its number. */
-void attn_record_id_push(struct attn_json_writer *json, const struct attn_record_outcome *outcome);
+/* Writes the id of RESULT, or its number. */
+void attn_record_id_push(struct attn_json_writer *json, const struct attn_item_result *result);
 
 /* Writes the value of LABEL, which must not be missing, as in the input. */
 void attn_record_label_push(struct attn_json_writer *json, const struct attn_item_label *label);

@@ -619,26 +619,18 @@ static void note_text(struct attn_batch *batch, const struct attn_item *item)
 static enum attn_status take(struct attn_batch *batch, const struct attn_item_result *result,
                              struct attn_error *err)
 {
-    struct attn_record_outcome outcome = attn_record_outcome_of(result);
     const struct attn_item *item = result->item;
-    struct attn_ledger_done at = {.begin = item->begin,
-                                  .end = item->end,
-                                  .crc = item->crc,
-                                  .n_line_before = item->number - batch->ledger.done.n_record};
 
     for (size_t i = 0; i < batch->labels.n && i < item->n_label; i++)
         if (item->labels[i].value.type != ATTN_VALUE_MISSING)
             batch->seen_labels[i] = true;
     if (!item->next && result->failure == ATTN_RECORD_FAILURE_NONE)
         batch->has_used_next = true;
-    outcome.item_labels = item->labels;
-    outcome.n_item_label = item->n_label;
     if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
         !batch->has_noted_text)
         note_text(batch, item);
-    attn_digest_hex(item->read, at.input);
-    ATTN_TRY(attn_ledger_write(&batch->ledger, &outcome, result->failure, &at, result->is_followed,
-                               err));
+    ATTN_TRY(
+        attn_ledger_write(&batch->ledger, result, item->number - batch->ledger.done.n_record, err));
     emit_progress(batch);
     return check_failures(batch, err);
 }

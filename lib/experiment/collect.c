@@ -265,8 +265,7 @@ static enum attn_status find_position(const struct collecting *collecting,
 }
 
 /* Appends the rows of an item (attn_study_find_fn). */
-static enum attn_status find(void *user, const struct attn_item_result *result,
-                             struct attn_study_answer *answer, struct attn_error *err)
+static enum attn_status find(void *user, struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_item *item = result->item;
     struct collecting *collecting = user;
@@ -279,12 +278,12 @@ static enum attn_status find(void *user, const struct attn_item_result *result,
         if (!result->predictions.are_of_whole)
             put_position(row, result->labels, position);
     }
-    ATTN_TRY(attn_rows_begin(&rows, "run", &answer->table, err));
+    ATTN_TRY(attn_rows_begin(&rows, "run", &result->rows, err));
     ATTN_TRY(append_top(result, position, row, &rows, err));
     ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
     if (!collecting->is_asked)
         ATTN_TRY(attn_rows_append(&rows, row, NULL, 0, err));
-    n_row = attn_table_n_row(answer->table);
+    n_row = attn_table_n_row(result->rows);
     if (!collecting->is_each && collecting->n_row > 0 && n_row != collecting->n_row)
         return attn_error_set(err, ATTN_INVALID,
                               "the number of its rows is %zu, that of the first item %zu", n_row,

@@ -568,31 +568,32 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
 }
 
 /* Adds the values of an item (struct attn_study_gather). */
-static enum attn_status add(void *user, const struct attn_fold_entry *entry, struct attn_error *err)
+static enum attn_status add(void *user, const struct attn_item_result *result,
+                            struct attn_error *err)
 {
     struct corpus *corpus = user;
     struct attn_example_set *set = &corpus->set;
-    const size_t value = attn_table_find(entry->table, "value");
+    const size_t value = attn_table_find(result->rows, "value");
 
     if (value == SIZE_MAX)
         return ATTN_FORMAT;
     if (!set->heads)
-        ATTN_TRY(begin_heads(corpus, entry->table, err));
-    if (attn_table_n_row(entry->table) != set->n_head ||
-        (entry->n_more > 0 && entry->n_more != set->n_head * ATTN_EXAMPLE_N_MEASURE))
+        ATTN_TRY(begin_heads(corpus, result->rows, err));
+    if (attn_table_n_row(result->rows) != set->n_head ||
+        (result->n_beside > 0 && result->n_beside != set->n_head * ATTN_EXAMPLE_N_MEASURE))
         return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
-                              attn_table_n_row(entry->table), set->n_head);
+                              attn_table_n_row(result->rows), set->n_head);
     for (size_t i = 0; i < set->n_head; i++) {
-        const struct attn_cell cell = attn_table_cell(entry->table, i, value);
+        const struct attn_cell cell = attn_table_cell(result->rows, i, value);
         struct attn_example_head *head = &set->heads[i];
 
-        for (size_t m = 0; m < ATTN_EXAMPLE_N_MEASURE && entry->n_more > 0; m++)
-            if (!isnan(entry->more[i * ATTN_EXAMPLE_N_MEASURE + m]))
-                attn_moments_add(&head->means[m], entry->more[i * ATTN_EXAMPLE_N_MEASURE + m]);
+        for (size_t m = 0; m < ATTN_EXAMPLE_N_MEASURE && result->n_beside > 0; m++)
+            if (!isnan(result->beside[i * ATTN_EXAMPLE_N_MEASURE + m]))
+                attn_moments_add(&head->means[m], result->beside[i * ATTN_EXAMPLE_N_MEASURE + m]);
         if (cell.type == ATTN_VALUE_MISSING)
             continue;
         ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
-        head->values[head->n++] = (struct attn_example_value){cell.real, entry->item->number};
+        head->values[head->n++] = (struct attn_example_value){cell.real, result->item->number};
     }
     return ATTN_OK;
 }

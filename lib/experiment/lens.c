@@ -710,18 +710,17 @@ static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
 static void report_last(struct lens *lens)
 {
     const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
+    struct attn_item_result *result = lens->frame.answer;
 
-    *lens->frame.answer = (struct attn_study_answer){
-        .metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
-                                          : has_p  ? ATTN_ANSWER_LOG_PROB
-                                                   : ATTN_ANSWER_LOGIT),
-        .row = "model",
-        .value = has_foil ? lens->values[VALUE_DIFFERENCE]
-                 : has_p  ? attn_log(lens->values[VALUE_PROB])
-                          : lens->values[VALUE_LOGIT],
-        .has_right = has_foil || attn_answer_is_judged(&lens->answer),
-        .right = lens->values[VALUE_RIGHT],
-    };
+    result->metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                             : has_p  ? ATTN_ANSWER_LOG_PROB
+                                                      : ATTN_ANSWER_LOGIT);
+    result->row = "model";
+    result->value = has_foil ? lens->values[VALUE_DIFFERENCE]
+                    : has_p  ? attn_log(lens->values[VALUE_PROB])
+                             : lens->values[VALUE_LOGIT];
+    result->has_right = has_foil || attn_answer_is_judged(&lens->answer);
+    result->right = lens->values[VALUE_RIGHT];
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)

@@ -308,15 +308,16 @@ struct fitting {
 };
 
 /* Adds the matrices of an item (struct attn_study_gather). */
-static enum attn_status add(void *user, const struct attn_fold_entry *entry, struct attn_error *err)
+static enum attn_status add(void *user, const struct attn_item_result *result,
+                            struct attn_error *err)
 {
     struct fitting *fitting = user;
     const struct attn_config *config = attn_model_config(attn_host_model(fitting->inquiry->host));
     const size_t n = (config->n_layer - 1) * config->d_model * config->d_model;
 
-    if (entry->n_more > 0 && entry->n_more != n)
+    if (result->n_beside > 0 && result->n_beside != n)
         return ATTN_FORMAT;
-    if (entry->n_more == 0) {
+    if (result->n_beside == 0) {
         fitting->n_short++;
         return ATTN_OK;
     }
@@ -325,7 +326,7 @@ static enum attn_status add(void *user, const struct attn_fold_entry *entry, str
     fitting->n = n;
     fitting->n_text++;
     for (size_t i = 0; i < fitting->n; i++)
-        fitting->sums[i] += entry->more[i];
+        fitting->sums[i] += result->beside[i];
     return ATTN_OK;
 }
 

@@ -677,36 +677,36 @@ static enum attn_status score_text(const struct item_scoring *scoring,
 }
 
 static enum attn_status fill_text(const struct item_scoring *scoring,
-                                  const struct attn_item_result *result, struct attn_cell *row,
-                                  struct attn_study_answer *answer, struct attn_error *err)
+                                  struct attn_item_result *result, struct attn_cell *row,
+                                  struct attn_error *err)
 {
     const struct attn_score_sum of_item = sum_of(result);
 
-    ATTN_TRY(score_text(scoring, result, &answer->value, err));
-    answer->metric = "nats";
+    ATTN_TRY(score_text(scoring, result, &result->value, err));
+    result->metric = "nats";
     add_sum(scoring->frame.sum, &of_item);
-    row[ITEM_NATS] = attn_cell_real(answer->value);
-    row[ITEM_BITS] = attn_cell_real(answer->value / M_LN2);
+    row[ITEM_NATS] = attn_cell_real(result->value);
+    row[ITEM_BITS] = attn_cell_real(result->value / M_LN2);
     row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_item.n_token);
     return ATTN_OK;
 }
 
 static enum attn_status fill_pair(const struct item_scoring *scoring,
-                                  const struct attn_item_result *result, struct attn_cell *row,
-                                  struct attn_study_answer *answer, struct attn_error *err)
+                                  struct attn_item_result *result, struct attn_cell *row,
+                                  struct attn_error *err)
 {
     double nats = 0;
 
     ATTN_TRY(score_text(scoring, result, &nats, err));
-    answer->metric = "difference";
-    answer->value = scoring->good + nats;
-    answer->has_right = true;
-    answer->right = attn_verdict(scoring->good, -nats);
+    result->metric = "difference";
+    result->value = scoring->good + nats;
+    result->has_right = true;
+    result->right = attn_verdict(scoring->good, -nats);
     row[ITEM_GOOD] = attn_cell_real(scoring->good);
     row[ITEM_BAD] = attn_cell_real(-nats);
-    row[ITEM_DIFFERENCE] = attn_cell_real(answer->value);
-    if (!isnan(answer->right))
-        row[ITEM_RIGHT] = attn_cell_real(answer->right);
+    row[ITEM_DIFFERENCE] = attn_cell_real(result->value);
+    if (!isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
     return ATTN_OK;
 }
 
@@ -811,9 +811,8 @@ static enum attn_status fill_item(void *user, struct attn_item *item, struct att
 }
 
 /* Fills ROW from the log probabilities of a target and a foil of several tokens. */
-static enum attn_status fill_tokens(struct item_scoring *scoring,
-                                    const struct attn_item_result *result, struct attn_cell *row,
-                                    struct attn_study_answer *answer, struct attn_error *err)
+static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_item_result *result,
+                                    struct attn_cell *row, struct attn_error *err)
 {
     const struct attn_predictions *found = &result->predictions;
     const size_t n = result->item->n_next;
@@ -835,24 +834,23 @@ static enum attn_status fill_tokens(struct item_scoring *scoring,
                   "'%s' or its foil is several tokens: the sum of their log probabilities",
                   attn_quote_string(last[0].text).text);
     scoring->has_noted_tokens = true;
-    answer->spaces = result->run->asked.spaces;
-    answer->metric = attn_answer_metric_name(metric);
-    answer->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
+    *result->spaces = result->run->asked.spaces;
+    result->metric = attn_answer_metric_name(metric);
+    result->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
                     : metric == ATTN_ANSWER_LOG_PROB ? target
                                                      : target - last[1].log_probability;
-    row[ITEM_VALUE] = attn_cell_real(answer->value);
+    row[ITEM_VALUE] = attn_cell_real(result->value);
     row[ITEM_PROB] = attn_cell_real(attn_exp(target));
-    answer->has_right = n > 1;
-    answer->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
-    if (n > 1 && !isnan(answer->right))
-        row[ITEM_RIGHT] = attn_cell_real(answer->right);
+    result->has_right = n > 1;
+    result->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
+    if (n > 1 && !isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
     return ATTN_OK;
 }
 
 static enum attn_status fill_target(const struct item_scoring *scoring,
-                                    const struct attn_item *item,
-                                    const struct attn_item_result *result, struct attn_cell *row,
-                                    struct attn_study_answer *answer, struct attn_error *err)
+                                    const struct attn_item *item, struct attn_item_result *result,
+                                    struct attn_cell *row, struct attn_error *err)
 {
     const size_t n_vocab = scoring->frame.config->n_vocab;
     const float *logits = result->logits;
@@ -863,14 +861,14 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     ATTN_TRY(attn_item_answer(item, &args, err));
     ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
     total = attn_answer_total(&asked, logits);
-    answer->spaces = asked.spaces;
-    answer->metric = attn_answer_metric_name(asked.metric);
-    answer->value = attn_answer_value(&asked, logits, total);
-    answer->has_right = asked.has_foil || attn_answer_is_judged(&asked);
-    answer->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
-    row[ITEM_VALUE] = attn_cell_real(answer->value);
-    if (answer->has_right && !isnan(answer->right))
-        row[ITEM_RIGHT] = attn_cell_real(answer->right);
+    *result->spaces = asked.spaces;
+    result->metric = attn_answer_metric_name(asked.metric);
+    result->value = attn_answer_value(&asked, logits, total);
+    result->has_right = asked.has_foil || attn_answer_is_judged(&asked);
+    result->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
+    row[ITEM_VALUE] = attn_cell_real(result->value);
+    if (result->has_right && !isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
     if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
         row[ITEM_RANK] = attn_cell_real(attn_logits_place(logits, n_vocab, asked.target));
     if (attn_answer_has_p(&asked))
@@ -879,8 +877,8 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
 }
 
 /* Appends the row of an item (attn_study_find_fn). */
-static enum attn_status find_score(void *user, const struct attn_item_result *result,
-                                   struct attn_study_answer *answer, struct attn_error *err)
+static enum attn_status find_score(void *user, struct attn_item_result *result,
+                                   struct attn_error *err)
 {
     const struct attn_item *item = result->item;
     struct item_scoring *scoring = user;
@@ -894,14 +892,14 @@ static enum attn_status find_score(void *user, const struct attn_item_result *re
         return ATTN_OK;
     }
     if (scoring->question == ASK_REGIONS) {
-        ATTN_TRY(attn_rows_begin(&rows, of_text.name, &answer->table, err));
+        ATTN_TRY(attn_rows_begin(&rows, of_text.name, &result->rows, err));
         return append_regions(scoring, item, result, &rows, err);
     }
-    ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, answer, err)
-             : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, answer, err)
-             : result->item->n_next > 0      ? fill_tokens(scoring, result, row, answer, err)
-                                        : fill_target(scoring, item, result, row, answer, err));
-    ATTN_TRY(attn_rows_begin(&rows, of_text.name, &answer->table, err));
+    ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
+             : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
+             : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
+                                             : fill_target(scoring, item, result, row, err));
+    ATTN_TRY(attn_rows_begin(&rows, of_text.name, &result->rows, err));
     return attn_rows_append(&rows, row, NULL, 0, err);
 }
 

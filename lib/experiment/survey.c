@@ -842,15 +842,15 @@ static enum attn_status append_heads(const struct survey *survey, const struct a
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
 /* Fills the numbers of ANSWER beside the rows. */
-static enum attn_status fill_answer(const struct survey *survey, struct attn_study_answer *answer,
+static enum attn_status fill_answer(const struct survey *survey, struct attn_item_result *answer,
                                     struct attn_error *err)
 {
     double *more;
 
-    answer->n_more = survey->parts.n * N_DETECTOR * N_MORE;
-    if (!answer->more)
-        ATTN_TRY(ATTN_ALLOC(answer->more, answer->n_more, err));
-    more = answer->more;
+    answer->n_beside = survey->parts.n * N_DETECTOR * N_MORE;
+    if (!answer->beside)
+        ATTN_TRY(ATTN_ALLOC(answer->beside, answer->n_beside, err));
+    more = answer->beside;
     for (size_t i = 0; i < survey->parts.n * N_DETECTOR; i++, more += N_MORE) {
         const struct head *head = &survey->heads[i / N_DETECTOR];
         const double score = score_of(head, i % N_DETECTOR);
@@ -960,8 +960,8 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
 }
 
 /* Appends the rows of an item (attn_study_find_fn). */
-static enum attn_status find_item(void *user, const struct attn_item_result *result,
-                                  struct attn_study_answer *answer, struct attn_error *err)
+static enum attn_status find_item(void *user, struct attn_item_result *result,
+                                  struct attn_error *err)
 {
     struct survey *survey = user;
     struct attn_rows rows = survey->frame.rows;
@@ -976,22 +976,22 @@ static enum attn_status find_item(void *user, const struct attn_item_result *res
     ATTN_TRY(take_pairs(survey, result, err));
     memset(survey->heads, 0, survey->parts.n * sizeof *survey->heads);
     add_found(survey);
-    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &answer->table, err));
+    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->rows, err));
     ATTN_TRY(append_heads(survey, &rows, err));
-    return fill_answer(survey, answer, err);
+    return fill_answer(survey, result, err);
 }
 
-/* Surveys one text. Fills ANSWER with its table and the numbers beside the rows. */
+/* Surveys one text. Fills RESULT with its table and the numbers beside the rows. */
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
-                                     const struct attn_item *item, struct attn_study_answer *answer,
-                                     struct attn_error *err);
+                                     struct attn_item_result *result, struct attn_error *err);
 
 /* Surveys one item (attn_study_ask_fn). */
-static enum attn_status ask_item(void *user, const struct attn_item *item,
-                                 struct attn_study_answer *answer, struct attn_error *err)
+static enum attn_status ask_item(void *user, struct attn_item_result *result,
+                                 struct attn_error *err)
 {
     const struct survey *survey = user;
+    const struct attn_item *item = result->item;
     struct attn_survey_args args = *survey->args;
     struct attn_request request = survey->frame.request;
 
@@ -1003,7 +1003,7 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
         attn_error_at(find_words(survey, item, &args.from, &args.to, err), ATTN_STAGE_INPUT, err));
     if (args.has_effect)
         ATTN_TRY(attn_error_at(attn_item_answer(item, &args.answer, err), ATTN_STAGE_INPUT, err));
-    return survey_alone(survey->frame.host, &request, &args, item, answer, err);
+    return survey_alone(survey->frame.host, &request, &args, result, err);
 }
 
 /* Surveys the items. Several items share a forward pass, unless the effect or the pattern requires
@@ -1202,7 +1202,7 @@ static const struct attn_experiment experiment = {
 /* The numbers beside the rows of a single item. */
 struct beside {
     size_t size; /* of this struct */
-    struct attn_study_answer answer;
+    struct attn_item_result answer;
 };
 
 /* Surveys a single item, and fills the numbers beside the rows, too. */
@@ -1217,20 +1217,20 @@ static enum attn_status ask_alone(void *state, struct attn_error *err)
 
 static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
                                      const struct attn_survey_args *args,
-                                     const struct attn_item *item, struct attn_study_answer *answer,
-                                     struct attn_error *err)
+                                     struct attn_item_result *result, struct attn_error *err)
 {
     struct attn_experiment of_item = experiment;
     struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
     struct beside beside = {.size = sizeof beside};
-    const struct attn_inquiry inquiry = {host, request, args, &defaults, &answer->table, &beside};
+    const struct attn_inquiry inquiry = {host, request, args, &defaults, &result->rows, &beside};
 
-    of_item.plan = item; /* marks the run as one of an item */
+    of_item.plan = result->item; /* marks the run as one of an item */
     of_item.sum_size = sizeof beside;
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
-    beside.answer.table = answer->table;
-    *answer = beside.answer;
+    beside.answer.item = result->item;
+    beside.answer.rows = result->rows;
+    *result = beside.answer;
     return ATTN_OK;
 }
 

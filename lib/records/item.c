@@ -92,6 +92,8 @@ enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct
     if (has_marks)
         ATTN_TRY(take_all_marks(item, err));
     attn_item_choose_first(item);
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
     return attn_item_place_labels(item, err);
 }
 

@@ -36,7 +36,8 @@
 #include "run/item.h"
 #include "run/run.h"
 
-struct attn_edges; /* analysis/edges.h */
+struct attn_edges;  /* analysis/edges.h */
+struct attn_spaces; /* input/spaces.h */
 
 struct attn_many_options {
     size_t size; /* of this struct */
@@ -81,7 +82,18 @@ struct attn_item_result {
     bool is_followed;               /* the next result is finished, and follows at once */
     const struct attn_run *run;     /* the run of the text; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the item; or NULL */
-    struct attn_error err;          /* the message of the failure */
+    /* The answer of a question; attn_run_many leaves it empty. */
+    struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */
+    double *beside;          /* [n_beside] numbers beside the rows, as many for each item */
+    size_t n_beside;
+    const char *metric; /* metric of the unchanged model; NULL without one */
+    const char *row;    /* name of the row with the metric's value, "base"; or NULL */
+    double value;
+    bool has_right;             /* `right` is set */
+    double right;               /* 1, 0, or NaN for a tie */
+    bool is_general;            /* if it failed: every item would fail with this error */
+    struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
+    struct attn_error err;      /* the message of the failure */
 };
 
 /* Reads the next item; NULL after the last. The caller owns it, and keeps it valid until `release`.

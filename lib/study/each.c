@@ -1,27 +1,18 @@
-/* each.c - see each.h: rows of items are written as a format of records (records_internal.h); a
- * ledger stores the parts and the checkpoints. */
+/* each.c - see each.h: names the outputs of a study, whose sinks (records_internal.h) are those of
+ * a ledger, and replays the items of earlier runs. */
 #include "study/each_internal.h"
 
 #include "base/clock.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
-#include "base/number.h"
-#include "base/path.h"
 #include "base/status_internal.h"
 #include "batch/ledger_internal.h"
 #include "batch/record_rows.h"
 #include "batch/records_internal.h"
-#include "encode/json_writer.h"
-#include "encode/quoting.h"
 #include "host/host_internal.h"
 #include "records/items_internal.h"
-#include "tables/table_writer_internal.h"
-#include "writers/arrays.h"
 
-#include <inttypes.h>
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct attn_each {
@@ -31,7 +22,6 @@ struct attn_each {
     struct attn_items *items;
     struct attn_ledger ledger; /* records what is on disk */
     struct attn_record_rows rows;
-    struct attn_buffer kept; /* encoded rows of the current item */
     struct attn_each_result result;
     bool has_written, has_ended;
 };
@@ -173,7 +163,6 @@ void attn_each_free(struct attn_each *each)
         attn_each_keep(each, NULL);
     attn_ledger_release(&each->ledger);
     attn_record_rows_release(&each->rows);
-    attn_buffer_release(&each->kept);
     attn_free(each);
 }
 
@@ -182,9 +171,8 @@ void attn_each_free(struct attn_each *each)
 struct handing {
     struct attn_each *each;
     const char *told_by; /* the journal or the manifest, which names the state to restore */
-    attn_each_fn take;
+    attn_record_take_fn take;
     void *user;
-    struct attn_kept_rows *kept; /* owns; or NULL */
 };
 
 /* Replays the next item of an earlier run. */
@@ -192,24 +180,17 @@ static enum attn_status hand_next(struct handing *handing, char hex[ATTN_DIGEST_
                                   struct attn_error *err)
 {
     struct attn_each *each = handing->each;
-    struct attn_kept_item kept = {.table = NULL};
-    struct attn_error why = {0};
     struct attn_item *item;
-    enum attn_status status = ATTN_OK;
+    enum attn_status status;
 
     ATTN_TRY(attn_items_next(each->items, &item, err));
     if (!item)
         return attn_ledger_report_input(attn_items_name(each->items), handing->told_by,
                                         "has fewer items", err);
     attn_digest_hex(item->read, hex);
-    if (handing->kept)
-        status = attn_kept_rows_next(handing->kept, &kept, &why);
-    if (status == ATTN_OK)
-        status = handing->take(handing->user, item, &kept, &why);
+    status = attn_records_load(each->ledger.records, item, handing->take, handing->user, err);
     attn_item_free(item);
-    return status == ATTN_FORMAT ? attn_kept_rows_refuse(handing->kept, err)
-           : status != ATTN_OK   ? attn_error_copy(err, &why)
-                                 : ATTN_OK;
+    return status;
 }
 
 /* Replays N items of earlier runs, and checks that the input up to the last one has the digest HEX.
@@ -221,13 +202,8 @@ static enum attn_status hand_over(struct handing *handing, uint64_t n, const cha
     const char *name = attn_items_name(each->items);
     char found[ATTN_DIGEST_HEX_SIZE];
     struct attn_item *item = NULL;
-    struct attn_records_part part;
 
     attn_digest_bytes("", 0, found);
-    attn_records_part(each->ledger.records, 0, &part);
-    if (n > 0 && each->of.are_kept)
-        ATTN_TRY(attn_kept_rows_open(is_whole ? part.target : part.path, &each->rows,
-                                     &handing->kept, err));
     for (uint64_t i = 0; i < n; i++)
         ATTN_TRY(hand_next(handing, found, err));
     if (strcmp(found, hex) != 0)
@@ -274,7 +250,7 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     return ATTN_OK;
 }
 
-enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, void *user,
+enum attn_status attn_each_resume(struct attn_each *each, attn_record_take_fn take, void *user,
                                   size_t *n_failed, struct attn_error *err)
 {
     struct handing handing = {.each = each, .take = take, .user = user};
@@ -284,90 +260,27 @@ enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, voi
     if (each->options.is_resumed)
         status = resume(&handing, &made, err);
     *n_failed = (size_t)each->ledger.n_failed;
-    attn_kept_rows_free(handing.kept);
     attn_ledger_made_release(&made);
     return status;
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
 
-static enum attn_status write_item(struct attn_each *each, const struct attn_item *item,
-                                   const struct attn_record_outcome *outcome,
-                                   enum attn_record_failure failure, struct attn_error *err)
-{
-    struct attn_ledger_done at = {.begin = 0};
-    enum attn_status status;
-
-    each->has_written = true;
-    attn_digest_hex(item->read, at.input);
-    at.end = item->end;
-    status = attn_ledger_write(&each->ledger, outcome, failure, &at, each->ledger.name, err);
-    each->result.n_item = each->ledger.done.n_record;
-    return status;
-}
-
-/* Converts ROWS to a matrix. The caller owns its data. */
-static enum attn_status make_matrix(const struct attn_table *rows, struct attn_array *matrix,
-                                    struct attn_error *err)
-{
-    const size_t n = attn_table_n_row(rows);
-    size_t value = 0;
-    double *data;
-
-    while (attn_table_column(rows, value)->type != ATTN_VALUE_REAL)
-        value++;
-    *matrix = (struct attn_array){.dtype = "<f8", .rank = 2, .size = n * sizeof *data};
-    snprintf(matrix->name, sizeof matrix->name, "%s", attn_table_column(rows, value)->name);
-    matrix->shape[0] = n > 0 ? (size_t)attn_table_cell(rows, n - 1, 0).integer + 1 : 0;
-    matrix->shape[1] = n > 0 ? n / matrix->shape[0] : 0;
-    ATTN_TRY(ATTN_ALLOC(data, n, err));
-    for (size_t i = 0; i < n; i++)
-        data[i] = attn_table_cell(rows, i, value).real;
-    matrix->data = (unsigned char *)data;
-    return ATTN_OK;
-}
-
-enum attn_status attn_each_write(struct attn_each *each, const struct attn_item *item,
-                                 const struct attn_kept_item *rows, const struct attn_error *failed,
+enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *given,
                                  struct attn_error *err)
 {
-    const enum attn_record_failure found = item->failure;
-    const enum attn_record_failure failure = !failed ? ATTN_RECORD_FAILURE_NONE
-                                             : found != ATTN_RECORD_FAILURE_NONE
-                                                 ? found
-                                                 : ATTN_RECORD_FAILURE_NO_FIT;
-    const bool is_read = found != ATTN_RECORD_FAILURE_BAD_JSON &&
-                         found != ATTN_RECORD_FAILURE_BAD_CSV &&
-                         found != ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-    struct attn_array matrix = {.data = NULL};
-    struct attn_record_outcome outcome = {
-        .number = item->number,
-        .id = item->id,
-        .n_id = item->n_id,
-        .has_text_id = item->id_kind == ATTN_RECORD_ID_TEXT,
-        .failure = failed ? attn_record_failure_code(failure) : NULL,
-        .message = failed ? failed->message : NULL,
-        .item_labels = item->labels,
-        .n_item_label = is_read ? item->n_label : 0,
-        .rows = failed ? NULL : rows->table,
-        .kept = &each->kept,
-    };
+    const enum attn_record_failure found = given->item->failure;
+    struct attn_item_result result = *given;
     enum attn_status status;
 
-    if (is_read)
+    if (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
+        found != ATTN_RECORD_FAILURE_LINE_TOO_LONG)
         ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));
-    if (each->options.form == ATTN_EACH_MATRICES && !failed) {
-        ATTN_TRY(make_matrix(rows->table, &matrix, err));
-        outcome.matrix = &matrix;
-    }
-    attn_buffer_reset(&each->kept);
-    if (each->ledger.kept_path.data)
-        attn_kept_rows_append(&each->kept, each->ledger.done.n_record == 0, outcome.rows,
-                              failed ? NULL : rows->beside, failed ? 0 : rows->n_beside);
-    status = attn_buffer_check(&each->kept, err);
-    if (status == ATTN_OK)
-        status = write_item(each, item, &outcome, failure, err);
-    attn_free(matrix.data);
+    each->has_written = true;
+    result.n_token = 0; /* only a batch counts tokens */
+    result.is_followed = each->ledger.name;
+    status = attn_ledger_write(&each->ledger, &result, 0, err);
+    each->result.n_item = each->ledger.done.n_record;
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 

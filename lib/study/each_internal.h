@@ -4,20 +4,18 @@
  *     attn_each_open(&options, &rows, host, items, &each, &err);
  *     attn_each_resume(each, take, user, &err);          // items of earlier runs
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item)
- *         attn_each_write(each, item, &rows, NULL, &err); // or an error instead of rows
+ *         attn_each_write(each, &result, &err);           // with `rows`, or a failure
  *     attn_each_finish(each, &err);                      // renames the file to its final name
  *     attn_each_free(each);
  */
 #ifndef ATTN_STUDY_EACH_INTERNAL_H
 #define ATTN_STUDY_EACH_INTERNAL_H
 
-#include "base/buffer.h"
 #include "base/note.h"
-#include "base/table.h"
+#include "batch/records_internal.h"
 #include "host/host.h"
 #include "records/items.h"
 #include "study/each.h"
-#include "study/kept_rows.h"
 
 struct attn_each;
 
@@ -40,22 +38,15 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
 
-/* Receives an item of an earlier run, with its rows if `are_kept`. All arguments are borrowed.
- * ATTN_FORMAT if the rows cannot be those of the item. */
-typedef enum attn_status (*attn_each_fn)(void *user, const struct attn_item *item,
-                                         const struct attn_kept_item *kept, struct attn_error *err);
-
 /* If `is_resumed`, reads the items from their beginning and calls TAKE for each item of earlier
  * runs. Call once, before the first item. *N_FAILED is the number of items that had failed.
  * ATTN_INVALID at the stage of the options if the file belongs to another model, input or
  * options. */
-enum attn_status attn_each_resume(struct attn_each *each, attn_each_fn take, void *user,
+enum attn_status attn_each_resume(struct attn_each *each, attn_record_take_fn take, void *user,
                                   size_t *n_failed, struct attn_error *err);
 
-/* Writes the next item: its ROWS, with the numbers that a resumed run needs; or the error
- * FAILED. */
-enum attn_status attn_each_write(struct attn_each *each, const struct attn_item *item,
-                                 const struct attn_kept_item *rows, const struct attn_error *failed,
+/* Writes the result of the next item. */
+enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *result,
                                  struct attn_error *err);
 
 /* Completes the file and gives it its final name. */

@@ -132,14 +132,14 @@ static size_t find_place(const struct attn_fold_form *form, const struct attn_co
     return place;
 }
 
-/* Stores the shape and the keys that all items must share, from ENTRY, the first item. */
-static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_entry *entry,
+/* Stores the shape and the keys that all items must share, from RESULT, the first item. */
+static enum attn_status begin(struct attn_fold *fold, const struct attn_item_result *result,
                               struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(entry->table),
-                 n_column = attn_table_n_column(entry->table);
+    const size_t n_row = attn_table_n_row(result->rows),
+                 n_column = attn_table_n_column(result->rows);
 
-    ATTN_TRY(attn_fold_table_copy(entry->table, &fold->first, err));
+    ATTN_TRY(attn_fold_table_copy(result->rows, &fold->first, err));
     ATTN_TRY(ATTN_ALLOC(fold->columns, n_column, err));
     ATTN_TRY(ATTN_ALLOC(fold->differs, n_row * n_column, err));
     for (size_t i = 0; i < n_column; i++) {
@@ -152,7 +152,7 @@ static enum attn_status begin(struct attn_fold *fold, const struct attn_fold_ent
         attn_table_reset(fold->first);
     fold->n_row = attn_table_n_row(fold->first);
     fold->n_column = n_column;
-    fold->n_more = entry->n_more;
+    fold->n_more = result->n_beside;
     fold->n_value_of_row = (fold->study->cluster           ? 2
                             : fold->study->n_bootstrap > 0 ? 1
                                                            : 0) *
@@ -192,15 +192,15 @@ static enum attn_status check_rows(const struct attn_fold *fold, const struct at
     return ATTN_OK;
 }
 
-enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
-                                 struct attn_error *err)
+enum attn_status attn_fold_check(const struct attn_fold *fold,
+                                 const struct attn_item_result *result, struct attn_error *err)
 {
     enum attn_status status;
 
-    ATTN_TRY(attn_fold_labels_check(fold, entry->item, err));
-    if (!entry->table || !fold->first)
+    ATTN_TRY(attn_fold_labels_check(fold, result->item, err));
+    if (!result->rows || !fold->first)
         return ATTN_OK;
-    status = check_rows(fold, entry->table, err);
+    status = check_rows(fold, result->rows, err);
     if (status != ATTN_OK && fold->form.hint)
         attn_error_hint(err, "%s", fold->form.hint);
     return status;
@@ -217,14 +217,14 @@ static bool is_possible(const struct attn_column *column, const struct attn_cell
 }
 
 enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
-                                      const struct attn_fold_entry *entry, struct attn_error *err)
+                                      const struct attn_item_result *result, struct attn_error *err)
 {
-    const struct attn_table *table = entry->table;
+    const struct attn_table *table = result->rows;
     const size_t n_row = attn_table_n_row(table), n_column = attn_table_n_column(table);
 
-    if (entry->item->failure != ATTN_RECORD_FAILURE_NONE ||
-        (fold->form.fits ? !fold->form.fits(fold->form.args, n_row, entry->n_more)
-                         : entry->n_more > 0))
+    if (result->item->failure != ATTN_RECORD_FAILURE_NONE ||
+        (fold->form.fits ? !fold->form.fits(fold->form.args, n_row, result->n_beside)
+                         : result->n_beside > 0))
         return ATTN_FORMAT;
     for (size_t i = 0; i < n_row * n_column; i++) {
         const struct attn_cell cell = attn_table_cell(table, i / n_column, i % n_column);
@@ -232,9 +232,9 @@ enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
         if (!is_possible(attn_table_column(table, i % n_column), &cell))
             return ATTN_FORMAT;
     }
-    ATTN_TRY(attn_error_at(attn_fold_labels_check(fold, entry->item, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(attn_fold_labels_check(fold, result->item, err), ATTN_STAGE_INPUT, err));
     return fold->first &&
-                   (check_rows(fold, table, NULL) != ATTN_OK || entry->n_more != fold->n_more)
+                   (check_rows(fold, table, NULL) != ATTN_OK || result->n_beside != fold->n_more)
                ? ATTN_FORMAT
                : ATTN_OK;
 }
@@ -250,24 +250,24 @@ int attn_fold_side(const struct attn_fold *fold, const struct attn_item *item)
     return -1;
 }
 
-enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_result *result,
                                struct attn_error *err)
 {
-    const int side = fold->pair ? attn_fold_side(fold, entry->item) : 0;
+    const int side = fold->pair ? attn_fold_side(fold, result->item) : 0;
     struct attn_fold_label *labels;
     enum attn_status status;
 
     if (side < 0)
         return ATTN_OK;
     if (!fold->first)
-        ATTN_TRY(begin(fold, entry, err));
-    assert(entry->n_more == fold->n_more);
+        ATTN_TRY(begin(fold, result, err));
+    assert(result->n_beside == fold->n_more);
     if (fold->pair)
-        return attn_fold_pairs_add(fold, entry, side == 1, err);
-    labels = attn_fold_labels_copy(fold, entry->item, err);
+        return attn_fold_pairs_add(fold, result, side == 1, err);
+    labels = attn_fold_labels_copy(fold, result->item, err);
     if (!labels)
         return ATTN_NO_MEMORY;
-    status = attn_fold_group_add(fold, &labels, entry, NULL, err);
+    status = attn_fold_group_add(fold, &labels, result, NULL, err);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;
 }

@@ -3,7 +3,7 @@
  * intervals. Private to lib/study.
  *
  *     attn_fold_create(&form, study, &fold, &err);
- *     attn_fold_add(fold, &entry, &err);             // every item, in their order
+ *     attn_fold_add(fold, &result, &err);             // every item, in their order
  *     attn_fold_tabulate(fold, 0, &whole, &err);
  *     attn_fold_free(fold);
  *
@@ -16,16 +16,8 @@
 
 #include "base/buffer.h"
 #include "base/table_internal.h"
+#include "run/many.h"
 #include "study/study.h"
-
-/* The answer about one item. Borrowed. */
-struct attn_fold_entry {
-    const struct attn_item *item;
-    const struct attn_table *table;
-    /* [n_more] numbers that the item reports beside its rows; equally many for all items */
-    const double *more;
-    size_t n_more;
-};
 
 /* The means of a group; the experiment derives the columns that are not means. */
 struct attn_fold_means {
@@ -84,18 +76,19 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
 enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err);
 
-/* Returns an error if ENTRY cannot be added because it lacks a required label, or its rows do not
+/* Returns an error if RESULT cannot be added because it lacks a required label, or its rows do not
  * match. Only this item fails then. */
-enum attn_status attn_fold_check(const struct attn_fold *fold, const struct attn_fold_entry *entry,
-                                 struct attn_error *err);
+enum attn_status attn_fold_check(const struct attn_fold *fold,
+                                 const struct attn_item_result *result, struct attn_error *err);
 
-/* Checks ENTRY, which was read back from a file that may be forged: also whether the question can
+/* Checks RESULT, which was read back from a file that may be forged: also whether the question can
  * give such rows and numbers. ATTN_FORMAT, without a message, if it cannot. */
 enum attn_status attn_fold_check_kept(const struct attn_fold *fold,
-                                      const struct attn_fold_entry *entry, struct attn_error *err);
+                                      const struct attn_item_result *result,
+                                      struct attn_error *err);
 
-/* Adds ENTRY. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
-enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+/* Adds RESULT. ATTN_INVALID for more than 1,000 groups, or 10,000 clusters in one. */
+enum attn_status attn_fold_add(struct attn_fold *fold, const struct attn_item_result *result,
                                struct attn_error *err);
 
 /* Returns the side of ITEM in `paired`: 0 for A, 1 for B, -1 for neither. */

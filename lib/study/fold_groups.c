@@ -179,11 +179,11 @@ static enum attn_status add_rows(struct attn_fold *fold, struct attn_fold_group 
 }
 
 enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
-                                     const struct attn_fold_entry *a,
-                                     const struct attn_fold_entry *b, struct attn_error *err)
+                                     const struct attn_item_result *a,
+                                     const struct attn_item_result *b, struct attn_error *err)
 {
     const struct attn_fold_label *cluster = *labels + fold->n_label;
-    struct item_rows rows[2] = {{.table = a->table}, {.table = b ? b->table : NULL}};
+    struct item_rows rows[2] = {{.table = a->rows}, {.table = b ? b->rows : NULL}};
     struct attn_fold_group *group = NULL;
     enum attn_status status = ATTN_OK;
 
@@ -195,8 +195,8 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
         status = find_group(fold, labels, &group, err);
     if (status == ATTN_OK)
         status = add_rows(fold, group, cluster, &rows[0], &rows[1], err);
-    if (status == ATTN_OK && a->more && (!b || b->more))
-        add_more(fold, group, a->more, b ? b->more : NULL);
+    if (status == ATTN_OK && a->beside && (!b || b->beside))
+        add_more(fold, group, a->beside, b ? b->beside : NULL);
     attn_free(rows[0].places);
     attn_free(rows[1].places);
     return status;

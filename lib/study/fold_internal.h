@@ -185,8 +185,8 @@ double attn_fold_number_of(const struct attn_cell *cell);
 /* Adds A or, if B is not NULL, the difference B - A to the group with *LABELS. A new group takes
  * ownership, and *LABELS becomes NULL. */
 enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_label **labels,
-                                     const struct attn_fold_entry *a,
-                                     const struct attn_fold_entry *b, struct attn_error *err);
+                                     const struct attn_item_result *a,
+                                     const struct attn_item_result *b, struct attn_error *err);
 
 /* Fills ROWS [n_row, n_column of the form] with the means, sums and keys of GROUP. */
 void attn_fold_group_fill(const struct attn_fold *fold, const struct attn_fold_group *group,
@@ -207,8 +207,8 @@ enum attn_status attn_fold_pairs_read(struct attn_fold *fold, struct attn_error 
 enum attn_status attn_fold_table_copy(const struct attn_table *table, struct attn_table **copy,
                                       struct attn_error *err);
 
-/* Adds the difference between ENTRY and its partner, or stores ENTRY until its partner comes. */
-enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+/* Adds the difference between RESULT and its partner, or stores RESULT until its partner comes. */
+enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_item_result *result,
                                      bool is_b, struct attn_error *err);
 
 void attn_fold_pairs_release(struct attn_fold *fold);

@@ -123,10 +123,10 @@ static struct attn_fold_waiting *take_partner(struct attn_fold *fold, const stru
     return NULL;
 }
 
-/* Stores a copy of ENTRY until its partner comes. Takes ownership of *LABELS, which becomes
+/* Stores a copy of RESULT until its partner comes. Takes ownership of *LABELS, which becomes
  * NULL. */
 static enum attn_status wait_for_partner(struct attn_fold *fold,
-                                         const struct attn_fold_entry *entry, bool is_b,
+                                         const struct attn_item_result *result, bool is_b,
                                          struct attn_fold_label **labels, struct attn_error *err)
 {
     struct attn_fold_waiting *made;
@@ -136,16 +136,16 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->is_b = is_b;
-    id = attn_fold_id_of(entry->item, text, &made->n_id);
+    id = attn_fold_id_of(result->item, text, &made->n_id);
     made->id = attn_strndup(id, made->n_id, err);
     made->more = attn_alloc(fold->n_more, sizeof *made->more, err);
     if (!made->id || !made->more ||
-        attn_fold_table_copy(entry->table, &made->table, err) != ATTN_OK) {
+        attn_fold_table_copy(result->rows, &made->table, err) != ATTN_OK) {
         free_waiting(made, 0);
         return ATTN_NO_MEMORY;
     }
-    for (size_t i = 0; entry->more && i < fold->n_more; i++)
-        made->more[i] = entry->more[i];
+    for (size_t i = 0; result->beside && i < fold->n_more; i++)
+        made->more[i] = result->beside[i];
     made->labels = *labels;
     *labels = NULL;
     at = list_of(fold, id, made->n_id);
@@ -156,28 +156,28 @@ static enum attn_status wait_for_partner(struct attn_fold *fold,
     return ATTN_OK;
 }
 
-enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_fold_entry *entry,
+enum attn_status attn_fold_pairs_add(struct attn_fold *fold, const struct attn_item_result *result,
                                      bool is_b, struct attn_error *err)
 {
-    struct attn_fold_label *labels = attn_fold_labels_copy(fold, entry->item, err);
-    struct attn_fold_entry other = {.item = NULL};
+    struct attn_fold_label *labels = attn_fold_labels_copy(fold, result->item, err);
+    struct attn_item_result other = {.item = NULL};
     struct attn_fold_waiting *partner;
     enum attn_status status;
 
     if (!labels)
         return ATTN_NO_MEMORY;
-    partner = take_partner(fold, entry->item, is_b);
+    partner = take_partner(fold, result->item, is_b);
     if (!partner) {
-        status = wait_for_partner(fold, entry, is_b, &labels, err);
+        status = wait_for_partner(fold, result, is_b, &labels, err);
         attn_fold_labels_free(labels, fold->n_copied);
         return status;
     }
     fold->n_single--;
     fold->n_pair++;
-    other.table = partner->table;
-    other.more = partner->more;
-    status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, entry, err)
-                  : attn_fold_group_add(fold, &labels, entry, &other, err);
+    other.rows = partner->table;
+    other.beside = partner->more;
+    status = is_b ? attn_fold_group_add(fold, &partner->labels, &other, result, err)
+                  : attn_fold_group_add(fold, &labels, result, &other, err);
     free_waiting(partner, fold->n_copied);
     attn_fold_labels_free(labels, fold->n_copied);
     return status;

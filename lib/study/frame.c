@@ -202,9 +202,9 @@ static enum attn_status take_item(const struct asking *asking, struct attn_frame
                          ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the experiment for ITEM (attn_study_ask_fn). */
-static enum attn_status ask_item(void *user, const struct attn_item *item,
-                                 struct attn_study_answer *answer, struct attn_error *err)
+/* Runs the experiment for an item (attn_study_ask_fn). */
+static enum attn_status ask_item(void *user, struct attn_item_result *result,
+                                 struct attn_error *err)
 {
     const struct asking *asking = user;
     struct attn_frame *frame = make_frame(asking, err);
@@ -212,12 +212,12 @@ static enum attn_status ask_item(void *user, const struct attn_item *item,
 
     if (!frame)
         return ATTN_NO_MEMORY;
-    attn_study_fill_request(asking->items, item, &frame->request);
-    frame->item = item;
-    frame->answer = answer;
+    attn_study_fill_request(asking->items, result->item, &frame->request);
+    frame->item = result->item;
+    frame->answer = result;
     status = take_item(asking, frame, err);
     if (status == ATTN_OK)
-        return ask(asking, frame, &answer->spaces, &answer->table, err);
+        return ask(asking, frame, result->spaces, &result->rows, err);
     free_frame(asking->experiment, frame);
     return status;
 }
@@ -481,12 +481,12 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 {
     if (!frame->answer)
         return ATTN_OK;
-    frame->answer->more = attn_alloc(n, sizeof *numbers, err);
-    if (!frame->answer->more)
+    frame->answer->beside = attn_alloc(n, sizeof *numbers, err);
+    if (!frame->answer->beside)
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < n; i++)
-        frame->answer->more[i] = numbers[i];
-    frame->answer->n_more = n;
+        frame->answer->beside[i] = numbers[i];
+    frame->answer->n_beside = n;
     return ATTN_OK;
 }
 

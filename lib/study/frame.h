@@ -136,7 +136,7 @@ struct attn_frame {
     /* borrowed; set if makes_runs: the experiment runs the items itself */
     struct attn_study *study;
     const struct attn_item *item;     /* borrowed; the current item; or NULL */
-    struct attn_study_answer *answer; /* borrowed; for an item: results beside its rows */
+    struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
     struct attn_run *run;             /* owns; the run of the request */
     struct attn_run *other;           /* owns; a second run to compare with */
     struct attn_selection *selection; /* owns; set by attn_frame_select */

@@ -51,8 +51,6 @@ struct attn_study {
     bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
     struct attn_fold *fold;         /* owns */
     struct attn_each *each;         /* owns; NULL: items are not written */
-    double *beside; /* [beside_capacity] owns; buffer for the numbers beside an item's rows */
-    size_t beside_capacity;
     attn_note_fn on_note;
     attn_progress_fn on_progress;
     void *user;                   /* passed to on_note and on_progress */
@@ -97,14 +95,14 @@ enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answ
                           attn_item_list_labels(item, names, sizeof names));
 }
 
-void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+void attn_study_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
                             const struct attn_reply *reply)
 {
-    answer->metric = attn_answer_metric_name(asked->metric);
-    answer->row = "base";
-    answer->value = reply->value;
-    answer->has_right = attn_answer_is_judged(asked);
-    answer->right = reply->right;
+    result->metric = attn_answer_metric_name(asked->metric);
+    result->row = "base";
+    result->value = reply->value;
+    result->has_right = attn_answer_is_judged(asked);
+    result->right = reply->right;
 }
 
 /* --- Defaults --------------------------------------------------------------------------------- */
@@ -257,7 +255,6 @@ void attn_study_free(struct attn_study *study)
         return;
     attn_each_free(study->each);
     attn_fold_free(study->fold);
-    attn_free(study->beside);
     attn_monitor_free(study->monitor);
     for (size_t i = 0; i < study->n_idle; i++)
         attn_free(study->idle[i].message);
@@ -422,114 +419,42 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
                                      study->args->max_failed, err);
 }
 
-/* --- Restarts --------------------------------------------------------------------------------- */
+/* --- Answers ---------------------------------------------------------------------------------- */
 
-/* Numbers that are stored beside the rows of an item, for a resumed run: the metric of the
- * unchanged model and its row, as indices of names; its value; 1 if the model is right, 0 if it is
- * wrong, NaN for a tie. The answer's own numbers follow. */
-enum { METRIC, ROW, VALUE, RIGHT, N_BESIDE };
-
-static const double not_judged = -1;
-
-/* Returns name I in the list of metrics and their rows; "" after the last. */
-static const char *name_at(size_t i)
-{
-    static const char *const others[] = {"difference", "nats", "base", "source", "model"};
-    const size_t n = sizeof others / sizeof *others;
-
-    return i < n ? others[i]
-           : i < n + ATTN_N_ANSWER_METRIC
-               ? attn_answer_metric_name((enum attn_answer_metric)(i - n))
-               : "";
-}
-
-/* Returns the index of NAME, which may be NULL, in that list; the index after the last for unknown
- * names. */
-static double place_of(const char *name)
-{
-    size_t i = 0;
-
-    while (*name_at(i) && (!name || strcmp(name_at(i), name) != 0))
-        i++;
-    return (double)i;
-}
-
-static const char *name_of_place(double place)
-{
-    for (size_t i = 0; *name_at(i); i++)
-        if ((double)i == place)
-            return name_at(i);
-    return NULL;
-}
-
-/* Writes ITEM to `each`: its ANSWER, or the error FAILED. */
-static enum attn_status write_each(struct attn_study *study, const struct attn_item *item,
-                                   const struct attn_study_answer *answer,
-                                   const struct attn_error *failed, struct attn_error *err)
-{
-    struct attn_kept_item rows = {.table = answer->table, .n_beside = N_BESIDE + answer->n_more};
-    double *beside;
-
-    if (!study->each)
-        return ATTN_OK;
-    ATTN_TRY(
-        attn_grow(&study->beside, &study->beside_capacity, rows.n_beside, sizeof *beside, err));
-    rows.beside = beside = study->beside;
-    beside[METRIC] = place_of(answer->metric);
-    beside[ROW] = place_of(answer->row);
-    beside[VALUE] = answer->value;
-    beside[RIGHT] = answer->has_right ? answer->right : not_judged;
-    for (size_t i = 0; i < answer->n_more; i++)
-        beside[N_BESIDE + i] = answer->more[i];
-    return attn_each_write(study->each, item, &rows, failed, err);
-}
-
-/* Adds ENTRY, which has the table and the numbers of ANSWER, to the means. */
-static enum attn_status add_answer(struct attn_study *study, const struct attn_fold_entry *entry,
-                                   const struct attn_study_answer *answer, struct attn_error *err)
+/* Adds RESULT, which did not fail, to the means. */
+static enum attn_status add_answer(struct attn_study *study, const struct attn_item_result *result,
+                                   struct attn_error *err)
 {
     if (study->gather)
-        ATTN_TRY(study->gather->add(study->gather->user, entry, err));
+        ATTN_TRY(study->gather->add(study->gather->user, result, err));
     if (!study->is_listed)
-        ATTN_TRY(attn_error_at(attn_fold_add(study->fold, entry, err), ATTN_STAGE_INPUT, err));
-    if (!answer->metric)
+        ATTN_TRY(attn_error_at(attn_fold_add(study->fold, result, err), ATTN_STAGE_INPUT, err));
+    if (!result->metric)
         return ATTN_OK;
-    study->has_metrics |= study->sum.metric && strcmp(study->sum.metric, answer->metric) != 0;
-    study->sum.metric = answer->metric;
-    study->sum.row = answer->row;
-    attn_moments_add(&study->base, answer->value);
-    study->n_judged += answer->has_right && !isnan(answer->right);
-    study->n_right += answer->has_right && answer->right == 1;
-    study->n_tie += answer->has_right && isnan(answer->right);
+    study->has_metrics |= study->sum.metric && strcmp(study->sum.metric, result->metric) != 0;
+    study->sum.metric = result->metric;
+    study->sum.row = result->row;
+    attn_moments_add(&study->base, result->value);
+    study->n_judged += result->has_right && !isnan(result->right);
+    study->n_right += result->has_right && result->right == 1;
+    study->n_tie += result->has_right && isnan(result->right);
     return ATTN_OK;
 }
 
-/* Adds an item of an earlier run (attn_each_fn). */
-static enum attn_status add_kept_item(void *user, const struct attn_item *item,
-                                      const struct attn_kept_item *kept, struct attn_error *err)
+/* Adds an item of an earlier run (attn_record_take_fn). */
+static enum attn_status add_kept_item(void *user, const struct attn_item_result *result,
+                                      struct attn_error *err)
 {
     struct attn_study *study = user;
-    const double *beside = kept->beside;
-    struct attn_study_answer answer = {0};
-    struct attn_fold_entry entry = {.item = item, .table = kept->table};
 
-    note_repeated_id(study, item);
-    take_defaults(&study->defaults, item, &study->untaken);
+    note_repeated_id(study, result->item);
+    take_defaults(&study->defaults, result->item, &study->untaken);
     study->sum.n_item++;
-    if (!kept->table)
+    if (!result->rows)
         return ATTN_OK;
-    if (kept->n_beside < N_BESIDE)
-        return ATTN_FORMAT;
-    answer.metric = name_of_place(beside[METRIC]);
-    answer.row = name_of_place(beside[ROW]);
-    answer.value = beside[VALUE];
-    answer.has_right = beside[RIGHT] != not_judged;
-    answer.right = beside[RIGHT];
-    entry.more = beside + N_BESIDE;
-    entry.n_more = kept->n_beside - N_BESIDE;
     if (!study->is_listed)
-        ATTN_TRY(attn_fold_check_kept(study->fold, &entry, err));
-    return add_answer(study, &entry, &answer, err);
+        ATTN_TRY(attn_fold_check_kept(study->fold, result, err));
+    return add_answer(study, result, err);
 }
 
 /* Opens the file of rows, and adds the items of earlier runs. */
@@ -593,7 +518,7 @@ static enum attn_status check_labels(const struct attn_study *study, struct attn
 {
     const struct attn_items *items = study->args->items;
     struct attn_item any = {.n_label = 0}; /* has all labels of the header */
-    const struct attn_fold_entry entry = {.item = &any};
+    const struct attn_item_result result = {.item = &any};
     struct attn_item_label *labels;
     enum attn_status status;
     const char *const *names;
@@ -606,7 +531,7 @@ static enum attn_status check_labels(const struct attn_study *study, struct attn
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < any.n_label; i++)
         labels[i].name = names[i];
-    status = attn_fold_check(study->fold, &entry, err);
+    status = attn_fold_check(study->fold, &result, err);
     attn_free(labels);
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
@@ -697,15 +622,17 @@ bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err
            err->stage != ATTN_STAGE_CHECK;
 }
 
-/* Counts the failure of ITEM, and sends a note about it if it is one of the first. */
-static enum attn_status take_failure(struct attn_study *study, const struct attn_item *item,
-                                     const struct attn_error *failed, struct attn_error *err)
+/* Counts a failure, and sends a note about it if it is one of the first. */
+static enum attn_status take_failure(struct attn_study *study,
+                                     const struct attn_item_result *result, struct attn_error *err)
 {
+    const struct attn_error *why = &result->err;
+
     study->sum.n_failed++;
     if (study->sum.n_failed <= MOST_NAMED)
         attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
-                  name_of(item).text, failed->message, failed->hint[0] ? " (" : "", failed->hint,
-                  failed->hint[0] ? ")" : "");
+                  name_of(result->item).text, why->message, why->hint[0] ? " (" : "", why->hint,
+                  why->hint[0] ? ")" : "");
     return check_failures(study, err);
 }
 
@@ -722,26 +649,29 @@ static void report(const struct attn_study *study)
             (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
 }
 
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err)
+enum attn_status attn_study_take(struct attn_study *study, struct attn_item_result *result,
+                                 struct attn_error *err)
 {
-    const struct attn_fold_entry entry = {item, answer->table, answer->more, answer->n_more};
     char message[ATTN_SPACES_MESSAGE_SIZE];
-    struct attn_error why = {0};
+    bool has_failed = result->failure != ATTN_RECORD_FAILURE_NONE;
 
     study->sum.n_item++;
     report(study);
-    if (!failed && !study->is_listed && attn_fold_check(study->fold, &entry, &why) != ATTN_OK)
-        failed = &why;
+    if (!has_failed && !study->is_listed)
+        has_failed = attn_fold_check(study->fold, result, &result->err) != ATTN_OK;
+    if (has_failed) /* what a reader has not refused does not fit the question */
+        result->failure = result->item->failure != ATTN_RECORD_FAILURE_NONE
+                              ? result->item->failure
+                              : ATTN_RECORD_FAILURE_NO_FIT;
     study->is_torn = true;
-    if (!failed)
-        ATTN_TRY(add_answer(study, &entry, answer, err));
-    if (!failed && attn_spaces_describe(&answer->spaces, message))
+    if (!has_failed)
+        ATTN_TRY(add_answer(study, result, err));
+    if (!has_failed && result->spaces && attn_spaces_describe(result->spaces, message))
         note_once(study, ATTN_NOTE_SPACES, message);
-    ATTN_TRY(write_each(study, item, answer, failed, err));
+    if (study->each)
+        ATTN_TRY(attn_each_write(study->each, result, err));
     study->is_torn = false;
-    return failed ? take_failure(study, item, failed, err) : ATTN_OK;
+    return has_failed ? take_failure(study, result, err) : ATTN_OK;
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,

@@ -19,11 +19,9 @@ enum { WINDOW = 16 };
 
 /* An item in the window. */
 struct slot {
-    struct attn_item *item; /* owns */
-    struct attn_study_answer answer;
-    struct attn_error failure;
-    bool has_failed;
-    bool ends_all; /* the failure concerns more than this item, and ends the study */
+    struct attn_item *item;         /* owns */
+    struct attn_item_result result; /* owns its rows and numbers */
+    struct attn_spaces spaces;
 };
 
 struct asking {
@@ -47,27 +45,29 @@ static enum attn_status read_item(void *user, void *slot, size_t *n_byte, bool *
 }
 
 /* Computes the answer about item NUMBER. A failure is stored until all items before it are
- * folded. */
+ * folded. If it concerns more than this item, it then ends the study. */
 static enum attn_status answer_item(void *user, struct attn_window *window, int worker,
                                     size_t number, size_t n, struct attn_error *err)
 {
     const struct asking *asking = user;
     struct slot *slot = attn_window_slot(window, number);
-    const struct attn_item *item = slot->item;
+    struct attn_item_result *result = &slot->result;
+    struct attn_error why = {0};
 
     (void)worker;
     (void)err;
-    if (item->failure != ATTN_RECORD_FAILURE_NONE) {
-        slot->failure = item->err;
-        slot->has_failed = true;
+    result->item = slot->item;
+    result->spaces = &slot->spaces;
+    result->failure = slot->item->failure;
+    if (result->failure != ATTN_RECORD_FAILURE_NONE) {
+        result->err = slot->item->err;
     } else {
-        const enum attn_status status =
-            asking->ask(asking->user, item, &slot->answer, &slot->failure);
-
-        slot->failure.status = status;
-        slot->has_failed = status != ATTN_OK;
-        slot->ends_all = slot->has_failed && (slot->answer.is_general ||
-                                              !attn_study_is_of_item(status, &slot->failure));
+        why.status = asking->ask(asking->user, result, &why);
+        result->err = why;
+        result->failure =
+            why.status == ATTN_OK ? ATTN_RECORD_FAILURE_NONE : ATTN_RECORD_FAILURE_NO_FIT;
+        result->is_general = why.status != ATTN_OK &&
+                             (result->is_general || !attn_study_is_of_item(why.status, &why));
     }
     attn_window_finish(window, number, n);
     return ATTN_OK;
@@ -77,13 +77,11 @@ static enum attn_status answer_item(void *user, struct attn_window *window, int 
 static enum attn_status take_item(void *user, void *slot, bool is_followed, struct attn_error *err)
 {
     const struct asking *asking = user;
-    const struct slot *answered = slot;
+    struct attn_item_result *result = &((struct slot *)slot)->result;
 
     (void)is_followed;
-    if (answered->ends_all)
-        return attn_error_copy(err, &answered->failure);
-    return attn_study_take(asking->study, answered->item, &answered->answer,
-                           answered->has_failed ? &answered->failure : NULL, err);
+    return result->is_general ? attn_error_copy(err, &result->err)
+                              : attn_study_take(asking->study, result, err);
 }
 
 static void release_item(void *user, void *slot)
@@ -92,8 +90,8 @@ static void release_item(void *user, void *slot)
 
     (void)user;
     attn_item_free(taken->item);
-    attn_table_free(taken->answer.table);
-    attn_free(taken->answer.more);
+    attn_table_free(taken->result.rows);
+    attn_free(taken->result.beside);
     *taken = (struct slot){.item = NULL};
 }
 
@@ -128,9 +126,9 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 struct packing {
     const struct attn_study_pack *pack;
-    struct attn_study_answer answer;
-    struct attn_error failure; /* failure of the first text */
-    bool has_failed;
+    struct attn_table *rows;   /* owns; those of the current item; or NULL */
+    double *beside;            /* owns; the numbers beside them; or NULL */
+    struct attn_error failure; /* failure of the first text; or {0} */
 };
 
 /* Reads the next item, and completes it by what the experiment asks (attn_next_fn). */
@@ -162,45 +160,51 @@ static void release(void *user, struct attn_item *item)
     attn_item_free(item);
 }
 
-/* Adds RESULT to the answer about its item, or records why the item fails. */
-static enum attn_status find(struct packing *packing, const struct attn_item_result *result,
+/* Adds the answer to the result of a text, unless an earlier text of the item failed. */
+static enum attn_status find(struct packing *packing, struct attn_item_result *result,
                              struct attn_error *err)
 {
     const struct attn_study_pack *pack = packing->pack;
-    enum attn_status status = ATTN_OK;
-    struct attn_error why = {0};
+    struct attn_error why = packing->failure;
 
-    if (packing->has_failed)
+    if (why.status == ATTN_OK && result->failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
-    if (result->failure != ATTN_RECORD_FAILURE_NONE)
-        why = result->err;
-    else
-        status = attn_error_at(pack->find(pack->user, result, &packing->answer, &why),
-                               ATTN_STAGE_INPUT, &why);
-    if (status != ATTN_OK && !attn_study_is_of_item(status, &why))
-        return attn_error_copy(err, &why);
-    packing->has_failed = status != ATTN_OK || result->failure != ATTN_RECORD_FAILURE_NONE;
-    packing->failure = why;
+    if (why.status == ATTN_OK) {
+        result->rows = packing->rows;
+        result->beside = packing->beside;
+        why.status = attn_error_at(pack->find(pack->user, result, &why), ATTN_STAGE_INPUT, &why);
+        packing->rows = result->rows;
+        packing->beside = result->beside;
+        if (why.status == ATTN_OK)
+            return ATTN_OK;
+        if (!attn_study_is_of_item(why.status, &why))
+            return attn_error_copy(err, &why);
+    }
+    result->failure = ATTN_RECORD_FAILURE_NO_FIT;
+    result->err = why;
     return ATTN_OK;
 }
 
 /* Processes the result of a text (attn_done_fn). */
-static enum attn_status done(void *user, const struct attn_item_result *result,
+static enum attn_status done(void *user, const struct attn_item_result *given,
                              struct attn_error *err)
 {
     struct packing *packing = user;
-    enum attn_status status = find(packing, result, err);
+    struct attn_item_result result = *given;
+    struct attn_spaces spaces = {NULL};
 
-    if (status != ATTN_OK || !result->is_last)
-        return status;
-    status = attn_study_take(packing->pack->study, result->item, &packing->answer,
-                             packing->has_failed ? &packing->failure : NULL, err);
-    if (packing->answer.table)
-        attn_table_reset(packing->answer.table);
-    packing->answer =
-        (struct attn_study_answer){.table = packing->answer.table, .more = packing->answer.more};
-    packing->has_failed = false;
-    return status;
+    result.spaces = &spaces;
+    ATTN_TRY(find(packing, &result, err));
+    packing->failure = (struct attn_error){.status = ATTN_OK};
+    if (!result.is_last) {
+        if (result.failure != ATTN_RECORD_FAILURE_NONE)
+            packing->failure = result.err;
+        return ATTN_OK;
+    }
+    ATTN_TRY(attn_study_take(packing->pack->study, &result, err));
+    if (packing->rows)
+        attn_table_reset(packing->rows);
+    return ATTN_OK;
 }
 
 enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
@@ -215,7 +219,7 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
     attn_study_fill_request(pack->study, NULL, &request);
     options->request = &request;
     status = attn_run_many(pack->host, options, &calls, err);
-    attn_table_free(packing.answer.table);
-    attn_free(packing.answer.more);
+    attn_table_free(packing.rows);
+    attn_free(packing.beside);
     return status;
 }

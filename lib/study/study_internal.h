@@ -22,23 +22,8 @@
 
 struct attn_study;
 
-/* The answer about one item. */
-struct attn_study_answer {
-    /* owns; rows of the item, as for a single text */
-    struct attn_table *table;
-    double *more; /* [n_more] owns; numbers beside the rows (fold.h) */
-    size_t n_more;
-    const char *metric; /* metric of the unchanged model; NULL without one */
-    const char *row;    /* name of the row with the metric's value, "base"; or NULL */
-    double value;
-    bool has_right;            /* `right` is set */
-    double right;              /* 1, 0, or NaN for a tie (attn_verdict) */
-    bool is_general;           /* if the item failed: every item would fail with this error */
-    struct attn_spaces spaces; /* unusual spaces of the text or the target */
-};
-
-/* Copies the metric of the unchanged run, the row "base", from REPLY into ANSWER. */
-void attn_study_answer_base(struct attn_study_answer *answer, const struct attn_answer *asked,
+/* Sets the metric of the unchanged run, the row "base", from REPLY. */
+void attn_study_answer_base(struct attn_item_result *result, const struct attn_answer *asked,
                             const struct attn_reply *reply);
 
 enum { ATTN_MOST_DEFAULTS = 64 };
@@ -63,7 +48,7 @@ struct attn_study_gather {
     /* Adds an answer. Called in the order of the items, one call at a time, on any thread; a
      * resumed run begins with those of earlier runs, from a file that may be forged. ATTN_FORMAT
      * if the question cannot give such an answer. */
-    enum attn_status (*add)(void *user, const struct attn_fold_entry *entry,
+    enum attn_status (*add)(void *user, const struct attn_item_result *result,
                             struct attn_error *err);
     /* Creates the table, which the caller owns, after the last item. It may read the items again
      * (attn_study_rewind). */
@@ -112,9 +97,8 @@ enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
 
 /* --- Each alone ------------------------------------------------------------------------------- */
 
-/* Computes the ANSWER about ITEM. ANSWER is {0}. Called on several threads at a time. */
-typedef enum attn_status (*attn_study_ask_fn)(void *user, const struct attn_item *item,
-                                              struct attn_study_answer *answer,
+/* Answers about the item of RESULT, which has nothing else. Called on several threads at a time. */
+typedef enum attn_status (*attn_study_ask_fn)(void *user, struct attn_item_result *result,
                                               struct attn_error *err);
 
 /* Calls ASK for all items, each on one thread of HOST. If a file has fewer items than threads,
@@ -124,12 +108,11 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
 
 /* --- Packed ----------------------------------------------------------------------------------- */
 
-/* Adds the RESULT of one text of an item, the only one, or the first or second of a pair, to
- * ANSWER, which is complete after the last text. ANSWER is zeroed between items, except that an
- * emptied table and its buffer are reused. Called in the order of the items, one call at a time, on
- * any thread; not called again for an item after one of its texts failed. */
-typedef enum attn_status (*attn_study_find_fn)(void *user, const struct attn_item_result *result,
-                                               struct attn_study_answer *answer,
+/* Adds the answer to the RESULT of one text of an item, the only one, or the first or second of a
+ * pair; that of the last text counts. An emptied table and `beside` are reused. Called in the order
+ * of the items, one call at a time, on any thread; not called again for an item after one of its
+ * texts failed. */
+typedef enum attn_status (*attn_study_find_fn)(void *user, struct attn_item_result *result,
                                                struct attn_error *err);
 
 /* Sets `next` and `queries` of ITEM to those that the experiment asks for. */
@@ -184,12 +167,11 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
 /* Returns true if STATUS with ERR is a failure of a single item. Other failures end the study. */
 bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
 
-/* Adds the ANSWER about ITEM, or its failure, to the fold, and reports progress. The caller keeps
- * ownership of both. Called in the order of the items, one call at a time, on any thread. Returns
+/* Adds RESULT to the fold and to `each`, and reports progress. The caller keeps ownership. It may
+ * fail here, too. Called in the order of the items, one call at a time, on any thread. Returns
  * an error if the study ends: too many items failed, or there are too many groups. */
-enum attn_status attn_study_take(struct attn_study *study, const struct attn_item *item,
-                                 const struct attn_study_answer *answer,
-                                 const struct attn_error *failed, struct attn_error *err);
+enum attn_status attn_study_take(struct attn_study *study, struct attn_item_result *result,
+                                 struct attn_error *err);
 
 /* Sets *HAS_THEM to true if N more items follow that can run in parallel: true for a pipe, whose
  * end is unknown. */

@@ -362,7 +362,6 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_uint_eq(attn_site_archive_name(ATTN_SITE_Z, INT_MIN, name), strlen(name));
     ck_assert_uint_eq(attn_attend_dims(NULL).n_head, 0);
     ck_assert_uint_eq(attn_config_dims(NULL, 4).n_head, 0);
-    ck_assert_uint_eq(attn_record_outcome_of(NULL).n_token, 0);
     ck_assert_uint_eq(attn_records_form_of(NULL, NULL).n_layer, 0);
     attn_attention_set_dims(NULL, NULL);
     attn_sink_write(NULL, "a", 1);
@@ -1316,7 +1315,8 @@ END_TEST
 START_TEST(records_are_not_written_to_after_their_commit)
 {
     const struct attn_records_item item = {.format = "jsonl", .path = "a"};
-    const struct attn_record_outcome outcome = {.failure = "empty", .message = "no tokens"};
+    const struct attn_item none = {.number = 0};
+    const struct attn_item_result outcome = {.item = &none, .failure = ATTN_RECORD_FAILURE_EMPTY};
     const struct attn_records_item unknown = {.format = "nonsense", .path = "b"};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_records *records;

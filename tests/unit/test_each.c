@@ -139,11 +139,12 @@ struct asked {
     struct attn_each_result result;
 };
 
-/* An attn_each_fn: the same values come back. */
-static enum attn_status take(void *user, const struct attn_item *item,
-                             const struct attn_kept_item *kept, struct attn_error *err)
+/* An attn_record_take_fn: the same values come back. */
+static enum attn_status take(void *user, const struct attn_item_result *kept,
+                             struct attn_error *err)
 {
-    const struct attn_table *table = kept->table;
+    const struct attn_item *item = kept->item;
+    const struct attn_table *table = kept->rows;
     struct asked *asked = user;
 
     (void)err;
@@ -187,8 +188,7 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
                                    struct attn_error *err)
 {
     struct attn_item *item;
-    struct attn_table *table = NULL;
-    struct attn_error failed = {.stage = ATTN_STAGE_INPUT};
+    struct attn_item_result result = {.err.stage = ATTN_STAGE_INPUT};
     enum attn_status status = attn_items_next(items, &item, err);
     double beside[2] = {0, (double)NAN};
     bool has_failed;
@@ -199,17 +199,19 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
     beside[0] = (double)item->number;
     has_failed = item->failure != ATTN_RECORD_FAILURE_NONE;
     if (has_failed)
-        failed = item->err;
+        result.err = item->err;
     for (size_t i = 0; i < item->n_label; i++)
         if (strcmp(item->labels[i].name, "fails") == 0 && item->labels[i].value.integer == 1)
-            has_failed = attn_error_set(&failed, ATTN_INVALID, "it fails") != ATTN_OK;
+            has_failed = attn_error_set(&result.err, ATTN_INVALID, "it fails") != ATTN_OK;
     if (!has_failed)
-        status = make_table(item->number, &table, err);
+        status = make_table(item->number, &result.rows, err);
+    result.item = item, result.beside = beside, result.n_beside = 2;
+    if (has_failed)
+        result.failure =
+            item->failure != ATTN_RECORD_FAILURE_NONE ? item->failure : ATTN_RECORD_FAILURE_NO_FIT;
     if (status == ATTN_OK)
-        status = attn_each_write(each, item, &(struct attn_kept_item){table, beside, table ? 2 : 0},
-                                 has_failed ? &failed : NULL, err);
-    if (!has_failed)
-        attn_table_free(table);
+        status = attn_each_write(each, &result, err);
+    attn_table_free(result.rows);
     attn_item_free(item);
     return status;
 }

@@ -50,25 +50,40 @@ static void tear_down(void)
     attn_made_up_run_release(&made);
 }
 
+/* The item of the current outcome. */
+static struct attn_item given;
+
+static const struct attn_item *item_of(size_t number)
+{
+    given = (struct attn_item){.number = number};
+    return &given;
+}
+
+static void give_id(const char *id, size_t n, enum attn_record_id kind)
+{
+    given.id = id, given.n_id = n, given.id_kind = kind;
+}
+
 /* The outcome of record NUMBER, whose measures are 10 * number + k and, in the first cell, NaN. */
-static struct attn_record_outcome outcome_of(size_t number)
+static struct attn_item_result outcome_of(size_t number)
 {
     static float measures[N_MEASURE * N_CELL];
-    struct attn_record_outcome outcome = {
-        .number = number, .n_token = 3, .labels = &made.run, .measures = measures};
+    struct attn_item_result outcome = {
+        .item = item_of(number), .n_token = 3, .labels = &made.run, .measures = measures};
 
     for (int k = 0; k < N_MEASURE * N_CELL; k++)
         measures[k] = k == 0 ? NAN : (float)number * 10 + (float)k / 4;
     return outcome;
 }
 
-static struct attn_record_outcome failure_of(size_t number)
+static struct attn_item_result failure_of(size_t number)
 {
-    return (struct attn_record_outcome){
-        .number = number, .failure = "too_long", .message = "9 tokens, \"expected\" 1 to 8"};
+    return (struct attn_item_result){.item = item_of(number),
+                                     .failure = ATTN_RECORD_FAILURE_TOO_LONG,
+                                     .err.message = "9 tokens, \"expected\" 1 to 8"};
 }
 
-static void write_outcome(struct attn_records *records, struct attn_record_outcome outcome)
+static void write_outcome(struct attn_records *records, struct attn_item_result outcome)
 {
     struct attn_error err = {0};
 
@@ -140,15 +155,15 @@ START_TEST(ids_of_json_are_as_they_were)
 {
     static const char text[] = "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9";
     struct attn_records *records;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
 
     set_up();
     records = open_one("jsonl");
     outcome = failure_of(0);
-    outcome.message = "m";
-    outcome.id = text, outcome.n_id = sizeof text - 1, outcome.has_text_id = true;
+    snprintf(outcome.err.message, sizeof outcome.err.message, "m");
+    give_id(text, sizeof text - 1, ATTN_RECORD_ID_TEXT);
     write_outcome(records, outcome);
-    outcome.id = "-007", outcome.n_id = 4, outcome.has_text_id = false;
+    give_id("-007", 4, ATTN_RECORD_ID_INTEGER);
     write_outcome(records, outcome);
     finish(records);
     assert_out("{\"id\":\"a\\\"\\\\\\n\\u007f\\u0085\\u2028\\u2029\\u202a\xc3\xa9\","
@@ -165,7 +180,7 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
     const struct attn_predictions found = {.top = top, .n_top = 1};
     const double surprisal[] = {(double)NAN, 0.5, 2};
     struct attn_records *records;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
 
     set_up();
     ck_assert_int_eq(attn_record_fields_parse("tensors,predictions,surprisal,offsets,tokens",
@@ -173,10 +188,10 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
                      ATTN_OK);
     records = open_one("jsonl");
     outcome = outcome_of(0);
-    outcome.predictions = &found;
+    outcome.predictions = found;
     outcome.surprisal = surprisal;
     write_outcome(records, outcome);
-    outcome.predictions = NULL;
+    outcome.predictions = (struct attn_predictions){0};
     outcome.surprisal = NULL;
     write_outcome(records, outcome);
     finish(records);
@@ -184,7 +199,7 @@ START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
                "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\":[{\"id\":5,\"token\":"
                "\" x\",\"probability\":0.5}],\"next\":[]},\"tensors\":null}\n"
                "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
-               "\"surprisal\":null,\"predictions\":null,\"tensors\":null}\n");
+               "\"surprisal\":null,\"predictions\":{\"top\":[],\"next\":[]},\"tensors\":null}\n");
     tear_down();
 }
 END_TEST
@@ -218,17 +233,17 @@ static void count_note(void *user, enum attn_note code, const char *message)
 START_TEST(a_head_is_a_line_of_csv)
 {
     struct attn_records *records;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
 
     set_up();
     form.on_note = count_note;
     records = open_one("csv");
     outcome = outcome_of(0);
-    outcome.id = "a,\"b\"\n", outcome.n_id = 6, outcome.has_text_id = true;
+    give_id("a,\"b\"\n", 6, ATTN_RECORD_ID_TEXT);
     write_outcome(records, outcome);
     write_outcome(records, failure_of(1));
     outcome = outcome_of(1);
-    outcome.id = "=1+1", outcome.n_id = 4, outcome.has_text_id = true;
+    give_id("=1+1", 4, ATTN_RECORD_ID_TEXT);
     write_outcome(records, outcome);
     write_outcome(records, outcome);
     finish(records);
@@ -276,7 +291,7 @@ START_TEST(an_edge_is_a_line)
                                      .is_causal = true};
     struct attn_edges *edges = NULL;
     struct attn_records *records;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
 
     set_up();
     attn_made_up_run_select(&made, "pattern", "1.1", "all");
@@ -339,15 +354,15 @@ START_TEST(a_record_is_a_row_of_every_array)
                               none, none, none, 20.25, 20.5, 20.75};
     const double p[] = {0.5, 0.25, none, none, 0.75, none};
     struct attn_records *records;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
 
     set_up();
     form.n_top = N_TOP;
     records = open_items(&(struct attn_records_item){"npy", "arrays", NULL}, 1, false);
-    outcome = outcome_of(0), outcome.predictions = &found;
+    outcome = outcome_of(0), outcome.predictions = found;
     write_outcome(records, outcome);
     write_outcome(records, failure_of(1));
-    outcome = outcome_of(2), outcome.predictions = &fewer;
+    outcome = outcome_of(2), outcome.predictions = fewer;
     write_outcome(records, outcome);
     ck_assert_int_ne(access("arrays/entropy.npy", F_OK), 0);
     finish(records);
@@ -395,7 +410,7 @@ static void write_text(struct attn_records *records, const char *text, size_t nu
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_capture *capture;
     struct attn_run *run;
-    struct attn_record_outcome outcome = {.number = number};
+    struct attn_item_result outcome = {.item = item_of(number)};
 
     request.selection.sites = "*";
     run = run_text(host, &request, text, &capture);
@@ -784,7 +799,7 @@ START_TEST(memory_that_runs_out_is_reported)
     enum attn_status status = ATTN_NO_MEMORY;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_capture *capture;
-    struct attn_record_outcome outcome;
+    struct attn_item_result outcome;
     struct attn_run *run;
 
     set_up();

@@ -2174,6 +2174,16 @@ attn_item_result._fields_ = [
     ("is_followed", c_bool),
     ("run", c_void_p),
     ("logits", POINTER(c_float)),
+    ("rows", c_void_p),
+    ("beside", POINTER(c_double)),
+    ("n_beside", c_size_t),
+    ("metric", c_char_p),
+    ("row", c_char_p),
+    ("value", c_double),
+    ("has_right", c_bool),
+    ("right", c_double),
+    ("is_general", c_bool),
+    ("spaces", c_void_p),
     ("err", attn_error),
 ]
 attn_many_calls._fields_ = [

@@ -1,11 +1,16 @@
-/* kept_rows.c - see kept_rows.h. A cell is encoded as a byte with its type and the length of its
- * number, the number, and for texts and lists their bytes. */
-#include "study/kept_rows.h"
-
+/* record_state.c - the rows of items in binary form, exactly, with the numbers beside them, so that
+ * a resumed study can compute its table.
+ *
+ * The file is a header, then for each item the number of its bytes, of its rows and of the numbers
+ * beside them, the cells, the numbers. A cell is a byte with its type and the length of its number,
+ * the number, and for texts and lists their bytes. Numbers are little-endian, as on all supported
+ * processors. The file may be damaged or malicious: anything invalid is ATTN_FORMAT. */
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
+#include "batch/record_rows.h"
+#include "predict/answer_internal.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +39,45 @@ static uint64_t cut_number(uint64_t number, unsigned n, bool is_real)
     if (n == 0)
         return 0;
     return is_real ? number >> n_bit << n_bit : (uint64_t)((int64_t)(number << n_bit) >> n_bit);
+}
+
+/* --- Numbers beside the rows ------------------------------------------------------------------ */
+
+/* The metric of the unchanged model and its row, as indices of names; its value; 1 if the model is
+ * right, 0 if it is wrong, NaN for a tie. The numbers of the question follow. */
+enum { METRIC, ROW, VALUE, RIGHT, N_BESIDE };
+
+static const double not_judged = -1;
+
+/* Returns name I in the list of metrics and their rows; "" after the last. */
+static const char *name_at(size_t i)
+{
+    static const char *const others[] = {"difference", "nats", "base", "source", "model"};
+    const size_t n = sizeof others / sizeof *others;
+
+    return i < n ? others[i]
+           : i < n + ATTN_N_ANSWER_METRIC
+               ? attn_answer_metric_name((enum attn_answer_metric)(i - n))
+               : "";
+}
+
+/* Returns the index of NAME, which may be NULL, in that list; the index after the last for unknown
+ * names. */
+static double place_of(const char *name)
+{
+    size_t i = 0;
+
+    while (*name_at(i) && (!name || strcmp(name_at(i), name) != 0))
+        i++;
+    return (double)i;
+}
+
+static const char *name_of_place(double place)
+{
+    for (size_t i = 0; *name_at(i); i++)
+        if ((double)i == place)
+            return name_at(i);
+    return NULL;
 }
 
 /* --- Writing ---------------------------------------------------------------------------------- */
@@ -71,14 +115,24 @@ static void append_cell(struct attn_buffer *out, const struct attn_cell *cell)
         attn_buffer_append(out, cell->reals, cell->size * sizeof *cell->reals);
 }
 
-void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct attn_table *table,
-                           const double *beside, size_t n)
+static void append_real(struct attn_buffer *out, double real)
 {
-    const size_t n_row = table ? attn_table_n_row(table) : 0;
+    uint64_t number;
+
+    memcpy(&number, &real, sizeof number);
+    append_number(out, ATTN_VALUE_REAL, number);
+}
+
+static enum attn_status add_state(struct attn_record_writer *writer,
+                                  const struct attn_item_result *result, struct attn_error *err)
+{
+    const struct attn_table *table = result->failure ? NULL : result->rows;
+    const size_t n_row = attn_table_n_row(table), n = table ? N_BESIDE + result->n_beside : 0;
     uint64_t facts[N_FACT] = {0, table ? n_row : has_failed, n};
+    struct attn_buffer *out = &writer->text;
     size_t begin;
 
-    if (is_first)
+    if (writer->n_record == 0)
         attn_buffer_append(out, header, sizeof header);
     begin = out->size;
     attn_buffer_append(out, facts, sizeof facts);
@@ -88,22 +142,26 @@ void attn_kept_rows_append(struct attn_buffer *out, bool is_first, const struct 
 
             append_cell(out, &cell);
         }
-    for (size_t i = 0; i < n; i++) {
-        uint64_t number;
-
-        memcpy(&number, &beside[i], sizeof number);
-        append_number(out, ATTN_VALUE_REAL, number);
+    if (table) {
+        append_real(out, place_of(result->metric));
+        append_real(out, place_of(result->row));
+        append_real(out, result->value);
+        append_real(out, result->has_right ? result->right : not_judged);
+        for (size_t i = 0; i < result->n_beside; i++)
+            append_real(out, result->beside[i]);
     }
-    if (out->has_failed)
-        return;
+    ATTN_TRY(attn_buffer_check(out, err));
     facts[0] = out->size - begin - sizeof facts;
     memcpy(out->data + begin, facts, sizeof facts);
+    return ATTN_OK;
 }
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
-struct attn_kept_rows {
-    char *path;                  /* owns */
+struct state_writer {
+    struct attn_record_writer base;
+    /* What is read; NULL before the first item: */
+    const char *path;            /* borrowed */
     int descriptor;              /* owns */
     uint64_t left;               /* bytes of the file still to be read */
     struct attn_column *columns; /* [n_column] owns */
@@ -123,7 +181,7 @@ struct rest {
 };
 
 /* Copies the next SIZE bytes of REST to TO. Returns false if REST is too short. */
-static bool take(struct rest *rest, void *to, size_t size)
+static bool take_bytes(struct rest *rest, void *to, size_t size)
 {
     if (size > rest->size)
         return false;
@@ -134,7 +192,8 @@ static bool take(struct rest *rest, void *to, size_t size)
     return true;
 }
 
-enum attn_status attn_kept_rows_refuse(const struct attn_kept_rows *kept, struct attn_error *err)
+/* Sets the error that the file does not hold the rows of items. */
+static enum attn_status refuse(const struct state_writer *kept, struct attn_error *err)
 {
     attn_error_set(err, ATTN_FORMAT, "'%s' does not hold the rows of items",
                    attn_quote_string(kept->path).text);
@@ -142,17 +201,17 @@ enum attn_status attn_kept_rows_refuse(const struct attn_kept_rows *kept, struct
 }
 
 /* Reads the next SIZE bytes of the file into TO. */
-static enum attn_status read_bytes(struct attn_kept_rows *kept, void *to, size_t size,
+static enum attn_status read_bytes(struct state_writer *kept, void *to, size_t size,
                                    struct attn_error *err)
 {
     if (size > kept->left)
-        return attn_kept_rows_refuse(kept, err);
+        return refuse(kept, err);
     kept->left -= size;
     for (size_t at = 0; at < size;) {
         const ssize_t n = read(kept->descriptor, (char *)to + at, size - at);
 
         if (n == 0)
-            return attn_kept_rows_refuse(kept, err);
+            return refuse(kept, err);
         if (n < 0 && errno != EINTR)
             return attn_error_errno(err, "read", kept->path, errno);
         at += n > 0 ? (size_t)n : 0;
@@ -160,55 +219,38 @@ static enum attn_status read_bytes(struct attn_kept_rows *kept, void *to, size_t
     return ATTN_OK;
 }
 
-static enum attn_status open_kept(struct attn_kept_rows *kept, const char *path,
-                                  struct attn_error *err)
+/* Opens the rows of earlier items: the part, or the file if all were complete. */
+static enum attn_status open_kept(struct state_writer *kept, struct attn_error *err)
 {
+    const struct attn_record_rows *rows = kept->base.form->rows;
+    const struct attn_sink *part = kept->base.parts[0];
     char found[sizeof header] = "";
     struct stat info;
 
-    kept->path = attn_strndup(path, strlen(path), err);
-    if (!kept->path)
-        return ATTN_NO_MEMORY;
-    kept->descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    kept->path = attn_sink_position(part) > 0 ? attn_part_path(part) : attn_part_target(part);
+    kept->n_column = rows->n;
+    kept->descriptor = open(kept->path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (kept->descriptor < 0 || fstat(kept->descriptor, &info) != 0)
-        return attn_error_errno(err, "open", path, errno);
-    ATTN_TRY(ATTN_ALLOC(kept->cells, kept->n_column, err));
-    ATTN_TRY(ATTN_ALLOC(kept->lists, kept->n_column, err));
-    if (kept->n_column > 0)
-        ATTN_TRY(attn_table_create("items", kept->columns, kept->n_column, &kept->table, err));
+        return attn_error_errno(err, "open", kept->path, errno);
+    ATTN_TRY(ATTN_ALLOC(kept->columns, rows->n, err));
+    for (size_t c = 0; c < rows->n; c++)
+        kept->columns[c] = rows->all[rows->places[c]];
+    ATTN_TRY(ATTN_ALLOC(kept->cells, rows->n, err));
+    ATTN_TRY(ATTN_ALLOC(kept->lists, rows->n, err));
+    if (rows->n > 0)
+        ATTN_TRY(attn_table_create("items", kept->columns, rows->n, &kept->table, err));
     kept->left = S_ISREG(info.st_mode) ? (uint64_t)info.st_size : 0;
     ATTN_TRY(read_bytes(kept, found, sizeof found, err));
-    return memcmp(found, header, sizeof header) == 0 ? ATTN_OK : attn_kept_rows_refuse(kept, err);
+    return memcmp(found, header, sizeof header) == 0 ? ATTN_OK : refuse(kept, err);
 }
 
-enum attn_status attn_kept_rows_open(const char *path, const struct attn_record_rows *rows,
-                                     struct attn_kept_rows **kept, struct attn_error *err)
+static void release_state(struct attn_record_writer *writer)
 {
-    struct attn_kept_rows *made;
-    enum attn_status status;
+    struct state_writer *kept = (struct state_writer *)writer;
 
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->n_column = rows->n;
-    made->descriptor = -1;
-    status = ATTN_ALLOC(made->columns, rows->n, err);
-    for (size_t c = 0; status == ATTN_OK && c < rows->n; c++)
-        made->columns[c] = rows->all[rows->places[c]];
-    if (status == ATTN_OK)
-        status = open_kept(made, path, err);
-    if (status == ATTN_OK)
-        *kept = made;
-    else
-        attn_kept_rows_free(made);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-}
-
-void attn_kept_rows_free(struct attn_kept_rows *kept)
-{
-    if (!kept)
-        return;
     for (size_t c = 0; kept->lists && c < kept->n_column; c++)
         attn_buffer_release(&kept->lists[c]);
-    if (kept->descriptor >= 0)
+    if (kept->path && kept->descriptor >= 0)
         close(kept->descriptor);
     attn_buffer_release(&kept->bytes);
     attn_table_free(kept->table);
@@ -216,12 +258,10 @@ void attn_kept_rows_free(struct attn_kept_rows *kept)
     attn_free(kept->cells);
     attn_free(kept->lists);
     attn_free(kept->beside);
-    attn_free(kept->path);
-    attn_free(kept);
 }
 
 /* Reads the list or text of cell C, which has SIZE elements. */
-static bool take_list(struct attn_kept_rows *kept, struct rest *rest, size_t c, size_t size)
+static bool take_list(struct state_writer *kept, struct rest *rest, size_t c, size_t size)
 {
     const enum attn_value_type type = kept->columns[c].type;
     const size_t width = type == ATTN_VALUE_TEXT ? 1 : sizeof(int64_t);
@@ -247,12 +287,12 @@ static bool take_number(struct rest *rest, unsigned *type, uint64_t *number)
     unsigned char first;
     unsigned n;
 
-    if (!take(rest, &first, 1))
+    if (!take_bytes(rest, &first, 1))
         return false;
     *type = first & ((1U << TYPE_BITS) - 1);
     n = first >> TYPE_BITS;
     *number = 0;
-    if (n > sizeof *number || !take(rest, number, n))
+    if (n > sizeof *number || !take_bytes(rest, number, n))
         return false;
     if (*type == ATTN_VALUE_REAL)
         *number = n > 0 ? *number << (64 - 8 * n) : 0;
@@ -262,7 +302,7 @@ static bool take_number(struct rest *rest, unsigned *type, uint64_t *number)
 }
 
 /* Reads cell C of a row. */
-static bool take_cell(struct attn_kept_rows *kept, struct rest *rest, size_t c)
+static bool take_cell(struct state_writer *kept, struct rest *rest, size_t c)
 {
     struct attn_cell *cell = &kept->cells[c];
     uint64_t number = 0;
@@ -286,16 +326,16 @@ static bool take_cell(struct attn_kept_rows *kept, struct rest *rest, size_t c)
 }
 
 /* Reads N_ROW rows into the table. */
-static enum attn_status take_rows(struct attn_kept_rows *kept, struct rest *rest, uint64_t n_row,
+static enum attn_status take_rows(struct state_writer *kept, struct rest *rest, uint64_t n_row,
                                   struct attn_error *err)
 {
     if (!kept->table || n_row > rest->size)
-        return attn_kept_rows_refuse(kept, err);
+        return refuse(kept, err);
     attn_table_reset(kept->table);
     for (uint64_t row = 0; row < n_row; row++) {
         for (size_t c = 0; c < kept->n_column; c++) {
             if (!take_cell(kept, rest, c))
-                return attn_kept_rows_refuse(kept, err);
+                return refuse(kept, err);
             ATTN_TRY(attn_buffer_check(&kept->lists[c], err));
         }
         ATTN_TRY(attn_table_append(kept->table, kept->cells, kept->n_column, err));
@@ -303,44 +343,79 @@ static enum attn_status take_rows(struct attn_kept_rows *kept, struct rest *rest
     return ATTN_OK;
 }
 
-static enum attn_status read_item(struct attn_kept_rows *kept, struct attn_kept_item *item,
+/* Reads the numbers beside the rows, of which there are N in REST. */
+static enum attn_status take_beside(struct state_writer *kept, struct rest *rest, uint64_t n,
+                                    struct attn_item_result *result, struct attn_error *err)
+{
+    if (n > rest->size || (result->rows && n < N_BESIDE))
+        return refuse(kept, err);
+    ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, (size_t)n, sizeof *kept->beside, err));
+    for (size_t i = 0; i < n; i++) {
+        uint64_t number = 0;
+        unsigned type = 0;
+
+        if (!take_number(rest, &type, &number) || type != ATTN_VALUE_REAL)
+            return refuse(kept, err);
+        memcpy(&kept->beside[i], &number, sizeof number);
+    }
+    if (!result->rows)
+        return ATTN_OK;
+    result->metric = name_of_place(kept->beside[METRIC]);
+    result->row = name_of_place(kept->beside[ROW]);
+    result->value = kept->beside[VALUE];
+    result->right = kept->beside[RIGHT];
+    result->has_right = result->right != not_judged;
+    result->beside = kept->beside + N_BESIDE;
+    result->n_beside = (size_t)n - N_BESIDE;
+    return ATTN_OK;
+}
+
+static enum attn_status read_item(struct state_writer *kept, struct attn_item_result *result,
                                   struct attn_error *err)
 {
     uint64_t facts[N_FACT] = {0};
-    size_t size, n_beside;
     struct rest rest;
+    size_t size;
 
+    if (!kept->path)
+        ATTN_TRY(open_kept(kept, err));
     ATTN_TRY(read_bytes(kept, facts, sizeof facts, err));
     if (facts[0] > kept->left || facts[0] >= SIZE_MAX)
-        return attn_kept_rows_refuse(kept, err);
+        return refuse(kept, err);
     size = (size_t)facts[0];
     attn_buffer_reset(&kept->bytes);
     rest = (struct rest){attn_buffer_reserve(&kept->bytes, size + 1), size};
     if (!rest.data)
         return attn_error_no_memory(err);
     ATTN_TRY(read_bytes(kept, kept->bytes.data, size, err));
-    *item = (struct attn_kept_item){.table = facts[1] == has_failed ? NULL : kept->table};
-    if (facts[1] != has_failed)
+    if (facts[1] != has_failed) {
         ATTN_TRY(take_rows(kept, &rest, facts[1], err));
-    if (facts[2] > rest.size)
-        return attn_kept_rows_refuse(kept, err);
-    n_beside = (size_t)facts[2];
-    ATTN_TRY(attn_grow(&kept->beside, &kept->capacity, n_beside, sizeof *kept->beside, err));
-    for (size_t i = 0; i < n_beside; i++) {
-        uint64_t number = 0;
-        unsigned type = 0;
-
-        if (!take_number(&rest, &type, &number) || type != ATTN_VALUE_REAL)
-            return attn_kept_rows_refuse(kept, err);
-        memcpy(&kept->beside[i], &number, sizeof number);
+        result->rows = kept->table;
     }
-    item->n_beside = n_beside;
-    item->beside = kept->beside;
-    return rest.size == 0 ? ATTN_OK : attn_kept_rows_refuse(kept, err);
+    ATTN_TRY(take_beside(kept, &rest, facts[2], result, err));
+    return rest.size == 0 ? ATTN_OK : refuse(kept, err);
 }
 
-enum attn_status attn_kept_rows_next(struct attn_kept_rows *kept, struct attn_kept_item *item,
-                                     struct attn_error *err)
+static enum attn_status load_state(struct attn_record_writer *writer,
+                                   struct attn_item_result *result, attn_record_take_fn take,
+                                   void *user, struct attn_error *err)
 {
-    return attn_error_at(read_item(kept, item, err), ATTN_STAGE_OUTPUT, err);
+    struct state_writer *kept = (struct state_writer *)writer;
+    struct attn_error why = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(read_item(kept, result, err), ATTN_STAGE_OUTPUT, err));
+    status = take(user, result, &why);
+    return status == ATTN_FORMAT ? refuse(kept, err)
+           : status != ATTN_OK   ? attn_error_copy(err, &why)
+                                 : ATTN_OK;
 }
+
+const struct attn_item_sink attn_item_sink_state = {
+    .name = "state",
+    .size = sizeof(struct state_writer),
+    .is_text = true,
+    .add = add_state,
+    .load = load_state,
+    .release = release_state,
+};
