@@ -8,9 +8,6 @@
 
 #include <string.h>
 
-/* Options that do not change the picture of an explanation. */
-static const char of_tensors[] = "figure|values|cell|merge-words|hide-first|renormalize|sites";
-
 /* Returns the medium of FORMAT if SHOWN, a set of media, is written to it. */
 static unsigned medium_of(const struct attn_format *format, unsigned shown)
 {
@@ -42,28 +39,28 @@ static unsigned find_media(const struct output_args *output, const struct pictur
     return media;
 }
 
-/* Returns what a figure of KIND doesn't have, so that OPTION has no effect on it; NULL if OPTION
- * has an effect. */
-static const char *find_lacking(enum attn_figure kind, const char *option)
-{
-    const bool is_plot = kind == ATTN_FIGURE_BARS || kind == ATTN_FIGURE_CURVE;
-    const bool is_card = kind == ATTN_FIGURE_CARD;
-    const bool is_of_kinds = kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER || is_card;
+#define KIND(name) (1U << ATTN_FIGURE_##name)
 
-    if ((is_plot || kind == ATTN_FIGURE_MAP) && strcmp(option, "colormap") == 0)
-        return "color scale";
-    if (is_of_kinds && strcmp(option, "color-scale") == 0)
-        return "other scale";
-    if (is_of_kinds && (strcmp(option, "values") == 0 || strcmp(option, "column") == 0))
-        return "numbers";
-    if (strcmp(option, "cell") != 0 && strcmp(option, "values") != 0)
-        return NULL;
-    if (is_card)
-        return "cells of another size";
-    return is_plot || kind == ATTN_FIGURE_TOKENS || kind == ATTN_FIGURE_LINES ||
-                   kind == ATTN_FIGURE_ARCS || kind == ATTN_FIGURE_POINTS
-               ? "cells"
-               : NULL;
+/* Returns what a figure of KIND doesn't have, so that an option with TRAITS has no effect on it;
+ * NULL if it has an effect. */
+static const char *find_lacking(enum attn_figure kind, unsigned traits)
+{
+    static const struct {
+        unsigned trait;
+        const char *name;
+        unsigned lacking; /* the kinds of figures without it */
+    } parts[] = {
+        {ATTN_PARAM_OF_SCALE, "color scale", KIND(BARS) | KIND(CURVE) | KIND(MAP)},
+        {ATTN_PARAM_OF_OTHER_SCALE, "other scale", KIND(MAP) | KIND(POSTER) | KIND(CARD)},
+        {ATTN_PARAM_OF_NUMBERS, "numbers", KIND(MAP) | KIND(POSTER) | KIND(CARD)},
+        {ATTN_PARAM_OF_CELLS, "cells of another size", KIND(CARD)},
+        {ATTN_PARAM_OF_CELLS, "cells",
+         KIND(BARS) | KIND(CURVE) | KIND(TOKENS) | KIND(LINES) | KIND(ARCS) | KIND(POINTS)}};
+
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        if ((parts[i].trait & traits) != 0 && (parts[i].lacking & 1U << kind) != 0)
+            return parts[i].name;
+    return NULL;
 }
 
 /* Writes to LIST the options of COMMAND whose outputs show MEDIA: "--png, --svg or --pdf". Text
@@ -104,7 +101,7 @@ enum attn_status effects_check(const struct call *call, const struct output_args
     if (picture->options.figure != ATTN_FIGURE_DEFAULT)
         figure = picture->options.figure;
     for (struct option_walk walk = {.command = call->command}; option_next(&walk);) {
-        const char *name = walk.name, *lacking;
+        const char *lacking;
         char label[OPTION_LABEL_SIZE];
         const unsigned media = walk.param->media;
         unsigned changed = media;
@@ -112,14 +109,15 @@ enum attn_status effects_check(const struct call *call, const struct output_args
         if (!option_is_typed(call, &walk) || media == 0)
             continue;
         option_label(&walk, label);
-        if ((shown & ATTN_MEDIUM_EXPLANATION) != 0 && word_find(of_tensors, name) >= 0)
+        if ((shown & ATTN_MEDIUM_EXPLANATION) != 0 &&
+            (walk.param->traits & ATTN_PARAM_NOT_EXPLAINED) != 0)
             changed &= ~(unsigned)ATTN_MEDIA_DRAWN;
         if ((changed & written) == 0) {
             list_outputs(call->command, changed, shown, list, sizeof list);
             return refuse(err, NULL, "%s has no effect here%s%s", label,
                           list[0] ? ": it needs " : "", list);
         }
-        lacking = find_lacking(figure, name);
+        lacking = find_lacking(figure, walk.param->traits);
         if (lacking && (media & written & ~(unsigned)ATTN_MEDIA_LABELLED) == 0)
             return refuse(err, NULL, "%s has no effect here: the figure has no %s", label, lacking);
     }

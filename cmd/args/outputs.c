@@ -290,7 +290,7 @@ static const struct attn_param column_rows[] = {
     ATTN_PARAM(TEXT, "column", "NAME", struct tables_args, column,
                "the column to draw; default: the main number of the command, such as change of "
                "`attn-cli ablate` or effect of `attn-cli patch`",
-               .media = ATTN_MEDIA_PICTURES),
+               .traits = ATTN_PARAM_OF_NUMBERS, .media = ATTN_MEDIA_PICTURES),
 };
 
 const struct attn_param_list table_column_options = ATTN_PARAM_LIST("Pictures", column_rows);

@@ -482,26 +482,12 @@ static size_t size_of(const struct attn_param *param)
         return sizeof(uint64_t);
     case ATTN_PARAM_REAL:
         return sizeof(double);
-    case ATTN_PARAM_TEXT:
-    case ATTN_PARAM_LIST:
-    case ATTN_PARAM_ID:
-    case ATTN_PARAM_TEXTS:
-    case ATTN_PARAM_NAMED:
-    case ATTN_PARAM_PLACES:
-    case ATTN_PARAM_INPUT: /* its text */
-    case ATTN_PARAM_INPUTS:
-    case ATTN_PARAM_IMAGE:
-    case ATTN_PARAM_ARRAY:
-    case ATTN_PARAM_SIZED:
-    case ATTN_PARAM_IDS:
-    case ATTN_PARAM_ID_LISTS:
-    case ATTN_PARAM_MASK:
-        return sizeof(void *);
     case ATTN_PARAM_OWN:
     case ATTN_PARAM_SETTINGS:
-        break;
+        return 0;
+    default:
+        return sizeof(void *);
     }
-    return 0;
 }
 
 bool attn_param_is_set(const struct attn_param *param, const void *home, const void *defaults)

@@ -33,7 +33,7 @@ static const struct attn_param selection[] = {
         .traits = SHAPES, BUT_CONTINUATIONS),
     ROW(LIST, "sites", "LIST", selection.sites,
         "tensors to keep, names or globs (resid_*); 'help' lists them; default: pattern,z",
-        .traits = SHAPES | NOT_COMPARED, BUT_EXPLANATIONS),
+        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_selection_params = ATTN_PARAM_LIST("Selection", selection);
@@ -47,7 +47,7 @@ static const struct attn_param array_selection[] = {
     ROW(LIST, "sites", "LIST", selection.sites,
         "what to show, names or globs: qk, attn_scores, pattern, pattern_dropped, "
         "pattern_lowrank, z; default pattern,z",
-        .traits = SHAPES | NOT_COMPARED, BUT_EXPLANATIONS),
+        .traits = SHAPES | NOT_COMPARED | ATTN_PARAM_NOT_EXPLAINED, BUT_EXPLANATIONS),
 };
 
 const struct attn_param_list attn_array_selection_params =

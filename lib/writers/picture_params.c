@@ -9,21 +9,22 @@
 #include <string.h>
 
 #define PICTURE struct attn_picture_options
+enum { NOT_EXPLAINED = ATTN_PARAM_NOT_EXPLAINED };
+enum { SHAPES = ATTN_PARAM_SHAPES_TENSORS | NOT_EXPLAINED }; /* changes patterns */
 #define PATTERNS ~(unsigned)(ATTN_MEDIA_ANSWERS | ATTN_MEDIUM_EXPLANATION)
 
 static const struct attn_param view_rows[] = {
     ATTN_PARAM(FLAG, "merge_words", NULL, PICTURE, merges_words,
                "show patterns between words: the columns of a word's tokens are summed, their rows "
                "averaged",
-               .traits = ATTN_PARAM_SHAPES_TENSORS, .media = PATTERNS),
+               .traits = SHAPES, .media = PATTERNS),
     ATTN_PARAM(FLAG, "hide_first", NULL, PICTURE, hides_first,
-               "leave out the first key, which often takes most of a row",
-               .traits = ATTN_PARAM_SHAPES_TENSORS,
+               "leave out the first key, which often takes most of a row", .traits = SHAPES,
                .media = PATTERNS & ~(unsigned)ATTN_MEDIUM_COMPARISON),
     ATTN_PARAM(FLAG, "renormalize", NULL, PICTURE, renormalizes,
                "divide each row of a pattern by the sum of the weights that are left in it; scores "
                "and gradients, which may be negative, stay as they are",
-               .traits = ATTN_PARAM_SHAPES_TENSORS | ATTN_PARAM_NOT_COMPARED, .media = PATTERNS),
+               .traits = SHAPES | ATTN_PARAM_NOT_COMPARED, .media = PATTERNS),
 };
 const struct attn_param_list attn_view_params = ATTN_PARAM_LIST("View", view_rows);
 
@@ -39,7 +40,6 @@ static enum attn_status read_colormap(const struct attn_param *param, void *home
 {
     PICTURE *picture = home;
     const struct attn_colormap *map = attn_colormap_find(text);
-    const size_t n = attn_n_colormap();
     char names[128] = "";
     size_t used = 0;
 
@@ -48,11 +48,11 @@ static enum attn_status read_colormap(const struct attn_param *param, void *home
         picture->colormap = map;
         return ATTN_OK;
     }
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < attn_n_colormap(); i++)
         attn_fixed_text_append(names, sizeof names, &used, "%s%s",
-                               i == 0      ? ""
-                               : i + 1 < n ? ", "
-                                           : " or ",
+                               i == 0                      ? ""
+                               : i + 1 < attn_n_colormap() ? ", "
+                                                           : " or ",
                                attn_colormap_name(attn_colormap_at(i)));
     return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' is no color map, expected %s",
                        attn_quote_string(text).text, names);
@@ -95,15 +95,12 @@ static const struct attn_param picture_rows[] = {
     ATTN_PARAM(
         OWN, "figure", "KIND", PICTURE, figure,
         "what a figure shows: matrix, grid, lines, arcs, tokens, points, patches or patches:RxC; "
-        "for a "
-        "table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for each "
-        "kind of head, poster, the typical pattern of each head, or card, a page about one head; "
-        "default: matrix for one head, "
-        "grid for several and for tables, patches for pictures; for `attn-cli score` and "
-        "\140attribute `method`\140 tokens, causes for its cells; life, for `attn-cli lens`: what "
-        "each "
-        "layer adds to the answer of a position",
-        .read = read_figure, .media = ATTN_MEDIA_PICTURES),
+        "for a table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for "
+        "each kind of head, poster, the typical pattern of each head, or card, a page about one "
+        "head; default: matrix for one head, grid for several and for tables, patches for "
+        "pictures; for `attn-cli score` and \140attribute `method`\140 tokens, causes for its "
+        "cells; life, for `attn-cli lens`: what each layer adds to the answer of a position",
+        .read = read_figure, .traits = NOT_EXPLAINED, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM_WITH_SETTINGS("style", "how pictures and tables look", .variable = "ATTN_CLI_STYLE"),
@@ -112,20 +109,23 @@ static const struct attn_param picture_rows[] = {
         "colors; 'help' shows them. Default: blues in files and on light terminals, viridis on "
         "dark ones, diverging for numbers that may be negative",
         .read = read_colormap, .of = "style", .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN,
-        .traits = ATTN_PARAM_TAKES_HELP),
+        .traits = ATTN_PARAM_TAKES_HELP | ATTN_PARAM_OF_SCALE),
     ATTN_PARAM(OWN, "color_scale", "SPEC", PICTURE, color_scale,
                "how numbers become colors: [linear|sqrt|log][:unit|:matrix|:row|:LO..HI]; each "
                "part may stand alone. Default: sqrt:unit for weights, linear:matrix for others; "
                "gradients in one figure share one scale",
-               .read = read_color_scale, .of = "style",
+               .read = read_color_scale, .of = "style", .traits = ATTN_PARAM_OF_OTHER_SCALE,
                .media = ATTN_MEDIA_PICTURES | ATTN_MEDIUM_SCREEN),
     ATTN_PARAM(CHOICE, "values", NULL, PICTURE, values,
                "print numbers in the cells of a figure; auto (default): when a cell has room for "
                "two digits",
-               .words = "auto|always|never", .of = "style", .media = ATTN_MEDIA_PICTURES),
+               .words = "auto|always|never", .of = "style",
+               .traits = NOT_EXPLAINED | ATTN_PARAM_OF_NUMBERS | ATTN_PARAM_OF_CELLS,
+               .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(COUNT, "cell", "N", PICTURE, cell,
                "side of a cell in pixels, in SVG and PDF in points", .least = 1, .most = 1000,
-               .of = "style", .media = ATTN_MEDIA_DRAWN),
+               .of = "style", .traits = NOT_EXPLAINED | ATTN_PARAM_OF_CELLS,
+               .media = ATTN_MEDIA_DRAWN),
     ATTN_PARAM(REAL, "dpi", "N", PICTURE, dpi,
                "pixels per inch of PNG; default: 144; with `figure_width`, 300", .least = 10,
                .most = 2400, .traits = ATTN_PARAM_IS_CLOSED, .of = "style",
