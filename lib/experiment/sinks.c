@@ -4,10 +4,10 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "experiment/parts.h"
 #include "experiment/questions.h"
 #include "experiment/questions_internal.h"
 #include "experiment/sinks_internal.h"
-#include "study/trial.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -109,11 +109,13 @@ static const struct attn_column layer_columns[N_LAYER_COLUMN] = {
 
 struct sinks {
     struct attn_frame frame;
-    size_t n, n_head, n_kv_head; /* positions, heads of a layer, and those that hold values */
-    double *sums;                /* [n_layer, n_head, n] weights of each column */
-    size_t *counts;              /* [n_layer, n_head, n] rows that see it */
-    double *lengths;             /* [n_layer, n_kv_head, n] of the values */
-    float *stream;               /* [n, d_model] sizes of a stream */
+    size_t n; /* positions */
+    /* owns; the heads that look at positions of their own sequence, then those that hold values */
+    struct attn_parts parts;
+    size_t n_head;  /* how many of them look */
+    double *sums;   /* [parts.n, n] weights of each column, or lengths of the values */
+    size_t *counts; /* [n_head, n] rows that see it */
+    float *stream;  /* [n, d_model] sizes of a stream */
     double threshold;
 };
 
@@ -194,16 +196,30 @@ static enum attn_status check_length(const struct sinks *sinks, struct attn_erro
                        sinks->n, sinks->n == 1 ? "" : "s", ATTN_SINK_ROWS);
 }
 
-/* Whether the heads of LAYER look at positions of their own sequence. */
-static bool has_layer(const struct sinks *sinks, int layer)
+/* Lists the heads without those of attention to a source, then, if they are selected, those that
+ * hold their values. */
+static enum attn_status list_heads(struct sinks *sinks, struct attn_error *err)
 {
-    return !sinks->frame.config->is_cross[layer];
+    static const enum attn_site sites[] = {ATTN_SITE_V, ATTN_SITE_PATTERN};
+    const struct attn_selection *selection = sinks->frame.selection;
+    struct attn_parts *heads = &sinks->parts;
+
+    for (size_t k = 2, n = 0; k-- > 0; heads->n = n) {
+        const struct attn_location of = {ATTN_STACK_DECODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
+                                         sites[k]};
+
+        sinks->n_head = n;
+        ATTN_TRY(attn_parts_list(selection, &of, 0, heads, err));
+        for (size_t i = n; i < heads->n; i++)
+            if (!attn_location_is_cross(attn_selection_dims(selection), &heads->items[i].at))
+                heads->items[n++] = heads->items[i];
+    }
+    return ATTN_OK;
 }
 
-/* Returns the index of column 0 of HEAD among the sums. */
-static size_t head_at(const struct sinks *sinks, int layer, int head)
+static void release(void *state)
 {
-    return ((size_t)layer * sinks->n_head + (size_t)head) * sinks->n;
+    attn_free(((struct sinks *)state)->parts.items);
 }
 
 /* --- Columns ---------------------------------------------------------------------------------- */
@@ -214,15 +230,10 @@ static enum attn_status on_head(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct sinks *sinks = user;
-    const int layer = attn_location_block(&event->at);
-    const size_t first =
-        ((size_t)layer * sinks->n_kv_head + (size_t)event->at.head) * sinks->n + event->row0;
+    const size_t part = attn_parts_find(&sinks->parts, &event->at), at = part * sinks->n;
 
     (void)err;
-    if (event->at.stack == ATTN_STACK_ENCODER || !has_layer(sinks, layer))
-        return ATTN_OK;
-    for (size_t r = 0; r < event->n_row; r++) {
-        const size_t at = head_at(sinks, layer, event->at.head);
+    for (size_t r = 0; part < sinks->parts.n && r < event->n_row; r++) {
         struct attn_row row = attn_event_row(event, r);
         struct attn_cells cells;
         double length = 0;
@@ -231,7 +242,7 @@ static enum attn_status on_head(void *user, const struct attn_trace_event *event
             for (size_t c = 0; c < event->n_col; c++)
                 length +=
                     (double)event->data[r * event->ld + c] * (double)event->data[r * event->ld + c];
-            sinks->lengths[first + r] = sqrt(length);
+            sinks->sums[at + event->row0 + r] = sqrt(length);
             continue;
         }
         while (attn_row_next(&row, &cells))
@@ -247,20 +258,15 @@ static enum attn_status watch_heads(struct sinks *sinks, struct attn_site_set si
                                     struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    const struct attn_config *config = frame->config;
-    const size_t n_layer = config->n_layer;
     struct attn_trace trace = {NULL, on_head, sinks};
 
     sinks->n = frame->run->text.n;
-    sinks->n_head = config->n_head;
-    sinks->n_kv_head = config->n_kv_head;
     ATTN_TRY(check_length(sinks, err));
-    sinks->sums = attn_frame_alloc(frame, n_layer * config->n_head * sinks->n, sizeof(double));
-    sinks->counts = attn_frame_alloc(frame, n_layer * config->n_head * sinks->n, sizeof(size_t));
-    sinks->lengths =
-        attn_frame_alloc(frame, n_layer * config->n_kv_head * sinks->n, sizeof(double));
-    ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_frame_select(frame, sites, err));
+    ATTN_TRY(list_heads(sinks, err));
+    sinks->sums = attn_frame_alloc(frame, sinks->parts.n * sinks->n, sizeof *sinks->sums);
+    sinks->counts = attn_frame_alloc(frame, sinks->n_head * sinks->n, sizeof *sinks->counts);
+    ATTN_TRY(attn_frame_memory(frame, err));
     attn_selection_take_rows(frame->selection);
     trace.selection = frame->selection;
     return attn_trial_watch(frame->run, &trace, MOST_ROWS, err);
@@ -290,20 +296,21 @@ static struct attn_cell real_or_missing(double x)
     return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
 }
 
-static enum attn_status append_head(struct sinks *sinks, int layer, int head,
-                                    struct attn_error *err)
+static enum attn_status append_head(struct sinks *sinks, size_t i, struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    const size_t at = head_at(sinks, layer, head), n = sinks->n;
-    const int kv_head = head / (int)(sinks->n_head / sinks->n_kv_head);
-    const struct attn_location place = attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
+    const struct attn_location *place = &sinks->parts.items[i].at;
+    const size_t n = sinks->n, at = i * n;
+    const struct attn_location values = {
+        place->stack, place->layer,
+        place->head / (int)(frame->config->n_head / frame->config->n_kv_head), ATTN_SITE_V};
     const double first = weight_of(sinks, at, 0);
     size_t n_sink = 0, largest = n;
-    struct attn_cell row[N_HEAD_COLUMN] = {[HEAD] = attn_cell_integer(head),
-                                           [KV_HEAD] = attn_cell_integer(kv_head),
+    struct attn_cell row[N_HEAD_COLUMN] = {[HEAD] = attn_cell_integer(place->head),
+                                           [KV_HEAD] = attn_cell_integer(values.head),
                                            [FIRST_WEIGHT] = real_or_missing(first)};
 
-    attn_location_put(&place, &row[STACK]);
+    attn_location_put(place, &row[STACK]);
     for (size_t j = 0; j < n; j++) {
         const double weight = weight_of(sinks, at, j);
 
@@ -319,8 +326,8 @@ static enum attn_status append_head(struct sinks *sinks, int layer, int head,
         row[POSITION] = attn_cell_integer((int64_t)largest);
         row[TOKEN] = attn_cell_position(&frame->run->text.tokens, largest);
         row[WEIGHT] = attn_cell_real(weight_of(sinks, at, largest));
-        row[VALUE_NORM] = real_or_missing(relative_length(
-            sinks->lengths + ((size_t)layer * sinks->n_kv_head + (size_t)kv_head) * n, n, largest));
+        row[VALUE_NORM] = real_or_missing(
+            relative_length(sinks->sums + attn_parts_find(&sinks->parts, &values) * n, n, largest));
     }
     return attn_frame_append(frame, row, err);
 }
@@ -330,9 +337,8 @@ static enum attn_status ask_heads(void *state, struct attn_error *err)
     struct sinks *sinks = state;
 
     ATTN_TRY(watch_heads(sinks, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_V), err));
-    for (int layer = 0; layer < (int)sinks->frame.config->n_layer; layer++)
-        for (int head = 0; has_layer(sinks, layer) && head < (int)sinks->n_head; head++)
-            ATTN_TRY(append_head(sinks, layer, head, err));
+    for (size_t i = 0; i < sinks->n_head; i++)
+        ATTN_TRY(append_head(sinks, i, err));
     return ATTN_OK;
 }
 
@@ -345,16 +351,15 @@ static bool find_place(const struct sinks *sinks, size_t position, double *rate,
     size_t n = 0;
 
     *rate = *weight = 0;
-    for (int layer = 0; layer < (int)sinks->frame.config->n_layer; layer++)
-        for (int head = 0; has_layer(sinks, layer) && head < (int)sinks->n_head; head++) {
-            const double found = weight_of(sinks, head_at(sinks, layer, head), position);
+    for (size_t i = 0; i < sinks->n_head; i++) {
+        const double found = weight_of(sinks, i * sinks->n, position);
 
-            if (isnan(found))
-                continue;
-            n++;
-            *weight += found;
-            *rate += found > sinks->threshold;
-        }
+        if (isnan(found))
+            continue;
+        n++;
+        *weight += found;
+        *rate += found > sinks->threshold;
+    }
     *rate /= (double)n;
     *weight /= (double)n;
     return n > 0;
@@ -520,7 +525,7 @@ static const struct attn_table_view layer_views[] = {
 
 #define COMMON                                                                                     \
     .question = &attn_question_sinks, .state_size = sizeof(struct sinks),                          \
-    .study = offsetof(struct attn_sinks_args, study), .choose = choose
+    .study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
 static const struct attn_experiment of_heads = {
     .name = "sinks",
