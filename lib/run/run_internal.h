@@ -16,28 +16,26 @@
 #include "writers/outputs.h"
 #include "writers/picture.h"
 
+/* Members are in the order of the stages that set them. */
 struct attn_run {
-    struct attn_host *host;      /* borrowed */
-    struct attn_request request; /* a copy; borrows the data that it points to */
-    /* A copy of the request's, to which the request points; or unused. */
-    struct attn_picture_options picture;
-    bool is_performed;              /* attn_run_perform was called */
-    struct attn_host *labelled;     /* owns; the host of a classifier for the request's labels
-                                       (predict/zero_shot.h), which `host` is then; or NULL */
-    struct attn_dims encoder_dims;  /* for a model with an encoder */
-    const struct attn_model *model; /* the host's; NULL for arrays */
-    const struct attn_tokenizer *tokenizer; /* borrowed from the host; or NULL */
-    /* The tokenizer of the source, which may differ; or NULL. */
-    const struct attn_tokenizer *source_tokenizer;
+    struct attn_host *host;              /* borrowed */
+    struct attn_request request;         /* a copy; borrows the data that it points to */
+    struct attn_picture_options picture; /* a copy, to which the request points; or unused */
+    bool is_performed;                   /* attn_run_perform was called */
+    struct attn_host *labelled;          /* owns; the host of a classifier for the request's labels
+                                            (predict/zero_shot.h), which `host` is then; or NULL */
+    const struct attn_model *model;      /* the host's; NULL for arrays */
+    const struct attn_run *like;         /* borrowed; gives the positions of the edits; or NULL */
+    /* input: tokenizers are borrowed from the host, or NULL */
+    const struct attn_tokenizer *tokenizer, *source_tokenizer;
     struct attn_sequence text, source;
-    /* Borrowed; the run that gives the positions of the edits; or NULL. */
-    const struct attn_run *like;
-    char *queries; /* owns; the queries of the request as numbers, or NULL */
-    struct attn_asked asked;
-    struct attn_layer_attention attention;
-    const struct attn_selection *selection; /* the request's, or `chosen` */
+    struct attn_layer_attention attention; /* attention: of layers, and sizes of an encoder */
+    struct attn_dims encoder_dims;
+    const struct attn_selection *selection; /* selection: the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
-    struct attn_edit_list edits;            /* feeds fill its parts */
+    char *queries;                  /* owns; the queries of the request as numbers, or NULL */
+    struct attn_asked asked;        /* question: continuations are set by the input */
+    struct attn_edit_list edits;    /* edits: feeds fill its parts */
     struct attn_attend_args arrays; /* for attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
     struct attn_backdrop backdrop; /* for the labels, if the input is a picture */
