@@ -134,13 +134,6 @@ static enum attn_status run_copies(struct attn_masked *masked, size_t n, attn_ma
     return on_rows(user, &rows, err);
 }
 
-static enum attn_status check_canceled(const struct attn_masked_scope *scope,
-                                       struct attn_error *err)
-{
-    return attn_is_canceled(scope->session.cancel) ? attn_error_set(err, ATTN_CANCELED, "canceled")
-                                                   : ATTN_OK;
-}
-
 enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_masked_scope *scope,
                                   attn_masked_fn on_rows, void *user, struct attn_error *err)
 {
@@ -159,8 +152,8 @@ enum attn_status attn_masked_read(struct attn_masked *masked, const struct attn_
             is_fed = true;
             n = 0;
         }
-        if (status == ATTN_OK)
-            status = check_canceled(scope, err);
+        if (status == ATTN_OK && attn_is_canceled(scope->session.cancel))
+            status = attn_error_set(err, ATTN_CANCELED, "canceled");
     }
     if (status == ATTN_OK && is_fed)
         attn_edits_find_effects(scope->edits, masked->session, 0);
