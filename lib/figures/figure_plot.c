@@ -79,13 +79,6 @@ static void find_range(struct plot_layout *plot, bool is_from_zero)
     plot->high = high == 0 ? 0 : high + (high - low) * 0.04;
 }
 
-static double legend_width(const struct plot_layout *plot)
-{
-    if (plot->groups.n < 2)
-        return 0;
-    return SWATCH + 6 + ceil(attn_figure_text_width(plot->groups.most_columns, ATTN_FIGURE_AXIS));
-}
-
 static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *plot)
 {
     const double x = plot->left + plot->width + ATTN_FIGURE_ASIDE;
@@ -335,7 +328,9 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
         return attn_error_hint(err, "`sort` and `limit` choose rows");
     }
     find_range(&plot, !is_curve);
-    plot.legend = legend_width(&plot);
+    if (plot.groups.n > 1)
+        plot.legend =
+            SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, ATTN_FIGURE_AXIS));
     (is_curve ? plan_curve : plan_bars)(pen, &plot);
     if (pen->is_measuring)
         return ATTN_OK;
