@@ -15,15 +15,6 @@ static bool has_numbers(const struct attn_table *table, size_t column)
     return type == ATTN_VALUE_INTEGER || type == ATTN_VALUE_REAL || type == ATTN_VALUE_REALS;
 }
 
-static void append_token(struct attn_buffer *out, const struct attn_token_texts *tokens,
-                         size_t position)
-{
-    size_t n;
-    const char *token = attn_token_text(tokens, position, &n);
-
-    attn_buffer_append(out, token, n);
-}
-
 /* Reads the rows: position, name and mark. A row without a position is set apart. Positions are
  * those of the text, or with ATTN_ROLE_KEY those of the source. */
 static enum attn_status read_rows(const struct attn_table *table,
@@ -50,11 +41,15 @@ static enum attn_status read_rows(const struct attn_table *table,
         rows->begins[i] = i > 0 && has_position != (rows->positions[i - 1] < ATTN_GRID_NO_POSITION);
         cells->marks[i] = !attn_table_is_missing(table, i, cells->of.marks);
         has_texts |= has_text && has_position;
-        if (attn_grid_is_position(&position, tokens))
-            append_token(&rows->texts.bytes, tokens, (size_t)position.integer);
-        else
+        if (attn_grid_is_position(&position, tokens)) {
+            size_t size;
+            const char *token = attn_token_text(tokens, (size_t)position.integer, &size);
+
+            attn_buffer_append(&rows->texts.bytes, token, size);
+        } else {
             attn_grid_append_cell(&rows->texts.bytes, table, i,
                                   has_text ? cells->of.texts : cells->of.rows);
+        }
         rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
     }
     rows->axis = attn_table_named_axis(rows, attn_table_column_name(table, cells->of.rows));
