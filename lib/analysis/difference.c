@@ -1,7 +1,5 @@
-/*
- * difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
- * sparse rows grows with their number of cells. A key that a row lacks has weight 0 in it.
- */
+/* difference.c - the measure `difference`. The two rows are merged by key, so that the cost of
+ * sparse rows grows with their number of cells. A key that a row lacks has weight 0 in it. */
 #include "analysis/analysis_internal.h"
 
 #include "analysis/metric.h"

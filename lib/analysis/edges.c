@@ -1,7 +1,5 @@
-/*
- * edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
- * their keys, so that among equal weights the smaller key comes first.
- */
+/* edges.c - see edges.h. The edges of a row are kept sorted while its cells come in the order of
+ * their keys, so that among equal weights the smaller key comes first. */
 #include "analysis/edges.h"
 
 #include "base/given.h"

@@ -1,8 +1,6 @@
-/*
- * head_metrics.c - the measures of where a head looks, from the rows of its pattern A; i is a
+/* head_metrics.c - the measures of where a head looks, from the rows of its pattern A; i is a
  * query, j a key. A measure is the mean over the rows that see such keys, unless its comment says
- * otherwise. If keys are rows of a source, a row counts only for the measures that say so.
- */
+ * otherwise. If keys are rows of a source, a row counts only for the measures that say so. */
 #include "analysis/metric.h"
 #include "base/elementary.h"
 #include "kernels/kernels.h"

@@ -1,5 +1,4 @@
-/*
- * metric.c - the list of measures, and their sums for each head. The terms of an event's rows are
+/* metric.c - the list of measures, and their sums for each head. The terms of an event's rows are
  * computed on the pool and added in the order of the rows, so that sums do not depend on threads.
  */
 #include "analysis/metric.h"

@@ -1,7 +1,5 @@
-/*
- * bench_measure.c - measures one part. The limits of the machine are measured beside each round, by
- * the threads that do the work.
- */
+/* bench_measure.c - measures one part. The limits of the machine are measured beside each round, by
+ * the threads that do the work. */
 #include "bench/bench_internal.h"
 
 #include "base/clock.h"

@@ -1,7 +1,5 @@
-/*
- * bench_models.c - parts that run the whole model: prompts of several lengths, with or without a
- * trace that gets every attention matrix, and one token at a time.
- */
+/* bench_models.c - parts that run the whole model: prompts of several lengths, with or without a
+ * trace that gets every attention matrix, and one token at a time. */
 #include "bench/bench_internal.h"
 
 #include "base/dtype_internal.h"

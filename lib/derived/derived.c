@@ -1,7 +1,5 @@
-/*
- * derived.c - see derived.h: which kinds a run can have, the trace between a session and the trace
- * that wants derived tensors, and layers that are computed again.
- */
+/* derived.c - see derived.h: which kinds a run can have, the trace between a session and the trace
+ * that wants derived tensors, and layers that are computed again. */
 #include "derived/derived_internal.h"
 
 #include "attention/attention_internal.h"

@@ -1,7 +1,5 @@
-/*
- * gradient.c - see gradient.h: what is wanted, what has no gradients, and the trace that stands
- * between a session and the trace that wants gradients.
- */
+/* gradient.c - see gradient.h: what is wanted, what has no gradients, and the trace that stands
+ * between a session and the trace that wants gradients. */
 #include "derived/gradient.h"
 
 #include "base/escape.h"

@@ -18,11 +18,9 @@
 static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                             "._-+/=@:,";
 
-/*
- * Commands that load the model of the current folder in Python and save it as safetensors. They
+/* Commands that load the model of the current folder in Python and save it as safetensors. They
  * save only the weights: the files of the tokenizer can be read as they are, and the library would
- * write some of them differently.
- */
+ * write some of them differently. */
 #define CONVERT_PYTORCH                                                                            \
     "python3 -c \"from transformers import %s as M; "                                              \
     "M.from_pretrained('.').save_pretrained('.')\""

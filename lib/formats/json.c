@@ -304,10 +304,8 @@ static enum attn_status refuse(const struct attn_json *json, const char *key,
                           expected);
 }
 
-/*
- * NOLINTBEGIN(readability-function-size): the functions have one parameter too many, because a
- * range is two; a struct would make each call longer.
- */
+/* NOLINTBEGIN(readability-function-size): the functions have one parameter too many, because a
+ * range is two; a struct would make each call longer. */
 enum attn_status attn_json_get_int(const struct attn_json *json, const struct attn_node *object,
                                    const char *key, int64_t min, int64_t max, int64_t *value,
                                    struct attn_error *err)

@@ -1,8 +1,6 @@
-/*
- * json_reader.c - see json_reader.h. The parser keeps one state and one bit for each level; it does
+/* json_reader.c - see json_reader.h. The parser keeps one state and one bit for each level; it does
  * not recurse and does not allocate. A string is checked when it is read; functions that decode it
- * rely on that.
- */
+ * rely on that. */
 #include "formats/json_reader.h"
 
 #include "base/escape.h"

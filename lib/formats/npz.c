@@ -1,7 +1,5 @@
-/*
- * npz.c - see npz.h. At the end of a zip file, a record has the offset of its directory; the
- * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5).
- */
+/* npz.c - see npz.h. At the end of a zip file, a record has the offset of its directory; the
+ * directory has the offsets of the members (APPNOTE.TXT 6.3, sections 4.3 and 4.5). */
 #include "formats/npz.h"
 
 #include "base/escape.h"

@@ -1,7 +1,5 @@
-/*
- * xielu.h - the activation xIELU (model/config.h), whose numbers each layer has of its own. In
- * double, because exp(x) - 1 - x loses the digits of a float near 0.
- */
+/* xielu.h - the activation xIELU (model/config.h), whose numbers each layer has of its own. In
+ * double, because exp(x) - 1 - x loses the digits of a float near 0. */
 #ifndef ATTN_FORWARD_XIELU_H
 #define ATTN_FORWARD_XIELU_H
 

@@ -1,9 +1,7 @@
-/*
- * backward_edits.c - edits of the pass whose gradients are computed. An output that was set passes
+/* backward_edits.c - edits of the pass whose gradients are computed. An output that was set passes
  * no gradient, a scale passes it times the scale, what is added passes it whole. A key that is cut
  * out has the weight 0, and so passes none. Edits of the matrices of heads are applied by
- * attention_backward.c, tile by tile.
- */
+ * attention_backward.c, tile by tile. */
 #include "gradient/backward_internal.h"
 
 #include "base/memory.h"

@@ -1,8 +1,6 @@
-/*
- * grid.h - a grid: a matrix with labels of its rows and columns, a color scale, marks and texts. It
+/* grid.h - a grid: a matrix with labels of its rows and columns, a color scale, marks and texts. It
  * is made from a table (table_cells.h) or from matrices of a run; figures, terminal and pages draw
- * it.
- */
+ * it. */
 #ifndef ATTN_GRID_GRID_H
 #define ATTN_GRID_GRID_H
 

@@ -1,7 +1,5 @@
-/*
- * table_view.h - how a table becomes a grid: which of its columns give the rows, the columns and
- * the numbers, and the wording of the title (figures/table_picture.h draws it).
- */
+/* table_view.h - how a table becomes a grid: which of its columns give the rows, the columns and
+ * the numbers, and the wording of the title (figures/table_picture.h draws it). */
 #ifndef ATTN_GRID_TABLE_VIEW_H
 #define ATTN_GRID_TABLE_VIEW_H
 

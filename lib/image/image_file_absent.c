@@ -1,8 +1,6 @@
-/*
- * image_file_absent.c - see image_file_internal.h: the same functions for programs that cannot open
+/* image_file_absent.c - see image_file_internal.h: the same functions for programs that cannot open
  * libraries (static programs, which contain their C library, and WebAssembly modules). They all
- * fail.
- */
+ * fail. */
 #include "image/image_file_internal.h"
 
 #include "base/escape.h"

@@ -1,8 +1,6 @@
-/*
- * image_file_jpeg.c - see image_file_internal.h. The only file that uses TurboJPEG, the interface
+/* image_file_jpeg.c - see image_file_internal.h. The only file that uses TurboJPEG, the interface
  * of libjpeg-turbo that needs no structs and no longjmp. Its default transform and upsampling are
- * those of Pillow's wheels.
- */
+ * those of Pillow's wheels. */
 #include "image/image_file_internal.h"
 
 #include "base/dynamic.h"

@@ -1,5 +1,4 @@
-/*
- * image_file_webp.c - see image_file_internal.h. The only file that uses libwebp. It uses the
+/* image_file_webp.c - see image_file_internal.h. The only file that uses libwebp. It uses the
  * incremental interface, which needs no structs and reports why a file is refused, but gives it the
  * whole file at once. For a lossless picture libwebp allocates 4 bytes for each pixel besides ours.
  */

@@ -1,7 +1,5 @@
-/*
- * image_orientation.c - see image_file_internal.h. Files may be malicious: each read is checked
- * against the bytes that are left, and both loops only go forward.
- */
+/* image_orientation.c - see image_file_internal.h. Files may be malicious: each read is checked
+ * against the bytes that are left, and both loops only go forward. */
 #include "image/image_file_internal.h"
 
 #include "base/memory.h"

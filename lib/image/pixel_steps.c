@@ -1,7 +1,5 @@
-/*
- * pixel_steps.c - see pixel_steps.h. Defaults and order of the steps are those of the image
- * processors of transformers 5.23 that resize with Pillow.
- */
+/* pixel_steps.c - see pixel_steps.h. Defaults and order of the steps are those of the image
+ * processors of transformers 5.23 that resize with Pillow. */
 #include "image/pixel_steps.h"
 
 #include "base/escape.h"

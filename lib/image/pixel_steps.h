@@ -1,7 +1,5 @@
-/*
- * pixel_steps.h - the steps of preprocessor_config.json: how a picture is resized, cropped and
- * normalized before a model reads it. For the files of this layer.
- */
+/* pixel_steps.h - the steps of preprocessor_config.json: how a picture is resized, cropped and
+ * normalized before a model reads it. For the files of this layer. */
 #ifndef ATTN_IMAGE_PIXEL_STEPS_H
 #define ATTN_IMAGE_PIXEL_STEPS_H
 

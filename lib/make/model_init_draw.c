@@ -181,12 +181,10 @@ static enum attn_status draw_map(struct drawer *drawer, const struct attn_draw *
     return ATTN_OK;
 }
 
-/*
- * Draws the table of embeddings. More rows may be drawn than are kept, because the numbers of a
+/* Draws the table of embeddings. More rows may be drawn than are kept, because the numbers of a
  * table depend on its length. Whole blocks of 16 numbers are drawn piece by piece into the same
  * memory. Only the last piece may have another size, because its end is drawn again
- * (base/random.h). A permutation is drawn as one piece.
- */
+ * (base/random.h). A permutation is drawn as one piece. */
 static enum attn_status draw_embedding(struct drawer *drawer, const struct attn_draw *draw,
                                        const struct attn_made_weight *weight,
                                        struct attn_error *err)

@@ -57,11 +57,9 @@ enum attn_status attn_answer_find(const struct attn_answer_scope *scope,
                                   const struct attn_answer_args *args, bool is_at_queries,
                                   struct attn_answer *answer, struct attn_error *err);
 
-/*
- * --- Logits of an answer (answer_value.c) -------------------------------------------------------
+/* --- Logits of an answer (answer_value.c) -------------------------------------------------------
  * LOGITS is one row [n_vocab]. For spans it has two columns for all positions, [T, 2], and the
- * logit of a span is the first column at its begin plus the second at its end.
- */
+ * logit of a span is the first column at its begin plus the second at its end. */
 
 /* Returns ln(1 + e^x), which is -ln sigmoid(-x). */
 double attn_softplus(double x);

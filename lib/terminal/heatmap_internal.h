@@ -174,11 +174,9 @@ struct attn_sheet_spot {
     size_t row, column, line; /* `line` counts lines within the cell */
 };
 
-/*
- * The layout of a sheet: rows (or layers) go down, columns (or heads) across. Columns that do not
+/* The layout of a sheet: rows (or layers) go down, columns (or heads) across. Columns that do not
  * fit wrap to lines below. On a wide terminal the second half of the rows stands beside the first,
- * and so on.
- */
+ * and so on. */
 struct attn_sheet {
     const void *of; /* borrowed; first argument of the functions below */
     size_t n_row;

@@ -1,8 +1,6 @@
-/*
- * location.h - which tensor a number, an edit or a row of a table belongs to: its stack, layer,
+/* location.h - which tensor a number, an edit or a row of a table belongs to: its stack, layer,
  * head and site. A layer of a decoder that attends to a source counts as one layer here: its
- * self-attention and its MLP are `decoder L`, its attention to the source is `cross L`.
- */
+ * self-attention and its MLP are `decoder L`, its attention to the source is `cross L`. */
 #ifndef ATTN_TRACE_LOCATION_H
 #define ATTN_TRACE_LOCATION_H
 

@@ -319,11 +319,9 @@ const struct attn_family attn_family_granitemoehybrid = {
 
 /* --- Phi-3.5-MoE ------------------------------------------------------------------------------ */
 
-/*
- * Phi-3.5-MoE (configuration_phimoe.py, modeling_phimoe.py): LayerNorm, and two experts whose
+/* Phi-3.5-MoE (configuration_phimoe.py, modeling_phimoe.py): LayerNorm, and two experts whose
  * weights follow a rule of their own. Traps: num_experts_per_tok is ignored; router_jitter_noise
- * counts outside training, too; longrope has one list of factors for all lengths.
- */
+ * counts outside training, too; longrope has one list of factors for all lengths. */
 static const struct attn_weight_rule phimoe_rules[] = {RULES(QKV, QK_NORM, EXPERTS, LAYER_NORMS)};
 
 static enum attn_status read_phimoe(ATTN_CONFIG_ARGS)

@@ -1,8 +1,6 @@
-/*
- * relatives.c - decoders of 2024 and 2025 that are Llama with other norms, MLPs, biases and
+/* relatives.c - decoders of 2024 and 2025 that are Llama with other norms, MLPs, biases and
  * positions, as Hugging Face writes them (configuration_NAME.py, modeling_NAME.py). An absent
- * head_dim and head_dim null differ in three of them.
- */
+ * head_dim and head_dim null differ in three of them. */
 #include "model/families/llama_internal.h"
 
 /* --- tensors ---------------------------------------------------------------------------------- */

@@ -1,8 +1,6 @@
-/*
- * tokenizer_beside.c - keys of tokenizer_config.json that stand beside a tokenizer.json. Some take
+/* tokenizer_beside.c - keys of tokenizer_config.json that stand beside a tokenizer.json. Some take
  * precedence over that file, in transformers 4.57 and 5.23. For others the versions differ: the
- * file is followed, and a note names the key.
- */
+ * file is followed, and a note names the key. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

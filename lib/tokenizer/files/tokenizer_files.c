@@ -1,7 +1,5 @@
-/*
- * tokenizer_files.c - tokenizers from vocab.json and related files: byte-level BPE with merges.txt,
- * by the rules of its class; words, characters.
- */
+/* tokenizer_files.c - tokenizers from vocab.json and related files: byte-level BPE with merges.txt,
+ * by the rules of its class; words, characters. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"

@@ -1,9 +1,7 @@
-/*
- * tokenizer_scores.c - the merges of SentencePiece's BPE, whose files have no list of merges but a
+/* tokenizer_scores.c - the merges of SentencePiece's BPE, whose files have no list of merges but a
  * score for each token: of all adjacent pairs that make a token, the one with the highest score is
  * merged first, and the leftmost of equal ones. So every split of a token in two is a merge, ranked
- * by the token's score.
- */
+ * by the token's score. */
 #include "tokenizer/tokenizer_internal.h"
 
 #include "base/escape.h"
