@@ -17,6 +17,7 @@
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
+#include "trace/places.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -236,6 +237,18 @@ static const char *part_name(enum attn_ablate_by by)
     return names[by];
 }
 
+/* Whether the layer of neurons, one of CONFIG, has any: a mixture of experts has none. */
+static bool layer_has_neurons(const struct attn_ablate_args *args, const struct attn_config *config)
+{
+    const struct attn_dims dims = attn_config_dims(config, 1);
+    const struct attn_location at = {
+        .stack = args->is_of_encoder || !dims.has_pairs ? ATTN_STACK_ONLY : ATTN_STACK_DECODER,
+        .layer = args->layer,
+        .site = ATTN_SITE_MLP_POST};
+
+    return attn_sites_have(dims.sites, at.site) && !attn_location_is_lacking(&dims, &at);
+}
+
 static enum attn_status check(const struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_ablate_args *args = ablation->args;
@@ -260,6 +273,9 @@ static enum attn_status check(const struct ablation *ablation, struct attn_error
     if (args->by == ATTN_ABLATE_BY_NEURON && (args->layer < 0 || (size_t)args->layer >= n_layer))
         return attn_error_set(err, ATTN_INVALID, "'%s' has no layer %d, expected 0 to %zu",
                               name.text, args->layer, n_layer - 1);
+    if (args->by == ATTN_ABLATE_BY_NEURON && !layer_has_neurons(args, config))
+        return attn_error_set(err, ATTN_INVALID, "layer %d of '%s' has no neurons, but experts",
+                              args->layer, name.text);
     if (args->with == ATTN_ABLATE_WITH_UNIFORM && args->by != ATTN_ABLATE_BY_HEAD &&
         args->by != ATTN_ABLATE_BY_ATTN)
         return attn_error_set(err, ATTN_INVALID,
@@ -317,8 +333,7 @@ static enum attn_status list_stack(const struct ablation *ablation, enum attn_mo
                                     attn_selection_dims(ablation->frame.run->selection), &selection,
                                     err));
     if (selection)
-        status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(site), err),
-                               ATTN_STAGE_OPTIONS, err);
+        status = attn_selection_set_sites(selection, ATTN_SITES(site), err);
     if (status == ATTN_OK)
         status = attn_parts_list(selection, &of, 0, parts, err);
     attn_selection_free(selection);
