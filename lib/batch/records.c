@@ -370,6 +370,11 @@ void attn_records_free(struct attn_records *records)
     free_records(records, attn_sink_free);
 }
 
+void attn_records_discard(struct attn_records *records)
+{
+    free_records(records, attn_part_discard);
+}
+
 static enum attn_status begin(struct attn_records *records, size_t n_record, struct attn_error *err)
 {
     for (size_t i = 0; i < records->n; i++) {
@@ -436,7 +441,7 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     if (status == ATTN_OK)
         *records = opened;
     else
-        free_records(opened, attn_part_discard);
+        attn_records_discard(opened);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 

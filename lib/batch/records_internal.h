@@ -51,11 +51,13 @@ struct attn_records_form {
     bool has_all_labels;                    /* the object has all labels of a record */
     const char *const *labels; /* [n_label] columns of csv and edges after the id; borrowed */
     size_t n_label;
-    int precision;                 /* decimals, 0..17; -1: shortest exact text */
-    attn_note_fn on_note;          /* or NULL */
-    void *user;                    /* passed to on_note */
-    const char *unit;              /* name of a record in notes; NULL: "record" */
-    struct attn_record_rows *rows; /* for rows of items (record_rows.h); borrowed, or NULL */
+    int precision;                  /* decimals, 0..17; -1: shortest exact text */
+    attn_note_fn on_note;           /* or NULL */
+    void *user;                     /* passed to on_note */
+    const char *unit;               /* name of a record in notes; NULL: "record" */
+    struct attn_record_rows *rows;  /* for rows of items (record_rows.h); borrowed, or NULL */
+    const struct attn_items *items; /* for joined: the items, whose labels stand beside the rows */
+    const char *mean_by, *minus;    /* for joined, as in experiment/collect.h; or NULL */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
@@ -125,8 +127,10 @@ enum attn_status attn_records_commit(struct attn_records *records, struct attn_e
  * among other outputs is skipped instead. */
 bool attn_records_is_abandoned(const struct attn_records *records);
 
-/* Frees the records. Parts without a final name are kept. NULL is allowed. */
+/* Frees the records. The first keeps parts without a final name, the second removes them. NULL is
+ * allowed. */
 void attn_records_free(struct attn_records *records);
+void attn_records_discard(struct attn_records *records);
 
 /* Returns the form for attn_run_many with OPTIONS and a model of CONFIG: measures, sizes and
  * predictions. jsonl has ids, measures and, if requested, predictions. */
@@ -191,6 +195,7 @@ struct attn_record_writer {
     X(edges)                                                                                       \
     X(npy)                                                                                         \
     X(npz)                                                                                         \
+    X(joined)                                                                                      \
     X(rows)                                                                                        \
     X(state)
 

@@ -5,10 +5,11 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/status_internal.h"
+#include "batch/ledger_internal.h"
+#include "batch/records_internal.h"
 #include "input/position.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
-#include "study/item_arrays.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>
@@ -34,10 +35,10 @@ struct collecting {
     struct attn_frame frame;
     const struct attn_collect_args *args;
     struct attn_request_predict predict;
-    struct attn_item_arrays *arrays; /* owns; or NULL */
-    size_t n_row;                    /* rows of the first item; 0 before that item */
-    bool is_each;                    /* items may have a row for each token or span */
-    bool is_asked;                   /* predictions are requested; items may have continuations */
+    struct attn_records *arrays; /* owns; or NULL */
+    size_t n_row;                /* rows of the first item; 0 before that item */
+    bool is_each;                /* items may have a row for each token or span */
+    bool is_asked;               /* predictions are requested; items may have continuations */
 };
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
@@ -288,10 +289,33 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
         return attn_error_set(err, ATTN_INVALID,
                               "the number of its rows is %zu, that of the first item %zu", n_row,
                               collecting->n_row);
+    result->position = position;
     if (collecting->arrays)
-        ATTN_TRY(attn_item_arrays_add(collecting->arrays, result, position, err));
+        ATTN_TRY(attn_records_write(collecting->arrays, result, err));
     collecting->n_row = n_row;
     return ATTN_OK;
+}
+
+/* Opens the array, with the shard in its name. */
+static enum attn_status open_arrays(struct collecting *collecting, struct attn_error *err)
+{
+    const struct attn_collect_args *args = collecting->args;
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_records_item item = {.format = "joined"};
+    struct attn_buffer path = {0};
+    size_t shard, n_shard;
+    enum attn_status status;
+
+    form.items = args->study->items;
+    form.mean_by = args->mean_by;
+    form.minus = args->minus;
+    attn_items_shard(form.items, &shard, &n_shard);
+    attn_ledger_append_path(&path, args->array, shard, n_shard);
+    item.path = attn_buffer_string(&path);
+    status = item.path ? attn_records_open(&item, 1, &form, false, &collecting->arrays, err)
+                       : attn_error_no_memory(err);
+    attn_buffer_release(&path);
+    return status;
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
@@ -304,21 +328,21 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                          .find = find,
                                          .fill = fill_item,
                                          .user = collecting};
-    const struct attn_item_arrays_args kept = {collecting->args->array, collecting->args->mean_by,
-                                               collecting->args->minus};
     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
 
-    if (kept.path)
-        ATTN_TRY(
-            attn_item_arrays_open(&kept, collecting->args->study->items, &collecting->arrays, err));
+    if (collecting->args->array)
+        ATTN_TRY(open_arrays(collecting, err));
     options.keeps_tensors = collecting->args->array;
     ATTN_TRY(attn_study_pack_run(&pack, &options, err));
-    return collecting->arrays ? attn_item_arrays_finish(collecting->arrays, err) : ATTN_OK;
+    if (!collecting->arrays)
+        return ATTN_OK;
+    ATTN_TRY(attn_records_finish(collecting->arrays, false, err));
+    return attn_records_commit(collecting->arrays, err);
 }
 
 static void release(void *state)
 {
-    attn_item_arrays_free(((struct collecting *)state)->arrays);
+    attn_records_discard(((struct collecting *)state)->arrays);
 }
 
 static const struct attn_experiment experiment = {

@@ -83,6 +83,7 @@ struct attn_item_result {
     const struct attn_run *run;     /* the run of the text; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the item; or NULL */
     /* The answer of a question; attn_run_many leaves it empty. */
+    size_t position;         /* the position of the text that is read */
     struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */
     double *beside;          /* [n_beside] numbers beside the rows, as many for each item */
     size_t n_beside;

@@ -896,6 +896,7 @@ static const struct {
     {"    is_followed", offsetof(struct attn_item_result, is_followed)},
     {"    run", offsetof(struct attn_item_result, run)},
     {"    logits", offsetof(struct attn_item_result, logits)},
+    {"    position", offsetof(struct attn_item_result, position)},
     {"    rows", offsetof(struct attn_item_result, rows)},
     {"    beside", offsetof(struct attn_item_result, beside)},
     {"    n_beside", offsetof(struct attn_item_result, n_beside)},

@@ -2179,6 +2179,7 @@ attn_item_result._fields_ = [
     ("is_followed", c_bool),
     ("run", c_void_p),
     ("logits", POINTER(c_float)),
+    ("position", c_size_t),
     ("rows", c_void_p),
     ("beside", POINTER(c_double)),
     ("n_beside", c_size_t),

@@ -1,5 +1,10 @@
-/* item_arrays.c - see item_arrays.h. */
-#include "study/item_arrays.h"
+/* record_joined.c - one array over all items for each selected site, with ids and labels beside it.
+ *
+ * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n]. Rows are
+ * appended to FILE.rows.part, and copied into the file when their number is known, so that only ids
+ * and labels need memory that grows with the items. For means only the sums of groups are stored,
+ * in double precision, added in the order of the items. */
+#include "batch/records_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -7,7 +12,6 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "batch/ledger_internal.h"
 #include "capture/capture_internal.h"
 #include "records/items_internal.h"
 #include "trace/trace_extra.h"
@@ -18,7 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { TARGET, ROWS, N_PART };
+enum { TARGET, ROWS }; /* indices of the parts */
 enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
 
 /* A site: each row has numbers [n_layer, n_head, n]. */
@@ -45,10 +49,9 @@ struct group {
     double *sums; /* [n_number] owns */
 };
 
-struct attn_item_arrays {
-    struct attn_item_arrays_args args;
-    const struct attn_items *items;
-    struct attn_sink *parts[N_PART]; /* owns */
+struct joined_writer {
+    struct attn_record_writer base;
+    bool is_archive; /* the file is .npz, otherwise .npy */
     struct site_rows sites[ATTN_N_SITE];
     size_t n_site, n_number, n_row; /* numbers per row, and number of rows */
     float *row;                     /* [n_number] owns */
@@ -66,41 +69,27 @@ struct attn_item_arrays {
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
-enum attn_status attn_item_arrays_open(const struct attn_item_arrays_args *args,
-                                       const struct attn_items *items,
-                                       struct attn_item_arrays **arrays, struct attn_error *err)
+static enum attn_status open_joined(struct attn_record_writer *writer, const char *path,
+                                    bool is_resumed, struct attn_error *err)
 {
-    struct attn_buffer name = {0};
-    struct attn_item_arrays *made;
-    size_t shard, n_shard;
+    struct attn_buffer rows = {0};
     enum attn_status status;
 
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    made->args = *args;
-    made->items = items;
-    attn_items_shard(items, &shard, &n_shard);
-    attn_ledger_append_path(&name, args->path, shard, n_shard);
-    status = attn_buffer_string(&name) ? attn_part_open(name.data, false, &made->parts[TARGET], err)
-                                       : attn_error_no_memory(err);
-    attn_buffer_append_string(&name, ".rows");
-    if (status == ATTN_OK)
-        status = attn_buffer_string(&name)
-                     ? attn_part_open(name.data, false, &made->parts[ROWS], err)
-                     : attn_error_no_memory(err);
-    attn_buffer_release(&name);
-    if (status == ATTN_OK)
-        *arrays = made;
-    else
-        attn_item_arrays_free(made);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    ((struct joined_writer *)writer)->is_archive = strcmp(path + strlen(path) - 4, ".npz") == 0;
+    ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
+    attn_buffer_append_format(&rows, "%s.rows", path);
+    status = attn_buffer_string(&rows)
+                 ? attn_record_writer_add_part(writer, rows.data, is_resumed, err)
+                 : attn_error_no_memory(err);
+    writer->n_inner = 1;
+    attn_buffer_release(&rows);
+    return status;
 }
 
-void attn_item_arrays_free(struct attn_item_arrays *arrays)
+static void release_joined(struct attn_record_writer *writer)
 {
-    if (!arrays)
-        return;
-    for (size_t i = 0; i < N_PART; i++)
-        attn_part_discard(arrays->parts[i]);
+    struct joined_writer *arrays = (struct joined_writer *)writer;
+
     for (size_t i = 0; i < arrays->n_group; i++)
         attn_free(arrays->groups[i].sums);
     for (size_t i = 0; i < arrays->n_column; i++)
@@ -110,7 +99,6 @@ void attn_item_arrays_free(struct attn_item_arrays *arrays)
     attn_free(arrays->layers);
     attn_free(arrays->row);
     attn_npz_release(&arrays->npz);
-    attn_free(arrays);
 }
 
 /* --- Values beside the rows ------------------------------------------------------------------ */
@@ -139,11 +127,11 @@ static void append_number(struct column *column, size_t number)
 }
 
 /* Creates the columns: of ids and all labels; or with `mean_by` of the groups and their sizes. */
-static enum attn_status make_columns(struct attn_item_arrays *arrays, struct attn_error *err)
+static enum attn_status make_columns(struct joined_writer *arrays, struct attn_error *err)
 {
-    const char *mean_by = arrays->args.mean_by;
+    const char *mean_by = arrays->base.form->mean_by;
     size_t n = 0;
-    const char *const *names = mean_by ? NULL : attn_items_labels(arrays->items, &n);
+    const char *const *names = mean_by ? NULL : attn_items_labels(arrays->base.form->items, &n);
 
     ATTN_TRY(ATTN_ALLOC(arrays->columns, FIRST_LABEL + 1 + n, err));
     for (size_t i = 0; arrays->n_layer > 1 && i < arrays->n_layer; i++) {
@@ -165,7 +153,7 @@ static enum attn_status make_columns(struct attn_item_arrays *arrays, struct att
 }
 
 /* Appends the id and the labels of ITEM. An id that does not fit into 64 bits is stored as text. */
-static void append_item(struct attn_item_arrays *arrays, const struct attn_item *item)
+static void append_item(struct joined_writer *arrays, const struct attn_item *item)
 {
     int64_t number;
     const bool is_number = item->id_kind == ATTN_RECORD_ID_INTEGER &&
@@ -187,7 +175,7 @@ static void append_item(struct attn_item_arrays *arrays, const struct attn_item 
 /* --- The rows -------------------------------------------------------------------------------- */
 
 /* Returns the block of SITE in layer number K of the rows. */
-static int block_of(const struct attn_item_arrays *arrays, enum attn_site site, size_t k)
+static int block_of(const struct joined_writer *arrays, enum attn_site site, size_t k)
 {
     struct attn_location at;
 
@@ -199,7 +187,7 @@ static int block_of(const struct attn_item_arrays *arrays, enum attn_site site, 
 }
 
 /* Sets the sites of all items from SELECTION, that of the first item. */
-static enum attn_status find_sites(struct attn_item_arrays *arrays,
+static enum attn_status find_sites(struct joined_writer *arrays,
                                    const struct attn_selection *selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
@@ -232,10 +220,9 @@ static enum attn_status find_sites(struct attn_item_arrays *arrays,
     return ATTN_ALLOC(arrays->row, arrays->n_number, err);
 }
 
-/* Copies the tensors of RESULT at POSITION into the row. */
-static enum attn_status fill_row(struct attn_item_arrays *arrays,
-                                 const struct attn_item_result *result, size_t position,
-                                 struct attn_error *err)
+/* Copies the tensors of RESULT at its position into the row. */
+static enum attn_status fill_row(struct joined_writer *arrays,
+                                 const struct attn_item_result *result, struct attn_error *err)
 {
     float *to = arrays->row;
 
@@ -255,7 +242,7 @@ static enum attn_status fill_row(struct attn_item_arrays *arrays,
                                    "and layers: give `layers`",
                                    attn_site_name(kept->site));
             /* the result has all rows, or only this one */
-            at = shape[0] == result->n_token ? position : shape[0] - 1;
+            at = shape[0] == result->n_token ? result->position : shape[0] - 1;
             for (size_t head = 0; head < kept->n_head; head++, to += kept->n)
                 memcpy(to, from + (head * shape[0] + at) * kept->n, kept->n * sizeof *to);
         }
@@ -263,7 +250,7 @@ static enum attn_status fill_row(struct attn_item_arrays *arrays,
 }
 
 /* Adds the row to the group of LABEL. */
-static enum attn_status add_to_group(struct attn_item_arrays *arrays,
+static enum attn_status add_to_group(struct joined_writer *arrays,
                                      const struct attn_item_label *label, struct attn_error *err)
 {
     struct column *values = &arrays->columns[ID];
@@ -292,32 +279,32 @@ static enum attn_status add_to_group(struct attn_item_arrays *arrays,
     return attn_buffer_check(&values->values, err);
 }
 
-enum attn_status attn_item_arrays_add(struct attn_item_arrays *arrays,
-                                      const struct attn_item_result *result, size_t position,
-                                      struct attn_error *err)
+static enum attn_status add_joined(struct attn_record_writer *writer,
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
+    struct joined_writer *arrays = (struct joined_writer *)writer;
     const struct attn_item *item = result->item;
-    const char *mean_by = arrays->args.mean_by;
+    const char *mean_by = arrays->base.form->mean_by;
     const struct attn_item_label *label = mean_by ? attn_item_label(item, mean_by) : NULL;
 
     if (mean_by && !label)
-        return attn_error_set(err, ATTN_INVALID, "it has no label '%s'",
-                              attn_quote_string(mean_by).text);
+        return attn_refuse(err, ATTN_STAGE_INPUT, "it has no label '%s'",
+                           attn_quote_string(mean_by).text);
     if (!arrays->row)
         ATTN_TRY(find_sites(arrays, result->labels->selection, err));
-    ATTN_TRY(fill_row(arrays, result, position, err));
+    ATTN_TRY(fill_row(arrays, result, err));
     if (label)
         return add_to_group(arrays, label, err);
     arrays->n_row++;
     append_item(arrays, item);
-    attn_sink_write(arrays->parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
-    return attn_error_at(attn_sink_check(arrays->parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
+    attn_sink_write(arrays->base.parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
+    return attn_error_at(attn_sink_check(arrays->base.parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
 }
 
 /* Replaces the rows by the means of the groups, or by the difference of two groups. */
-static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_error *err)
+static enum attn_status make_means(struct joined_writer *arrays, struct attn_error *err)
 {
-    const char *minus = arrays->args.minus, *value = arrays->columns[ID].values.data;
+    const char *minus = arrays->base.form->minus, *value = arrays->columns[ID].values.data;
     const struct group *groups = arrays->groups;
     size_t taken = SIZE_MAX;
 
@@ -330,7 +317,7 @@ static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_
                        "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
                        "one of two",
                        attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
-                       attn_quote_string(arrays->args.mean_by).text, arrays->n_group,
+                       attn_quote_string(arrays->base.form->mean_by).text, arrays->n_group,
                        arrays->n_group == 1 ? "" : "s");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
     }
@@ -341,7 +328,8 @@ static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_
         for (size_t i = 0; i < arrays->n_number; i++)
             arrays->row[i] = (float)(group->sums[i] / (double)group->n -
                                      (minus ? groups[taken].sums[i] / (double)groups[taken].n : 0));
-        attn_sink_write(arrays->parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
+        attn_sink_write(arrays->base.parts[ROWS], arrays->row,
+                        arrays->n_number * sizeof *arrays->row);
     }
     if (minus)
         arrays->columns[ID].n = arrays->columns[FIRST_LABEL].n = 0;
@@ -350,26 +338,21 @@ static enum attn_status make_means(struct attn_item_arrays *arrays, struct attn_
 
 /* --- The file -------------------------------------------------------------------------------- */
 
-static bool is_archive(const struct attn_item_arrays *arrays)
-{
-    return strcmp(arrays->args.path + strlen(arrays->args.path) - 4, ".npz") == 0;
-}
-
 /* Appends bytes to the current array. */
-static void put(struct attn_item_arrays *arrays, const void *bytes, size_t size)
+static void put(struct joined_writer *arrays, const void *bytes, size_t size)
 {
-    if (is_archive(arrays)) {
+    if (arrays->is_archive) {
         attn_npz_sum(&arrays->npz, &arrays->member, arrays->at, bytes, size);
         attn_npz_write(&arrays->npz, &arrays->member, arrays->at, bytes, size);
     } else {
-        attn_sink_write(arrays->parts[TARGET], bytes, size);
+        attn_sink_write(arrays->base.parts[TARGET], bytes, size);
     }
     arrays->at += size;
 }
 
 /* Begins the array, whose name and shape are set; DTYPE is its type, with elements of SIZE
  * bytes. */
-static enum attn_status begin_array(struct attn_item_arrays *arrays, const char *dtype, size_t size,
+static enum attn_status begin_array(struct joined_writer *arrays, const char *dtype, size_t size,
                                     struct attn_error *err)
 {
     struct attn_array *array = &arrays->array;
@@ -380,22 +363,22 @@ static enum attn_status begin_array(struct attn_item_arrays *arrays, const char 
     array->size = size;
     for (int i = 0; i < array->rank; i++)
         array->size *= array->shape[i];
-    if (is_archive(arrays))
+    if (arrays->is_archive)
         return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
-    attn_sink_write(arrays->parts[TARGET], header, attn_array_header(array, 0, header));
+    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, 0, header));
     return ATTN_OK;
 }
 
-static void end_array(struct attn_item_arrays *arrays)
+static void end_array(struct joined_writer *arrays)
 {
-    if (!is_archive(arrays))
+    if (!arrays->is_archive)
         return;
     attn_npz_complete(&arrays->npz, &arrays->member);
     attn_npz_list(&arrays->npz, &arrays->member);
 }
 
 /* Writes the array of one site, KEPT, whose numbers begin at index FIRST of each row. */
-static enum attn_status write_site(struct attn_item_arrays *arrays, const struct site_rows *kept,
+static enum attn_status write_site(struct joined_writer *arrays, const struct site_rows *kept,
                                    size_t first, struct attn_error *err)
 {
     const size_t row_size = arrays->n_number * sizeof(float);
@@ -407,7 +390,7 @@ static enum attn_status write_site(struct attn_item_arrays *arrays, const struct
 
     *array = (struct attn_array){.rank = 0};
     snprintf(array->name, sizeof array->name, "%s", attn_site_name(kept->site));
-    if (!arrays->args.minus)
+    if (!arrays->base.form->minus)
         array->shape[array->rank++] = arrays->n_row;
     if (kept->n_layer > 1)
         array->shape[array->rank++] = kept->n_layer;
@@ -418,7 +401,7 @@ static enum attn_status write_site(struct attn_item_arrays *arrays, const struct
     status = begin_array(arrays, "<f4", sizeof *block, err);
     for (size_t at = 0; status == ATTN_OK && at < arrays->n_row; at += n_row) {
         n_row = arrays->n_row - at < n_most ? arrays->n_row - at : n_most;
-        status = attn_part_read_at(arrays->parts[ROWS], (uint64_t)at * row_size, block,
+        status = attn_part_read_at(arrays->base.parts[ROWS], (uint64_t)at * row_size, block,
                                    n_row * row_size, err);
         for (size_t r = 0; status == ATTN_OK && r < n_row; r++)
             put(arrays, block + r * arrays->n_number + first,
@@ -431,7 +414,7 @@ static enum attn_status write_site(struct attn_item_arrays *arrays, const struct
 }
 
 /* Writes a value as the type KIND; texts have WIDTH characters in UTF-32. */
-static void put_value(struct attn_item_arrays *arrays, enum attn_value_type kind, size_t width,
+static void put_value(struct joined_writer *arrays, enum attn_value_type kind, size_t width,
                       const char *text)
 {
     const size_t size = strlen(text);
@@ -472,14 +455,13 @@ static enum attn_value_type kind_of(const struct column *column)
 
 /* Writes the array of column number I. In its name, `/` and characters that are not ASCII are
  * replaced by `_`; a label with the name of another array becomes item.NAME. */
-static enum attn_status write_column(struct attn_item_arrays *arrays, size_t i,
-                                     struct attn_error *err)
+static enum attn_status write_column(struct joined_writer *arrays, size_t i, struct attn_error *err)
 {
     const struct column *column = &arrays->columns[i];
     const enum attn_value_type kind = kind_of(column);
     const size_t width = column->width > 0 ? column->width : 1;
     const char *text = column->values.data;
-    bool is_taken = i >= FIRST_LABEL && !arrays->args.mean_by &&
+    bool is_taken = i >= FIRST_LABEL && !arrays->base.form->mean_by &&
                     (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
                      (arrays->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
     struct attn_array *array = &arrays->array;
@@ -505,43 +487,46 @@ static enum attn_status write_column(struct attn_item_arrays *arrays, size_t i,
     return ATTN_OK;
 }
 
-static enum attn_status write_arrays(struct attn_item_arrays *arrays, struct attn_error *err)
+static enum attn_status write_arrays(struct joined_writer *arrays, struct attn_error *err)
 {
-    struct attn_sink *target = arrays->parts[TARGET];
+    struct attn_sink *target = arrays->base.parts[TARGET];
     size_t first = 0;
 
     attn_npz_begin(&arrays->npz, ATTN_NPZ_STREAMED, target, 0);
-    ATTN_TRY(attn_part_flush(arrays->parts[ROWS], false, err));
+    ATTN_TRY(attn_part_flush(arrays->base.parts[ROWS], false, err));
     for (size_t i = 0; i < arrays->n_site; i++) {
         const struct site_rows *kept = &arrays->sites[i];
 
         ATTN_TRY(write_site(arrays, kept, first, err));
         first += kept->n_layer * kept->n_head * kept->n;
     }
-    for (size_t i = 0; i < arrays->n_column && is_archive(arrays); i++) {
+    for (size_t i = 0; i < arrays->n_column && arrays->is_archive; i++) {
         ATTN_TRY(attn_buffer_check(&arrays->columns[i].values, err));
         if (arrays->columns[i].n > 0)
             ATTN_TRY(write_column(arrays, i, err));
     }
-    if (is_archive(arrays))
+    if (arrays->is_archive)
         ATTN_TRY(attn_npz_finish(&arrays->npz, 0, err));
     return attn_sink_check(target, err);
 }
 
-enum attn_status attn_item_arrays_finish(struct attn_item_arrays *arrays, struct attn_error *err)
+static enum attn_status finish_joined(struct attn_record_writer *writer, struct attn_error *err)
 {
-    enum attn_status status;
+    struct joined_writer *arrays = (struct joined_writer *)writer;
 
-    if (arrays->n_row + arrays->n_group == 0) {
-        attn_error_set(err, ATTN_INVALID, "no item has a result, and there is nothing to write");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
-    }
-    if (arrays->args.mean_by)
+    if (arrays->n_row + arrays->n_group == 0)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "no item has a result, and there is nothing to write");
+    if (arrays->base.form->mean_by)
         ATTN_TRY(make_means(arrays, err));
-    status = write_arrays(arrays, err);
-    if (status == ATTN_OK)
-        status = attn_part_finish(arrays->parts[TARGET], false, err);
-    if (status == ATTN_OK)
-        status = attn_part_commit(arrays->parts[TARGET], err);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+    return write_arrays(arrays, err);
 }
+
+const struct attn_item_sink attn_item_sink_joined = {
+    .name = "joined",
+    .size = sizeof(struct joined_writer),
+    .open = open_joined,
+    .add = add_joined,
+    .finish = finish_joined,
+    .release = release_joined,
+};
