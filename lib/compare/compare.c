@@ -520,18 +520,15 @@ static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
                              const struct attn_trace *trace, struct attn_session **session,
                              struct attn_error *err)
 {
-    const struct attn_run *run = comparing->run;
-    struct attn_session_options options = attn_run_session_options(run);
+    struct attn_pass pass = attn_run_pass(comparing->run);
 
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
-    options.pool = run->host->pool;
-    options.trace = trace;
-    options.attention = is_chosen ? comparing->chosen : comparing->exact;
-    options.needs_float32 = !is_chosen;
-    ATTN_TRY(attn_session_create(run->model, &options, session, err));
-    ATTN_TRY(attn_run_set_source(run, *session, err));
-    return attn_sequence_feed(&run->text, *session, err);
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
+    pass.options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
+    pass.options.pool = comparing->run->host->pool;
+    pass.options.trace = trace;
+    pass.options.attention = is_chosen ? comparing->chosen : comparing->exact;
+    pass.options.needs_float32 = !is_chosen;
+    return attn_pass_run(&pass, session, err);
 }
 
 static void add_cost(struct attn_attention_cost *sum, const struct attn_attention_cost *cost)

@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "derived/contacts.h"
 #include "forward/session_internal.h"
+#include "input/pass.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>
@@ -121,33 +122,26 @@ enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
 {
     const struct attn_derived_scope *of = &derivation->of;
     const struct attn_session_options *run = &of->session;
-    struct attn_session_options options = *run;
+    struct attn_pass pass = {.model = of->model, .source = of->source, .options = *run};
     struct attn_edit *edits;
-    struct attn_session *made = NULL;
     enum attn_status status;
 
     ATTN_TRY(ATTN_ALLOC(edits, run->n_edit + again->n_edit, err));
-    options.cache = attn_derivation_has_steps(derivation, again->at) ? ATTN_CACHE_ALL_LAYERS
-                                                                     : ATTN_CACHE_ONE_LAYER;
-    options.pool = derivation->pool;
-    options.trace = again->trace;
-    options.edits = edits;
-    options.n_edit = 0;
+    pass.options.cache = attn_derivation_has_steps(derivation, again->at) ? ATTN_CACHE_ALL_LAYERS
+                                                                          : ATTN_CACHE_ONE_LAYER;
+    pass.options.pool = derivation->pool;
+    pass.options.trace = again->trace;
+    pass.options.edits = edits;
+    pass.options.n_edit = 0;
     /* The edits of the run come first, without those of resid_pre, whose values contain them
      * already; then the edits of AGAIN. */
     for (size_t i = 0; i < run->n_edit; i++)
         if (run->edits[i].at.site != ATTN_SITE_RESID_PRE)
-            edits[options.n_edit++] = run->edits[i];
+            edits[pass.options.n_edit++] = run->edits[i];
     for (size_t i = 0; i < again->n_edit; i++)
-        edits[options.n_edit++] = again->edits[i];
-    status = attn_session_create(of->model, &options, &made, err);
+        edits[pass.options.n_edit++] = again->edits[i];
+    status = attn_pass_start(&pass, session, err);
     attn_free(edits);
-    if (status == ATTN_OK && of->source->n > 0)
-        status = attn_session_set_source(made, of->source->rows, of->source->n, err);
-    if (status == ATTN_OK)
-        *session = made;
-    else
-        attn_session_free(made);
     return status;
 }
 

@@ -330,11 +330,10 @@ static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
 {
     const struct attn_trace own = {attn_selection_encoder(trace->selection), trace->on_event,
                                    trace->user};
-    struct attn_encoder_pass pass =
-        attn_encoder_pass_of(scope->model, scope->source, scope->session);
+    struct attn_pass pass = attn_encoder_pass_of(scope->model, scope->source, scope->session);
 
-    pass.trace = &own;
-    return attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+    pass.options.trace = &own;
+    return attn_encoder_run(&pass, NULL, err);
 }
 
 /* Whether one of MEANS is of the encoder (IS_OF_ENCODER), or of another stack. */
@@ -351,20 +350,18 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
 static enum attn_status feed(const struct attn_edit_scope *scope, const struct attn_trace *trace,
                              struct attn_error *err)
 {
-    struct attn_session_options options = *scope->session;
-    struct attn_session *session;
-    enum attn_status status = ATTN_OK;
+    struct attn_pass pass = {.model = scope->model,
+                             .text = scope->text,
+                             .source = scope->source,
+                             .options = *scope->session};
+    struct attn_session *session = NULL;
+    enum attn_status status;
 
-    options.trace = trace;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    ATTN_TRY(attn_error_at(attn_session_create(scope->model, &options, &session, err),
-                           ATTN_STAGE_OPTIONS, err));
-    if (scope->source->n > 0)
-        status = attn_session_set_source(session, scope->source->rows, scope->source->n, err);
-    if (status == ATTN_OK)
-        status = attn_sequence_feed(scope->text, session, err);
+    pass.options.trace = trace;
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
+    status = attn_pass_run(&pass, &session, err);
     attn_session_free(session);
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    return status;
 }
 
 static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,

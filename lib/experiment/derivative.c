@@ -35,6 +35,7 @@ struct attn_derivative {
     struct attn_reply reply;           /* reply of the last feed of one text */
     bool is_together;                  /* two texts are being fed at once */
     bool is_other;                     /* the text being fed needs no gradients */
+    struct attn_pass pass;             /* pass of a feed */
     struct attn_session *session;      /* freed by attn_derivative_feed_both, then NULL */
     struct attn_backward *backward;    /* with is_for_both, NULL before attn_derivative_feed_both */
     float *logits;                     /* [2, V] */
@@ -196,8 +197,10 @@ static enum attn_status build(struct attn_derivative *made,
     const struct attn_backward_goal goal = attn_answer_goal(made->answer);
     const struct attn_backward_rows rows =
         attn_backward_rows(run->model, run->text.ids, run->text.n, &goal);
-    struct attn_session_options session = attn_run_session_options(run);
+    struct attn_session_options *session = &made->pass.options;
 
+    made->pass = attn_run_pass(run);
+    made->pass.source = NULL; /* each feed sets it */
     ATTN_TRY(check(run, asked, err));
     made->text = attn_sequence_rows(&run->text, run->model);
     made->back = (struct attn_backward_options){.n = run->text.n,
@@ -205,15 +208,15 @@ static enum attn_status build(struct attn_derivative *made,
                                                 .n_goal = goal.n,
                                                 .trace = asked->trace,
                                                 .attention = run->attention.layers,
-                                                .cancel = session.cancel,
+                                                .cancel = session->cancel,
                                                 .text = &made->text,
-                                                .key_mask = session.key_mask,
+                                                .key_mask = session->key_mask,
                                                 .swaps = asked->swaps,
                                                 .skips_zeros = asked->skips_zeros,
                                                 .n_run = asked->n_run,
                                                 .reads_once = asked->is_for_both,
-                                                .gemm = session.gemm,
-                                                .isa = session.isa,
+                                                .gemm = session->gemm,
+                                                .isa = session->isa,
                                                 .edits = run->edits.items,
                                                 .n_edit = run->edits.n};
     made->other = asked->other;
@@ -226,18 +229,16 @@ static enum attn_status build(struct attn_derivative *made,
     made->back.embeddings = made->embeddings;
     ATTN_TRY(listen(made, asked, err));
     made->back.kept = made->kept;
-    session.cache = ATTN_CACHE_ONE_LAYER;
-    session.has_logits = true;
-    session.reads_once = asked->is_for_both;
-    session.pool = made->pool;
-    session.trace = &made->trace;
-    session.edits = run->edits.items;
-    session.n_edit = run->edits.n;
+    session->cache = ATTN_CACHE_ONE_LAYER;
+    session->has_logits = true;
+    session->reads_once = asked->is_for_both;
+    session->pool = made->pool;
+    session->trace = &made->trace;
     if (made->is_together) {
-        session.n_sequence = 2;
-        session.n_max = 2 * run->text.n;
+        session->n_sequence = 2;
+        session->n_max = 2 * run->text.n;
     }
-    ATTN_TRY(attn_session_create(run->model, &session, &made->session, err));
+    ATTN_TRY(attn_pass_start(&made->pass, &made->session, err));
     if (asked->skips_zeros)
         attn_session_watch_rows(made->session, rows.first, rows.end);
     if (asked->is_for_both) /* created later, in the memory that the session frees */
@@ -288,14 +289,15 @@ static enum attn_status feed_source(struct attn_derivative *derivative, const fl
 static enum attn_status feed(struct attn_derivative *derivative, const struct attn_answer *answer,
                              const float *x, struct attn_reply *reply, struct attn_error *err)
 {
-    const struct attn_embedding_rows rows = attn_sequence_rows(answer->of.text, answer->of.model);
+    struct attn_pass *pass = &derivative->pass;
 
+    pass->embeddings = x;
+    pass->rows = attn_sequence_rows(answer->of.text, answer->of.model);
     attn_session_reset(derivative->session);
     if (derivative->source)
-        ATTN_TRY(feed_source(derivative, x + rows.n * attn_model_config(answer->of.model)->d_embed,
-                             err));
-    ATTN_TRY(attn_error_at(attn_session_feed_rows(derivative->session, &rows, x, err),
-                           ATTN_STAGE_MODEL, err));
+        ATTN_TRY(feed_source(derivative,
+                             x + pass->rows.n * attn_model_config(answer->of.model)->d_embed, err));
+    ATTN_TRY(attn_pass_feed(pass, derivative->session, err));
     return read_reply(derivative, answer, reply, err);
 }
 

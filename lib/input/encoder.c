@@ -125,11 +125,11 @@ static enum attn_status store_final_rows(void *user, const struct attn_trace_eve
     return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
 }
 
-/* Creates a selection of the tensors that TRACE wants and of the final rows. */
-static enum attn_status select_tensors(const struct attn_dims *dims, const struct attn_trace *trace,
-                                       const struct keeping *keeping,
+/* Creates a selection of the tensors that the trace wants and of the final rows. */
+static enum attn_status select_tensors(const struct attn_dims *dims, const struct keeping *keeping,
                                        struct attn_selection **chosen, struct attn_error *err)
 {
+    const struct attn_trace *trace = keeping->trace;
     struct attn_site_set sites =
         keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
 
@@ -148,9 +148,9 @@ struct attn_sequence attn_encoder_input(const struct attn_sequence *source)
         .n = source->n, .ids = source->ids, .rows = source->fed, .key_mask = source->key_mask};
 }
 
-struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
-                                              const struct attn_sequence *source,
-                                              const struct attn_session_options *options)
+struct attn_pass attn_encoder_pass_of(const struct attn_model *model,
+                                      const struct attn_sequence *source,
+                                      const struct attn_session_options *options)
 {
     struct attn_session_options own = ATTN_SESSION_OPTIONS_DEFAULT;
 
@@ -164,50 +164,35 @@ struct attn_encoder_pass attn_encoder_pass_of(const struct attn_model *model,
     own.key_mask = source->key_mask;
     own.n_key_mask = source->n;
     own.embeddings_name = source->name;
-    return (struct attn_encoder_pass){
-        .encoder = model->encoder, .source = source, .options = own, .at.layer = ATTN_NO_LAYER};
+    return (struct attn_pass){.model = model->encoder, .text = source, .options = own};
 }
 
-static enum attn_status feed(const struct attn_encoder_pass *pass, struct attn_session *session,
-                             struct attn_error *err)
+enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_encoder_rows *made,
+                                  struct attn_error *err)
 {
-    const struct attn_sequence *source = pass->source;
-
-    if (pass->at.layer != ATTN_NO_LAYER)
-        return attn_session_feed_layer(session, &pass->at, pass->resid, NULL, source->n, err);
-    return source->fed ? attn_session_feed_embeddings(session, source->fed, source->n, err)
-                       : attn_session_feed(session, source->ids, source->n, err);
-}
-
-enum attn_status attn_encoder_run(struct attn_encoder_pass *pass, struct attn_error *err)
-{
-    const struct attn_config *config = &pass->encoder->config;
-    const struct attn_dims dims = attn_config_dims(config, pass->source->n);
+    const struct attn_config *config = attn_model_config(pass->model);
+    const struct attn_dims dims = attn_config_dims(config, pass->text->n);
+    const struct attn_sequence text = attn_encoder_input(pass->text);
     const bool is_at_end = config->has_final_norm;
-    struct keeping keeping = {pass->trace,
+    struct keeping keeping = {pass->options.trace,
                               {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                                .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
-                              pass->rows};
+                              made ? made->final : NULL};
     struct attn_trace all = {NULL, store_final_rows, &keeping};
-    struct attn_session_options options = pass->options;
+    struct attn_pass own = *pass;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;
-    enum attn_status status = select_tensors(&dims, pass->trace, &keeping, &chosen, err);
+    enum attn_status status = select_tensors(&dims, &keeping, &chosen, err);
 
     all.selection = chosen;
-    options.trace = &all;
-    options.edits = pass->edits;
-    options.n_edit = pass->n_edit;
+    own.text = &text;
+    own.options.trace = &all;
     if (status == ATTN_OK)
-        status = attn_session_create(pass->encoder, &options, &session, err);
-    if (status == ATTN_OK && pass->n_uncounted > 0)
-        attn_session_count_edits_from(session, pass->n_uncounted);
-    if (status == ATTN_OK)
-        status = feed(pass, session, err);
-    if (status == ATTN_OK)
-        pass->n_row = attn_session_n_edited_row(session);
-    for (size_t i = 0; status == ATTN_OK && pass->has_effect && i < pass->n_edit; i++)
-        pass->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
+        status = attn_pass_run(&own, &session, err);
+    if (status == ATTN_OK && made)
+        made->n_edited = attn_session_n_edited_row(session);
+    for (size_t i = 0; status == ATTN_OK && made && made->has_effect && i < own.options.n_edit; i++)
+        made->has_effect[i] |= attn_session_edit_has_effect(session, 0, i);
     attn_session_free(session);
     attn_selection_free(chosen);
     return status;

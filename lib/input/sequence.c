@@ -382,23 +382,22 @@ static enum attn_status embed_pixels(const struct attn_sequence *sequence,
                                      struct attn_error *err)
 {
     const struct attn_dims dims = attn_config_dims(&model->config, sequence->n);
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
     struct attn_trace trace = {NULL, keep_embeddings, x};
+    struct attn_pass pass = {
+        .model = model, .text = sequence, .options = ATTN_SESSION_OPTIONS_DEFAULT};
     struct attn_session *session = NULL;
     struct attn_selection *selection;
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     trace.selection = selection;
-    options.n_max = sequence->n;
-    options.cache = ATTN_CACHE_ONE_LAYER;
-    options.trace = &trace;
-    options.cancel = sequence->cancel;
+    pass.options.n_max = sequence->n;
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
+    pass.options.trace = &trace;
+    pass.options.cancel = sequence->cancel;
     status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK)
-        status = attn_session_create(model, &options, &session, err);
-    if (status == ATTN_OK)
-        status = attn_sequence_feed(sequence, session, err);
+        status = attn_pass_run(&pass, &session, err);
     attn_session_free(session);
     attn_selection_free(selection);
     return status;
@@ -419,17 +418,6 @@ enum attn_status attn_sequence_embed(const struct attn_sequence *sequence,
     else
         attn_model_gather(model, kernels, sequence->ids, sequence->n, x);
     return ATTN_OK;
-}
-
-enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
-                                    struct attn_session *session, struct attn_error *err)
-{
-    if (sequence->pixels)
-        return attn_session_feed_pixels(session, sequence->pixels->values, sequence->pixels->height,
-                                        sequence->pixels->width, err);
-    return sequence->rows
-               ? attn_session_feed_embeddings(session, sequence->rows, sequence->n, err)
-               : attn_session_feed_types(session, sequence->ids, sequence->types, sequence->n, err);
 }
 
 /* --- A source -------------------------------------------------------------------------------- */
@@ -548,7 +536,8 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     const struct attn_model *encoder = model->encoder, *reader = encoder ? encoder : model;
     const bool is_made = encoder || (attn_input_is_given(source) && !source->embeddings);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_encoder_pass pass;
+    struct attn_encoder_rows made = {0};
+    struct attn_pass pass;
 
     if (attn_input_is_given(source))
         ATTN_TRY(read_source(reading, source, model, tokenizer, sequence, err));
@@ -566,8 +555,8 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     options.pool = sequence->pool;
     options.cancel = sequence->cancel;
     pass = attn_encoder_pass_of(model, sequence, &options);
-    pass.rows = sequence->embedded;
-    return sequence->is_later ? ATTN_OK : attn_encoder_run(&pass, err);
+    made.final = sequence->embedded;
+    return sequence->is_later ? ATTN_OK : attn_encoder_run(&pass, &made, err);
 }
 
 void attn_sequence_release(struct attn_sequence *sequence)

@@ -98,10 +98,6 @@ enum attn_status attn_sequence_refuse_length(const struct attn_sequence *sequenc
  * answer is true. */
 bool attn_sequence_is_answering(const struct attn_sequence *sequence, size_t position);
 
-/* Feeds SEQUENCE to a new session. */
-enum attn_status attn_sequence_feed(const struct attn_sequence *sequence,
-                                    struct attn_session *session, struct attn_error *err);
-
 /* Describes the rows of SEQUENCE to which the model adds its embeddings of positions and types.
  * Borrows from it. */
 struct attn_embedding_rows attn_sequence_rows(const struct attn_sequence *sequence,

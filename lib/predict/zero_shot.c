@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
 #include "input/image_input.h"
+#include "input/pass.h"
 #include "model/model_internal.h"
 
 #include <string.h>
@@ -165,21 +166,20 @@ static enum attn_status embed_pictures(struct labelling *labelling, struct attn_
     enum attn_status status = ATTN_OK;
 
     for (size_t i = 0; status == ATTN_OK && i < labelling->n; i++) {
-        struct attn_session_options options = session_options(host);
         const struct attn_input input = {.image = labelling->question->more->images[i]};
         struct attn_sequence picture = {.input = &input, .role = "image"};
+        struct attn_pass pass = {
+            .model = host->model, .text = &picture, .options = session_options(host)};
 
         labelling->names[i] = input.image;
         status = attn_image_input_read(
             &host->pictures, &input, (struct attn_notes){host->options.on_note, host->options.user},
             &picture, err);
-        options.n_max = picture.n;
+        pass.options.n_max = picture.n;
         attn_session_free(labelling->session);
         labelling->session = NULL;
         if (status == ATTN_OK)
-            status = attn_session_create(host->model, &options, &labelling->session, err);
-        if (status == ATTN_OK)
-            status = attn_sequence_feed(&picture, labelling->session, err);
+            status = attn_pass_run(&pass, &labelling->session, err);
         if (status == ATTN_OK)
             status = attn_session_projections(labelling->session, labelling->embeds + i * d, err);
         attn_sequence_release(&picture);

@@ -129,22 +129,16 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
 /* Runs the encoder again with its edits, which change the rows that the decoder attends to. */
 static enum attn_status edit_source(struct attn_run *run, struct attn_error *err)
 {
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass;
+    struct attn_encoder_rows made = {run->source.embedded, run->edits.has_encoder_effect, 0};
+    struct attn_pass pass = attn_run_encoder_pass(run);
     enum attn_status status;
 
     if (run->edits.n_encoder == 0)
         return ATTN_OK;
-    pass = attn_encoder_pass_of(run->model, &run->source, &options);
     pass.options.pool = run->source.pool;
-    pass.rows = run->source.embedded;
-    pass.edits = attn_edits_of_encoder(&run->edits);
-    pass.n_edit = run->edits.n_encoder;
-    pass.has_effect = run->edits.has_encoder_effect;
-    status = attn_encoder_run(&pass, err);
-    run->edits.n_encoder_row = pass.n_row;
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
-                         err);
+    status = attn_encoder_run(&pass, &made, err);
+    run->edits.n_encoder_row = made.n_edited;
+    return status;
 }
 
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
@@ -508,38 +502,43 @@ struct attn_masked_scope attn_run_masked_scope(const struct attn_run *run)
                                       .session = attn_run_session_options(run)};
 }
 
-static enum attn_status start_session(const struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_session **session,
-                                      struct attn_error *err)
+struct attn_pass attn_run_pass(const struct attn_run *run)
 {
-    struct attn_session_options options = attn_run_session_options(run);
-    const bool is_one_feed = run->asked.continuations.n == 0 && !attn_run_has_positions(run) &&
-                             !run->asked.answer.has_place;
-    enum attn_status status;
+    struct attn_pass pass = {.model = run->model,
+                             .text = &run->text,
+                             .source = &run->source,
+                             .options = attn_run_session_options(run)};
 
-    options.n_max += run->asked.continuations.n_more;
-    options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
-    options.has_logits = attn_predict_is_asked(&run->request.predict);
-    options.reads_once = run->asked.continuations.n == 0 && !run->host->options.reuse;
-    options.pool = pool;
-    options.trace = trace;
-    options.edits = run->edits.items;
-    options.n_edit = run->edits.n;
-    status = attn_session_create(run->model, &options, session, err);
-    if (status != ATTN_OK)
-        return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_OPTIONS : ATTN_STAGE_MODEL,
-                             err);
-    return attn_run_set_source(run, *session, err);
+    pass.options.edits = run->edits.items;
+    pass.options.n_edit = run->edits.n;
+    return pass;
 }
 
-static enum attn_status feed(const struct attn_run *run, struct attn_session *session,
+struct attn_pass attn_run_encoder_pass(const struct attn_run *run)
+{
+    const struct attn_session_options options = attn_run_session_options(run);
+    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+
+    pass.options.edits = attn_edits_of_encoder(&run->edits);
+    pass.options.n_edit = run->edits.n_encoder;
+    return pass;
+}
+
+static enum attn_status feed(const struct attn_run *run, const struct attn_trace *trace,
+                             struct attn_pool *pool, struct attn_session **session,
                              struct attn_error *err)
 {
-    enum attn_status status = attn_sequence_feed(&run->text, session, err);
+    struct attn_pass pass = attn_run_pass(run);
+    const bool is_one_feed = run->asked.continuations.n == 0 && !attn_run_has_positions(run) &&
+                             !run->asked.answer.has_place;
 
-    if (status == ATTN_OK) /* the session has not checked since the last layer */
-        status = attn_host_check_canceled(run->host, err);
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    pass.options.n_max += run->asked.continuations.n_more;
+    pass.options.cache = is_one_feed ? ATTN_CACHE_ONE_LAYER : ATTN_CACHE_ALL_LAYERS;
+    pass.options.has_logits = attn_predict_is_asked(&run->request.predict);
+    pass.options.reads_once = run->asked.continuations.n == 0 && !run->host->options.reuse;
+    pass.options.pool = pool;
+    pass.options.trace = trace;
+    return attn_pass_run(&pass, session, err);
 }
 
 /* Notes that text_embed is computed from the first token if a text has no end token. */
@@ -610,31 +609,17 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
-enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
-                                     struct attn_error *err)
-{
-    if (run->source.n == 0)
-        return ATTN_OK;
-    if (run->source.is_later && !run->is_performed)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`is_once` is set, and more is asked of the run");
-    return attn_error_at(attn_session_set_source(session, run->source.rows, run->source.n, err),
-                         ATTN_STAGE_INPUT, err);
-}
-
 /* Runs the encoder if TRACE selects its tensors, or if the source has not been encoded yet. */
-static enum attn_status trace_encoder(const struct attn_run *run, const struct attn_trace *trace,
+static enum attn_status trace_encoder(struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_pool *pool, struct attn_error *err)
 {
     const struct attn_selection *selection =
         trace ? attn_selection_encoder(trace->selection) : NULL;
     const struct attn_sequence none = {0};
-    struct attn_derived_scope derived = {.model = run->model->encoder,
-                                         .text = &none,
-                                         .source = &none,
-                                         .session = ATTN_SESSION_OPTIONS_DEFAULT};
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    struct attn_derived_scope derived = {
+        .model = run->model->encoder, .text = &none, .source = &none};
+    struct attn_pass pass = attn_run_encoder_pass(run);
+    struct attn_encoder_rows made = {run->source.is_later ? run->source.embedded : NULL, NULL, 0};
     struct attn_trace own = trace ? *trace : (struct attn_trace){0};
     const struct attn_trace *watching = &own;
     struct attn_derivation *derivation = NULL;
@@ -646,24 +631,16 @@ static enum attn_status trace_encoder(const struct attn_run *run, const struct a
     if (!watching && !run->source.is_later)
         return ATTN_OK;
     pass.options.pool = pool;
-    pass.edits = attn_edits_of_encoder(&run->edits);
-    pass.n_edit = run->edits.n_encoder;
-    derived.session.edits = pass.edits;
-    derived.session.n_edit = pass.n_edit;
-    derived.session.n_max = derived.session.n_key_mask = run->source.n;
-    derived.session.key_mask = run->source.key_mask;
+    derived.session = pass.options;
     derived.session.attention = run->model->encoder->config.attention;
-    derived.session.cancel = options.cancel;
-    derived.session.isa = options.isa;
-    derived.session.gemm = options.gemm;
     if (watching && attn_derived_is_wanted(selection))
         status = attn_derivation_create(&derived, watching, pool, &derivation, err);
     if (derivation)
         watching = attn_derivation_trace(derivation);
-    pass.trace = watching;
-    pass.rows = run->source.is_later ? run->source.embedded : NULL;
+    pass.options.trace = watching;
     if (status == ATTN_OK)
-        status = attn_encoder_run(&pass, err);
+        status = attn_encoder_run(&pass, &made, err);
+    run->source.is_later &= status != ATTN_OK;
     attn_derivation_free(derivation);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
@@ -695,8 +672,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
         ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
     }
-    ATTN_TRY(start_session(run, trace, pool, &feeding->session, err));
-    ATTN_TRY(feed(run, feeding->session, err));
+    ATTN_TRY(feed(run, trace, pool, &feeding->session, err));
     result->n_token = result->n_key = run->text.n;
     result->n_edited_row = attn_session_n_edited_row(feeding->session) + run->edits.n_encoder_row;
     ATTN_TRY(predict(run, feeding->session, result, err)); /* edits may change predictions, too */
@@ -762,7 +738,7 @@ static enum attn_status perform_arrays(const struct attn_run *run, const struct 
 }
 
 /* Computes the run and completes the outputs, which are open. */
-static enum attn_status compute(const struct attn_run *run, const struct attn_trace *observer,
+static enum attn_status compute(struct attn_run *run, const struct attn_trace *observer,
                                 struct attn_pool *pool, struct attn_outputs *outputs,
                                 struct attn_result *result, struct attn_error *err)
 {

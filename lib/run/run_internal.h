@@ -6,7 +6,7 @@
 #include "edits/edits.h"
 #include "host/host_internal.h"
 #include "input/arrays_input.h"
-#include "input/sequence.h"
+#include "input/pass.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
 #include "run/layer_attention.h"
@@ -80,10 +80,6 @@ enum attn_status attn_run_check_question(const struct attn_model *model,
                                          const struct attn_request_predict *question,
                                          struct attn_error *err);
 
-/* Feeds the rows of the source to SESSION, if RUN has a source. */
-enum attn_status attn_run_set_source(const struct attn_run *run, struct attn_session *session,
-                                     struct attn_error *err);
-
 /* Checks that gradients go through the edits of RUN. Errors have a stage. */
 enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
                                                    struct attn_error *err);
@@ -106,6 +102,10 @@ bool attn_run_describe_residues(const struct attn_run *run, char message[ATTN_RE
 /* Returns the options of a session for RUN: lengths, attention, host and files, without edits and
  * without a trace. */
 struct attn_session_options attn_run_session_options(const struct attn_run *run);
+
+/* Return a pass over the text of RUN, and one of its encoder, with its edits. Borrow from RUN. */
+struct attn_pass attn_run_pass(const struct attn_run *run);
+struct attn_pass attn_run_encoder_pass(const struct attn_run *run);
 
 /* Returns the scope for questions about tokens. Borrows from RUN. */
 struct attn_answer_scope attn_run_answer_scope(const struct attn_run *run);

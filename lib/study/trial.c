@@ -38,21 +38,8 @@ struct attn_trial attn_trial_of(const struct attn_run *run)
     return (struct attn_trial){
         .run = run,
         .pool = run->host->pool,
-        .layer = ATTN_NO_LAYER,
-        .encoder_layer = ATTN_NO_LAYER,
         .has_logits = attn_model_config(run->model)->output != ATTN_OUTPUT_NONE,
     };
-}
-
-/* Returns true if the text is fed in pieces, which attention must support. */
-static bool has_pieces(const struct attn_trial *trial)
-{
-    const struct attn_run *run = trial->run;
-    struct attn_error why_not = {0};
-
-    return trial->n_feed > 0 && trial->n_feed < run->text.n && trial->layer == ATTN_NO_LAYER &&
-           attn_session_check_next(run->attention.layers, attn_model_config(run->model),
-                                   &why_not) == ATTN_OK;
 }
 
 /* Where a forward pass begins. */
@@ -136,123 +123,100 @@ static size_t join_edits(const struct attn_run *run, const struct beginning_plac
 
 static struct beginning_place place_of(const struct attn_trial *trial)
 {
-    return (struct beginning_place){.layer = trial->layer};
+    return (struct beginning_place){trial->resid ? trial->layer : ATTN_NO_LAYER, false};
 }
 
-/* Runs the encoder with the edits of run and trial, for which EDITS has room, and makes its rows
- * the source of SESSION. */
-static enum attn_status encode(const struct attn_trial *trial, struct attn_edit *edits,
-                               struct attn_session *session, struct attn_error *err)
+/* Runs the encoder with the edits of run and trial, for which EDITS has room. ROWS receives its
+ * final rows. */
+static enum attn_status encode(const struct attn_trial *trial, struct attn_edit *edits, float *rows,
+                               struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
     const struct attn_session_options options = attn_run_session_options(run);
-    const struct beginning_place place = {.layer = trial->encoder_layer};
-    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
-    enum attn_status status;
+    const struct beginning_place place = {.layer = trial->encoder_resid ? trial->encoder_layer
+                                                                        : ATTN_NO_LAYER};
+    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    struct attn_encoder_rows made = {.final = rows};
 
-    ATTN_TRY(ATTN_ALLOC(pass.rows, run->source.n * attn_model_config(run->model->encoder)->d_model,
-                        err));
     pass.n_uncounted = copy_edits_of(run, true, &place, edits);
-    pass.edits = edits;
-    pass.n_edit = pass.n_uncounted +
-                  copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
+    pass.options.edits = edits;
+    pass.options.n_edit = pass.n_uncounted +
+                          copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
+    pass.options.pool = trial->pool;
     pass.at.layer = trial->encoder_layer;
     pass.resid = trial->encoder_resid;
-    pass.options.pool = trial->pool;
-    status = attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
-    if (status == ATTN_OK)
-        status = attn_error_at(attn_session_set_source(session, pass.rows, run->source.n, err),
-                               ATTN_STAGE_INPUT, err);
+    ATTN_TRY(attn_encoder_run(&pass, &made, err));
     if (trial->n_encoder_row)
-        *trial->n_encoder_row = pass.n_row;
-    attn_free(pass.rows);
-    return status;
+        *trial->n_encoder_row = made.n_edited;
+    return ATTN_OK;
 }
 
-/* Creates *SESSION, which the caller owns even after a failure. EDITS must have room for the edits
- * of run and trial. */
-static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits,
+/* Returns the pass of TRIAL, without its edits. */
+static struct attn_pass pass_of(const struct attn_trial *trial)
+{
+    struct attn_pass pass = attn_run_pass(trial->run);
+
+    pass.options.n_max += trial->n_more;
+    pass.options.cache = ATTN_CACHE_ALL_LAYERS; /* provides logits at every position */
+    pass.options.has_logits = trial->has_logits;
+    pass.options.pool = trial->pool;
+    pass.options.trace = trial->trace;
+    pass.n_piece = trial->n_feed;
+    pass.at.layer = trial->layer;
+    pass.resid = trial->resid;
+    return pass;
+}
+
+/* Creates *SESSION. EDITS has room for the edits of run and trial, ROWS for the final rows of the
+ * encoder, which are computed again if the trial has edits of it. */
+static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits, float *rows,
                               struct attn_session **session, struct attn_error *err)
 {
-    const struct attn_run *run = trial->run;
     const struct beginning_place place = place_of(trial);
-    const size_t n_run = copy_edits(run, &place, edits);
-    const size_t n_own = copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
-    struct attn_session_options options = attn_run_session_options(run);
+    const struct attn_sequence encoded = {.n = trial->run->source.n, .rows = rows};
+    struct attn_pass pass = pass_of(trial);
 
-    options.n_max += trial->n_more;
-    options.n_feed = has_pieces(trial) ? trial->n_feed : 0;
-    options.cache = ATTN_CACHE_ALL_LAYERS; /* provides logits at every position */
-    options.has_logits = trial->has_logits;
-    options.pool = trial->pool;
-    options.trace = trial->trace;
-    options.edits = edits;
-    options.n_edit = n_run + n_own;
-    ATTN_TRY(attn_error_at(attn_session_create(run->model, &options, session, err),
-                           ATTN_STAGE_OPTIONS, err));
-    if (trial->n_edit > 0)
-        attn_session_count_edits_from(*session, n_run);
-    return n_own < trial->n_edit ? encode(trial, edits, *session, err)
-                                 : attn_run_set_source(run, *session, err);
+    if (rows) {
+        ATTN_TRY(encode(trial, edits, rows, err));
+        pass.source = &encoded;
+    }
+    pass.options.edits = edits;
+    pass.options.n_edit = copy_edits(trial->run, &place, edits);
+    pass.n_uncounted = trial->n_edit > 0 ? pass.options.n_edit : 0;
+    pass.options.n_edit +=
+        copy_changes(trial->edits, trial->n_edit, false, edits + pass.options.n_edit);
+    return attn_pass_start(&pass, session, err);
 }
 
 enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
                                   struct attn_error *err)
 {
+    const struct attn_run *run = trial->run;
     const struct beginning_place place = place_of(trial);
+    float *rows = NULL;
     struct attn_edit *edits;
-    struct attn_session *made = NULL;
-    enum attn_status status;
+    enum attn_status status = ATTN_OK;
 
-    ATTN_TRY(ATTN_ALLOC(
-        edits, copy_edits(trial->run, &place, NULL) + trial->run->edits.n_encoder + trial->n_edit,
-        err));
-    status = start(trial, edits, &made, err);
-    attn_free(edits); /* the session has its own copy */
+    ATTN_TRY(ATTN_ALLOC(edits, copy_edits(run, &place, NULL) + run->edits.n_encoder + trial->n_edit,
+                        err));
+    if (copy_changes(trial->edits, trial->n_edit, true, edits) > 0)
+        status =
+            ATTN_ALLOC(rows, run->source.n * attn_model_config(run->model->encoder)->d_model, err);
     if (status == ATTN_OK)
-        *session = made;
-    else
-        attn_session_free(made);
+        status = start(trial, edits, rows, session, err);
+    attn_free(edits); /* the session has copies */
+    attn_free(rows);
     return status;
-}
-
-static enum attn_status feed(const struct attn_trial *trial, struct attn_session *session,
-                             struct attn_error *err)
-{
-    const struct attn_sequence *text = &trial->run->text;
-    const size_t d_embed = attn_model_config(trial->run->model)->d_embed;
-    const size_t n_most = trial->n_feed;
-
-    if (trial->layer != ATTN_NO_LAYER)
-        ATTN_TRY(attn_session_feed_layer(session, &(struct attn_location){.layer = trial->layer},
-                                         trial->resid, text->ids, text->n, err));
-    else if (!has_pieces(trial))
-        ATTN_TRY(attn_sequence_feed(text, session, err));
-    for (size_t first = 0; trial->layer == ATTN_NO_LAYER && has_pieces(trial) && first < text->n;
-         first += n_most) {
-        const size_t rest = text->n - first, n = rest < n_most ? rest : n_most;
-
-        ATTN_TRY(text->rows
-                     ? attn_session_feed_embeddings(session, text->rows + first * d_embed, n, err)
-                     : attn_session_feed(session, text->ids + first, n, err));
-    }
-    /* in case of a cancel after the session's last check */
-    return attn_host_check_canceled(trial->run->host, err);
 }
 
 enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
                                 struct attn_error *err)
 {
+    const struct attn_pass pass = pass_of(trial);
     struct attn_session *made;
-    enum attn_status status;
 
     ATTN_TRY(attn_trial_start(trial, &made, err));
-    status = feed(trial, made, err);
-    if (status == ATTN_OK)
-        *session = made;
-    else
-        attn_session_free(made);
-    return attn_error_at(status, status == ATTN_INVALID ? ATTN_STAGE_INPUT : ATTN_STAGE_MODEL, err);
+    ATTN_RETURN_MADE(attn_pass_feed(&pass, made, err), session, made, attn_session_free);
 }
 
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
@@ -298,13 +262,13 @@ enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
                                           const struct attn_trace *trace, struct attn_error *err)
 {
     const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_encoder_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
 
     pass.options.pool = run->host->pool;
-    pass.trace = trace;
-    pass.edits = attn_edits_of_encoder(&run->edits);
-    pass.n_edit = run->edits.n_encoder;
-    return attn_error_at(attn_encoder_run(&pass, err), ATTN_STAGE_MODEL, err);
+    pass.options.trace = trace;
+    pass.options.edits = attn_edits_of_encoder(&run->edits);
+    pass.options.n_edit = run->edits.n_encoder;
+    return attn_encoder_run(&pass, NULL, err);
 }
 
 enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,

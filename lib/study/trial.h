@@ -25,11 +25,9 @@ struct attn_trial {
     const struct attn_trace *trace; /* or NULL */
     const struct attn_edit *edits;  /* [n_edit], applied after those of the run */
     size_t n_edit;
-    int layer; /* first layer; ATTN_NO_LAYER: begins with the input */
-    /* [T, D] resid_pre of that layer; if it is n_layer, the input of the output layer */
-    const float *resid;
-    /* First layer of the encoder, if `edits` has edits of it; and its resid_pre [S, D]. */
-    int encoder_layer;
+    int layer;          /* the first layer, unless `resid` is NULL */
+    const float *resid; /* [T, D] resid_pre of that layer; NULL: begins with the input */
+    int encoder_layer;  /* the same for the encoder, if `edits` has edits of it */
     const float *encoder_resid;
     size_t *n_encoder_row; /* receives the number of rows of the encoder that `edits` changed; or
                               NULL */

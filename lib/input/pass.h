@@ -1,0 +1,48 @@
+/*
+ * pass.h - one forward pass of an input through a model: creates its session, sets its source and
+ * feeds it.
+ *
+ *     struct attn_pass pass = {.model = model, .text = &text, .options = options};
+ *     attn_pass_run(&pass, &session, &err);
+ *
+ * Invalid options of a session have the stage ATTN_STAGE_OPTIONS, an invalid text or source
+ * ATTN_STAGE_INPUT, and other errors ATTN_STAGE_MODEL.
+ */
+#ifndef ATTN_INPUT_PASS_H
+#define ATTN_INPUT_PASS_H
+
+#include "input/sequence.h"
+
+/* All pointers are borrowed. */
+struct attn_pass {
+    const struct attn_model *model;
+    const struct attn_sequence *text;
+    const struct attn_sequence *source;  /* its rows are the source, if it has some; or NULL */
+    struct attn_session_options options; /* with trace and edits */
+    size_t n_uncounted; /* number of edits, from the first on, whose changed rows are not counted */
+    /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
+     * at once */
+    size_t n_piece;
+    /* [T, De] embeddings that are fed instead of those of the text; `rows` describes them. NULL:
+     * those of the text. */
+    const float *embeddings;
+    struct attn_embedding_rows rows;
+    /* [T, D] resid_pre of the layer of `at`, with which the pass begins; NULL: it begins with the
+     * text. */
+    const float *resid;
+    struct attn_location at;
+};
+
+/* Creates a session, which the caller owns, and sets its source. */
+enum attn_status attn_pass_start(const struct attn_pass *pass, struct attn_session **session,
+                                 struct attn_error *err);
+
+/* Feeds the text of PASS to SESSION. */
+enum attn_status attn_pass_feed(const struct attn_pass *pass, struct attn_session *session,
+                                struct attn_error *err);
+
+/* Both of them. */
+enum attn_status attn_pass_run(const struct attn_pass *pass, struct attn_session **session,
+                               struct attn_error *err);
+
+#endif
