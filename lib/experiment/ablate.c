@@ -21,6 +21,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -449,21 +450,15 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 static enum attn_status add_means(const struct ablation *ablation, struct attn_edit_means *means,
                                   const struct attn_run *run, struct attn_error *err)
 {
-    struct attn_trace trace = {NULL, attn_edit_means_add, means};
-    struct attn_trace of_encoder = trace;
-    struct attn_selection *selection;
-    enum attn_status status = ATTN_OK;
+    const struct attn_watch watch = {.of =
+                                         ablation->has_encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+                                     .edits = means->edits,
+                                     .n_edit = means->n,
+                                     .is_silent = true,
+                                     .on_event = attn_edit_means_add,
+                                     .user = means};
 
-    ATTN_TRY(attn_edits_select(means->edits, means->n, attn_selection_dims(run->selection),
-                               &selection, err));
-    trace.selection = selection;
-    of_encoder.selection = attn_selection_encoder(selection);
-    if (ablation->has_encoder)
-        status = attn_trial_watch_encoder(run, &of_encoder, err);
-    if (status == ATTN_OK)
-        status = attn_trial_watch(run, &trace, 0, err);
-    attn_selection_free(selection);
-    return status;
+    return attn_watch(run, &watch, err);
 }
 
 /* Lets the edits write the tensors of RUN at the positions of the text. */
@@ -471,14 +466,16 @@ static enum attn_status keep_tensors(struct ablation *ablation, const struct att
                                      struct attn_error *err)
 {
     const size_t n_row = ablation->frame.run->text.n;
-    struct attn_selection **selection = &ablation->frame.selection;
     struct attn_capture **capture = &ablation->frame.capture;
+    char queries[32];
+    const struct attn_watch watch = {.edits = ablation->edits,
+                                     .n_edit = ablation->tensors.n,
+                                     .queries = queries,
+                                     .is_silent = true,
+                                     .capture = capture};
 
-    ATTN_TRY(attn_edits_select(ablation->edits, ablation->tensors.n,
-                               attn_selection_dims(run->selection), selection, err));
-    ATTN_TRY(attn_selection_add_queries(*selection, 0, n_row, err));
-    ATTN_TRY(attn_capture_create(*selection, capture, err));
-    ATTN_TRY(attn_trial_watch(run, attn_capture_trace(*capture), 0, err));
+    snprintf(queries, sizeof queries, "0-%zu", n_row - 1);
+    ATTN_TRY(attn_watch(run, &watch, err));
     for (size_t i = 0; i < ablation->tensors.n; i++) {
         struct attn_edit *edit = &ablation->edits[i];
 

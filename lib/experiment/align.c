@@ -139,15 +139,15 @@ struct align {
     const struct attn_align_args *args;
     enum kind kind;
     struct attn_link_rule rule;
-    int first, last;             /* range of layers; for HIDDEN 0 is the embedding */
-    unsigned char *layers;       /* [n_layer + 1] which of them, the frame's */
-    struct side sides[2];        /* the source and the text */
-    size_t begins[2];            /* for attention: where each side begins in the text of the run */
-    struct attn_selection *kept; /* owns; sites that the runs record */
-    struct attn_capture *source; /* owns; for hidden states: the vectors of the source */
-    double *x;                   /* [m, n] similarities or weights; owned by the frame */
-    unsigned char *links, *gold; /* [m, n] owned by the frame */
-    double *unit_x;              /* [n_unit, n_unit] similarities of units, for hidden states */
+    int first, last;              /* range of layers; for HIDDEN 0 is the embedding */
+    unsigned char *layers;        /* [n_layer + 1] which of them, the frame's */
+    struct side sides[2];         /* the source and the text */
+    size_t begins[2];             /* for attention: where each side begins in the text of the run */
+    struct attn_selection *heads; /* owns; the heads from which links are derived */
+    struct attn_capture *source;  /* owns; for hidden states: the vectors of the source */
+    double *x;                    /* [m, n] similarities or weights; owned by the frame */
+    unsigned char *links, *gold;  /* [m, n] owned by the frame */
+    double *unit_x;               /* [n_unit, n_unit] similarities of units, for hidden states */
     unsigned char *unit_links;
     double *more; /* [n_more] owned by the frame */
     size_t n_more, more_capacity;
@@ -434,36 +434,45 @@ static enum attn_status choose_layers(struct align *align, struct attn_error *er
  * source. */
 static bool is_used(const struct align *align, int layer, int head)
 {
-    return align->layers[layer] && attn_selection_has_block_head(align->kept, layer, head) &&
+    return align->layers[layer] && attn_selection_has_block_head(align->heads, layer, head) &&
            (align->kind != CROSS || align->frame.config->is_cross[layer]);
 }
 
-/* Selects what the runs record: patterns, or vectors. */
-static enum attn_status select_kept(struct align *align, const struct attn_dims *dims,
-                                    struct attn_error *err)
+/* Records patterns, or vectors, of RUN. */
+static enum attn_status record(const struct align *align, const struct attn_run *run,
+                               struct attn_capture **capture, struct attn_error *err)
 {
     const struct attn_config *config = align->frame.config;
     const bool is_hidden = align->kind == HIDDEN;
     const struct attn_site_set vectors = ATTN_SITES(
         ATTN_SITE_RESID_PRE, config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
                                                                  : ATTN_SITE_RESID_POST);
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
     const struct attn_location first = attn_location_of_block(
                                    dims, ATTN_SITE_PATTERN,
                                    align->first - (is_hidden && align->first > 0), 0),
                                last = attn_location_of_block(
                                    dims, ATTN_SITE_PATTERN,
                                    align->last - (is_hidden && align->last > 0), 0);
+    const struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
+                                     .first = &first,
+                                     .last = &last,
+                                     .heads = align->args->heads,
+                                     .capture = capture};
 
-    attn_selection_free(align->kept);
-    align->kept = NULL;
-    ATTN_TRY(attn_selection_create(dims, &align->kept, err));
-    ATTN_TRY(attn_selection_set_sites(align->kept,
-                                      is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN), err));
-    attn_selection_choose_layers(align->kept, &first, &last);
+    return attn_watch(run, &watch, err);
+}
+
+/* Reads the heads, before the first item, and checks that a layer with links has one of them. */
+static enum attn_status choose_heads(struct align *align, struct attn_error *err)
+{
+    const struct attn_config *config = align->frame.config;
+    const struct attn_dims dims = attn_config_dims(config, 1);
+
+    ATTN_TRY(attn_error_in(attn_select_heads(align->args->heads, &dims, &align->heads, err),
+                           "heads", err));
     if (!align->args->heads)
         return ATTN_OK;
-    ATTN_TRY(attn_error_in(attn_selection_set_heads(align->kept, align->args->heads, err), "heads",
-                           err));
     for (int layer = 0; layer < (int)config->n_layer; layer++)
         for (int head = 0; head < (int)config->n_head; head++)
             if (is_used(align, layer, head))
@@ -558,7 +567,6 @@ static enum attn_status choose(void *state, struct attn_error *err)
     struct attn_request *request = &frame->request;
     const struct attn_input source = request->source;
     const struct attn_item *item = frame->item;
-    const struct attn_dims dims = attn_config_dims(frame->config, 1);
 
     align->args = frame->args;
     if (!item)
@@ -567,7 +575,7 @@ static enum attn_status choose(void *state, struct attn_error *err)
     ATTN_TRY(fill_side(align, 1, &request->input, item ? &item->words : NULL, err));
     ATTN_TRY(choose_kind(align, err));
     ATTN_TRY(choose_layers(align, err));
-    ATTN_TRY(select_kept(align, &dims, err)); /* reports wrong heads before the first item */
+    ATTN_TRY(choose_heads(align, err));
     attn_frame_choose_nothing(request);
     if (align->kind != CROSS)
         request->source = (struct attn_input){0};
@@ -1074,12 +1082,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
                                    (size_t)2 * N_MORE * sizeof *align->more);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(read_gold(align, err), ATTN_STAGE_INPUT, err));
-    ATTN_TRY(select_kept(align, attn_selection_dims(frame->run->selection), err));
-    ATTN_TRY(attn_trial_keep(frame->run, align->kept, &frame->capture, err));
-    if (frame->other) {
-        ATTN_TRY(select_kept(align, attn_selection_dims(frame->other->selection), err));
-        ATTN_TRY(attn_trial_keep(frame->other, align->kept, &align->source, err));
-    }
+    ATTN_TRY(record(align, frame->run, &frame->capture, err));
+    if (frame->other)
+        ATTN_TRY(record(align, frame->other, &align->source, err));
     ATTN_TRY(append_rows(align, err));
     return attn_frame_report_more(frame, align->more, align->n_more, err);
 }
@@ -1090,7 +1095,7 @@ static void release(void *state)
 
     attn_text_words_release(&align->sides[0].words);
     attn_text_words_release(&align->sides[1].words);
-    attn_selection_free(align->kept);
+    attn_selection_free(align->heads);
     attn_capture_free(align->source);
 }
 

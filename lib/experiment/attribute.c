@@ -30,6 +30,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -273,17 +274,16 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     const struct attn_site_set patterns =
         by_token ? pattern_sites(split) : (struct attn_site_set){0};
     float *logits = attn_frame_alloc(frame, frame->config->n_vocab, sizeof *logits);
-    struct attn_trial trial = attn_trial_of(frame->run);
+    char queries[48];
+    struct attn_watch watch = {
+        .queries = queries, .capture = &frame->capture, .session = &frame->session};
 
     if (frame->config->stack.has_encoder) /* the stream after the first block of a pair */
         attn_sites_add(&sites, ATTN_SITE_RESID_MID);
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_frame_select(frame, attn_sites_join(sites, patterns), err));
-    ATTN_TRY(attn_selection_add_queries(frame->selection, split->first, split->n, err));
-    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
-    trial.trace = attn_capture_trace(frame->capture);
-    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
-    attn_trial_note_idle(frame->run, frame->session);
+    watch.sites = attn_sites_join(sites, patterns);
+    snprintf(queries, sizeof queries, "%zu-%zu", split->first, split->first + split->n - 1);
+    ATTN_TRY(attn_watch(frame->run, &watch, err));
     ATTN_TRY(attn_session_logits_at(frame->session, answer->position, 1, logits, err));
     split->model =
         (double)logits[answer->target] - (answer->has_foil ? (double)logits[answer->foil] : 0);
@@ -630,7 +630,7 @@ static enum attn_status append(struct logit_split *split, const char *part, int 
 /* Returns the stream after LAYER: resid_mid in the first block of a pair, which has no MLP. */
 static const float *kept_output(const struct logit_split *split, int layer)
 {
-    const struct attn_dims *dims = attn_selection_dims(split->frame.selection);
+    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
 
     return kept(split, attn_site_of_layer_output(dims, layer), layer);
 }
@@ -716,13 +716,12 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
 /* Adds the keys that HEAD of LAYER reads to the list. */
 static void read_keys(struct logit_split *split, int layer, int head)
 {
-    const struct attn_selection *selection = split->frame.selection;
     const struct attn_config *config = split->frame.config;
-    const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
     const size_t width = config->d_value;
     const size_t n = config->is_cross[layer] ? dims->n_source : dims->n_position;
     const int kv_head = head / (int)(config->n_head / config->n_kv_head);
-    const enum attn_site site = attn_selection_has_site(selection, ATTN_SITE_PATTERN_DROPPED)
+    const enum attn_site site = attn_sites_have(pattern_sites(split), ATTN_SITE_PATTERN_DROPPED)
                                     ? ATTN_SITE_PATTERN_DROPPED
                                     : ATTN_SITE_PATTERN;
     const float *pattern = attn_capture_block_head(split->frame.capture, site, layer, head);

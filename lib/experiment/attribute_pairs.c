@@ -133,11 +133,9 @@ struct pair_split {
     const struct attn_dims *dims;        /* of that model; borrowed from the run */
     const struct attn_sequence *text;    /* which it reads */
     const struct attn_attention *layers; /* [n_layer] its attention */
-    struct attn_trace trace; /* receives the rows of the head, and what the capture records */
-    struct attn_selection *watched;   /* owns */
-    unsigned char *is_query, *is_key; /* [T], [S]; S is keys.n_row */
-    float *products;                  /* [n_query, S] q k^T of the queries */
-    unsigned char *is_seen;           /* [n_query, S] keys that a query sees */
+    unsigned char *is_query, *is_key;    /* [T], [S]; S is keys.n_row */
+    float *products;                     /* [n_query, S] q k^T of the queries */
+    unsigned char *is_seen;              /* [n_query, S] keys that a query sees */
     struct side queries, keys;
     struct attn_rotary rotary; /* its tables are owned by the frame */
     double factor;             /* factor of the scores */
@@ -340,18 +338,15 @@ static enum attn_status check_cells(struct pair_split *split, struct attn_error 
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* Reads the rows of the head whose score is split, and passes other tensors to the capture
- * (attn_trace_fn). */
-static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+/* Reads the rows of the head whose score is split (attn_trace_fn). */
+static enum attn_status on_score(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
     struct pair_split *split = user;
-    const struct attn_trace *capture = attn_capture_trace(split->frame.capture);
     const size_t n = split->keys.n_row;
     float *row = split->products + split->queries.n * n; /* scratch */
 
-    if (event->at.site != ATTN_SITE_QK && event->at.site != ATTN_SITE_ATTN_SCORES)
-        return capture->on_event(capture->user, event, err);
+    (void)err;
     if (attn_location_block(&event->at) != split->block || event->at.head != split->at.head)
         return ATTN_OK;
     for (size_t q = 0; q < split->queries.n; q++) {
@@ -368,17 +363,6 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
     return ATTN_OK;
 }
 
-/* Creates a selection of SITES in the blocks up to that of the score. */
-static enum attn_status select_sites(const struct pair_split *split, struct attn_site_set sites,
-                                     struct attn_selection **selection, struct attn_error *err)
-{
-    ATTN_TRY(attn_selection_create(split->dims, selection, err));
-    ATTN_TRY(attn_selection_set_sites(*selection, sites, err));
-    for (int block = 0; block <= split->block; block++)
-        ATTN_TRY(attn_selection_add_block(*selection, block, ATTN_ALL_HEADS, err));
-    return ATTN_OK;
-}
-
 /* Runs the model, and records the writers. */
 static enum attn_status watch(struct pair_split *split, struct attn_error *err)
 {
@@ -388,7 +372,13 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
     struct attn_site_set sites =
         ATTN_SITES(ATTN_SITE_EMBED, ATTN_SITE_RESID_PRE, ATTN_SITE_Q, ATTN_SITE_K, ATTN_SITE_ROT_Q,
                    ATTN_SITE_ROT_K, ATTN_SITE_Z, ATTN_SITE_ATTN_OUT, ATTN_SITE_MLP_OUT);
-    struct attn_trial trial = attn_trial_of(frame->run);
+    struct attn_watch watch = {.of = split->at.stack == ATTN_STACK_ENCODER ? ATTN_WATCH_ENCODER
+                                                                           : ATTN_WATCH_TEXT,
+                               .last = &split->at,
+                               .capture = &frame->capture,
+                               .event_sites = scores,
+                               .on_event = on_score,
+                               .user = split};
 
     if (!attn_sites_are_empty(attn_sites_without(scores, split->dims->sites)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "this attention has no scores to split");
@@ -397,17 +387,8 @@ static enum attn_status watch(struct pair_split *split, struct attn_error *err)
     split->products = attn_frame_alloc(frame, (split->queries.n + 1) * n, sizeof(float));
     split->is_seen = attn_frame_alloc(frame, split->queries.n * n, 1);
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(select_sites(split, sites, &frame->selection, err));
-    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
-    ATTN_TRY(select_sites(split, attn_sites_join(sites, scores), &split->watched, err));
-    split->trace = (struct attn_trace){split->watched, on_event, split};
-    if (split->at.stack == ATTN_STACK_ENCODER)
-        return attn_trial_watch_encoder(frame->run, &split->trace, err);
-    trial.trace = &split->trace;
-    trial.has_logits = false;
-    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
-    attn_trial_note_idle(frame->run, frame->session);
-    return ATTN_OK;
+    watch.sites = sites;
+    return attn_watch(frame->run, &watch, err);
 }
 
 static enum attn_status prepare_cells(struct pair_split *split, struct attn_error *err)
@@ -1257,13 +1238,6 @@ static void draw(const void *given, struct attn_drawn *drawn)
         attn_drawn_ask(drawn, "of %s by its writers", args->score);
 }
 
-static void release(void *state)
-{
-    struct pair_split *split = state;
-
-    attn_selection_free(split->watched);
-}
-
 const struct attn_experiment attn_attribute_pairs = {
     .name = "score",
     .sort = "relative",
@@ -1280,5 +1254,4 @@ const struct attn_experiment attn_attribute_pairs = {
     .shows = shows,
     .draw = draw,
     .ask = ask,
-    .release = release,
 };

@@ -363,7 +363,9 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status compare(struct diff *diff, struct attn_error *err)
 {
     struct attn_frame *frame = &diff->frame;
-    const struct attn_trace trace = {frame->other->selection, on_rows, diff};
+    const struct attn_watch kept = {.selection = frame->run->selection, .capture = &frame->capture};
+    const struct attn_watch compared = {
+        .selection = frame->other->selection, .is_silent = true, .on_event = on_rows, .user = diff};
     const size_t n_part = count_parts(diff, false), n_b = diff->alignment.n_b;
 
     diff->n_layer = frame->config->n_layer;
@@ -375,8 +377,8 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
         diff->parts[i] = attn_frame_alloc(frame, n_part > diff->n_source ? n_part : diff->n_source,
                                           sizeof(double));
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
-    return attn_trial_watch(frame->other, &trace, 0, err);
+    ATTN_TRY(attn_watch(frame->run, &kept, err));
+    return attn_watch(frame->other, &compared, err);
 }
 
 /* --- The experiment --------------------------------------------------------------------------- */

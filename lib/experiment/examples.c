@@ -366,13 +366,12 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 
 static enum attn_status read_text(struct reading *reading, struct attn_error *err)
 {
-    const struct attn_run *run = reading->run;
-    const struct attn_trace trace = {run->selection, on_rows, reading};
+    const struct attn_watch watch = {.selection = reading->run->selection,
+                                     .n_piece = MOST_ROWS,
+                                     .on_event = on_rows,
+                                     .user = reading};
 
-    ATTN_TRY(attn_trial_watch(run, &trace, MOST_ROWS, err));
-    attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
-                              run->edits.n_part, 0);
-    return ATTN_OK;
+    return attn_watch(reading->run, &watch, err);
 }
 
 /* Returns the value of the text for the head AT; NaN without one. */

@@ -170,7 +170,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attn_generation *made = &generator->made;
     const struct attn_sequence *text = &frame->run->text;
     const size_t n_vocab = frame->config->n_vocab, room = frame->config->n_ctx - text->n;
-    struct attn_trial trial = attn_trial_of(frame->run);
+    struct attn_watch watch = {.is_silent = true, .session = &frame->session};
 
     generator->args = frame->args;
     if (frame->config->is_encoder || attn_model_has_labels(frame->run->model)) {
@@ -211,8 +211,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (text->ids)
         memcpy(made->ids, text->ids, text->n * sizeof *made->ids);
     attn_random_seed(&generator->random, generator->args->seed);
-    trial.n_more = generator->n_most;
-    return attn_trial_run(&trial, &frame->session, err);
+    watch.n_more = generator->n_most;
+    return attn_watch(frame->run, &watch, err);
 }
 
 /* --- The next token --------------------------------------------------------------------------- */

@@ -372,10 +372,14 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct lens *lens = state;
     struct attn_frame *frame = &lens->frame;
     const struct attn_config *config = frame->config;
-    const struct attn_trial trial = attn_trial_of(frame->run);
+    struct attn_pass pass = attn_run_pass(frame->run);
     const struct attn_site_set stream = attn_sites_join(
         lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
                                 attn_site_of_output(attn_selection_dims(frame->run->selection))));
+    const struct attn_watch watch = {.sites =
+                                         lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
+                                     .queries = lens->is_whole ? NULL : frame->run->queries,
+                                     .capture = &frame->capture};
     const size_t n_vocab = config->n_vocab;
 
     ATTN_TRY(check_layers(lens, err));
@@ -386,13 +390,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
                            attn_quote_string(frame->request.selection.queries).text, lens->n_query);
     ATTN_TRY(find_answer(lens, err));
-    ATTN_TRY(
-        attn_frame_select(frame, lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream, err));
-    if (!lens->is_whole)
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_queries(frame->selection, frame->run->queries, err),
-                          "queries", err));
-    ATTN_TRY(attn_trial_keep(frame->run, frame->selection, &frame->capture, err));
+    ATTN_TRY(attn_watch(frame->run, &watch, err));
     lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
     lens->top = lens->top < n_vocab ? lens->top : n_vocab;
     lens->n_value =
@@ -404,7 +402,9 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
     lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
     ATTN_TRY(attn_frame_memory(frame, err));
-    return attn_trial_start(&trial, &frame->session, err);
+    pass.options.has_logits = true;
+    pass.options.pool = frame->run->host->pool;
+    return attn_pass_start(&pass, &frame->session, err);
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
@@ -610,7 +610,7 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
 
     memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
     for (size_t i = 0, query = 0; i < n; i++, query++) {
-        while (!attn_selection_has_query(frame->selection, query))
+        while (!lens->is_whole && !attn_selection_has_query(frame->run->selection, query))
             query++;
         reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));

@@ -231,12 +231,13 @@ static enum attn_status read_text(struct fit *fit, struct attn_error *err)
 {
     const struct attn_run *run = fit->frame.run;
     const size_t d = fit->frame.config->d_model, n_layer = fit->frame.config->n_layer;
-    const struct attn_trace feed = {fit->watched, on_feed, fit};
+    const struct attn_watch watch = {
+        .selection = fit->watched, .is_silent = true, .on_event = on_feed, .user = fit};
     const struct attn_trace trace = {fit->wanted, on_gradient, fit};
     const struct attn_embedding_rows text = attn_sequence_rows(&run->text, run->model);
     const struct attn_backward_goal goal = {.given = fit->given, .is_of_stream = true};
 
-    ATTN_TRY(attn_trial_watch(run, &feed, 0, err));
+    ATTN_TRY(attn_watch(run, &watch, err));
     ATTN_TRY(create_backward(fit, &trace, &text, err));
     for (fit->row = 0; fit->row < d; fit->row++) {
         for (size_t t = fit->first; t < fit->end; t++)

@@ -500,6 +500,7 @@ static enum attn_status watch_encoder(struct summing *s, struct attn_error *err)
     const struct attn_run *run = s->options.base;
     const struct attn_model *encoder = run->model->encoder;
     const enum attn_site site = s->options.has_encoder ? ATTN_SITE_Z : ATTN_SITE_RESID_POST;
+    struct attn_watch watch = {.of = ATTN_WATCH_ENCODER, .sites = ATTN_SITES(ATTN_SITE_Z)};
     struct attn_dims dims;
 
     if (!encoder)
@@ -509,9 +510,10 @@ static enum attn_status watch_encoder(struct summing *s, struct attn_error *err)
     s->n_encoder_head = dims.n_head;
     s->encoder_trace = (struct attn_trace){NULL, on_encoder_gradient, s};
     if (s->options.has_encoder) {
-        ATTN_TRY(attn_trial_keep_encoder(run, ATTN_SITES(ATTN_SITE_Z), &s->encoder[0], err));
-        ATTN_TRY(attn_trial_keep_encoder(s->options.source, ATTN_SITES(ATTN_SITE_Z), &s->encoder[1],
-                                         err));
+        watch.capture = &s->encoder[0];
+        ATTN_TRY(attn_watch(run, &watch, err));
+        watch.capture = &s->encoder[1];
+        ATTN_TRY(attn_watch(s->options.source, &watch, err));
         ATTN_TRY(ATTN_ALLOC(s->encoder_sums, dims.n_layer * dims.n_head, err));
     }
     ATTN_TRY(attn_selection_create(&dims, &s->encoder_wanted, err));

@@ -541,8 +541,6 @@ static double share(const struct attn_patching *patch, double value)
 static enum attn_status read_source(struct attn_patching *patch, struct attn_error *err)
 {
     struct attn_frame *frame = &patch->frame;
-    struct attn_trial trial = attn_trial_of(patch->source);
-    struct attn_trace of_encoder;
     struct attn_answer answer = patch->answer;
     const struct attn_config *config = frame->config;
     const int n_group = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
@@ -551,6 +549,11 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     struct attn_reading reading = {.base = frame->trials.logits,
                                    .base_total = frame->trials.base.total,
                                    .replies = &patch->source_reply};
+    struct attn_watch watch = {.of = attn_patch_has_encoder(patch) ? ATTN_WATCH_BOTH
+                                                                   : ATTN_WATCH_TEXT,
+                               .is_silent = true,
+                               .capture = &frame->capture,
+                               .session = patch->is_estimated ? NULL : &frame->session};
 
     ATTN_TRY(attn_frame_select(frame, ATTN_SITES(patch->site), err));
     for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_tried; i++) {
@@ -560,10 +563,8 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
         if (at.stack != ATTN_STACK_ENCODER)
             ATTN_TRY(attn_selection_add_head(frame->selection, &at, err));
     }
-    ATTN_TRY(attn_capture_create(frame->selection, &frame->capture, err));
-    trial.trace = attn_capture_trace(frame->capture);
-    trial.has_logits = !patch->is_estimated;
-    ATTN_TRY(attn_trial_run(&trial, &frame->session, err));
+    watch.selection = frame->selection;
+    ATTN_TRY(attn_watch(patch->source, &watch, err));
     if (!patch->is_estimated) {
         answer.of = attn_run_answer_scope(patch->source);
         reading.logits =
@@ -574,10 +575,7 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
     }
     attn_session_free(frame->session); /* freed before the trials, which need as much memory */
     frame->session = NULL;
-    of_encoder = *trial.trace;
-    of_encoder.selection = attn_selection_encoder(frame->selection);
-    return attn_patch_has_encoder(patch) ? attn_trial_watch_encoder(patch->source, &of_encoder, err)
-                                         : ATTN_OK;
+    return ATTN_OK;
 }
 
 /* Returns an edit that replaces rows FIRST .. END-1 of PART by the recorded rows of the source. */

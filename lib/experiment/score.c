@@ -252,17 +252,15 @@ static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t
 {
     struct attn_frame *frame = &scoring->frame;
     struct attn_session *session = NULL;
-    struct attn_trial trial;
+    const struct attn_watch watch = {.is_silent = end - begin != scoring->text.n,
+                                     .session = &session};
     struct attn_run *run;
     enum attn_status status;
 
     frame->request.input =
         (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
-    trial = attn_trial_of(run);
-    status = attn_trial_run(&trial, &session, err);
-    if (status == ATTN_OK && end - begin == scoring->text.n)
-        attn_trial_note_idle(run, session);
+    status = attn_watch(run, &watch, err);
     if (status == ATTN_OK)
         status = attn_error_at(score_window(scoring, session, begin, from, end, err),
                                ATTN_STAGE_MODEL, err);

@@ -56,6 +56,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const struct attn_config *config = frame->config;
     const size_t n_token = frame->run->text.n, n_all = config->n_layer * config->n_head;
     const size_t n_byte = attn_size_mul(attn_size_mul(n_all, n_token), n_token * sizeof(float));
+    const struct attn_watch watch = {.selection = frame->run->selection,
+                                     .capture = &frame->capture};
     char size[ATTN_QUANTITY_SIZE];
 
     if (n_byte > largest_size) {
@@ -64,7 +66,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
             "the patterns of %zu tokens take %s, expected at most 1 GiB to compare heads", n_token,
             attn_quantity_bytes(n_byte, size));
     }
-    ATTN_TRY(attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err));
+    ATTN_TRY(attn_watch(frame->run, &watch, err));
     similarity->n = n_token;
     similarity->heads = attn_frame_alloc(frame, n_all, sizeof *similarity->heads);
     similarity->pairs = attn_frame_alloc(frame, n_all * (n_all - 1) / 2, sizeof *similarity->pairs);

@@ -258,7 +258,7 @@ static enum attn_status watch_heads(struct sinks *sinks, struct attn_site_set si
                                     struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    struct attn_trace trace = {NULL, on_head, sinks};
+    struct attn_watch watch = {.n_piece = MOST_ROWS, .on_event = on_head, .user = sinks};
 
     sinks->n = frame->run->text.n;
     ATTN_TRY(check_length(sinks, err));
@@ -268,8 +268,8 @@ static enum attn_status watch_heads(struct sinks *sinks, struct attn_site_set si
     sinks->counts = attn_frame_alloc(frame, sinks->n_head * sinks->n, sizeof *sinks->counts);
     ATTN_TRY(attn_frame_memory(frame, err));
     attn_selection_take_rows(frame->selection);
-    trace.selection = frame->selection;
-    return attn_trial_watch(frame->run, &trace, MOST_ROWS, err);
+    watch.selection = frame->selection;
+    return attn_watch(frame->run, &watch, err);
 }
 
 /* Returns the mean weight of column J in the head whose columns begin at AT; NaN if too few rows
@@ -501,16 +501,15 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
     struct sinks *sinks = state;
     struct attn_frame *frame = &sinks->frame;
     const enum attn_site output = attn_site_of_output(attn_selection_dims(frame->run->selection));
-    struct attn_trace trace = {NULL, on_stream, sinks};
+    const struct attn_watch watch = {
+        .sites = ATTN_SITES(ATTN_SITE_RESID_PRE, output), .on_event = on_stream, .user = sinks};
 
     sinks->n = frame->run->text.n;
     ATTN_TRY(check_length(sinks, err));
     sinks->stream =
         attn_frame_alloc(frame, sinks->n, frame->config->d_model * sizeof *sinks->stream);
     ATTN_TRY(attn_frame_memory(frame, err));
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITES(ATTN_SITE_RESID_PRE, output), err));
-    trace.selection = frame->selection;
-    return attn_trial_watch(frame->run, &trace, 0, err);
+    return attn_watch(frame->run, &watch, err);
 }
 
 /* --- The experiments -------------------------------------------------------------------------- */

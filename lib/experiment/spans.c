@@ -672,20 +672,15 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status watch(struct spans *spans, const struct attn_run *run,
                               attn_trace_fn on_event, void *user, struct attn_error *err)
 {
-    struct attn_selection *selection;
-    struct attn_trace trace = {.on_event = on_event, .user = user};
-    enum attn_status status;
+    const struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_PATTERN),
+                                     .heads = spans->frame.request.selection.heads,
+                                     .takes_rows = true,
+                                     /* the runs for effects send the same notes */
+                                     .is_silent = run != spans->run || spans->args->has_effect,
+                                     .on_event = on_event,
+                                     .user = user};
 
-    ATTN_TRY(attn_selection_create(attn_selection_dims(run->selection), &selection, err));
-    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
-    if (status == ATTN_OK && spans->frame.request.selection.heads)
-        status = attn_selection_set_heads(selection, spans->frame.request.selection.heads, err);
-    attn_selection_take_rows(selection);
-    trace.selection = selection;
-    if (status == ATTN_OK)
-        status = attn_trial_watch(run, &trace, 0, err);
-    attn_selection_free(selection);
-    return status;
+    return attn_watch(run, &watch, err);
 }
 
 /* --- The neutral text ------------------------------------------------------------------------- */

@@ -157,11 +157,12 @@ struct survey {
 /* The run of one text, and the sums over its rows. */
 struct measured_text {
     struct survey *survey;
-    struct attn_run *run;            /* owns; its selection has only the pattern */
-    struct attn_measure_group group; /* owns */
-    struct attn_word_pairs *pairs;   /* owns; set if `from` and `to` are given */
-    float *row;                      /* [T] owns; set if a pattern is given */
-    struct attn_card_reading *card;  /* owns; set if cards are filled */
+    struct attn_run *run;                 /* owns; its selection has only the pattern */
+    struct attn_measure_group group;      /* owns */
+    struct attn_measure_group of_encoder; /* owns; of the heads of the encoder */
+    struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
+    float *row;                           /* [T] owns; set if a pattern is given */
+    struct attn_card_reading *card;       /* owns; set if cards are filled */
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
@@ -372,11 +373,15 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 {
     const struct measured_text *measured = user;
 
+    const bool is_encoder = event->at.stack == ATTN_STACK_ENCODER;
+
     if (event->at.site == ATTN_SITE_V)
-        return attn_card_reading_keep(measured->card, event, err);
-    attn_measure_group_add(&measured->group, event);
+        return is_encoder ? ATTN_OK : attn_card_reading_keep(measured->card, event, err);
+    attn_measure_group_add(is_encoder ? &measured->of_encoder : &measured->group, event);
     if (measured->card)
         add_to_card(measured, event);
+    if (is_encoder)
+        return ATTN_OK;
     if (measured->row)
         match_rows(measured, event);
     if (measured->pairs)
@@ -403,6 +408,13 @@ static enum attn_status start_text(struct measured_text *measured, struct attn_e
     const struct survey *survey = measured->survey;
     const struct attn_ndarray *pattern = survey->args->pattern;
     const struct attn_metric_settings settings = attn_run_metric_settings(measured->run);
+    const struct attn_sequence *source = &measured->run->source;
+    const struct attn_metric_settings of_source = {.n_recalled = 1,
+                                                   .ids = source->ids,
+                                                   .tokens = source->tokens.bytes,
+                                                   .token_sizes = source->tokens.sizes,
+                                                   .n_token = source->n,
+                                                   .key_mask = source->key_mask};
     const size_t n = measured->run->text.n;
 
     if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
@@ -412,12 +424,15 @@ static enum attn_status start_text(struct measured_text *measured, struct attn_e
     }
     ATTN_TRY(attn_measure_group_create(survey->measured, &settings, measured->run->selection,
                                        survey->frame.host->pool, &measured->group, err));
+    if (survey->encoder)
+        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source,
+                                           attn_selection_encoder(measured->run->selection),
+                                           survey->frame.host->pool, &measured->of_encoder, err));
     if (survey->args->from)
         ATTN_TRY(attn_word_pairs_create(measured->run, survey->args->from, survey->args->to,
                                         &measured->pairs, err));
     if (survey->args->cards)
-        ATTN_TRY(attn_card_reading_create(survey->args->cards,
-                                          n > measured->run->source.n ? n : measured->run->source.n,
+        ATTN_TRY(attn_card_reading_create(survey->args->cards, n > source->n ? n : source->n,
                                           &measured->card, err));
     if (!pattern)
         return ATTN_OK;
@@ -456,73 +471,28 @@ static void take_group(struct survey *survey, const struct attn_measure_group *g
                     group, (enum attn_measure)m, &survey->parts.items[i].at);
 }
 
-/* The rows of the encoder of one text. */
-struct measured_source {
-    struct measured_text *measured;
-    struct attn_measure_group group; /* owns */
-};
-
-/* Measures rows of the encoder (attn_trace_fn). */
-static enum attn_status on_source(void *user, const struct attn_trace_event *event,
-                                  struct attn_error *err)
-{
-    const struct measured_source *source = user;
-    struct attn_trace_event of_encoder = *event;
-
-    (void)err;
-    if (event->at.site != ATTN_SITE_PATTERN)
-        return ATTN_OK;
-    attn_measure_group_add(&source->group, event);
-    of_encoder.at.stack = ATTN_STACK_ENCODER;
-    if (source->measured->card)
-        add_to_card(source->measured, &of_encoder);
-    return ATTN_OK;
-}
-
-/* Computes the values of each encoder head, by running the encoder on the source once more. */
-static enum attn_status read_source(struct measured_text *measured, struct attn_error *err)
-{
-    struct survey *survey = measured->survey;
-    const struct attn_run *run = measured->run;
-    const struct attn_sequence *source = &run->source;
-    const struct attn_selection *selection = attn_selection_encoder(run->selection);
-    const struct attn_metric_settings settings = {.n_recalled = 1,
-                                                  .ids = source->ids,
-                                                  .tokens = source->tokens.bytes,
-                                                  .token_sizes = source->tokens.sizes,
-                                                  .n_token = source->n,
-                                                  .key_mask = source->key_mask};
-    struct measured_source found = {.measured = measured};
-    const struct attn_trace trace = {selection, on_source, &found};
-    enum attn_status status = attn_measure_group_create(
-        survey->measured, &settings, selection, survey->frame.host->pool, &found.group, err);
-
-    if (status == ATTN_OK)
-        status = attn_trial_watch_encoder(run, &trace, err);
-    if (status == ATTN_OK)
-        take_group(survey, &found.group, true);
-    attn_measure_group_release(&found.group);
-    return status;
-}
-
 /* Computes the values of each head in one or two passes over the text. */
 static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
 {
     struct survey *survey = measured->survey;
-    struct attn_trace rows = {NULL, on_rows, measured}, pairs = {NULL, on_pairs, measured};
+    struct attn_watch watch = {.of = survey->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+                               .n_piece = MOST_ROWS,
+                               /* the first run for the effects sends the same notes */
+                               .is_silent = survey->args->has_effect,
+                               .on_event = on_rows,
+                               .user = measured};
 
     ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &measured->run, err));
     ATTN_TRY(start_text(measured, err));
-    rows.selection = pairs.selection = measured->run->selection;
-    ATTN_TRY(attn_trial_watch(measured->run, &rows, MOST_ROWS, err));
-    if (!survey->args->has_effect) /* whose first run sends these notes */
-        attn_edit_parts_note_idle(attn_request_notes(&measured->run->request),
-                                  measured->run->edits.parts, measured->run->edits.n_part, 0);
+    watch.selection = measured->run->selection;
+    ATTN_TRY(attn_watch(measured->run, &watch, err));
+    watch.of = ATTN_WATCH_TEXT;
+    watch.is_silent = true;
+    watch.on_event = on_pairs;
     if (measured->pairs && !survey->args->is_weight)
-        ATTN_TRY(attn_trial_watch(measured->run, &pairs, MOST_ROWS, err));
+        ATTN_TRY(attn_watch(measured->run, &watch, err));
     forget_found(survey);
-    if (survey->encoder)
-        ATTN_TRY(read_source(measured, err));
+    take_group(survey, &measured->of_encoder, true);
     take_group(survey, &measured->group, false);
     for (size_t i = 0; i < survey->parts.n; i++) {
         const struct attn_location *at = &survey->parts.items[i].at;
@@ -560,6 +530,7 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
     }
     attn_card_reading_free(measured.card);
     attn_measure_group_release(&measured.group);
+    attn_measure_group_release(&measured.of_encoder);
     attn_word_pairs_free(measured.pairs);
     if (survey->args->has_effect) {
         survey->frame.run = measured.run;

@@ -7,6 +7,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "capture/capture_internal.h"
+#include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "input/encoder.h"
 #include "model/config_internal.h"
@@ -25,21 +26,24 @@ enum {
     WAITING = 48,
 };
 
+/* One pass, from a later layer on if a tensor of the unchanged run is given. */
+struct trial {
+    const struct attn_run *run;
+    const struct attn_edit *edits; /* [n_edit] borrowed; applied after those of the run */
+    size_t n_edit;
+    int layer;          /* first layer; ATTN_NO_LAYER: begins with the input */
+    const float *resid; /* [T, D] resid_pre of that layer, or NULL */
+    int encoder_layer;  /* the same for the encoder, if `edits` has edits of it */
+    const float *encoder_resid;
+    size_t n_encoder_row; /* becomes the number of rows of the encoder that `edits` changed */
+};
+
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(host);
 
     ATTN_TRY(attn_host_check_model(host, err));
     return attn_run_check_output(model, "and a prediction needs one", err);
-}
-
-struct attn_trial attn_trial_of(const struct attn_run *run)
-{
-    return (struct attn_trial){
-        .run = run,
-        .pool = run->host->pool,
-        .has_logits = attn_model_config(run->model)->output != ATTN_OUTPUT_NONE,
-    };
 }
 
 /* Where a forward pass begins. */
@@ -121,104 +125,6 @@ static size_t join_edits(const struct attn_run *run, const struct beginning_plac
     return n_run;
 }
 
-static struct beginning_place place_of(const struct attn_trial *trial)
-{
-    return (struct beginning_place){trial->resid ? trial->layer : ATTN_NO_LAYER, false};
-}
-
-/* Runs the encoder with the edits of run and trial, for which EDITS has room. ROWS receives its
- * final rows. */
-static enum attn_status encode(const struct attn_trial *trial, struct attn_edit *edits, float *rows,
-                               struct attn_error *err)
-{
-    const struct attn_run *run = trial->run;
-    const struct attn_session_options options = attn_run_session_options(run);
-    const struct beginning_place place = {.layer = trial->encoder_resid ? trial->encoder_layer
-                                                                        : ATTN_NO_LAYER};
-    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
-    struct attn_encoder_rows made = {.final = rows};
-
-    pass.n_uncounted = copy_edits_of(run, true, &place, edits);
-    pass.options.edits = edits;
-    pass.options.n_edit = pass.n_uncounted +
-                          copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
-    pass.options.pool = trial->pool;
-    pass.at.layer = trial->encoder_layer;
-    pass.resid = trial->encoder_resid;
-    ATTN_TRY(attn_encoder_run(&pass, &made, err));
-    if (trial->n_encoder_row)
-        *trial->n_encoder_row = made.n_edited;
-    return ATTN_OK;
-}
-
-/* Returns the pass of TRIAL, without its edits. */
-static struct attn_pass pass_of(const struct attn_trial *trial)
-{
-    struct attn_pass pass = attn_run_pass(trial->run);
-
-    pass.options.n_max += trial->n_more;
-    pass.options.cache = ATTN_CACHE_ALL_LAYERS; /* provides logits at every position */
-    pass.options.has_logits = trial->has_logits;
-    pass.options.pool = trial->pool;
-    pass.options.trace = trial->trace;
-    pass.n_piece = trial->n_feed;
-    pass.at.layer = trial->layer;
-    pass.resid = trial->resid;
-    return pass;
-}
-
-/* Creates *SESSION. EDITS has room for the edits of run and trial, ROWS for the final rows of the
- * encoder, which are computed again if the trial has edits of it. */
-static enum attn_status start(const struct attn_trial *trial, struct attn_edit *edits, float *rows,
-                              struct attn_session **session, struct attn_error *err)
-{
-    const struct beginning_place place = place_of(trial);
-    const struct attn_sequence encoded = {.n = trial->run->source.n, .rows = rows};
-    struct attn_pass pass = pass_of(trial);
-
-    if (rows) {
-        ATTN_TRY(encode(trial, edits, rows, err));
-        pass.source = &encoded;
-    }
-    pass.options.edits = edits;
-    pass.options.n_edit = copy_edits(trial->run, &place, edits);
-    pass.n_uncounted = trial->n_edit > 0 ? pass.options.n_edit : 0;
-    pass.options.n_edit +=
-        copy_changes(trial->edits, trial->n_edit, false, edits + pass.options.n_edit);
-    return attn_pass_start(&pass, session, err);
-}
-
-enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
-                                  struct attn_error *err)
-{
-    const struct attn_run *run = trial->run;
-    const struct beginning_place place = place_of(trial);
-    float *rows = NULL;
-    struct attn_edit *edits;
-    enum attn_status status = ATTN_OK;
-
-    ATTN_TRY(ATTN_ALLOC(edits, copy_edits(run, &place, NULL) + run->edits.n_encoder + trial->n_edit,
-                        err));
-    if (copy_changes(trial->edits, trial->n_edit, true, edits) > 0)
-        status =
-            ATTN_ALLOC(rows, run->source.n * attn_model_config(run->model->encoder)->d_model, err);
-    if (status == ATTN_OK)
-        status = start(trial, edits, rows, session, err);
-    attn_free(edits); /* the session has copies */
-    attn_free(rows);
-    return status;
-}
-
-enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
-                                struct attn_error *err)
-{
-    const struct attn_pass pass = pass_of(trial);
-    struct attn_session *made;
-
-    ATTN_TRY(attn_trial_start(trial, &made, err));
-    ATTN_RETURN_MADE(attn_pass_feed(&pass, made, err), session, made, attn_session_free);
-}
-
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session)
 {
     attn_edits_find_effects(&run->edits, session, 0);
@@ -226,66 +132,116 @@ void attn_trial_note_idle(const struct attn_run *run, const struct attn_session 
                               run->edits.n_part, 0);
 }
 
-enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
-                                  size_t n_feed, struct attn_error *err)
+/* Selects what WATCH names. */
+static enum attn_status select_tensors(const struct attn_run *run, const struct attn_watch *watch,
+                                       struct attn_selection **selection, struct attn_error *err)
 {
-    struct attn_trial trial = attn_trial_of(run);
-    struct attn_session *session = NULL;
-    enum attn_status status;
+    const struct attn_dims *dims =
+        watch->of == ATTN_WATCH_ENCODER ? &run->encoder_dims : attn_selection_dims(run->selection);
+    struct attn_selection *made;
 
-    trial.trace = trace;
-    trial.has_logits = false;
-    trial.n_feed = n_feed;
-    status = attn_trial_run(&trial, &session, err);
-    if (status == ATTN_OK)
-        attn_edits_find_effects(&run->edits, session, 0);
-    attn_session_free(session);
-    return status;
-}
-
-enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
-                                 struct attn_capture **capture, struct attn_error *err)
-{
-    struct attn_trial trial = attn_trial_of(run);
-    struct attn_session *session = NULL;
-
-    ATTN_TRY(attn_capture_create(selection, capture, err));
-    trial.trace = attn_capture_trace(*capture);
-    trial.has_logits = false;
-    ATTN_TRY(attn_trial_run(&trial, &session, err));
-    attn_trial_note_idle(run, session);
-    attn_session_free(session);
+    ATTN_TRY(watch->edits ? attn_edits_select(watch->edits, watch->n_edit, dims, selection, err)
+                          : attn_selection_create(dims, selection, err));
+    made = *selection;
+    if (!watch->edits)
+        ATTN_TRY(attn_selection_set_sites(made, watch->sites, err));
+    if (watch->last)
+        attn_selection_choose_layers(made, watch->first ? watch->first : &(struct attn_location){0},
+                                     watch->last);
+    if (watch->heads)
+        ATTN_TRY(attn_error_in(attn_selection_set_heads(made, watch->heads, err), "heads", err));
+    if (watch->queries)
+        ATTN_TRY(
+            attn_error_in(attn_selection_set_queries(made, watch->queries, err), "queries", err));
+    if (watch->takes_rows)
+        attn_selection_take_rows(made);
     return ATTN_OK;
 }
 
-enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
-                                          const struct attn_trace *trace, struct attn_error *err)
+static enum attn_status watch_text(const struct attn_run *run, const struct attn_watch *watch,
+                                   const struct attn_trace *trace, struct attn_error *err)
 {
-    const struct attn_session_options options = attn_run_session_options(run);
-    struct attn_pass pass = attn_encoder_pass_of(run->model, &run->source, &options);
+    struct attn_pass pass = attn_run_pass(run);
+    struct attn_session *session;
 
+    pass.options.n_max += watch->n_more;
+    pass.options.has_logits =
+        watch->session && attn_model_config(run->model)->output != ATTN_OUTPUT_NONE;
     pass.options.pool = run->host->pool;
     pass.options.trace = trace;
-    pass.options.edits = attn_edits_of_encoder(&run->edits);
-    pass.options.n_edit = run->edits.n_encoder;
+    pass.n_piece = watch->n_piece;
+    ATTN_TRY(attn_pass_run(&pass, &session, err));
+    if (watch->is_silent)
+        attn_edits_find_effects(&run->edits, session, 0);
+    else
+        attn_trial_note_idle(run, session);
+    if (watch->session)
+        *watch->session = session;
+    else
+        attn_session_free(session);
+    return ATTN_OK;
+}
+
+static enum attn_status watch_encoder(const struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_error *err)
+{
+    const struct attn_selection *part = attn_selection_encoder(trace->selection);
+    const struct attn_trace own = {part ? part : trace->selection, trace->on_event, trace->user};
+    struct attn_pass pass = attn_run_encoder_pass(run);
+
+    pass.options.pool = run->host->pool;
+    pass.options.trace = &own;
     return attn_encoder_run(&pass, NULL, err);
 }
 
-enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,
-                                         struct attn_capture **capture, struct attn_error *err)
-{
-    const struct attn_config *config = attn_model_config(run->model->encoder);
-    const struct attn_dims dims = attn_config_dims(config, run->source.n);
-    struct attn_selection *selection;
-    enum attn_status status;
+/* The two receivers of the events of a pass. */
+struct shared_trace {
+    const struct attn_watch *watch;
+    struct attn_trace capture;
+};
 
-    ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_sites(selection, sites, err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(selection, capture, err);
-    if (status == ATTN_OK)
-        status = attn_trial_watch_encoder(run, attn_capture_trace(*capture), err);
-    attn_selection_free(selection);
+static enum attn_status on_shared(void *user, const struct attn_trace_event *event,
+                                  struct attn_error *err)
+{
+    const struct shared_trace *shared = user;
+
+    return attn_sites_have(shared->watch->event_sites, event->at.site)
+               ? shared->watch->on_event(shared->watch->user, event, err)
+               : shared->capture.on_event(shared->capture.user, event, err);
+}
+
+enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch *watch,
+                            struct attn_error *err)
+{
+    struct attn_selection *made = NULL;
+    struct attn_capture *capture = NULL;
+    struct attn_trace trace = {watch->selection, watch->on_event, watch->user};
+    struct shared_trace shared = {.watch = watch};
+    enum attn_status status = ATTN_OK;
+
+    if (!watch->selection && (watch->on_event || watch->capture))
+        status = attn_error_at(select_tensors(run, watch, &made, err), ATTN_STAGE_OPTIONS, err);
+    if (made)
+        trace.selection = made;
+    if (status == ATTN_OK && watch->capture)
+        status = attn_capture_create(trace.selection, &capture, err);
+    if (capture)
+        trace = *attn_capture_trace(capture);
+    if (capture && watch->on_event) {
+        shared.capture = trace;
+        trace = (struct attn_trace){made, on_shared, &shared};
+        status =
+            attn_selection_set_sites(made, attn_sites_join(watch->sites, watch->event_sites), err);
+    }
+    if (status == ATTN_OK && watch->of != ATTN_WATCH_ENCODER)
+        status = watch_text(run, watch, trace.selection ? &trace : NULL, err);
+    if (status == ATTN_OK && watch->of != ATTN_WATCH_TEXT)
+        status = watch_encoder(run, &trace, err);
+    attn_selection_free(made);
+    if (watch->capture && status == ATTN_OK)
+        *watch->capture = capture;
+    else
+        attn_capture_free(capture);
     return status;
 }
 
@@ -295,11 +251,10 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    enum attn_site first, struct attn_trials *trials,
                                    struct attn_error *err)
 {
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    struct attn_trial trial = attn_trial_of(run);
+    const size_t n_layer = attn_model_config(run->model)->n_layer;
     struct attn_reading reading = {.replies = &trials->base};
-    struct attn_session *session = NULL;
-    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE);
+    struct attn_session *session;
+    struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_RESID_PRE), .session = &session};
     enum attn_status status;
 
     /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
@@ -308,22 +263,16 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
                                    .answer = answer,
                                    .can_skip = !attn_edits_touch(run->edits.items, run->edits.n,
                                                                  ATTN_SITE_LOGITS, ATTN_NO_LAYER)};
-    for (size_t layer = 0; layer < dims->n_layer; layer++)
+    for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);
     if (trials->has_z)
-        attn_sites_add(&sites, ATTN_SITE_Z);
+        attn_sites_add(&watch.sites, ATTN_SITE_Z);
+    watch.capture = trials->can_skip ? &trials->capture : NULL;
     ATTN_TRY(ATTN_ALLOC(trials->logits, attn_answer_n_logit(answer), err));
-    ATTN_TRY(attn_selection_create(dims, &trials->selection, err));
-    ATTN_TRY(attn_selection_set_sites(trials->selection, sites, err));
     ATTN_TRY(attn_answer_select(answer, &trials->needed, err));
-    if (trials->can_skip) {
-        ATTN_TRY(attn_capture_create(trials->selection, &trials->capture, err));
-        trial.trace = attn_capture_trace(trials->capture);
-    }
     trials->n_feed++;
-    ATTN_TRY(attn_trial_run(&trial, &session, err));
-    attn_trial_note_idle(run, session);
+    ATTN_TRY(attn_watch(run, &watch, err));
     reading.logits = trials->logits;
     status = attn_answer_read(answer, session, &reading, err);
     attn_session_free(session);
@@ -334,7 +283,6 @@ void attn_trials_release(struct attn_trials *trials)
 {
     attn_capture_free(trials->capture);
     attn_capture_free(trials->encoder_capture);
-    attn_selection_free(trials->selection);
     attn_selection_free(trials->needed);
     attn_free(trials->logits);
     *trials = (struct attn_trials){.run = NULL};
@@ -422,7 +370,7 @@ static int first_layer(const struct attn_run *run, const struct attn_location *a
 }
 
 /* Begins TRIAL at the first layer of the encoder that its edits change, if there is one. */
-static void skip_encoder(const struct attn_trials *trials, struct attn_trial *trial)
+static void skip_encoder(const struct attn_trials *trials, struct trial *trial)
 {
     const int n_layer = (int)trials->run->encoder_dims.n_layer;
     int first = n_layer;
@@ -437,6 +385,72 @@ static void skip_encoder(const struct attn_trials *trials, struct attn_trial *tr
         return;
     trial->encoder_layer = first;
     trial->encoder_resid = attn_capture_block(trials->encoder_capture, ATTN_SITE_RESID_PRE, first);
+}
+
+/* Runs the encoder with the edits of run and trial, for which EDITS has room. ROWS receives its
+ * final rows. */
+static enum attn_status encode(struct trial *trial, struct attn_edit *edits, float *rows,
+                               struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    const struct beginning_place place = {trial->encoder_layer, false};
+    struct attn_pass pass = attn_run_encoder_pass(run);
+    struct attn_encoder_rows made = {.final = rows};
+
+    pass.n_uncounted = copy_edits_of(run, true, &place, edits);
+    pass.options.edits = edits;
+    pass.options.n_edit = pass.n_uncounted +
+                          copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
+    pass.at.layer = trial->encoder_layer;
+    pass.resid = trial->encoder_resid;
+    ATTN_TRY(attn_encoder_run(&pass, &made, err));
+    trial->n_encoder_row = made.n_edited;
+    return ATTN_OK;
+}
+
+/* Runs the text of TRIAL with the source ENCODED, unless it is NULL. EDITS has room for the edits
+ * of run and trial. The threads of the host run other trials. */
+static enum attn_status run_text(const struct trial *trial, const struct attn_sequence *encoded,
+                                 struct attn_edit *edits, struct attn_session **session,
+                                 struct attn_error *err)
+{
+    const struct beginning_place place = {trial->layer, false};
+    const size_t n_run = copy_edits(trial->run, &place, edits);
+    struct attn_pass pass = attn_run_pass(trial->run);
+
+    pass.source = encoded ? encoded : pass.source;
+    pass.options.has_logits = true;
+    pass.options.edits = edits;
+    pass.options.n_edit = n_run + copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
+    pass.n_uncounted = trial->n_edit > 0 ? n_run : 0;
+    pass.at.layer = trial->layer;
+    pass.resid = trial->resid;
+    return attn_pass_run(&pass, session, err);
+}
+
+/* Runs TRIAL. The caller owns the session. */
+static enum attn_status run_trial(struct trial *trial, struct attn_session **session,
+                                  struct attn_error *err)
+{
+    const struct attn_run *run = trial->run;
+    const size_t n_run = copy_edits(run, &(struct beginning_place){trial->layer, false}, NULL);
+    struct attn_sequence encoded = {.n = run->source.n};
+    struct attn_edit *edits;
+    enum attn_status status = ATTN_OK;
+
+    ATTN_TRY(ATTN_ALLOC(edits, n_run + run->edits.n_encoder + trial->n_edit, err));
+    if (copy_changes(trial->edits, trial->n_edit, true, edits) > 0) {
+        status = ATTN_ALLOC(encoded.embedded,
+                            run->source.n * attn_model_config(run->model->encoder)->d_model, err);
+        encoded.rows = encoded.embedded;
+        if (status == ATTN_OK)
+            status = encode(trial, edits, encoded.embedded, err);
+    }
+    if (status == ATTN_OK)
+        status = run_text(trial, encoded.rows ? &encoded : NULL, edits, session, err);
+    attn_free(edits); /* the session has copies */
+    attn_free(encoded.embedded);
+    return status;
 }
 
 /* Groups the N changes into packs: each of one layer, and of about equal size. */
@@ -486,15 +500,14 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     struct attn_trial_outcome *outcome = &work->outcomes[number];
     struct attn_reading reading = {
         .base = trials->logits, .base_total = trials->base.total, .replies = &outcome->reply};
-    struct attn_trial trial = attn_trial_of(trials->run);
+    struct trial trial = {.run = trials->run,
+                          .edits = work->edits + work->changes[number].first,
+                          .n_edit = work->changes[number].n_edit,
+                          .layer = ATTN_NO_LAYER,
+                          .encoder_layer = ATTN_NO_LAYER};
     struct attn_session *session = NULL;
-    size_t n_encoder_row = 0;
     enum attn_status status;
 
-    trial.pool = NULL; /* its threads run other trials */
-    trial.edits = work->edits + work->changes[number].first;
-    trial.n_edit = work->changes[number].n_edit;
-    trial.n_encoder_row = &n_encoder_row;
     skip_encoder(trials, &trial);
     if (trials->can_skip) {
         trial.layer = pack->beginnings[0].layer;
@@ -503,9 +516,10 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
     if (!reading.logits)
         return ATTN_NO_MEMORY;
-    status = attn_trial_run(&trial, &session, err);
+    status = run_trial(&trial, &session, err);
     if (status == ATTN_OK) {
-        outcome->n_row = trial.n_edit > 0 ? attn_session_n_edited_row(session) + n_encoder_row : 0;
+        outcome->n_row =
+            trial.n_edit > 0 ? attn_session_n_edited_row(session) + trial.n_encoder_row : 0;
         status = attn_answer_read(trials->answer, session, &reading, err);
     }
     attn_session_free(session);
@@ -714,7 +728,7 @@ static enum attn_status find_failure(const struct work *work, struct attn_error 
 static enum attn_status perform(struct work *work, size_t n, struct attn_error *err)
 {
     const struct attn_trials *trials = work->trials;
-    const struct attn_dims *dims = attn_selection_dims(trials->selection);
+    const struct attn_dims *dims = attn_selection_dims(trials->run->selection);
     const double d = (double)dims->d_model;
     const double n_product = 12.0 * (double)dims->n_layer * (double)dims->n_position * d * d +
                              (double)dims->n_vocab * d; /* rough cost of one run */
@@ -735,14 +749,15 @@ static enum attn_status keep_encoder(struct attn_trials *trials, const struct at
                                      const struct attn_trial_change *changes, size_t n,
                                      struct attn_error *err)
 {
+    const struct attn_watch watch = {.of = ATTN_WATCH_ENCODER,
+                                     .sites = ATTN_SITES(ATTN_SITE_RESID_PRE),
+                                     .capture = &trials->encoder_capture};
     bool is_needed = false;
 
     for (size_t i = 0; i < n && !trials->encoder_capture; i++)
         for (size_t k = 0; k < changes[i].n_edit; k++)
             is_needed |= edits[changes[i].first + k].at.stack == ATTN_STACK_ENCODER;
-    return is_needed ? attn_trial_keep_encoder(trials->run, ATTN_SITES(ATTN_SITE_RESID_PRE),
-                                               &trials->encoder_capture, err)
-                     : ATTN_OK;
+    return is_needed ? attn_watch(trials->run, &watch, err) : ATTN_OK;
 }
 
 enum attn_status attn_trials_perform(struct attn_trials *trials, const struct attn_edit *edits,

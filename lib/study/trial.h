@@ -1,12 +1,10 @@
 /*
- * trial.h - one forward pass over the input of a prepared run, optionally with edits and from a
- * later layer on; and many such passes with different edits, in parallel on the threads of the
- * host. Private to lib/study and lib/experiment.
+ * trial.h - one forward pass over the input of a prepared run, as it is; and many such passes with
+ * different edits, in parallel on the threads of the host. Private to lib/study and
+ * lib/experiment.
  *
- *     struct attn_trial trial = attn_trial_of(run);
- *     trial.edits = &edit, trial.n_edit = 1;
- *     trial.layer = 5, trial.resid = kept;    // resid_pre of layer 5, from a whole run
- *     attn_trial_run(&trial, &session, &err);
+ *     struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_Z), .capture = &capture};
+ *     attn_watch(run, &watch, &err);
  *
  *     struct attn_trials trials;
  *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); // the unchanged run
@@ -19,59 +17,39 @@
 #include "capture/capture.h"
 #include "study/reply.h"
 
-struct attn_trial {
-    const struct attn_run *run;
-    struct attn_pool *pool;         /* NULL: only the caller's thread */
-    const struct attn_trace *trace; /* or NULL */
-    const struct attn_edit *edits;  /* [n_edit], applied after those of the run */
-    size_t n_edit;
-    int layer;          /* the first layer, unless `resid` is NULL */
-    const float *resid; /* [T, D] resid_pre of that layer; NULL: begins with the input */
-    int encoder_layer;  /* the same for the encoder, if `edits` has edits of it */
-    const float *encoder_resid;
-    size_t *n_encoder_row; /* receives the number of rows of the encoder that `edits` changed; or
-                              NULL */
-    size_t n_more;         /* number of positions that will be fed later */
-    bool has_logits;       /* the session computes logits at all positions */
-    /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
-     * at once */
-    size_t n_feed;
-};
-
 /* Checks that HOST has a model with an output layer. Errors have a stage. */
 enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn_error *err);
 
-/* Returns a pass over the whole of RUN, on its host's threads, with logits. */
-struct attn_trial attn_trial_of(const struct attn_run *run);
+/* The parts of a model that a pass runs: its events, or those of the encoder, which name it. */
+enum attn_watched { ATTN_WATCH_TEXT, ATTN_WATCH_ENCODER, ATTN_WATCH_BOTH };
 
-/* Create a session, which the caller owns. The first feeds it the source, the second also the
- * input. Errors have a stage. */
-enum attn_status attn_trial_start(const struct attn_trial *trial, struct attn_session **session,
-                                  struct attn_error *err);
-enum attn_status attn_trial_run(const struct attn_trial *trial, struct attn_session **session,
-                                struct attn_error *err);
+/* A pass over a run with its edits. All but the receiver of the events may be left out. */
+struct attn_watch {
+    enum attn_watched of;
+    const struct attn_selection *selection; /* the tensors that are watched; NULL: the following */
+    struct attn_site_set sites;
+    const struct attn_edit *edits; /* [n_edit] the tensors that they change, instead of sites */
+    size_t n_edit;
+    const struct attn_location *first, *last; /* layers of one stack; NULL: the outermost ones */
+    const char *heads, *queries;              /* lists; NULL: all */
+    bool takes_rows;                          /* rows of all heads may come before the next rows */
+    size_t n_piece;                           /* positions per feed (struct attn_pass) */
+    size_t n_more;                            /* number of positions that will be fed later */
+    bool is_silent;                           /* sends no notes about edits without effect */
+    attn_trace_fn on_event;                   /* receives the events, unless the capture does */
+    void *user;
+    struct attn_capture **capture;    /* receives the tensors; the caller owns it */
+    struct attn_site_set event_sites; /* with a capture: sites that ON_EVENT receives instead */
+    struct attn_session **session;    /* receives the session, with logits; the caller owns it */
+};
+
+/* Runs the text, then the encoder. Errors have a stage. */
+enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch *watch,
+                            struct attn_error *err);
 
 /* Sends notes about the edits of RUN's request that had no effect in SESSION. Call after its
  * feed. */
 void attn_trial_note_idle(const struct attn_run *run, const struct attn_session *session);
-
-/* Runs a pass over the whole of RUN without logits; TRACE receives its events. N_FEED positions are
- * fed at a time; 0: all at once. Errors have a stage. */
-enum attn_status attn_trial_watch(const struct attn_run *run, const struct attn_trace *trace,
-                                  size_t n_feed, struct attn_error *err);
-
-/* Runs such a pass, and records the tensors of SELECTION in *CAPTURE, which the caller owns even
- * after a failure. Sends notes about edits without effect. Errors have a stage. */
-enum attn_status attn_trial_keep(const struct attn_run *run, const struct attn_selection *selection,
-                                 struct attn_capture **capture, struct attn_error *err);
-
-/* The first runs the encoder of RUN with its edits; TRACE, whose selection is of the encoder alone,
- * receives its events. The second records SITES of all its layers in *CAPTURE, which the caller
- * owns even after a failure. Errors have a stage. */
-enum attn_status attn_trial_watch_encoder(const struct attn_run *run,
-                                          const struct attn_trace *trace, struct attn_error *err);
-enum attn_status attn_trial_keep_encoder(const struct attn_run *run, struct attn_site_set sites,
-                                         struct attn_capture **capture, struct attn_error *err);
 
 /* --- Many runs -------------------------------------------------------------------------------- */
 
@@ -81,9 +59,8 @@ struct attn_trials {
     const struct attn_answer *answer; /* borrowed */
     bool can_skip;                    /* runs may begin at a later layer */
     bool has_z;                       /* runs begin with z of a layer */
-    struct attn_selection *selection; /* owns; resid_pre of all layers, and z if has_z */
     struct attn_selection *needed;    /* owns; positions that the answer reads */
-    struct attn_capture *capture;     /* owns; tensors of the unchanged run */
+    struct attn_capture *capture;     /* owns; resid_pre of all layers, and z if has_z; or NULL */
     /* owns; resid_pre of all layers of the encoder; NULL: no change was of the encoder so far */
     struct attn_capture *encoder_capture;
     float *logits;          /* [n_vocab] owns; logits of the unchanged run at the position */

@@ -56,8 +56,10 @@ static enum attn_status choose(void *state, struct attn_error *err)
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
     struct attn_frame *frame = &((struct reach *)state)->frame;
+    const struct attn_watch watch = {.selection = frame->run->selection,
+                                     .capture = &frame->capture};
 
-    return attn_trial_keep(frame->run, frame->run->selection, &frame->capture, err);
+    return attn_watch(frame->run, &watch, err);
 }
 
 /* The mean distance of keys in PATTERN [n, n], by their weights, without the first N_SKIPPED. */
