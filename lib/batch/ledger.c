@@ -272,6 +272,8 @@ static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, stru
 {
     ledger->done.milliseconds =
         ledger->milliseconds_before + (uint64_t)(1e3 * attn_ledger_seconds(ledger));
+    if (ledger->has_read)
+        attn_digest_hex(&ledger->read, ledger->done.input);
     *is_ready = !ledger->measure || ledger->measure(ledger->owner);
     return attn_buffer_check(&ledger->state, err);
 }
@@ -302,20 +304,22 @@ static enum attn_status checkpoint(struct attn_ledger *ledger, struct attn_error
 }
 
 enum attn_status attn_ledger_write(struct attn_ledger *ledger,
-                                   const struct attn_item_result *result, uint64_t n_line_before,
-                                   struct attn_error *err)
+                                   const struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_item *item = result->item;
     struct attn_ledger_done *done = &ledger->done;
     double seconds;
 
     ATTN_TRY(attn_records_write(ledger->records, result, err));
+    if (ledger->skips_input) {
+        done->begin = item->begin;
+        done->crc = item->crc;
+        done->n_line_before = item->number - done->n_record;
+    }
     done->n_record++;
-    done->begin = item->begin;
     done->end = item->end;
-    done->crc = item->crc;
-    done->n_line_before = n_line_before;
-    attn_digest_hex(item->read, done->input);
+    ledger->read = *item->read;
+    ledger->has_read = true;
     done->n_token += result->n_token;
     done->failures[result->failure]++;
     ledger->n_failed += result->failure != ATTN_RECORD_FAILURE_NONE;

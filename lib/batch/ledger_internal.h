@@ -9,7 +9,7 @@
  *     attn_ledger_open(&ledger, &form, host, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
- *     attn_ledger_write(&ledger, &result, failure, &at, is_followed, &err);   // each record
+ *     attn_ledger_write(&ledger, &result, &err);            // each record
  *     attn_ledger_finish(&ledger, host, &err);              // parts get their final names
  *     attn_ledger_keep(&ledger, &err);                      // or ends early
  *     attn_ledger_release(&ledger);
@@ -60,6 +60,7 @@ struct attn_ledger {
     const char *unit, *unit_key; /* "record", and the key "records" of the manifest */
     const char *option;          /* option of the first output, "output" */
     bool is_resumed, is_synced;
+    bool skips_input; /* a resumed run skips the input up to the last line, which is recorded */
     size_t shard, n_shard;
     /* source of the host's model; required for a file */
     const struct attn_source *source;
@@ -109,6 +110,8 @@ struct attn_ledger {
     double checked;               /* last checkpoint, in seconds since `begun` */
     uint64_t milliseconds_before; /* working time of earlier processes */
 
+    struct attn_sha256 read; /* digest of the input up to the last item, if has_read */
+    bool has_read;
     struct attn_ledger_done done; /* state after all results so far */
     uint64_t n_failed;            /* failed records among them */
     bool has_failed;              /* failures cause an exit code; set by the owner */
@@ -187,8 +190,7 @@ double attn_ledger_seconds(const struct attn_ledger *ledger);
 /* Writes a record. About once per second a checkpoint follows. Without one, the outputs are flushed
  * unless another result follows at once. */
 enum attn_status attn_ledger_write(struct attn_ledger *ledger,
-                                   const struct attn_item_result *result, uint64_t n_line_before,
-                                   struct attn_error *err);
+                                   const struct attn_item_result *result, struct attn_error *err);
 
 /* Gives the complete outputs their final names, and writes the manifest. */
 enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct attn_host *host,

@@ -15,7 +15,7 @@
 #include "host/host_internal.h"
 #include "records/batch_lines.h"
 #include "records/items_internal.h"
-#include "records/record_labels.h"
+#include "records/record_reader.h"
 #include "records/restart_params.h"
 #include "run/item_internal.h"
 
@@ -148,7 +148,7 @@ struct attn_batch {
     bool is_run;      /* attn_batch_run was called; a batch runs once */
     bool is_complete; /* an earlier run was complete */
 
-    struct attn_label_names labels; /* owns; the requested labels */
+    struct attn_record_names names; /* owns; the requested labels */
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
     /* owns; the first record, read for its labels if all labels are requested */
     struct attn_item first;
@@ -159,20 +159,14 @@ struct attn_batch {
     bool has_used_next;           /* some record used the continuations that are given for all */
     size_t most_next;             /* a record with more continuations fails */
     const struct attn_places *places; /* borrowed; those of the request, or NULL */
-    struct attn_batch_lines *lines;   /* owns; the input */
+    struct attn_items *items;         /* owns; the input */
 
     uint64_t n_before;       /* number of records of earlier processes */
     uint64_t begin_of_lines; /* offset of the first line in the input */
     uint64_t begin_of_work;  /* offset of the first line that this process reads */
 
-    struct attn_batch_line line; /* the current line */
-    struct attn_sha256 input;    /* digest of all lines so far */
-    uint64_t n_read;             /* number of lines read */
-    uint64_t number_before;      /* number of lines before the shard */
-    bool has_numbers;            /* number_before was counted */
-    bool needs_numbers;          /* records with ids need their number, too */
-    atomic_bool has_ended;       /* no further records are needed */
-    struct attn_error read_err;  /* error while reading */
+    uint64_t n_read;            /* number of records read */
+    struct attn_error read_err; /* error while reading */
 };
 
 static bool is_canceled(const struct attn_batch *batch)
@@ -227,33 +221,30 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->labels && options->form == ATTN_ITEMS_LINES)
         return attn_error_set(err, ATTN_INVALID,
                               "`labels` are keys of records, and texts have none");
-    batch->labels.keys = (struct attn_record_keys){
-        .text = options->text_key, .id = options->id_key, .has_next = true};
+    batch->names.text = options->text_key;
+    batch->names.id = options->id_key;
     if (options->labels)
-        ATTN_TRY(attn_label_names_parse(options->labels, &batch->labels, err));
-    ATTN_TRY(ATTN_ALLOC(batch->seen_labels, batch->labels.n, err));
+        ATTN_TRY(attn_record_names_parse(options->labels, &batch->names, err));
+    ATTN_TRY(ATTN_ALLOC(batch->seen_labels, batch->names.n, err));
     return choose_table(batch, err);
 }
 
-static enum attn_status open_lines(struct attn_batch *batch, struct attn_error *err)
+static enum attn_status open_items(struct attn_batch *batch, struct attn_error *err)
 {
-    struct attn_batch_options *options = &batch->options;
-    const struct attn_batch_lines_options of_lines = {
-        .path = options->path,
-        .is_fasta = options->form == ATTN_ITEMS_FASTA,
-        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
-        .max_line = options->max_line,
-        .shard = options->shard,
-        .n_shard = options->n_shard,
-        .stop = {options->cancel, &batch->has_ended},
-        .read = batch->ledger.name ? &batch->input : NULL,
-    };
+    const struct attn_batch_options *options = &batch->options;
+    struct attn_items_options records = ATTN_ITEMS_OPTIONS_DEFAULT;
     uint64_t size;
     bool is_file;
 
-    attn_sha256_init(&batch->input);
-    ATTN_TRY(attn_batch_lines_open(&of_lines, &batch->lines, err));
-    is_file = attn_batch_lines_is_file(batch->lines, &size);
+    records.path = options->path;
+    records.form = options->form;
+    records.max_line = options->max_line;
+    records.shard = options->shard;
+    records.n_shard = options->n_shard;
+    records.cancel = options->cancel;
+    ATTN_TRY(attn_items_open_records(&records, &batch->names, has_output(batch, "npz"),
+                                     &batch->items, err));
+    is_file = attn_items_are_of_file(batch->items, &size);
     return attn_ledger_describe_input(&batch->ledger, is_file, size, err);
 }
 
@@ -265,7 +256,7 @@ static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(
         attn_ledger_describe(&batch->ledger, options->asked, options->files, options->n_file, err));
-    return open_lines(batch, err);
+    return open_items(batch, err);
 }
 
 enum attn_status attn_batch_open(const struct attn_batch_options *given, struct attn_batch **batch,
@@ -284,14 +275,13 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     }
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
-    if (options.max_line == 0)
-        made->options.max_line = ATTN_MAX_LINE;
     made->ledger = (struct attn_ledger){
         .unit = "record",
         .unit_key = "records",
         .option = "output",
         .is_resumed = options.is_resumed,
         .is_synced = options.is_synced,
+        .skips_input = true,
         .shard = options.shard,
         .n_shard = options.n_shard,
         .source = options.source,
@@ -316,13 +306,12 @@ void attn_batch_free(struct attn_batch *batch)
 {
     if (!batch)
         return;
-    attn_batch_line_release(&batch->line);
     attn_free(batch->seen_labels);
-    attn_label_names_release(&batch->labels);
+    attn_record_names_release(&batch->names);
     attn_item_release(&batch->first);
     attn_free(batch->columns);
     attn_ledger_release(&batch->ledger);
-    attn_batch_lines_free(batch->lines);
+    attn_items_free(batch->items);
     attn_free(batch);
 }
 
@@ -360,7 +349,7 @@ static enum attn_status check_outputs(const struct attn_batch *batch, struct att
     for (size_t i = 0; i < batch->ledger.n_output; i++) {
         const char *path = batch->ledger.outputs[i].path;
 
-        if (!path || !attn_batch_lines_is_path(batch->lines, path))
+        if (!path || !attn_items_are_of_path(batch->items, path))
             continue;
         attn_error_set(err, ATTN_INVALID, "the output '%s' is the input, expected another file",
                        attn_quote_string(path).text);
@@ -382,7 +371,8 @@ static enum attn_status read_first_labels(struct attn_batch *batch, const char *
         const char *end = memchr(at, '\n', (size_t)(last - at));
         const size_t n = (size_t)((end ? end : last) - at);
 
-        status = attn_record_labels_read(at, n, &batch->labels, first, err);
+        attn_item_release(first);
+        status = attn_item_read_line(at, n, &batch->names, first, err);
         at += n + 1;
     }
     return status;
@@ -397,12 +387,12 @@ static enum attn_status find_columns(struct attn_batch *batch, struct attn_recor
     size_t size;
 
     form->has_labels = batch->options.labels;
-    form->labels = batch->labels.names;
-    form->n_label = batch->labels.n;
-    if (!batch->labels.is_all || (!has_output(batch, "csv") && !has_output(batch, "edges")))
+    form->labels = batch->names.labels;
+    form->n_label = batch->names.n;
+    if (!batch->names.is_all || (!has_output(batch, "csv") && !has_output(batch, "edges")))
         return ATTN_OK;
     form->has_all_labels = true;
-    ATTN_TRY(attn_batch_lines_peek(batch->lines, &text, &size, err));
+    ATTN_TRY(attn_batch_lines_peek(attn_items_lines(batch->items), &text, &size, err));
     ATTN_TRY(read_first_labels(batch, text, size, err));
     ATTN_TRY(ATTN_ALLOC(batch->columns, first->n_label, err));
     for (size_t i = 0; i < first->n_label; i++)
@@ -443,20 +433,10 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(fill_form(batch, host, many, &form, err));
     ATTN_TRY(check_outputs(batch, err));
-    batch->needs_numbers = has_output(batch, "npz");
     return attn_ledger_open(&batch->ledger, &form, host, err);
 }
 
 /* --- Records in ------------------------------------------------------------------------------ */
-
-/* Counts the lines before the shard, once a record needs its number. */
-static enum attn_status count_before(struct attn_batch *batch, struct attn_error *err)
-{
-    if (batch->has_numbers)
-        return ATTN_OK;
-    batch->has_numbers = true;
-    return attn_batch_lines_count_before(batch->lines, &batch->number_before, err);
-}
 
 /* Marks ITEM as failed if its continuations, or those given for all records, do not fit the
  * outputs. */
@@ -476,98 +456,21 @@ static void check_next(const struct attn_batch *batch, struct attn_item *item)
         item->failure = ATTN_RECORD_FAILURE_NO_FIT;
 }
 
-/* Returns the first character of LINE, or NUL if it is blank or begins like an object of JSON. */
-static char find_text(const struct attn_buffer *line)
-{
-    size_t at = 0;
-
-    while (at < line->size && (line->data[at] == ' ' || line->data[at] == '\t'))
-        at++;
-    return at == line->size || strchr("{\r", line->data[at]) ? '\0' : line->data[at];
-}
-
-/* Reads an object of JSON into ITEM. Its text is the first character of a line that is not JSON. */
-static enum attn_status read_object(struct attn_batch *batch, struct attn_item *item,
-                                    struct attn_error *err)
-{
-    const struct attn_buffer *text = &batch->line.text;
-    char first;
-
-    ATTN_TRY(attn_record_labels_read(text->data, text->size, &batch->labels, item, err));
-    ATTN_TRY(attn_item_place_labels(item, err));
-    attn_item_name_places(item, batch->places);
-    check_next(batch, item);
-    if (item->failure != ATTN_RECORD_FAILURE_BAD_JSON)
-        return ATTN_OK;
-    first = find_text(text);
-    item->input.text = attn_store_copy(&item->store, &first, 1, err);
-    return item->input.text ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Fills ITEM from the current line. */
-static enum attn_status fill_item(struct attn_batch *batch, struct attn_item *item,
-                                  struct attn_error *err)
-{
-    const struct attn_batch_line *line = &batch->line;
-    struct attn_input *input = &item->input;
-    char size[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
-
-    if (line->is_too_long) {
-        item->failure = ATTN_RECORD_FAILURE_LINE_TOO_LONG;
-        attn_error_set(&item->err, ATTN_INVALID, "its line has %s bytes, expected at most %s",
-                       attn_quantity_count(line->size, size),
-                       attn_quantity_count(batch->options.max_line, most));
-        return ATTN_OK;
-    }
-    if (batch->options.form != ATTN_ITEMS_LINES)
-        return read_object(batch, item, err);
-    input->n_text = line->text.size;
-    input->n_text -= input->n_text > 0 && line->text.data[input->n_text - 1] == '\r';
-    input->text = attn_store_copy(&item->store, line->text.data, input->n_text, err);
-    return input->text ? ATTN_OK : ATTN_NO_MEMORY;
-}
-
-/* Stores in ITEM where its line is, and the digest of the input up to its end. */
-static enum attn_status place_item(const struct attn_batch *batch, struct attn_item *item,
-                                   struct attn_error *err)
-{
-    struct attn_sha256 *read = attn_store_take(&item->store, sizeof *read, err);
-
-    if (!read)
-        return ATTN_NO_MEMORY;
-    *read = batch->input;
-    item->read = read;
-    item->begin = batch->line.begin;
-    item->end = batch->line.end;
-    item->crc = batch->line.crc;
-    return ATTN_OK;
-}
-
 /* Reads the next item (attn_next_fn). A read error is stored in read_err, and reported after the
  * items before it. */
 static enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
 {
     struct attn_batch *batch = user;
     const uint64_t most = batch->options.max_record;
-    struct attn_item *made;
-    enum attn_status status;
-    bool is_over;
 
+    (void)err;
     if ((most > 0 && batch->n_read >= most) ||
-        attn_batch_lines_next(batch->lines, &batch->line, &is_over, &batch->read_err) != ATTN_OK ||
-        is_over)
+        attn_items_next(batch->items, item, &batch->read_err) != ATTN_OK || !*item)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(made, 1, err));
-    status = fill_item(batch, made, err);
-    if (status == ATTN_OK)
-        status = place_item(batch, made, err);
-    if (status != ATTN_OK || ((made->id_kind == ATTN_RECORD_ID_NUMBER || batch->needs_numbers) &&
-                              count_before(batch, &batch->read_err) != ATTN_OK)) {
-        attn_item_free(made);
-        return status;
-    }
-    made->number = (size_t)(batch->number_before + batch->n_read++);
-    *item = made;
+    batch->n_read++;
+    if (batch->options.form != ATTN_ITEMS_LINES)
+        attn_item_name_places(*item, batch->places);
+    check_next(batch, *item);
     return ATTN_OK;
 }
 
@@ -577,7 +480,7 @@ static void emit_progress(const struct attn_batch *batch)
 {
     const struct attn_batch_options *options = &batch->options;
     const double first = (double)batch->begin_of_lines, at = (double)batch->ledger.done.end;
-    const double left = (double)attn_batch_lines_end(batch->lines) - at;
+    const double left = (double)attn_batch_lines_end(attn_items_lines(batch->items)) - at;
     const double read = at - (double)batch->begin_of_work;
     struct attn_batch_progress progress = {
         .n_record = batch->ledger.done.n_record,
@@ -605,7 +508,7 @@ static enum attn_status check_failures(const struct attn_batch *batch, struct at
  * file it suggests other commands, as its lines are not texts. */
 static void note_text(struct attn_batch *batch, const struct attn_item *item)
 {
-    const char *name = attn_batch_lines_name(batch->lines);
+    const char *name = attn_items_name(batch->items);
 
     batch->has_noted_text = true;
     attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
@@ -621,7 +524,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_item_re
 {
     const struct attn_item *item = result->item;
 
-    for (size_t i = 0; i < batch->labels.n && i < item->n_label; i++)
+    for (size_t i = 0; i < batch->names.n && i < item->n_label; i++)
         if (item->labels[i].value.type != ATTN_VALUE_MISSING)
             batch->seen_labels[i] = true;
     if (!item->next && result->failure == ATTN_RECORD_FAILURE_NONE)
@@ -629,8 +532,7 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_item_re
     if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
         !batch->has_noted_text)
         note_text(batch, item);
-    ATTN_TRY(
-        attn_ledger_write(&batch->ledger, result, item->number - batch->ledger.done.n_record, err));
+    ATTN_TRY(attn_ledger_write(&batch->ledger, result, err));
     emit_progress(batch);
     return check_failures(batch, err);
 }
@@ -651,9 +553,7 @@ static void release_item(void *user, struct attn_item *item)
 
 static void end_reading(void *user)
 {
-    struct attn_batch *batch = user;
-
-    batch->has_ended = true;
+    attn_items_stop(((const struct attn_batch *)user)->items);
 }
 
 /* --- Beginning, or resuming ------------------------------------------------------------------ */
@@ -663,12 +563,13 @@ static void end_reading(void *user)
 static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t n, const char *path,
                                              struct attn_error *err)
 {
-    if (n == 0)
-        return ATTN_OK;
-    ATTN_TRY(count_before(batch, err));
-    return batch->number_before == n
+    uint64_t found = n;
+
+    if (n > 0)
+        ATTN_TRY(attn_items_count_before(batch->items, &found, err));
+    return found == n
                ? ATTN_OK
-               : attn_ledger_report_input(attn_batch_lines_name(batch->lines), path,
+               : attn_ledger_report_input(attn_items_name(batch->items), path,
                                           "has another number of lines before the shard", err);
 }
 
@@ -679,12 +580,12 @@ static enum attn_status compare_digest(const struct attn_batch *batch, const cha
     char what[96], found[ATTN_DIGEST_HEX_SIZE];
     uint64_t begin, end;
 
-    attn_digest_hex(&batch->input, found);
+    attn_items_digest(batch->items, found);
     if (strcmp(found, hex) == 0)
         return ATTN_OK;
-    attn_batch_lines_range(batch->lines, &begin, &end);
+    attn_batch_lines_range(attn_items_lines(batch->items), &begin, &end);
     snprintf(what, sizeof what, "differs between byte %" PRIu64 " and byte %" PRIu64, begin, end);
-    return attn_ledger_report_input(attn_batch_lines_name(batch->lines), path, what, err);
+    return attn_ledger_report_input(attn_items_name(batch->items), path, what, err);
 }
 
 /* Skips the input up to the ledger's checkpoint. ATTN_INVALID at the stage of the options if that
@@ -695,8 +596,8 @@ static enum attn_status skip_done(struct attn_batch *batch, struct attn_error *e
     const char *path = batch->ledger.journal_path.data;
 
     if (batch->ledger.journal >= 0) { /* the input up to the checkpoint must be skipped */
-        ATTN_TRY(attn_batch_lines_skip(batch->lines, &batch->line, done->begin, done->end,
-                                       (uint32_t)done->crc, err));
+        ATTN_TRY(attn_items_skip(batch->items, (size_t)done->n_record, done->begin, done->end,
+                                 (uint32_t)done->crc, err));
         ATTN_TRY(compare_digest(batch, done->input, path, err));
         ATTN_TRY(compare_lines_before(batch, done->n_line_before, path, err));
     }
@@ -712,16 +613,17 @@ static enum attn_status compare_input(struct attn_batch *batch, const struct att
 {
     const char *manifest_path = batch->ledger.manifest_path.data;
     const uint64_t most = batch->options.max_record;
-    bool is_over = true;
+    struct attn_item *next = NULL;
 
-    ATTN_TRY(attn_batch_lines_take(batch->lines, made->end, err));
+    ATTN_TRY(attn_batch_lines_take(attn_items_lines(batch->items), made->end, err));
     ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
     if (most == 0 || made->n_record < most)
-        ATTN_TRY(attn_batch_lines_next(batch->lines, &batch->line, &is_over, err));
+        ATTN_TRY(attn_items_next(batch->items, &next, err));
+    attn_item_free(next);
     if (is_canceled(batch))
         return attn_report_stopped(err);
-    if (!is_over)
-        return attn_ledger_report_input(attn_batch_lines_name(batch->lines), manifest_path,
+    if (next)
+        return attn_ledger_report_input(attn_items_name(batch->items), manifest_path,
                                         "has more lines", err);
     return compare_lines_before(batch, made->n_line_before, manifest_path, err);
 }
@@ -761,11 +663,11 @@ static void note_unseen(const struct attn_batch *batch, bool has_next)
     if (has_next && !batch->has_used_next && batch->ledger.n_failed < n_record)
         attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNUSED_DEFAULT,
                   "`next` has no effect: all records have their own");
-    for (size_t i = 0; i < batch->labels.n; i++)
+    for (size_t i = 0; i < batch->names.n; i++)
         if (!batch->seen_labels[i])
             attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNSEEN_LABEL,
                       "no record has the label '%s'",
-                      attn_quote_string(batch->labels.names[i]).text);
+                      attn_quote_string(batch->names.labels[i]).text);
 }
 
 /* Computes the remaining records. */
@@ -780,7 +682,8 @@ static enum attn_status compute(struct attn_batch *batch, struct attn_host *host
         .user = batch,
     };
 
-    attn_batch_lines_range(batch->lines, &batch->begin_of_lines, &batch->begin_of_work);
+    attn_batch_lines_range(attn_items_lines(batch->items), &batch->begin_of_lines,
+                           &batch->begin_of_work);
     batch->ledger.begun = attn_clock_seconds();
     batch->places = many->request ? many->request->reading.places : NULL;
     emit_progress(batch);
@@ -790,7 +693,7 @@ static enum attn_status compute(struct attn_batch *batch, struct attn_host *host
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
     note_unseen(batch,
                 many->request && many->request->predict.n_next > 0 && batch->most_next == SIZE_MAX);
-    attn_batch_lines_note_mark(batch->lines, batch->options.on_note, batch->options.user);
+    attn_items_note_mark(batch->items, batch->options.on_note, batch->options.user);
     return ATTN_OK;
 }
 /* --- The end --------------------------------------------------------------------------------- */
@@ -801,8 +704,9 @@ static enum attn_status finish(struct attn_batch *batch, const struct attn_host 
 {
     struct attn_ledger *ledger = &batch->ledger;
 
-    ledger->input_name = attn_batch_lines_name(batch->lines);
-    attn_batch_lines_range(batch->lines, &ledger->input_begin, &ledger->input_end);
+    ledger->input_name = attn_items_name(batch->items);
+    attn_batch_lines_range(attn_items_lines(batch->items), &ledger->input_begin,
+                           &ledger->input_end);
     ledger->has_failed = ledger->n_failed > 0 && batch->options.max_failed < 0;
     return attn_ledger_finish(ledger, host, err);
 }

@@ -150,13 +150,12 @@ const char *attn_item_list_labels(const struct attn_item *item, char *names, siz
 
 bool attn_item_has(const struct attn_item *item, const char *keys)
 {
-    const struct attn_record_form form = {.reader = ATTN_KEY_OF_ITEMS};
     struct attn_record_key key;
     const void *const *field;
 
     for (size_t n; *keys; keys += n + (keys[n] == '|')) {
         n = strcspn(keys, "|");
-        attn_record_find_key(&form, keys, n, &key);
+        attn_record_find_key(NULL, keys, n, &key);
         field = (const void *)((const char *)item + key.at);
         if (key.kind == ATTN_KEY_SOURCE || key.kind == ATTN_KEY_ROWS
                 ? attn_input_is_given((const void *)field)

@@ -13,7 +13,12 @@
 
 struct attn_items {
     struct attn_items_options options;
-    char *path; /* owns; NULL: standard input, or bytes in memory */
+    /* borrowed; the keys of records (attn_items_open_records); NULL: items */
+    const struct attn_record_names *names;
+    bool needs_numbers, has_numbers; /* every record needs its number; number_before was counted */
+    uint64_t number_before;          /* number of records before the shard */
+    atomic_bool is_unwanted;         /* attn_items_stop was called */
+    char *path;                      /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
     struct attn_sha256 read;    /* digest of all lines that were read */
@@ -87,6 +92,24 @@ static enum attn_status check_first(const struct attn_items *items, const char *
     return ATTN_FORMAT;
 }
 
+/* Reads the line TEXT, a record, into ITEM. The text of a line that is no object of JSON is its
+ * first character, unless it is blank or begins like one. */
+static enum attn_status read_record(const struct attn_items *items, const char *text, size_t size,
+                                    struct attn_item *item, struct attn_error *err)
+{
+    size_t at = 0;
+
+    ATTN_TRY(attn_item_read_line(text, size, items->names, item, err));
+    ATTN_TRY(attn_item_place_labels(item, err));
+    if (item->failure != ATTN_RECORD_FAILURE_BAD_JSON)
+        return ATTN_OK;
+    while (at < size && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    item->input.text = attn_store_copy(&item->store, text + at,
+                                       at < size && !strchr("{\r", text[at]) ? 1 : 0, err);
+    return item->input.text ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
 /* Reads the current line into ITEM. If the line is malformed, the item fails. The labels of the
  * first readable item are used for all items. */
 static enum attn_status read_item(struct attn_items *items, struct attn_item *item,
@@ -98,17 +121,19 @@ static enum attn_status read_item(struct attn_items *items, struct attn_item *it
     const char *text = text_of_line(items, &size);
 
     if (items->line.is_too_long) {
-        attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG,
-                       "it has %s bytes, expected at most %s",
+        attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
+                       items->names ? "its line has" : "it has",
                        attn_quantity_count(items->line.size, bytes),
                        attn_quantity_count(items->options.max_line, most));
         return ATTN_OK;
     }
     if (are_texts(items))
         return read_text(items, item, err);
+    if (items->names)
+        return read_record(items, text, size, item, err);
     ATTN_TRY(check_first(items, text, size, err));
     if (!items->csv.separator) {
-        ATTN_TRY(attn_item_read_line(text, size, item, err));
+        ATTN_TRY(attn_item_read_line(text, size, NULL, item, err));
     } else if (attn_csv_reader_read(&items->csv, text, size, &why) == ATTN_OK) {
         ATTN_TRY(attn_item_read_fields(&items->csv, item, err));
     } else {
@@ -138,6 +163,17 @@ bool attn_items_have_header(const struct attn_items *items)
 
 /* --- Reading ---------------------------------------------------------------------------------- */
 
+enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
+                                         struct attn_error *err)
+{
+    if (!items->has_numbers)
+        ATTN_TRY(attn_batch_lines_count_before(items->lines, &items->number_before, err));
+    items->has_numbers = true;
+    if (n)
+        *n = items->number_before;
+    return ATTN_OK;
+}
+
 /* Reads the next line; if blank lines do not count, the next one that is not blank. *LINE is its
  * number. */
 static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
@@ -154,14 +190,15 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
         if (at >= items->limit)
             return ATTN_OK;
         ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
-        if (attn_must_stop(&stop))
+        if (attn_must_stop(&stop) && !items->names)
             return attn_report_stopped(err);
-        *line = items->line_number;
+        *line = items->names ? 0 : items->line_number;
         items->line_number += items->line.n_end;
         text = text_of_line(items, &size);
         while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
             size--;
-    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items));
+    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items) &&
+             !items->names);
     return ATTN_OK;
 }
 
@@ -218,7 +255,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
 
         ATTN_TRY(read_line(items, &line, &is_over, err));
         *item = NULL;
-        if (is_over && items->n_read == 0 && are_texts(items))
+        if (is_over && items->n_read == 0 && are_texts(items) && !items->names)
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' has no lines, expected one text per line",
                                   attn_quote_string(attn_items_name(items)).text);
@@ -231,8 +268,14 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         }
         ATTN_TRY(make_item(items, &made, err));
         made->line = line;
+        made->begin = items->line.begin;
         made->end = items->line.end;
+        made->crc = items->line.crc;
         status = read_item(items, made, err);
+        if (status == ATTN_OK && items->names &&
+            (items->needs_numbers || made->id_kind == ATTN_RECORD_ID_NUMBER))
+            status = attn_items_count_before(items, NULL, err);
+        made->number += (size_t)items->number_before;
         if (status == ATTN_OK && is_of_shard) {
             *item = made;
             return ATTN_OK;
@@ -287,6 +330,23 @@ enum attn_status attn_items_next(struct attn_items *items, struct attn_item **it
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }
 
+void attn_items_stop(struct attn_items *items)
+{
+    items->is_unwanted = true;
+}
+
+enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
+                                 uint32_t crc, struct attn_error *err)
+{
+    items->n_read = n;
+    return attn_batch_lines_skip(items->lines, &items->line, begin, end, crc, err);
+}
+
+void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE])
+{
+    attn_digest_hex(&items->read, hex);
+}
+
 /* Reads the header, which names the labels of all items. */
 static enum attn_status read_header(struct attn_items *items, struct attn_error *err)
 {
@@ -321,6 +381,11 @@ enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, 
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */
+
+struct attn_batch_lines *attn_items_lines(const struct attn_items *items)
+{
+    return items->lines;
+}
 
 const char *attn_items_name(const struct attn_items *items)
 {
@@ -390,7 +455,7 @@ static enum attn_status cut_shard(struct attn_items *items, struct attn_error *e
 
     if (options->inputs)
         size = options->n_input;
-    if (options->n_shard == 0)
+    if (options->n_shard == 0 || items->names)
         return ATTN_OK;
     if (options->shard >= options->n_shard)
         attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
@@ -417,9 +482,11 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
         .n_data = options->inputs ? 0 : options->n_data,
         .is_fasta = options->form == ATTN_ITEMS_FASTA,
         .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
-        .separator = options->inputs ? '\0' : find_separator(options),
+        .separator = options->inputs || items->names ? '\0' : find_separator(options),
         .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
-        .stop = {.cancel = options->cancel},
+        .shard = options->shard,
+        .n_shard = items->names ? options->n_shard : 0,
+        .stop = {options->cancel, &items->is_unwanted},
         .read = &items->read,
     };
 
@@ -440,8 +507,15 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
     return cut_shard(items, err);
 }
 
-enum attn_status attn_items_open(const struct attn_items_options *given, struct attn_items **items,
-                                 struct attn_error *err)
+enum attn_status attn_items_open(const struct attn_items_options *options,
+                                 struct attn_items **items, struct attn_error *err)
+{
+    return attn_items_open_records(options, NULL, false, items, err);
+}
+
+enum attn_status attn_items_open_records(const struct attn_items_options *given,
+                                         const struct attn_record_names *names, bool needs_numbers,
+                                         struct attn_items **items, struct attn_error *err)
 {
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_error failure = {0};
@@ -456,6 +530,8 @@ enum attn_status attn_items_open(const struct attn_items_options *given, struct 
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
+    made->names = names;
+    made->needs_numbers = needs_numbers;
     status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
     if (status == ATTN_OK) {
         *items = made;

@@ -12,7 +12,6 @@
 static enum attn_status read_names(struct attn_csv_reader *csv, const char *text, size_t size,
                                    char separator, bool *has_input, struct attn_error *err)
 {
-    const struct attn_record_form form = {.reader = ATTN_KEY_OF_ITEMS};
 
     attn_csv_reader_release(csv);
     csv->separator = separator;
@@ -21,7 +20,7 @@ static enum attn_status read_names(struct attn_csv_reader *csv, const char *text
     for (size_t c = 0; c < csv->n_column; c++) {
         struct attn_csv_column *column = &csv->columns[c];
 
-        attn_record_find_key(&form, column->name, strlen(column->name), &column->key);
+        attn_record_find_key(NULL, column->name, strlen(column->name), &column->key);
         *has_input = *has_input || column->key.traits & ATTN_KEY_IS_INPUT;
     }
     return ATTN_OK;

@@ -7,7 +7,32 @@
 #include "records/items.h"
 #include "run/item_internal.h"
 
+struct attn_batch_lines;
+struct attn_record_names;
 struct attn_csv_reader; /* csv_reader.h */
+
+/* Opens the records of a batch, whose keys and labels are NAMES, borrowed. They differ from items:
+ * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
+ * read, so that the records before it are counted when the first record needs its number, or if
+ * NEEDS_NUMBERS; a cancel ends them. */
+enum attn_status attn_items_open_records(const struct attn_items_options *options,
+                                         const struct attn_record_names *names, bool needs_numbers,
+                                         struct attn_items **items, struct attn_error *err);
+
+/* Ends reading, also when it waits for a pipe. May be called on any thread. */
+void attn_items_stop(struct attn_items *items);
+
+/* Skips N records, the last of which has the line from BEGIN to END with CRC
+ * (attn_batch_lines_skip). */
+enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
+                                 uint32_t crc, struct attn_error *err);
+
+/* The first returns the digest of what was read. The second counts the records before the shard,
+ * once; N may be NULL. The third returns the lines, borrowed. */
+void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE]);
+enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
+                                         struct attn_error *err);
+struct attn_batch_lines *attn_items_lines(const struct attn_items *items);
 
 /* Returns true if the input is a seekable file, or memory. *SIZE is its size, otherwise 0. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);

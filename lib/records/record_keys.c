@@ -3,14 +3,16 @@
  * questions. */
 #include "records/record_keys_internal.h"
 
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
 #include "predict/answer_internal.h"
 
 #include <string.h>
 
 enum {
-    ALL = ATTN_KEY_OF_TEXTS | ATTN_KEY_OF_BATCH | ATTN_KEY_OF_ITEMS,
-    PLAIN = ATTN_KEY_OF_TEXTS | ATTN_KEY_OF_BATCH,
-    LISTED = ATTN_KEY_OF_BATCH | ATTN_KEY_OF_ITEMS,
+    ALL = ATTN_KEY_OF_RECORDS | ATTN_KEY_OF_ITEMS,
+    RECORDS = ATTN_KEY_OF_RECORDS,
     ITEMS = ATTN_KEY_OF_ITEMS,
     INPUT = ATTN_KEY_IS_INPUT,
 };
@@ -49,7 +51,7 @@ static const struct attn_record_key keys[] = {
     /* in files of BLiMP */
     BYTES_KEY("sentence_good", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][0]),
     BYTES_KEY("sentence_bad", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][1]),
-    VALUE_KEY("image", PICTURE, PLAIN, input.image),
+    VALUE_KEY("image", PICTURE, RECORDS, input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
     SOURCE_KEYS("source", ALL | INPUT, source),
@@ -61,7 +63,7 @@ static const struct attn_record_key keys[] = {
     KEY("pair", BYTES, BAD_TEXT, ALL, AT(input.pair), AT(input.n_pair)),
     KEY("types", INTEGERS, BAD_VALUE, ALL, AT(input.types), AT(input.n_type)),
     KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(input.key_mask), AT(input.n_key_mask)),
-    KEY("next", NEXT, BAD_VALUE, LISTED, AT(next), AT(n_next)),
+    KEY("next", NEXT, BAD_VALUE, ALL, AT(next), AT(n_next)),
     VALUE_KEY("words", WORDS, ITEMS, words),
     VALUE_KEY("source_words", WORDS, ITEMS, source_words),
     VALUE_KEY("from", POSITION, ITEMS, from),
@@ -91,10 +93,54 @@ static void take_param(const struct attn_param *param, struct attn_record_key *k
     key->at = AT(answer) + param->offset;
 }
 
-bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,
+static enum attn_status check_names(const struct attn_record_names *names, struct attn_error *err)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (*names->labels[i] == '\0')
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`labels` has an empty name, expected keys of a record or 'all'");
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(names->labels[k], names->labels[i]) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`labels` has '%s' twice",
+                                      attn_quote_string(names->labels[i]).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_record_names_parse(const char *list, struct attn_record_names *names,
+                                         struct attn_error *err)
+{
+    names->is_all = strcmp(list, "all") == 0;
+    if (names->is_all)
+        return ATTN_OK;
+    attn_buffer_append_string(&names->list, list);
+    attn_buffer_string(&names->list);
+    ATTN_TRY(attn_buffer_check(&names->list, err));
+    for (char *at = names->list.data; at;) {
+        char *comma = strchr(at, ',');
+
+        ATTN_TRY(
+            attn_grow(&names->labels, &names->capacity, names->n + 1, sizeof *names->labels, err));
+        names->labels[names->n++] = at;
+        if (comma)
+            *comma++ = '\0';
+        at = comma;
+    }
+    return check_names(names, err);
+}
+
+void attn_record_names_release(struct attn_record_names *names)
+{
+    attn_buffer_release(&names->list);
+    attn_free(names->labels);
+    *names = (struct attn_record_names){0};
+}
+
+bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
                           struct attn_record_key *key)
 {
-    const char *const others[] = {form->text, form->id};
+    const char *const others[] = {names ? names->text : NULL, names ? names->id : NULL};
+    const unsigned reader = names ? ATTN_KEY_OF_RECORDS : ATTN_KEY_OF_ITEMS;
     const size_t n_prefix = sizeof place_prefix - 1;
 
     for (size_t i = 0; i < 2; i++)
@@ -105,14 +151,14 @@ bool attn_record_find_key(const struct attn_record_form *form, const char *name,
             return true;
         }
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
-        if (keys[i].n_name == size && keys[i].traits & form->reader && (i >= 2 || !others[i]) &&
+        if (keys[i].n_name == size && keys[i].traits & reader && (i >= 2 || !others[i]) &&
             memcmp(keys[i].name, name, size) == 0) {
             *key = keys[i];
             return true;
         }
     *key =
         (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
-    if (form->reader != ATTN_KEY_OF_ITEMS)
+    if (names)
         return false;
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         for (size_t k = 0; k < answers[i]->n; k++)

@@ -2,7 +2,7 @@
  * record_keys_internal.h - the keys of records and items, and readers for their values, which treat
  * tokens of JSON and fields of CSV alike.
  *
- *     attn_record_find_key(&form, "foil", 4, &key);
+ *     attn_record_find_key(NULL, "foil", 4, &key);
  *     attn_record_set(&item, &key, &value, &err);     // item.answer.foil
  *
  * To add a key, add a row to the table in record_keys.c. Private to lib/records.
@@ -35,10 +35,9 @@ enum attn_key_kind {
 };
 
 enum attn_key_trait {
-    ATTN_KEY_OF_TEXTS = 1, /* allowed in lines that are only texts */
-    ATTN_KEY_OF_BATCH = 2, /* allowed in records of a batch */
-    ATTN_KEY_OF_ITEMS = 4, /* allowed in items */
-    ATTN_KEY_IS_INPUT = 8  /* its value is an input, or a source, which may be the only input */
+    ATTN_KEY_OF_RECORDS = 1, /* allowed in records of a batch */
+    ATTN_KEY_OF_ITEMS = 2,   /* allowed in items */
+    ATTN_KEY_IS_INPUT = 4    /* its value is an input, or a source, which may be the only input */
 };
 
 struct attn_record_key {
@@ -50,15 +49,25 @@ struct attn_record_key {
     size_t at, second; /* offsets in struct attn_item */
 };
 
-/* The keys that a line may have. */
-struct attn_record_form {
-    enum attn_key_trait reader; /* ATTN_KEY_OF_TEXTS, _OF_BATCH or _OF_ITEMS */
-    const char *text, *id;      /* other names for these two keys; or NULL */
+/* The keys of records. {0}: `text` and `id`, and no labels. */
+struct attn_record_names {
+    const char *text, *id;   /* other names for these two keys; or NULL */
+    bool is_all;             /* all keys without another meaning are labels */
+    struct attn_buffer list; /* owns; the names of labels, each null-terminated */
+    const char **labels;     /* [n] owns; in the order of the list */
+    size_t n, capacity;
 };
 
-/* Finds the key NAME [size]. For items, every unknown key is a PLACE or a LABEL, whose `name` is
- * NULL until the caller sets it; otherwise returns false for unknown keys. */
-bool attn_record_find_key(const struct attn_record_form *form, const char *name, size_t size,
+/* Parses a list of labels, "condition,verb" or "all", into NAMES. ATTN_INVALID for an empty or
+ * repeated name. */
+enum attn_status attn_record_names_parse(const char *list, struct attn_record_names *names,
+                                         struct attn_error *err);
+void attn_record_names_release(struct attn_record_names *names);
+
+/* Finds the key NAME [size] of records with NAMES, and returns false for unknown keys. NAMES NULL:
+ * of items, whose unknown keys are a PLACE or a LABEL; its `name` is NULL until the caller sets
+ * it. */
+bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
                           struct attn_record_key *key);
 
 /* Returns true if values of KEY may also be labels of an item. */

@@ -4,6 +4,7 @@
 #include "records/record_reader.h"
 
 #include "base/escape.h"
+#include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/sequence.h"
 
@@ -15,8 +16,8 @@ enum { MEMBER_DEPTH = 1 }; /* depth of the reader before and after the value of 
 struct line_reading {
     struct attn_item *item;
     struct attn_json_reader json;
-    struct attn_record_form form;
-    const struct attn_record_keys *keys; /* or NULL */
+    const struct attn_record_names *names; /* NULL: of an item */
+    struct attn_error failure;             /* failure of the first invalid label of a record */
 };
 
 /* --- A record --------------------------------------------------------------------------------- */
@@ -80,12 +81,89 @@ static enum attn_status find_key(const struct line_reading *reading,
         copy[size] = '\0';
         name = copy;
     }
-    *is_known = attn_record_find_key(&reading->form, name, size, key);
+    *is_known = attn_record_find_key(reading->names, name, size, key);
     if (*is_known && !key->name) {
         key->name = copy ? copy : attn_store_copy(&reading->item->store, name, size, err);
         key->n_name = size;
     }
     return !*is_known || key->name ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Appends the label NAME, without a value. */
+static enum attn_status add_label(struct attn_item *item, const char *name, struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&item->labels, &item->label_capacity, item->n_label + 1,
+                       sizeof *item->labels, err));
+    item->labels[item->n_label++] = (struct attn_item_label){.name = name};
+    return ATTN_OK;
+}
+
+/* Returns a null-terminated copy of the string of TOKEN; NULL on failure. */
+static const char *keep(struct attn_item *item, const struct attn_json_token *token, size_t *size,
+                        struct attn_error *err)
+{
+    char *text = attn_store_take(&item->store, token->size + 1, err);
+
+    if (!text)
+        return NULL;
+    *size = attn_json_unescape_to(token, text);
+    text[*size] = '\0';
+    return text;
+}
+
+/* Sets *LABEL to the label for KEY, without a value; NULL if KEY is not a label. */
+static enum attn_status find_label(const struct line_reading *reading,
+                                   const struct attn_json_token *key, bool is_taken,
+                                   struct attn_item_label **label, struct attn_error *err)
+{
+    const struct attn_record_names *names = reading->names;
+    struct attn_item *item = reading->item;
+    const char *name;
+    size_t size;
+
+    *label = NULL;
+    while (!names->is_all && item->n_label < names->n)
+        ATTN_TRY(add_label(item, names->labels[item->n_label], err));
+    for (size_t i = 0; !names->is_all && i < item->n_label && !*label; i++)
+        if (attn_json_equals(key, item->labels[i].name))
+            *label = &item->labels[i];
+    if (!names->is_all || is_taken || attn_json_has_nul(key))
+        return ATTN_OK;
+    name = keep(item, key, &size, err);
+    if (!name)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(add_label(item, name, err));
+    *label = &item->labels[item->n_label - 1];
+    return ATTN_OK;
+}
+
+/* Reads VALUE, which may be null, if KEY is a label. IS_TAKEN: the record itself uses the key. */
+static enum attn_status read_label(struct line_reading *reading, const struct attn_json_token *key,
+                                   bool is_taken, const struct attn_json_token *value,
+                                   struct attn_error *err)
+{
+    struct attn_item_label *label;
+    size_t size = 0;
+
+    if (!reading->names || (!reading->names->is_all && reading->names->n == 0))
+        return ATTN_OK;
+    ATTN_TRY(find_label(reading, key, is_taken, &label, err));
+    if (!label || value->type == ATTN_JSON_NULL)
+        return ATTN_OK;
+    if (value->type == ATTN_JSON_STRING || attn_label_read_value(value, &label->value)) {
+        label->text = keep(reading->item, value, &size, err);
+        if (!label->text)
+            return ATTN_NO_MEMORY;
+        if (value->type == ATTN_JSON_STRING)
+            label->value = attn_cell_text(label->text, size);
+    } else if (reading->failure.status == ATTN_OK) {
+        attn_error_set(&reading->failure, ATTN_INVALID,
+                       "the label '%s' has '%s' at byte %zu, expected a text, a number or a "
+                       "boolean",
+                       attn_quote_string(label->name).text,
+                       attn_quote(value->text, value->size).text, value->offset);
+    }
+    return ATTN_OK;
 }
 
 /* Reads or skips the value of the key TOKEN. */
@@ -100,9 +178,8 @@ static enum attn_status read_member(struct line_reading *reading,
 
     ATTN_TRY(attn_json_next(&reading->json, &value.token, err));
     ATTN_TRY(find_key(reading, token, &key, &is_known, err));
-    if (reading->keys && reading->keys->see)
-        ATTN_TRY(reading->keys->see(reading->keys->user, token,
-                                    is_known && key.kind != ATTN_KEY_PICTURE, &value.token, err));
+    ATTN_TRY(
+        read_label(reading, token, is_known && key.kind != ATTN_KEY_PICTURE, &value.token, err));
     if (value.token.type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (is_known && (key.n_name == 0 || strlen(key.name) < key.n_name))
@@ -160,45 +237,29 @@ static enum attn_status read_members(struct line_reading *reading, struct attn_e
 
 /* --- Lines ------------------------------------------------------------------------------------ */
 
-static struct attn_record_form form_of(const struct attn_record_keys *keys)
-{
-    if (!keys)
-        return (struct attn_record_form){.reader = ATTN_KEY_OF_TEXTS};
-    return (struct attn_record_form){keys->has_next ? ATTN_KEY_OF_BATCH : ATTN_KEY_OF_TEXTS,
-                                     keys->text, keys->id};
-}
-
-enum attn_status attn_record_read(const char *line, size_t size,
-                                  const struct attn_record_keys *keys, struct attn_item *item,
-                                  struct attn_error *err)
-{
-    struct line_reading reading = {
-        .item = item,
-        .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
-        .form = form_of(keys),
-        .keys = keys,
-    };
-    struct attn_error failure = {0}; /* used because ERR may be NULL */
-    const size_t number = item->number;
-
-    attn_item_release(item);
-    item->number = number;
-    if (read_members(&reading, &failure) != ATTN_OK)
-        return attn_error_copy(err, &failure);
-    check_input(item, reading.form.text ? reading.form.text : "text");
-    return ATTN_OK;
-}
-
-enum attn_status attn_item_read_line(const char *line, size_t size, struct attn_item *item,
+enum attn_status attn_item_read_line(const char *line, size_t size,
+                                     const struct attn_record_names *names, struct attn_item *item,
                                      struct attn_error *err)
 {
     struct line_reading reading = {
         .item = item,
         .json = attn_json_reader_init(size > 0 ? line : "", size, "line"),
-        .form = {.reader = ATTN_KEY_OF_ITEMS},
+        .names = names,
     };
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
 
-    return read_members(&reading, err);
+    if (read_members(&reading, &failure) != ATTN_OK)
+        return attn_error_copy(err, &failure);
+    if (!names)
+        return ATTN_OK;
+    check_input(item, names->text ? names->text : "text");
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        item->n_label = 0;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE || reading.failure.status == ATTN_OK)
+        return ATTN_OK;
+    item->failure = ATTN_RECORD_FAILURE_BAD_VALUE;
+    item->err = reading.failure;
+    return ATTN_OK;
 }
 
 enum attn_status attn_item_read_fields(const struct attn_csv_reader *csv, struct attn_item *item,

@@ -62,15 +62,16 @@ void attn_item_free(struct attn_item *item)
 void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
                     ...)
 {
-    char message[ATTN_ERROR_MESSAGE_SIZE];
+    char message[ATTN_ERROR_MESSAGE_SIZE] = "";
+    const int n = item->line > 0 ? snprintf(message, sizeof message, "line %zu: ", item->line) : 0;
     va_list arguments;
 
     va_start(arguments, format);
-    vsnprintf(message, sizeof message, format, arguments);
+    vsnprintf(message + n, sizeof message - (size_t)n, format, arguments);
     va_end(arguments);
     item->failure = failure;
     item->err = (struct attn_error){.stage = ATTN_STAGE_INPUT};
-    attn_error_set(&item->err, ATTN_INVALID, "line %zu: %s", item->line, message);
+    attn_error_set(&item->err, ATTN_INVALID, "%s", message);
 }
 
 static bool is_there(const struct attn_input *input)

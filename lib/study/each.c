@@ -279,7 +279,7 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_
     each->has_written = true;
     result.n_token = 0; /* only a batch counts tokens */
     result.is_followed = each->ledger.name;
-    status = attn_ledger_write(&each->ledger, &result, 0, err);
+    status = attn_ledger_write(&each->ledger, &result, err);
     each->result.n_item = each->ledger.done.n_record;
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -8,17 +8,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const struct attn_record_names plain; /* the default keys, and no labels */
 static struct attn_item record;
 
-/* Reads LINE [size], with KEYS or NULL, into `record`. */
-static void read_bytes(const char *line, size_t size, const struct attn_record_keys *keys)
+/* Reads LINE [size], with NAMES, into `record`. */
+static void read_bytes(const char *line, size_t size, const struct attn_record_names *names)
 {
     struct attn_error err = {0};
     char *copy = malloc(size > 0 ? size : 1); /* what is read behind it is found by ASan */
 
     memcpy(copy, line, size);
+    attn_item_release(&record);
     record.number = 7;
-    ck_assert_int_eq(attn_record_read(copy, size, keys, &record, &err), ATTN_OK);
+    ck_assert_int_eq(attn_item_read_line(copy, size, names, &record, &err), ATTN_OK);
     ck_assert_uint_eq(record.number, 7);
     ck_assert_int_eq(record.failure == ATTN_RECORD_FAILURE_NONE, record.err.message[0] == '\0');
     free(copy);
@@ -26,14 +28,7 @@ static void read_bytes(const char *line, size_t size, const struct attn_record_k
 
 static void read_line(const char *line)
 {
-    read_bytes(line, strlen(line), NULL);
-}
-
-static void read_with_next(const char *line)
-{
-    static const struct attn_record_keys keys = {.has_next = true};
-
-    read_bytes(line, strlen(line), &keys);
+    read_bytes(line, strlen(line), &plain);
 }
 
 static void expect_text(const char *text, size_t size)
@@ -57,7 +52,6 @@ START_TEST(takes_a_text_and_leaves_other_keys)
 }
 END_TEST
 
-/* A key of its own only where it is asked for. */
 START_TEST(takes_continuations)
 {
     static const char *const bad[] = {
@@ -66,22 +60,19 @@ START_TEST(takes_continuations)
         "{\"text\":\"a\",\"next\":\"\\u0000\"}",  "{\"text\":\"a\",\"next\":[[\"b\"]]}",
     };
 
-    read_line("{\"text\":\"a\",\"next\":5}");
-    expect_text("a", 1);
-    ck_assert_ptr_null(record.next);
-    read_with_next("{\"next\":[\" is\",\"\",\"\\u00e9\"],\"text\":\"a\"}");
+    read_line("{\"next\":[\" is\",\"\",\"\\u00e9\"],\"text\":\"a\"}");
     expect_text("a", 1);
     ck_assert_uint_eq(record.n_next, 3);
     ck_assert_str_eq(record.next[0], " is");
     ck_assert_str_eq(record.next[1], "");
     ck_assert_str_eq(record.next[2], "\xc3\xa9");
-    read_with_next("{\"text\":\"a\",\"next\":\" was\"}");
+    read_line("{\"text\":\"a\",\"next\":\" was\"}");
     ck_assert_uint_eq(record.n_next, 1);
     ck_assert_str_eq(record.next[0], " was");
-    read_with_next("{\"text\":\"a\",\"next\":null}");
+    read_line("{\"text\":\"a\",\"next\":null}");
     ck_assert_ptr_null(record.next);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-        read_with_next(bad[i]);
+        read_line(bad[i]);
         ck_assert_int_eq(record.failure, ATTN_RECORD_FAILURE_BAD_VALUE);
         ck_assert_ptr_null(record.next);
     }
@@ -159,10 +150,10 @@ END_TEST
 
 START_TEST(takes_keys_of_other_names)
 {
-    static const struct attn_record_keys keys = {.text = "sentence", .id = "custom_id"};
+    static const struct attn_record_names names = {.text = "sentence", .id = "custom_id"};
     const char *line = "{\"id\":1,\"text\":2,\"sentence\":\"s\",\"custom_id\":\"c\"}";
 
-    read_bytes(line, strlen(line), &keys);
+    read_bytes(line, strlen(line), &names);
     expect_text("s", 1);
     ck_assert_mem_eq(record.id, "c", 1);
     attn_item_release(&record);
@@ -181,7 +172,7 @@ START_TEST(takes_a_source)
     ck_assert_uint_eq(record.source.embeddings->shape[0], 2);
     ck_assert_uint_eq(record.source.embeddings->shape[1], 3);
     ck_assert(record.source.embeddings->data[3] == 40);
-    read_line("{\"text\":\"a\"}"); /* nothing stays of the last line */
+    read_line("{\"text\":\"a\"}");
     ck_assert_ptr_null(record.source.embeddings);
     ck_assert_ptr_null(record.source.text);
     attn_item_release(&record);
@@ -262,7 +253,7 @@ START_TEST(refuses_depth_without_bound)
 
     memcpy(line, "{\"x\":", 5);
     memset(line + 5, '[', DEPTH);
-    read_bytes(line, 5 + DEPTH, NULL);
+    read_bytes(line, 5 + DEPTH, &plain);
     ck_assert_str_eq(attn_record_failure_code(record.failure), "bad_json");
     free(line);
     attn_item_release(&record);
@@ -278,7 +269,7 @@ START_TEST(takes_a_million_ids)
     for (int i = 1; i < N; i++)
         attn_buffer_append_format(&line, ",%d", i);
     attn_buffer_append_string(&line, "]}");
-    read_bytes(line.data, line.size, NULL);
+    read_bytes(line.data, line.size, &plain);
     ck_assert_uint_eq(record.input.n_id, N);
     ck_assert_int_eq(record.input.ids[N - 1], N - 1);
     attn_buffer_release(&line);
@@ -292,17 +283,16 @@ START_TEST(takes_or_refuses_any_bytes)
     static const char line[] =
         "{\"id\":\"p7\",\"ids\":[1,20],\"source\":[[1,-2.5e1],[0,3]],\"next\":[\"a\",\"\\n\"],"
         "\"x\":{\"text\":true}}";
-    static const struct attn_record_keys keys = {.has_next = true};
 
     for (size_t size = 0; size < sizeof(line); size++)
-        read_bytes(line, size, &keys);
+        read_bytes(line, size, &plain);
     for (size_t i = 0; i + 1 < sizeof(line); i++)
         for (int c = 0; c < 256; c++) {
             char changed[sizeof(line)];
 
             memcpy(changed, line, sizeof(line));
             changed[i] = (char)c;
-            read_bytes(changed, sizeof(line) - 1, &keys);
+            read_bytes(changed, sizeof(line) - 1, &plain);
         }
     attn_item_release(&record);
 }

@@ -1,20 +1,19 @@
 /* test_record_labels.c - labels of a line of JSON: which keys are some, their values, and what
  * fails. */
 #include "attn.h"
-#include "records/record_labels.h"
+#include "records/record_reader.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-static const struct attn_record_keys keys = {.has_next = true};
-static struct attn_label_names names;
+static struct attn_record_names names;
 static struct attn_item record;
 
 static void release(void)
 {
     attn_item_release(&record);
-    attn_label_names_release(&names);
+    attn_record_names_release(&names);
 }
 
 static void read_bytes(const char *line, size_t size)
@@ -22,8 +21,8 @@ static void read_bytes(const char *line, size_t size)
     char *copy = malloc(size > 0 ? size : 1); /* what is read beyond it is found by ASan */
 
     memcpy(copy, line, size);
-    names.keys = keys;
-    ck_assert_int_eq(attn_record_labels_read(copy, size, &names, &record, NULL), ATTN_OK);
+    attn_item_release(&record);
+    ck_assert_int_eq(attn_item_read_line(copy, size, &names, &record, NULL), ATTN_OK);
     free(copy);
 }
 
@@ -36,8 +35,8 @@ static void name(const char *list)
 {
     struct attn_error err = {0};
 
-    attn_label_names_release(&names);
-    ck_assert_int_eq(attn_label_names_parse(list, &names, &err), ATTN_OK);
+    attn_record_names_release(&names);
+    ck_assert_int_eq(attn_record_names_parse(list, &names, &err), ATTN_OK);
 }
 
 static void expect_text(size_t i, const char *label, const char *text)
@@ -115,8 +114,8 @@ START_TEST(refuses_lists_of_names)
     struct attn_error err = {0};
 
     for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
-        attn_label_names_release(&names);
-        ck_assert_int_eq(attn_label_names_parse(lists[i], &names, &err), ATTN_INVALID);
+        attn_record_names_release(&names);
+        ck_assert_int_eq(attn_record_names_parse(lists[i], &names, &err), ATTN_INVALID);
     }
     release();
 }
