@@ -86,7 +86,10 @@ struct ablation {
     const struct attn_ablate_args *args;
     const char *heads; /* the heads that are switched off; NULL: all */
     struct attn_answer answer;
-    bool has_encoder;          /* parts of an encoder are switched off, too */
+    bool has_encoder;            /* parts of an encoder are switched off, too */
+    const enum attn_site *sites; /* [n_site] those of a part */
+    size_t n_site;
+    enum attn_site first;      /* the first that is changed */
     struct attn_parts parts;   /* owns; none with sets */
     struct attn_parts tensors; /* owns; those of parts, then all heads, if only controls change them
                                 */
@@ -358,8 +361,8 @@ static enum attn_status list(const struct ablation *ablation, enum attn_site sit
                : list_stack(ablation, ATTN_STACK_DECODER, site, spec, parts, err);
 }
 
-/* Returns the sites of a part; *n becomes their number. */
-static const enum attn_site *sites_of(const struct ablation *ablation, size_t *n)
+/* Finds the sites of a part. */
+static void find_sites(struct ablation *ablation)
 {
     static const enum attn_site sites[][2] = {
         [ATTN_ABLATE_BY_HEAD] = {ATTN_SITE_Z},
@@ -370,17 +373,10 @@ static const enum attn_site *sites_of(const struct ablation *ablation, size_t *n
     };
     const enum attn_ablate_by by = ablation->args->by;
 
-    *n = by == ATTN_ABLATE_BY_LAYER && ablation->frame.config->d_mlp > 0 ? 2 : 1;
-    return sites[by];
-}
-
-/* Returns the first site that is changed. */
-static enum attn_site first_site(const struct ablation *ablation)
-{
-    size_t n;
-
-    return ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK
-                                                            : sites_of(ablation, &n)[0];
+    ablation->sites = sites[by];
+    ablation->n_site = by == ATTN_ABLATE_BY_LAYER && ablation->frame.config->d_mlp > 0 ? 2 : 1;
+    ablation->first =
+        ablation->args->with == ATTN_ABLATE_WITH_UNIFORM ? ATTN_SITE_QK : sites[by][0];
 }
 
 /* Lists the tensors that parts and controls change, and an edit of each that switches it off. Parts
@@ -390,14 +386,13 @@ static enum attn_status list_tensors(struct ablation *ablation, struct attn_erro
 {
     const struct attn_ablate_args *args = ablation->args;
     struct attn_parts *tensors = &ablation->tensors;
-    size_t n_site;
-    const enum attn_site *sites = sites_of(ablation, &n_site);
 
+    find_sites(ablation);
     ablation->has_encoder = ablation->frame.run->model->encoder &&
                             args->with != ATTN_ABLATE_WITH_RESAMPLE &&
                             (args->by != ATTN_ABLATE_BY_NEURON || args->is_of_encoder);
-    for (size_t i = 0; i < n_site; i++)
-        ATTN_TRY(list(ablation, sites[i], NULL, tensors, err));
+    for (size_t i = 0; i < ablation->n_site; i++)
+        ATTN_TRY(list(ablation, ablation->sites[i], NULL, tensors, err));
     if (args->by == ATTN_ABLATE_BY_NEURON) { /* one tensor has all neurons */
         tensors->n = 1;
         tensors->items[0].neuron = -1;
@@ -423,12 +418,12 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 {
     const struct attn_ablate_args *args = ablation->args;
     struct attn_parts *parts = &ablation->parts;
-    size_t n_site, n = 0;
-    const enum attn_site *sites = sites_of(ablation, &n_site);
+    size_t n = 0;
 
     if (!has_sets(ablation))
         ATTN_TRY(attn_error_at(
-            attn_error_in(list(ablation, sites[0], ablation->heads, parts, err), "heads", err),
+            attn_error_in(list(ablation, ablation->sites[0], ablation->heads, parts, err), "heads",
+                          err),
             ATTN_STAGE_OPTIONS, err));
     for (size_t i = 0; i < parts->n; i++) /* the layers of a decoder have both attentions */
         if (args->by != ATTN_ABLATE_BY_LAYER || parts->items[i].at.stack != ATTN_STACK_CROSS)
@@ -965,8 +960,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     attn_random_seed(&ablation->random, ablation->args->seed);
     ATTN_TRY(attn_frame_find_answer(frame, &ablation->args->answer, &ablation->answer, err));
     ATTN_TRY(list_tensors(ablation, err));
-    ATTN_TRY(attn_trials_start(frame->run, &ablation->answer, first_site(ablation), &frame->trials,
-                               err));
+    ATTN_TRY(
+        attn_trials_start(frame->run, &ablation->answer, ablation->first, &frame->trials, err));
     ATTN_TRY(find_values(ablation, err));
     return list_parts(ablation, err);
 }
@@ -984,10 +979,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_trial_outcome *outcomes = ablation->outcomes;
     struct attn_trials *trials = &ablation->frame.trials;
     struct attn_ablate_sum *sum = ablation->frame.sum;
-    const enum attn_site site = first_site(ablation);
-    size_t n_site;
 
-    (void)sites_of(ablation, &n_site);
     ATTN_TRY(attn_frame_memory(&ablation->frame, err));
     /* number of runs: those so far; the parts, twice if is_cumulative tries each alone first; the
      * controls */
@@ -1005,9 +997,9 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(attn_frame_report_more(&ablation->frame, changes, n_copy * n_control, err));
     sum->n_row += n > 0 ? outcomes[0].n_row : 0;
     sum->n_feed += trials->n_feed;
-    sum->sites = n_site > 1             ? "attn_out and mlp_out"
-                 : site == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
-                                        : attn_site_name(site);
+    sum->sites = ablation->n_site > 1              ? "attn_out and mlp_out"
+                 : ablation->first == ATTN_SITE_QK ? attn_site_name(ATTN_SITE_PATTERN)
+                                                   : attn_site_name(ablation->first);
     return ATTN_OK;
 }
 

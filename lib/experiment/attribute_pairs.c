@@ -231,14 +231,13 @@ static void take_head(struct pair_split *split, const struct attn_location *at)
 /* Finds the only head that the list of heads in `score` names. */
 static enum attn_status find_head(struct pair_split *split, struct attn_error *err)
 {
-    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, ATTN_SITE_Z};
     struct attn_selection *chosen;
     struct attn_parts heads = {.n = 0};
     enum attn_status status;
 
     ATTN_TRY(attn_select_heads(split->of_heads, attn_selection_dims(split->frame.run->selection),
                                &chosen, err));
-    status = attn_parts_list(chosen, &of, 0, &heads, err);
+    status = attn_parts_list(chosen, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &heads, err);
     if (status == ATTN_OK && heads.n != 1)
         status = attn_error_set(err, ATTN_INVALID, "'%s' are %zu heads, expected one head",
                                 attn_quote_string(split->of_heads).text, heads.n);

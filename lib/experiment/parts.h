@@ -2,10 +2,9 @@
  * parts.h - the parts of a run, such as its heads, layers, neurons and positions, and how an answer
  * changes if each of them is changed. Private to lib/experiment.
  *
- *     struct attn_parts parts = {.n = 0};
- *     attn_parts_list(selection, &(struct attn_location){.site = ATTN_SITE_Z, ..}, 0, &parts,
- * &err); attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err); attn_parts_try(&trials,
- * parts.n, add_edits, &parts, outcomes, &err);
+ *     attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_Z), 0, &parts, &err);
+ *     attn_trials_start(run, &answer, ATTN_SITE_Z, &trials, &err);
+ *     attn_parts_try(&trials, parts.n, add_edits, &parts, outcomes, &err);
  *
  * A new kind of part is a site: a tensor with heads has a part for each head, mlp_post one for each
  * neuron, any other tensor is one part. Each of these may be cut into rows.
@@ -26,6 +25,10 @@ struct attn_parts {
     struct attn_part *items; /* [n] owns */
     size_t n, capacity;
 };
+
+/* SITE of all layers and heads of STACK. */
+#define ATTN_ALL_OF(stack, site)                                                                   \
+    (&(struct attn_location){ATTN_STACK_##stack, ATTN_ALL_LAYERS, ATTN_ALL_HEADS, (site)})
 
 /* Appends the parts of the tensors of OF->site that SELECTION wants, in the order in which they are
  * computed. OF->stack: ATTN_STACK_ENCODER, those of an encoder; ATTN_STACK_DECODER, those of the

@@ -39,15 +39,15 @@ bool attn_patch_has_row(const struct attn_patching *patch, const struct attn_pat
     return !patch->rows || patch->rows[row] != 0;
 }
 
-/* Appends the parts to LISTED, those of the encoder first. */
-static enum attn_status list(const struct attn_patching *patch, struct attn_parts *listed,
-                             struct attn_error *err)
+enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err)
 {
-    const size_t n_place = patch->places.n;
-    const size_t n_row = n_place > 0 ? n_place : patch->is_by_row ? patch->base->text.n : 0;
-    const struct attn_location of = {attn_patch_has_encoder(patch) ? ATTN_STACK_ONLY
-                                                                   : ATTN_STACK_DECODER,
-                                     ATTN_ALL_LAYERS, ATTN_ALL_HEADS, patch->site};
+    const struct attn_location *of = attn_patch_has_encoder(patch)
+                                         ? ATTN_ALL_OF(ONLY, patch->site)
+                                         : ATTN_ALL_OF(DECODER, patch->site);
+    const size_t n_row = patch->places.n > 0 ? patch->places.n
+                         : patch->is_by_row  ? patch->base->text.n
+                                             : 0;
+    struct attn_parts listed = {.n = 0};
     struct attn_selection *selection;
     enum attn_status status;
 
@@ -55,16 +55,7 @@ static enum attn_status list(const struct attn_patching *patch, struct attn_part
     status = attn_error_at(attn_selection_set_sites(selection, ATTN_SITES(patch->site), err),
                            ATTN_STAGE_OPTIONS, err);
     if (status == ATTN_OK)
-        status = attn_parts_list(selection, &of, n_row, listed, err);
-    attn_selection_free(selection);
-    return status;
-}
-
-enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err)
-{
-    struct attn_parts listed = {.n = 0};
-    enum attn_status status = list(patch, &listed, err);
-
+        status = attn_parts_list(selection, of, n_row, &listed, err);
     patch->parts = attn_frame_alloc(&patch->frame, listed.n, sizeof *patch->parts);
     if (status == ATTN_OK)
         status = attn_frame_memory(&patch->frame, err);
@@ -78,6 +69,7 @@ enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_
             attn_patch_has_row(patch, &part, part.of.row))
             patch->parts[patch->n_part++] = part;
     }
+    attn_selection_free(selection);
     attn_free(listed.items);
     return status;
 }

@@ -205,11 +205,8 @@ static enum attn_status list_heads(struct sinks *sinks, struct attn_error *err)
     struct attn_parts *heads = &sinks->parts;
 
     for (size_t k = 2, n = 0; k-- > 0; heads->n = n) {
-        const struct attn_location of = {ATTN_STACK_DECODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
-                                         sites[k]};
-
         sinks->n_head = n;
-        ATTN_TRY(attn_parts_list(selection, &of, 0, heads, err));
+        ATTN_TRY(attn_parts_list(selection, ATTN_ALL_OF(DECODER, sites[k]), 0, heads, err));
         for (size_t i = n; i < heads->n; i++)
             if (!attn_location_is_cross(attn_selection_dims(selection), &heads->items[i].at))
                 heads->items[n++] = heads->items[i];

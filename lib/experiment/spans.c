@@ -418,12 +418,10 @@ static enum attn_status list_heads(struct spans *spans, struct attn_error *err)
 {
     const struct attn_selection *selection = spans->frame.run->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const struct attn_location of = {ATTN_STACK_DECODER, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
-                                     ATTN_SITE_PATTERN};
     struct attn_parts *heads = &spans->heads;
     size_t n = 0;
 
-    ATTN_TRY(attn_parts_list(selection, &of, 0, heads, err));
+    ATTN_TRY(attn_parts_list(selection, ATTN_ALL_OF(DECODER, ATTN_SITE_PATTERN), 0, heads, err));
     for (size_t i = 0; i < heads->n; i++)
         spans->is_of_source |= attn_location_is_cross(dims, &heads->items[i].at);
     for (size_t i = 0; i < heads->n; i++)

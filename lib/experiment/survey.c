@@ -1025,8 +1025,6 @@ static enum attn_status list_heads(struct survey *survey, struct attn_error *err
 {
     const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
     struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
-    const struct attn_location of = {ATTN_STACK_ONLY, ATTN_ALL_LAYERS, ATTN_ALL_HEADS,
-                                     ATTN_SITE_PATTERN};
     struct attn_selection *selection;
     enum attn_status status;
 
@@ -1036,7 +1034,8 @@ static enum attn_status list_heads(struct survey *survey, struct attn_error *err
                                                            &dims, &selection, err),
                                          "heads", err),
                            ATTN_STAGE_OPTIONS, err));
-    status = attn_parts_list(selection, &of, 0, &survey->parts, err);
+    status =
+        attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &survey->parts, err);
     attn_selection_free(selection);
     return status;
 }
