@@ -868,8 +868,7 @@ static uint64_t shows(const void *state)
 {
     const struct ablation *ablation = state;
     const struct attn_ablate_args *args = ablation->args;
-    const bool has_right =
-        attn_metric_has_right(args->answer.metric) && (ablation->frame.item || args->has_right);
+    const bool has_right = ablation->frame.item && attn_metric_has_right(args->answer.metric);
 
     return (args->n_set > 0                     ? SHOW_SETS
             : args->by == ATTN_ABLATE_BY_NEURON ? SHOW_NEURONS

@@ -86,7 +86,6 @@ struct attn_ablate_args {
     size_t n_set;
     /* items to use instead of the request's input; or NULL */
     const struct attn_study_args *study;
-    bool has_right;     /* adds the column `right` for a single text */
     bool is_of_encoder; /* `layer` is one of the encoder */
 };
 

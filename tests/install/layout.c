@@ -1081,7 +1081,6 @@ static const struct {
     {"    sets", offsetof(struct attn_ablate_args, sets)},
     {"    n_set", offsetof(struct attn_ablate_args, n_set)},
     {"    study", offsetof(struct attn_ablate_args, study)},
-    {"    has_right", offsetof(struct attn_ablate_args, has_right)},
     {"    is_of_encoder", offsetof(struct attn_ablate_args, is_of_encoder)},
     {"attn_ablate_sum", sizeof(struct attn_ablate_sum)},
     {"    size", offsetof(struct attn_ablate_sum, size)},

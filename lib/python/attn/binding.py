@@ -2383,7 +2383,6 @@ attn_ablate_args._fields_ = [
     ("sets", POINTER(attn_ablate_set)),
     ("n_set", c_size_t),
     ("study", POINTER(attn_study_args)),
-    ("has_right", c_bool),
     ("is_of_encoder", c_bool),
 ]
 attn_ablate_sum._fields_ = [
