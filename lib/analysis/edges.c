@@ -28,18 +28,16 @@ struct attn_edges {
 static size_t number(struct attn_edges *edges)
 {
     const struct attn_dims *dims = attn_selection_dims(edges->selection);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     size_t n_head = 0;
 
     for (size_t query = 0; query < dims->n_position; query++) {
         edges->row_of[query] = edges->n_query;
         edges->n_query += attn_selection_has_query(edges->selection, query);
     }
-    for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
-        const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
-
-        edges->head_of[i] = n_head;
-        n_head += attn_selection_has_layer(edges->selection, layer) &&
-                  attn_selection_has_block_head(edges->selection, layer, head);
+    while (attn_dims_next_head(dims, &at)) {
+        edges->head_of[attn_head_index(dims, &at)] = n_head;
+        n_head += attn_selection_has_head(edges->selection, &at);
     }
     return n_head;
 }
@@ -94,11 +92,9 @@ void attn_edges_free(struct attn_edges *edges)
 /* Returns the index in `n_found` of the row of QUERY in the head AT. */
 static size_t place_of(const struct attn_edges *edges, const struct attn_location *at, size_t query)
 {
-    const size_t layer = (size_t)attn_location_block(at);
-    const size_t n_head = attn_selection_dims(edges->selection)->n_head;
+    const size_t head = attn_head_index(attn_selection_dims(edges->selection), at);
 
-    return edges->head_of[layer * n_head + (size_t)at->head] * edges->n_query +
-           edges->row_of[query];
+    return edges->head_of[head] * edges->n_query + edges->row_of[query];
 }
 
 /* Inserts EDGE into ITEMS [*n], which are sorted by weight, NaN first; at most N_MOST are kept. Its

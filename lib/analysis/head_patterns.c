@@ -47,7 +47,7 @@ void attn_head_patterns_free(struct attn_head_patterns *patterns)
 static struct cell *cell_of(const struct attn_head_patterns *patterns,
                             const struct attn_location *at, size_t query, size_t key)
 {
-    const size_t layer = (size_t)attn_location_block(at), head = (size_t)at->head;
+    const size_t layer = attn_location_index(at), head = (size_t)at->head;
 
     return &patterns->cells[((layer * patterns->n_head + head) * SIDE + query) * SIDE + key];
 }

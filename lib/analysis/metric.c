@@ -289,19 +289,19 @@ void attn_measurement_find(const struct attn_measurement *measurement,
 {
     const struct attn_metric *metric = measurement->metric;
     const struct attn_dims *dims = attn_selection_dims(measurement->selection);
+    struct attn_location head = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     double all[ATTN_METRIC_MOST] = {0};
 
     if (at->layer != ATTN_ALL_LAYERS && at->head != ATTN_ALL_HEADS) {
         metric->finish(sums_of(measurement, at, at->head), values);
         return;
     }
-    for (int i = 0; i < (int)measurement->n_layer; i++) {
-        struct attn_location head = attn_location_of_block(dims, ATTN_SITE_PATTERN, i, 0);
+    while (attn_dims_next_layer(dims, &head)) {
         double sums[ATTN_METRIC_MOST] = {0};
 
         if (at->layer != ATTN_ALL_LAYERS && (head.stack != at->stack || head.layer != at->layer))
             continue;
-        for (; head.head < (int)measurement->n_head; head.head++)
+        for (head.head = 0; head.head < (int)measurement->n_head; head.head++)
             if (attn_selection_has_head(measurement->selection, &head))
                 add(metric, sums, sums_of(measurement, &head, head.head));
         add(metric, all, sums);

@@ -184,7 +184,8 @@ static bool needs_head(const void *context, int head)
 {
     const struct attend *a = context;
 
-    return attn_selection_has_block_head(a->args->trace->selection, 0, head);
+    return attn_selection_has_head(a->args->trace->selection,
+                                   &(struct attn_location){.head = head});
 }
 
 static bool needs_rows(const void *context, size_t row0, size_t n_row)
@@ -359,6 +360,7 @@ static void prepare(struct attend *a)
         is_mixed ? a->attention.count : 0; /* number of mixed keys that low-rank attention reads */
     /* Number of key/value heads that fit together, and the floats that each needs. */
     double n, each;
+    struct attn_location at = {.site = ATTN_SITE_Z};
     size_t i = 0;
 
     attn_attention_resolve_stride(&a->attention, args->n_key);
@@ -367,10 +369,13 @@ static void prepare(struct attend *a)
                                         .n_max = n_mixed > args->n_key ? n_mixed : args->n_key,
                                         .ldq = args->d_head,
                                         .is_bf16 = args->compute == ATTN_COMPUTE_BF16};
-    a->watched = attn_heads_watched_sites(selection, 0);
-    a->has_z = attn_selection_wants_block(selection, ATTN_SITE_Z, 0);
-    while (i < N_CHECKED && !attn_selection_wants_block(selection, checked[i], 0))
-        i++;
+    a->watched = attn_heads_watched_sites(selection, at);
+    a->has_z = attn_selection_wants(selection, &at);
+    for (; i < N_CHECKED; i++) {
+        at.site = checked[i];
+        if (attn_selection_wants(selection, &at))
+            break;
+    }
     a->checked_site = i < N_CHECKED ? checked[i] : ATTN_N_SITE;
     if (args->n_not_finite)
         *args->n_not_finite = 0;

@@ -3,6 +3,7 @@
 
 #include "attention/keys.h"
 #include "base/given.h"
+#include "trace/places.h"
 #include "trace/site_set.h"
 
 #include <math.h>
@@ -226,7 +227,7 @@ void attn_attention_set_dims(const struct attn_attention *attention, struct attn
 }
 
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
-                               int layer, int head)
+                               const struct attn_location *at)
 {
     const size_t ahead = attention->mask == ATTN_MASK_CAUSAL ? n_key - n_query : 0;
     uint64_t n_pair = 0;
@@ -236,7 +237,8 @@ uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_
     if (attention->kind == ATTN_ATTENTION_LOWRANK)
         return __builtin_mul_overflow(n_query, attention->count, &n_pair) ? UINT64_MAX : n_pair;
     for (size_t query = 0; query < n_query; query++) {
-        const struct attn_key_row row = {layer, head, query, query + ahead, n_key};
+        const struct attn_key_row row = {(int)attn_location_index(at), at->head, query,
+                                         query + ahead, n_key};
 
         n_pair += attn_keys_list(attention, &row, NULL);
     }

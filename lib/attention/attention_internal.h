@@ -5,6 +5,7 @@
 #include "attention/attention_extra.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
+#include "trace/location.h"
 
 /* Sets the stride of strided attention, if it was not given, to sqrt(N_KEY), rounded up. */
 void attn_attention_resolve_stride(struct attn_attention *attention, size_t n_key);
@@ -36,9 +37,9 @@ struct attn_site_set attn_attention_sites(const struct attn_attention *attention
 /* Returns the number of pairs of a query and a key that are computed in one head, that is, that
  * kind and mask keep, for N_QUERY rows. With a causal mask the last row is at the last key. The
  * result is 0 for linear attention and n_query * R for low-rank attention. The stride must be
- * resolved. */
+ * resolved. Random attention draws by the layer and the head of AT. */
 uint64_t attn_attention_n_pair(const struct attn_attention *attention, size_t n_query, size_t n_key,
-                               int layer, int head);
+                               const struct attn_location *at);
 
 /* Checks that the options of ATTENTION can be combined. Returns ATTN_INVALID with a message that
  * names the conflict and the reason, for example for causal low-rank attention. IS_CROSS: keys come

@@ -149,7 +149,8 @@ static void apply_and_store(struct dense_work *work, enum attn_site site, float 
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.at.site = site,
-                                            .at.layer = tile->feed->layer,
+                                            .at.stack = tile->feed->at.stack,
+                                            .at.layer = tile->feed->at.layer,
                                             .n_uncounted = tile->feed->n_uncounted,
                                             .at.head = tile->head,
                                             .row0 = tile->row0,

@@ -95,7 +95,8 @@ static void edit_row(struct gather_work *work, enum attn_site site, float masked
 {
     const struct attn_tile *tile = work->tile;
     const struct attn_edit_target target = {.at.site = site,
-                                            .at.layer = tile->feed->layer,
+                                            .at.stack = tile->feed->at.stack,
+                                            .at.layer = tile->feed->at.layer,
                                             .n_uncounted = tile->feed->n_uncounted,
                                             .at.head = tile->head,
                                             .row0 = tile->row0 + work->i,

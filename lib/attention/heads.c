@@ -166,13 +166,14 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
     }
 }
 
-struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer)
+struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection,
+                                              struct attn_location at)
 {
     struct attn_site_set watched = {0};
 
-    for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK && selection; site++)
-        if (attn_selection_wants_block(selection, (enum attn_site)site, layer))
-            attn_sites_add(&watched, site);
+    for (at.site = ATTN_SITE_QK; at.site <= ATTN_SITE_PATTERN_LOWRANK && selection; at.site++)
+        if (attn_selection_wants(selection, &at))
+            attn_sites_add(&watched, at.site);
     return watched;
 }
 
@@ -383,7 +384,8 @@ static void emit_matrix(const struct wave *wave, enum attn_site site, size_t ind
     struct attn_trace_event event = {
         .sequence = heads->feed.sequence,
         .at.site = site,
-        .at.layer = heads->feed.layer,
+        .at.stack = heads->feed.at.stack,
+        .at.layer = heads->feed.at.layer,
         .at.head = wave->list[index],
         .row0 = heads->feed.row0 + wave->first,
         .n_row = wave->n_row,
@@ -475,11 +477,12 @@ size_t attn_heads_run(const struct attn_heads *heads)
     memset(heads->memory->edited, 0, (size_t)heads->n_worker * sizeof(size_t));
     for (size_t i = 0; i < heads->n_head; i++) {
         const int head = (int)(heads->first_head + i);
+        struct attn_location at = heads->feed.at;
 
+        at.head = head;
         if (!heads->caller.needs_head(heads->caller.context, head))
             continue;
-        if (heads->selection &&
-            attn_selection_has_block_head(heads->selection, heads->feed.layer, head))
+        if (attn_selection_has_head(heads->selection, &at))
             watched[n_watched++] = head;
         else
             others[n_other++] = head;

@@ -88,7 +88,8 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 enum { ATTN_SHARED_WORK = 200000 };
 
 /* Returns the matrix sites that SELECTION selects in LAYER. A NULL selection selects nothing. */
-struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection, int layer);
+struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection,
+                                              struct attn_location at);
 
 /* Returns the floats of the state of linear attention for one key/value head; 0 for other kinds. */
 size_t attn_heads_state_size(const struct attn_attention *attention,

@@ -196,7 +196,10 @@ void attn_tile_fill_masked(const struct attn_tile_cells *cells, size_t i, float 
 
 bool attn_tile_is_edited(const struct attn_tile *tile, enum attn_site site)
 {
-    return attn_edits_touch(tile->feed->edits, tile->feed->n_edit, site, tile->feed->layer);
+    struct attn_location at = tile->feed->at;
+
+    at.site = site;
+    return attn_edits_touch(tile->feed->edits, tile->feed->n_edit, &at);
 }
 
 void attn_dropout_draw(struct attn_random *random, double dropout, size_t n, uint64_t *bits)

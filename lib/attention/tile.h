@@ -39,14 +39,14 @@ struct attn_layer_feed {
     /* With a resolved stride; its mask is `none` if keys come from a source. */
     const struct attn_attention *attention;
     const struct attn_head_shape *shape;
-    size_t sequence;  /* the number of the sequence, for events */
-    int layer;        /* the layer number for selection, events and edits */
-    int random_layer; /* the layer number from which random attention draws: `layer`, or for arrays
-                         the layer that they stand for */
-    size_t row0, n_row;                 /* positions row0 .. row0+n_row-1 */
-    size_t n_key;                       /* S */
-    size_t ahead;                       /* row r is at position r + ahead among the keys */
-    size_t ldz;                         /* floats from one row of z to the next */
+    size_t sequence;         /* the number of the sequence, for events */
+    struct attn_location at; /* the layer, for selection, events and edits */
+    int random_layer;   /* the number from which random attention draws: the layer's index, or for
+                           arrays that of the layer that they stand for */
+    size_t row0, n_row; /* positions row0 .. row0+n_row-1 */
+    size_t n_key;       /* S */
+    size_t ahead;       /* row r is at position r + ahead among the keys */
+    size_t ldz;         /* floats from one row of z to the next */
     const struct attn_dropout *dropout; /* NULL: no dropout */
     const int32_t *key_mask;            /* [n_key] 0 masks this key; NULL: no key is masked */
     const struct attn_edit *edits;      /* [n_edit] edits of the sequence */

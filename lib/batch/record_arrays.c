@@ -3,7 +3,7 @@
 #include "batch/record_arrays.h"
 
 #include "base/memory.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "writers/format_internal.h"
 
 /* A dummy writer that only lists its arrays. */
@@ -14,8 +14,7 @@ struct list {
 
 /* The captured tensor behind an array. */
 struct tensor {
-    enum attn_site site;
-    int layer;
+    struct attn_location at;
     bool is_scattered; /* stored as [T, H, n], but [H, T, n] in the capture */
 };
 
@@ -67,8 +66,7 @@ static void list_tensors(struct attn_record_arrays *arrays)
 
         array->is_of_heads = false; /* a row has numbers of all positions */
         arrays->tensors[arrays->n_tensor++] =
-            (struct tensor){at.at.site, attn_location_block(&at.at),
-                            attn_array_is_scattered(arrays->writer, at.at.site)};
+            (struct tensor){at.at, attn_array_is_scattered(arrays->writer, at.at.site)};
         arrays->n_column = n_column > arrays->n_column ? n_column : arrays->n_column;
     }
 }
@@ -140,8 +138,7 @@ const float *attn_record_array_rows(const struct attn_record_arrays *arrays, siz
 
     *n_row =
         tensor->is_scattered ? 1 : array->size / sizeof(float) / array->shape[array->rank - 1] - r;
-    return attn_capture_block(arrays->capture, tensor->site, tensor->layer) +
-           find_row(arrays, i, r);
+    return attn_capture_tensor(arrays->capture, &tensor->at) + find_row(arrays, i, r);
 }
 
 struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i, size_t r)
@@ -154,8 +151,7 @@ struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays,
     struct attn_row row = {.values = arrays->values, .keys = arrays->keys};
 
     for (size_t key = 0; key < array->shape[array->rank - 1]; key++)
-        if (attn_capture_block_has_cell(arrays->capture, tensor->site, tensor->layer,
-                                        first + key)) {
+        if (attn_capture_has_cell(arrays->capture, &tensor->at, first + key)) {
             arrays->keys[row.n] = (int32_t)key;
             arrays->values[row.n++] = values[key];
         }

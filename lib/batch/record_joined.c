@@ -12,7 +12,7 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "records/items_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
@@ -174,16 +174,15 @@ static void append_item(struct joined_writer *arrays, const struct attn_item *it
 
 /* --- The rows -------------------------------------------------------------------------------- */
 
-/* Returns the block of SITE in layer number K of the rows. */
-static int block_of(const struct joined_writer *arrays, enum attn_site site, size_t k)
+/* Returns the location of SITE in layer number K of the rows. */
+static struct attn_location at_of(const struct joined_writer *arrays, enum attn_site site, size_t k)
 {
-    struct attn_location at;
+    struct attn_location at = {.layer = ATTN_NO_LAYER};
 
-    if (!attn_site_is_in_layer(site))
-        return ATTN_NO_LAYER;
-    at = arrays->layers[k];
+    if (attn_site_is_in_layer(site))
+        at = arrays->layers[k];
     at.site = site;
-    return attn_location_block(&at);
+    return at;
 }
 
 /* Sets the sites of all items from SELECTION, that of the first item. */
@@ -191,25 +190,25 @@ static enum attn_status find_sites(struct joined_writer *arrays,
                                    const struct attn_selection *selection, struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
-    const int n_layer = (int)dims->n_layer;
     bool has_layers = false;
 
-    ATTN_TRY(ATTN_ALLOC(arrays->layers, (size_t)n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(arrays->layers, dims->n_layer, err));
     for (size_t i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         struct site_rows *kept = &arrays->sites[arrays->n_site];
         const bool is_in_layer = attn_site_is_in_layer(site);
+        struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
         size_t shape[3];
 
         if (!attn_selection_has_site(selection, site))
             continue;
-        for (int block = 0; is_in_layer && !has_layers && block < n_layer; block++)
-            if (attn_selection_wants_block(selection, site, block))
-                arrays->layers[arrays->n_layer++] =
-                    attn_location_of_block(dims, site, block, ATTN_ALL_HEADS);
+        while (is_in_layer && !has_layers && attn_dims_next_layer(dims, &at))
+            if (attn_selection_wants(selection, &at))
+                arrays->layers[arrays->n_layer++] = at;
         has_layers = has_layers || is_in_layer;
         kept->site = site;
-        kept->rank = attn_selection_block_shape(selection, site, block_of(arrays, site, 0), shape);
+        at = at_of(arrays, site, 0);
+        kept->rank = attn_selection_shape(selection, &at, shape);
         kept->n_layer = is_in_layer ? arrays->n_layer : 1;
         kept->n_head = kept->rank == 3 ? shape[1] : 1;
         kept->n = shape[kept->rank - 1];
@@ -229,11 +228,10 @@ static enum attn_status fill_row(struct joined_writer *arrays,
     for (size_t i = 0; i < arrays->n_site; i++)
         for (size_t k = 0; k < arrays->sites[i].n_layer; k++) {
             const struct site_rows *kept = &arrays->sites[i];
-            const int layer = block_of(arrays, kept->site, k);
-            const float *from = attn_capture_block(result->capture, kept->site, layer);
+            const struct attn_location place = at_of(arrays, kept->site, k);
+            const float *from = attn_capture_tensor(result->capture, &place);
             size_t shape[3] = {0}, at;
-            const int rank =
-                attn_selection_block_shape(result->labels->selection, kept->site, layer, shape);
+            const int rank = attn_selection_shape(result->labels->selection, &place, shape);
 
             if (!from || rank != kept->rank || shape[0] == 0 || shape[rank - 1] != kept->n ||
                 (rank == 3 && shape[1] != kept->n_head))

@@ -377,8 +377,7 @@ static void append_head(struct table_writer *w, const struct attn_item_result *r
     const struct attn_records_form *form = w->base.form;
     const struct attn_selection *selection = result->labels->selection;
     const struct attn_location at =
-        attn_location_of_block(attn_selection_dims(selection), ATTN_SITE_PATTERN,
-                               (int)(i / form->n_head), (int)(i % form->n_head));
+        attn_head_at(attn_selection_dims(selection), ATTN_SITE_PATTERN, i);
     const size_t n_matrix = form->n_layer * form->n_stack * form->n_head, size = key->size;
     const struct attn_cell place[] = {attn_cell_string(attn_model_stack_name(at.stack)),
                                       attn_cell_integer(at.layer), attn_cell_integer(at.head)};

@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "compare/comparison_internal.h"
 #include "forward/logit_rows.h"
 #include "model/model_internal.h"
@@ -46,35 +46,49 @@ struct comparing {
 
 /* --- Inputs of a layer ------------------------------------------------------------------------ */
 
-/* Returns the inputs from which LAYER computes the chosen or the exact attention, for all heads. */
-static struct attn_attend_args layer_inputs(const struct comparing *comparing, int layer,
-                                            bool is_chosen)
+/* Returns what the exact run recorded of SITE in the layer of AT. */
+static const float *kept(const struct comparing *comparing, enum attn_site site,
+                         const struct attn_location *at)
 {
+    const struct attn_location own = attn_location_in(&comparing->dims, at, site);
+
+    return attn_capture_tensor(comparing->capture, &own);
+}
+
+/* Returns the inputs from which the layer of AT computes the chosen or the exact attention, for all
+ * heads. */
+static struct attn_attend_args layer_inputs(const struct comparing *comparing,
+                                            const struct attn_location *at, bool is_chosen)
+{
+    const size_t layer = attn_location_index(at);
     const struct attn_run *run = comparing->run;
     const struct attn_config *config = comparing->config;
     const struct attn_dims *dims = &comparing->dims;
     struct attn_attend_args inputs = run->arrays;
+    struct attn_location before = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     uint64_t n_drawn = 0;
 
     /* a run draws the random numbers of all layers from one stream */
-    for (int i = 0; i < layer; i++)
-        if (comparing->chosen[i].dropout > 0 && !comparing->chosen[i].dropout_mask.cells)
-            n_drawn += (uint64_t)dims->n_head * dims->n_position * attn_site_n_key(dims, i);
+    while (attn_dims_next_layer(dims, &before) && attn_location_index(&before) < layer) {
+        const struct attn_attention *one = &comparing->chosen[attn_location_index(&before)];
+
+        if (one->dropout > 0 && !one->dropout_mask.cells)
+            n_drawn +=
+                (uint64_t)dims->n_head * dims->n_position * attn_location_n_key(dims, &before);
+    }
     if (config)
         inputs = (struct attn_attend_args){
             .size = sizeof inputs,
             .n_head = config->n_head,
             .n_kv_head = config->n_kv_head,
             .n_query = run->text.n,
-            .n_key = attn_site_n_key(dims, layer),
+            .n_key = attn_location_n_key(dims, at),
             .d_head = config->d_head,
             .d_value = config->d_value,
-            .q = attn_capture_block(comparing->capture,
-                                    attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), layer),
-            .k = attn_capture_block(comparing->capture, attn_site_of_scores(dims, ATTN_LAYOUT_KEY),
-                                    layer),
-            .v = attn_capture_block(comparing->capture, ATTN_SITE_V, layer),
-            .random_layer = layer,
+            .q = kept(comparing, attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), at),
+            .k = kept(comparing, attn_site_of_scores(dims, ATTN_LAYOUT_KEY), at),
+            .v = kept(comparing, ATTN_SITE_V, at),
+            .random_layer = (int)layer,
             .n_drawn = n_drawn,
             .compute = attn_model_compute(run->model),
         };
@@ -87,7 +101,7 @@ static struct attn_attend_args layer_inputs(const struct comparing *comparing, i
     if (!config)
         return inputs;
     inputs.attention.dropout_seed = comparing->chosen[0].dropout_seed; /* as in a session */
-    if (config->is_cross[layer] && inputs.attention.mask == ATTN_MASK_CAUSAL)
+    if (attn_location_is_cross(dims, at) && inputs.attention.mask == ATTN_MASK_CAUSAL)
         inputs.attention.mask = ATTN_MASK_NONE; /* like a session: a source has no order */
     return inputs;
 }
@@ -130,7 +144,7 @@ static enum attn_status attend(const struct attn_attend_args *inputs,
 /* The context of a run's events. */
 struct pass {
     struct comparing *comparing;
-    int layer; /* layer of the events; ATTN_ALL_LAYERS: each event has its layer */
+    const struct attn_location *at; /* layer of the events; NULL: each event has its layer */
     struct attn_measurement *measurement;
 };
 
@@ -233,8 +247,7 @@ static enum attn_status compare_pattern(const struct pass *pass,
     const struct comparing *comparing = pass->comparing;
     const bool is_local = pass->measurement == comparing->local;
     struct rows rows = {pass->measurement, event, is_local ? comparing->outputs : NULL};
-    struct attn_attend_args inputs =
-        layer_inputs(comparing, attn_location_block(&event->at), false);
+    struct attn_attend_args inputs = layer_inputs(comparing, &event->at, false);
     struct attn_selection *selection;
     struct attn_dims dims;
     enum attn_status status;
@@ -258,35 +271,37 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
     const struct pass *pass = user;
     struct attn_trace_event own = *event, exact = *event;
 
-    if (pass->layer != ATTN_ALL_LAYERS)
-        own.at = attn_location_of_block(attn_selection_dims(pass->comparing->run->selection),
-                                        event->at.site, pass->layer, event->at.head);
+    if (pass->at) {
+        own.at.stack = pass->at->stack;
+        own.at.layer = pass->at->layer;
+    }
     if (event->at.site == ATTN_SITE_PATTERN)
         return compare_pattern(pass, &own, err);
     exact.at = own.at;
-    exact.data = attn_capture_block_head(pass->comparing->capture, ATTN_SITE_Z,
-                                         attn_location_block(&own.at), own.at.head) +
-                 own.row0 * own.n_col;
+    exact.data = attn_capture_head(pass->comparing->capture, &own.at) + own.row0 * own.n_col;
     exact.ld = own.n_col;
     attn_measurement_add(pass->measurement, &own, &exact);
     return ATTN_OK;
 }
 
-/* Measures the chosen attention of LAYER on q, k and v of the exact run. */
-static enum attn_status compare_locally(struct comparing *comparing, int layer,
+/* Measures the chosen attention of the layer of AT on q, k and v of the exact run. */
+static enum attn_status compare_locally(struct comparing *comparing, const struct attn_location *at,
                                         struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(comparing, layer, true);
+    const struct attn_attend_args inputs = layer_inputs(comparing, at, true);
     const struct attn_dims dims = attn_attend_dims(&inputs);
-    struct pass pass = {comparing, layer, comparing->local};
+    struct pass pass = {comparing, at, comparing->local};
+    struct attn_location head = *at, of_arrays = {0};
     struct attn_selection *selection;
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = ATTN_OK;
-    for (int head = 0; status == ATTN_OK && head < (int)dims.n_head; head++)
-        if (attn_selection_has_block_head(comparing->run->selection, layer, head))
-            status = attn_selection_add_block(selection, 0, head, err);
+    for (head.head = 0; status == ATTN_OK && head.head < (int)dims.n_head; head.head++) {
+        of_arrays.head = head.head;
+        if (attn_selection_has_head(comparing->run->selection, &head))
+            status = attn_selection_add_head(selection, &of_arrays, err);
+    }
     for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
         if (attn_selection_has_query(comparing->run->selection, query))
             status = attn_selection_add_queries(selection, query, 1, err);
@@ -343,17 +358,19 @@ static enum attn_status measure(const struct attn_attend_args *inputs, double *s
     return status;
 }
 
-/* Determines the cost of the chosen or the exact attention in LAYER: pairs are counted, bytes are
- * derived from them, time is measured. */
-static enum attn_status find_cost(const struct comparing *comparing, int layer, bool is_chosen,
-                                  struct attn_attention_cost *cost, struct attn_error *err)
+/* Determines the cost of the chosen or the exact attention in the layer of AT: pairs are counted,
+ * bytes are derived from them, time is measured. */
+static enum attn_status find_cost(const struct comparing *comparing, const struct attn_location *at,
+                                  bool is_chosen, struct attn_attention_cost *cost,
+                                  struct attn_error *err)
 {
-    const struct attn_attend_args inputs = layer_inputs(comparing, layer, is_chosen);
+    const struct attn_attend_args inputs = layer_inputs(comparing, at, is_chosen);
+    struct attn_location head = *at;
 
     *cost = (struct attn_attention_cost){0};
-    for (int head = 0; head < (int)inputs.n_head; head++) {
+    for (head.head = 0; head.head < (int)inputs.n_head; head.head++) {
         const uint64_t n_pair =
-            attn_attention_n_pair(&inputs.attention, inputs.n_query, inputs.n_key, layer, head);
+            attn_attention_n_pair(&inputs.attention, inputs.n_query, inputs.n_key, &head);
 
         cost->n_pair = attn_saturated_add(cost->n_pair, n_pair);
         cost->n_byte = attn_saturated_add(
@@ -456,7 +473,7 @@ static bool is_other(const struct comparing *comparing)
 static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
 {
     const struct attn_site_set known = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
-    size_t n_head = 0;
+    struct attn_location first = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
         return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
@@ -465,9 +482,7 @@ static enum attn_status check(const struct comparing *comparing, struct attn_err
             attn_sites_without(attn_selection_sites(comparing->run->selection), known)))
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds other sites than 'pattern' and 'z'");
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        n_head += attn_selection_n_head(comparing->run->selection, layer);
-    if (n_head == 0)
+    if (!attn_selection_next_head(comparing->run->selection, &first))
         return attn_error_set(err, ATTN_INVALID,
                               "the selection holds no head%s, expected one or more",
                               attn_selection_dims(comparing->run->selection)->encoder
@@ -490,16 +505,18 @@ static enum attn_status prepare(struct comparing *comparing, struct attn_error *
 {
     const size_t n_layer = comparing->dims.n_layer;
     const struct attn_metric *metric = attn_metric_find("difference");
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(comparing->chosen, n_layer, err));
     ATTN_TRY(ATTN_ALLOC(comparing->exact, n_layer, err));
-    for (size_t layer = 0; layer < n_layer; layer++) {
+    while (attn_dims_next_layer(&comparing->dims, &at)) {
+        const size_t layer = attn_location_index(&at);
         struct attn_attention *chosen = &comparing->chosen[layer];
         struct attn_attention *exact = &comparing->exact[layer];
 
         *chosen = comparing->attention[layer];
-        attn_attention_resolve_stride(chosen, attn_site_n_key(&comparing->dims, (int)layer));
+        attn_attention_resolve_stride(chosen, attn_location_n_key(&comparing->dims, &at));
         *exact = *chosen;
         exact->kind = find_exact_kind(comparing, layer).kind;
         exact->window = find_exact_kind(comparing, layer).window;
@@ -545,11 +562,9 @@ static enum attn_status compare_layers(struct comparing *comparing,
     for (size_t i = 0; i < comparison->n_layer; i++) {
         struct attn_compared_row *row = &comparison->layers[i];
 
-        const int block = attn_location_block(&row->at);
-
-        ATTN_TRY(compare_locally(comparing, block, err));
-        ATTN_TRY(find_cost(comparing, block, false, &row->exact, err));
-        ATTN_TRY(find_cost(comparing, block, true, &row->chosen, err));
+        ATTN_TRY(compare_locally(comparing, &row->at, err));
+        ATTN_TRY(find_cost(comparing, &row->at, false, &row->exact, err));
+        ATTN_TRY(find_cost(comparing, &row->at, true, &row->chosen, err));
         add_cost(&comparison->all->exact, &row->exact);
         add_cost(&comparison->all->chosen, &row->chosen);
     }
@@ -561,17 +576,18 @@ static enum attn_status compare_layers(struct comparing *comparing,
 static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
                                     struct attn_error *err)
 {
-    struct pass pass = {comparing, ATTN_ALL_LAYERS, comparing->propagated};
+    struct pass pass = {comparing, NULL, comparing->propagated};
     const struct attn_trace trace = {comparing->run->selection, on_rows, &pass};
     const struct attn_site_set sites = ATTN_SITES(
         attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY),
         attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY), ATTN_SITE_V, ATTN_SITE_Z);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
     ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
-    for (int layer = 0; layer < (int)comparing->dims.n_layer; layer++)
-        if (attn_selection_n_head(comparing->run->selection, layer) > 0)
-            ATTN_TRY(attn_selection_add_block(comparing->kept, layer, ATTN_ALL_HEADS, err));
+    while (attn_dims_next_layer(&comparing->dims, &at))
+        if (attn_selection_count_heads(comparing->run->selection, &at) > 0)
+            ATTN_TRY(attn_selection_add_head(comparing->kept, &at, err));
     ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
     ATTN_TRY(
         feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));
@@ -591,7 +607,7 @@ static enum attn_status compare_run(struct comparing *comparing, struct attn_com
 static enum attn_status compare_arrays(struct comparing *comparing,
                                        struct attn_comparison *comparison, struct attn_error *err)
 {
-    struct attn_attend_args inputs = layer_inputs(comparing, 0, false);
+    struct attn_attend_args inputs = layer_inputs(comparing, &(struct attn_location){0}, false);
     const struct attn_dims dims = attn_attend_dims(&inputs);
     const struct attn_site_set z = attn_sites_common(dims.sites, ATTN_SITES(ATTN_SITE_Z));
 

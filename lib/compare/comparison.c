@@ -33,21 +33,20 @@ static enum attn_status list_rows(const struct attn_selection *selection, struct
                                   struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_location before = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     struct attn_compared_row *head, *layer;
 
-    for (int l = 0; l < (int)dims->n_layer; l++) {
-        c->n_head += attn_selection_n_head(selection, l);
-        c->n_layer += attn_selection_n_head(selection, l) > 0;
+    for (struct attn_location at = before; attn_dims_next_layer(dims, &at);) {
+        c->n_head += attn_selection_count_heads(selection, &at);
+        c->n_layer += attn_selection_count_heads(selection, &at) > 0;
     }
     ATTN_TRY(ATTN_ALLOC(c->heads, c->n_head + c->n_layer + 1, err));
     ATTN_TRY(ATTN_ALLOC(c->logits, attn_selection_n_query(selection), err));
     head = c->heads;
     layer = c->layers = c->heads + c->n_head;
     c->all = c->layers + c->n_layer;
-    for (int l = 0; l < (int)dims->n_layer; l++) {
-        const size_t n = attn_selection_n_head(selection, l);
-        struct attn_location at =
-            attn_location_of_block(dims, ATTN_SITE_PATTERN, l, ATTN_ALL_HEADS);
+    for (struct attn_location at = before; attn_dims_next_layer(dims, &at);) {
+        const size_t n = attn_selection_count_heads(selection, &at);
 
         if (n == 0)
             continue;
@@ -186,14 +185,14 @@ static void fill_row(struct filled_row *to, const struct attn_compared_row *row,
         ATTN_COLUMN_STACK("stack"),    ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
         ATTN_COLUMN("batch", INTEGER), ATTN_COLUMN("head", INTEGER),
         ATTN_COLUMN("error", TEXT),    {.name = "head", .type = ATTN_VALUE_TEXT, .width = 5}};
-    const bool has_pairs = attn_selection_dims(labels->selection)->has_pairs;
+    const bool has_stacks = attn_dims_has_stacks(attn_selection_dims(labels->selection));
     const div_t batch = batch_of(row, labels);
     struct attn_cell place[2];
 
     attn_location_put(&row->at, place);
     write_name(row, labels, to->head);
     put(to, OF_TEXT, columns[5], attn_cell_string(to->head));
-    put(to, has_pairs ? OF_HEADS | OF_LAYERS : 0, columns[0], place[0]);
+    put(to, has_stacks ? OF_HEADS | OF_LAYERS : 0, columns[0], place[0]);
     put(to, labels->axes ? OF_LAYERS : OF_HEADS | OF_LAYERS, columns[1], place[1]);
     put(to, labels->axes ? OF_HEADS : 0, columns[2], attn_cell_integer(batch.quot));
     put(to, OF_HEADS, columns[3], attn_cell_integer(labels->axes ? batch.rem : row->at.head));

@@ -212,11 +212,9 @@ enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct att
 /* Whether SELECTION has heads besides those of the encoder. */
 static bool has_own_heads(const struct attn_selection *selection)
 {
-    bool has_one = false;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    for (size_t layer = 0; layer < attn_selection_dims(selection)->n_layer; layer++)
-        has_one |= attn_selection_n_head(selection, (int)layer) > 0;
-    return has_one;
+    return attn_selection_next_head(selection, &at);
 }
 
 /* Appends an edit that stands for PART, number I of the list, when only the model is known and no

@@ -89,34 +89,21 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
     return attn_edits_append(item->list, &edit, item->part, err);
 }
 
-/* Appends an edit for each head of the selection HEADS, which is of one stack or of the encoder. */
-static enum attn_status add_selected(const struct item *item, const struct attn_selection *heads,
-                                     struct attn_error *err)
-{
-    const struct attn_dims *dims = attn_selection_dims(heads);
-
-    for (size_t i = 0; i < dims->n_layer * dims->n_head; i++) {
-        const int layer = (int)(i / dims->n_head), head = (int)(i % dims->n_head);
-
-        if (attn_selection_has_block_head(heads, layer, head))
-            ATTN_TRY(add_head(item, attn_location_of_block(dims, item->kind->site, layer, head),
-                              head, err));
-    }
-    return ATTN_OK;
-}
-
 /* Appends an edit for each head that the item names. */
 static enum attn_status add_heads(const struct item *item, struct attn_error *err)
 {
     size_t n_stack;
     const enum attn_model_stack stack = attn_model_stack_find(item->text, &n_stack);
+    struct attn_location at = {.stack = stack, .site = item->kind->site, .layer = ATTN_NO_LAYER};
+    const struct attn_dims *dims = attn_edit_scope_at(item->scope, &at).dims;
     struct attn_selection *heads;
     enum attn_status status;
 
     ATTN_TRY(attn_edit_stack_check(stack, attn_model_config(item->scope->model), item->text, err));
     ATTN_TRY(attn_select_heads(item->text, item->scope->dims, &heads, err));
-    status = add_selected(item, stack == ATTN_STACK_ENCODER ? attn_selection_encoder(heads) : heads,
-                          err);
+    for (status = ATTN_OK; status == ATTN_OK && attn_dims_next_head(dims, &at);)
+        if (attn_selection_has_head(heads, &at))
+            status = add_head(item, at, at.head, err);
     attn_selection_free(heads);
     return status;
 }
@@ -302,13 +289,12 @@ static enum attn_status select_tensors(const struct attn_edit *edits, size_t n,
         attn_sites_add(&sites, edits[i].at.site);
     ATTN_TRY(attn_selection_set_sites(selection, sites, err));
     for (size_t i = 0; i < n; i++) {
-        const struct attn_location *at = &edits[i].at;
-        const bool is_of_keys = attn_site_layout(at->site) == ATTN_LAYOUT_KEY;
+        struct attn_location at = edits[i].at;
 
-        ATTN_TRY(attn_selection_add_block(
-            at->stack == ATTN_STACK_ENCODER ? attn_selection_encoder_part(selection) : selection,
-            attn_site_is_in_layer(at->site) ? attn_location_block(at) : ATTN_ALL_LAYERS,
-            is_of_keys ? ATTN_ALL_HEADS : at->head, err));
+        if (attn_site_layout(at.site) == ATTN_LAYOUT_KEY)
+            at.head = ATTN_ALL_HEADS;
+        if (attn_site_is_in_layer(at.site))
+            ATTN_TRY(attn_selection_add_head(selection, &at, err));
     }
     return ATTN_OK;
 }

@@ -25,8 +25,7 @@ struct knockout {
     unsigned char *queries; /* [T] owns; 1 for each position that is a query of the knockout */
     /* [T], [S] own; 1 for each position that is a key of it: of the text, and of the source. */
     unsigned char *keys, *source_keys;
-    struct attn_selection *listed;      /* owns; NULL: it names no head of this stack */
-    const struct attn_selection *heads; /* borrowed; the part of `listed` that is of the stack */
+    struct attn_selection *heads; /* owns; NULL: it names no head of this stack */
 };
 
 /* The knockouts of one stack: of the encoder, or of the model that is fed the text. */
@@ -49,8 +48,9 @@ struct knockouts {
 /* One row of a score matrix. Its first n_kept entries of knockouts->kept are the keys that it can
  * look at. */
 struct score_row {
-    int layer, head;
+    struct attn_location at;
     size_t query, n_key, n_kept;
+    bool is_cross;
     bool is_of_all; /* the row stands for the rows of all heads */
 };
 
@@ -64,11 +64,8 @@ static enum attn_status read_heads(const struct knockouts *knockouts, struct kno
 
     if (!item->given->heads && is_of_encoder)
         return ATTN_OK;
-    ATTN_TRY(attn_edit_select_heads(item->given->heads, is_of_encoder, knockouts->all,
-                                    &item->listed, err));
-    item->heads =
-        item->listed && is_of_encoder ? attn_selection_encoder(item->listed) : item->listed;
-    return ATTN_OK;
+    return attn_edit_select_heads(item->given->heads, is_of_encoder, knockouts->all, &item->heads,
+                                  err);
 }
 
 /* Finds the positions and heads that ITEM's knockout names. */
@@ -99,9 +96,8 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
 /* Removes the keys that the mask of the text or of the source hides from the keys of ROW. */
 static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)
 {
-    const int32_t *mask = knockouts->config->is_cross[row->layer]
-                              ? knockouts->scope->source->key_mask
-                              : knockouts->scope->text->key_mask;
+    const int32_t *mask =
+        row->is_cross ? knockouts->scope->source->key_mask : knockouts->scope->text->key_mask;
     size_t n = 0;
 
     for (size_t i = 0; mask && i < row->n_kept; i++)
@@ -114,13 +110,14 @@ static void drop_hidden(const struct knockouts *knockouts, struct score_row *row
  * hides none, because the sum of the softmax includes all keys. */
 static void list_kept(const struct knockouts *knockouts, struct score_row *row)
 {
-    struct attn_attention attention = knockouts->attention[row->layer];
-    const struct attn_key_row keys = {row->layer, row->head, row->query, row->query, row->n_key};
+    const size_t layer = attn_location_index(&row->at);
+    struct attn_attention attention = knockouts->attention[layer];
+    const struct attn_key_row keys = {(int)layer, row->at.head, row->query, row->query, row->n_key};
     const bool has_pairs =
         attention.kind != ATTN_ATTENTION_LINEAR &&
         attention.kind != ATTN_ATTENTION_LOWRANK; /* other kinds: the session refuses */
 
-    if (knockouts->config->is_cross[row->layer] && attention.mask == ATTN_MASK_CAUSAL)
+    if (row->is_cross && attention.mask == ATTN_MASK_CAUSAL)
         attention.mask = ATTN_MASK_NONE; /* positions of the source are neither before nor after
                                             those of the text */
     attn_attention_resolve_stride(&attention, row->n_key);
@@ -139,16 +136,17 @@ static bool names_row(const struct knockouts *knockouts, size_t i, const struct 
     const struct knockout *item = &knockouts->items[i];
 
     return item->heads && item->queries[row->query] &&
-           attn_selection_has_block_head(item->heads, row->layer, row->head);
+           attn_selection_has_head(item->heads, &row->at);
 }
 
-/* Returns the keys of knockout number I that LAYER can attend to: those of the source, or those of
+/* Returns the keys of knockout number I that ROW can attend to: those of the source, or those of
  * the text. */
-static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i, int layer)
+static const unsigned char *keys_of(const struct knockouts *knockouts, size_t i,
+                                    const struct score_row *row)
 {
     const struct knockout *knockout = &knockouts->items[i];
 
-    return knockouts->config->is_cross[layer] ? knockout->source_keys : knockout->keys;
+    return row->is_cross ? knockout->source_keys : knockout->keys;
 }
 
 /* Marks in knockouts->cut the keys that the knockouts take from ROW. Returns how many of them ROW
@@ -159,7 +157,7 @@ static size_t find_cut(const struct knockouts *knockouts, const struct score_row
 
     memset(knockouts->cut, 0, row->n_key);
     for (size_t i = 0; i < knockouts->n; i++) {
-        const unsigned char *keys = keys_of(knockouts, i, row->layer);
+        const unsigned char *keys = keys_of(knockouts, i, row);
 
         if (!names_row(knockouts, i, row))
             continue;
@@ -196,7 +194,7 @@ static enum attn_status add_edit(struct knockouts *knockouts, const struct score
         const size_t part = knockouts->first_part + i;
 
         if (names_row(knockouts, i, row) &&
-            can_see_one(knockouts, row, keys_of(knockouts, i, row->layer), edit->col0, edit->col1))
+            can_see_one(knockouts, row, keys_of(knockouts, i, row), edit->col0, edit->col1))
             ATTN_TRY(list->n == number ? attn_edits_append(list, edit, part, err)
                                        : attn_edits_link(list, number, part, err));
     }
@@ -216,8 +214,9 @@ static enum attn_status edit_row(struct knockouts *knockouts, const struct score
             continue;
         while (end < row->n_key && knockouts->cut[end])
             end++;
-        edit.at = attn_location_of_block(knockouts->dims, ATTN_SITE_ATTN_SCORES, row->layer,
-                                         row->is_of_all ? ATTN_ALL_HEADS : row->head);
+        edit.at = row->at;
+        if (row->is_of_all)
+            edit.at.head = ATTN_ALL_HEADS;
         edit.row0 = row->query;
         edit.row1 = row->query + 1;
         edit.col0 = first;
@@ -240,9 +239,10 @@ static enum attn_status knock_out(struct knockouts *knockouts, struct score_row 
     if (n_lost == 0)
         return ATTN_OK;
     if (n_lost == row->n_kept)
-        return attn_error_set(err, ATTN_INVALID,
-                              "the knockout leaves query %zu of head %d.%d no key to look at",
-                              row->query, row->layer, row->head);
+        return attn_error_set(
+            err, ATTN_INVALID, "the knockout leaves query %zu of head %s%s%d.%d no key to look at",
+            row->query, attn_model_stack_name(row->at.stack),
+            row->at.stack != ATTN_STACK_ONLY ? ":" : "", row->at.layer, row->at.head);
     return edit_row(knockouts, row, err);
 }
 
@@ -254,38 +254,39 @@ static bool is_named(const struct knockouts *knockouts, const struct score_row *
     return false;
 }
 
-/* Whether all heads of LAYER lose the same keys for QUERY, so that one edit can stand for all
- * heads. */
-static bool is_of_all_heads(const struct knockouts *knockouts, int layer, size_t query)
+/* Whether all heads of the layer of AT lose the same keys for QUERY, so that one edit can stand for
+ * all heads. */
+static bool is_of_all_heads(const struct knockouts *knockouts, const struct attn_location *at,
+                            size_t query)
 {
-    if (knockouts->attention[layer].kind != ATTN_ATTENTION_FULL)
+    if (knockouts->attention[attn_location_index(at)].kind != ATTN_ATTENTION_FULL)
         return false;
     for (size_t i = 0; i < knockouts->n; i++) {
         const struct knockout *item = &knockouts->items[i];
 
-        for (int head = 0;
-             item->heads && item->queries[query] && head < (int)knockouts->dims->n_head; head++)
-            if (!attn_selection_has_block_head(item->heads, layer, head))
-                return false;
+        if (item->heads && item->queries[query] &&
+            attn_selection_count_heads(item->heads, at) < knockouts->dims->n_head)
+            return false;
     }
     return true;
 }
 
-static enum attn_status edit_layer(struct knockouts *knockouts, int layer, struct attn_error *err)
+static enum attn_status edit_layer(struct knockouts *knockouts, const struct attn_location *at,
+                                   struct attn_error *err)
 {
-    for (size_t query = 0; query < knockouts->dims->n_position; query++) {
-        const bool is_of_all = is_of_all_heads(knockouts, layer, query);
+    const struct attn_dims *dims = knockouts->dims;
 
-        for (int head = 0; head < (is_of_all ? 1 : (int)knockouts->dims->n_head); head++) {
-            struct score_row row = {.layer = layer,
-                                    .head = head,
-                                    .query = query,
-                                    .n_key = attn_site_n_key(knockouts->dims, layer),
-                                    .is_of_all = is_of_all};
+    for (size_t query = 0; query < dims->n_position; query++) {
+        const bool is_of_all = is_of_all_heads(knockouts, at, query);
+        struct score_row row = {.at = *at,
+                                .query = query,
+                                .n_key = attn_location_n_key(dims, at),
+                                .is_cross = attn_location_is_cross(dims, at),
+                                .is_of_all = is_of_all};
 
+        for (row.at.head = 0; row.at.head < (is_of_all ? 1 : (int)dims->n_head); row.at.head++)
             if (is_named(knockouts, &row))
                 ATTN_TRY(knock_out(knockouts, &row, err));
-        }
     }
     return ATTN_OK;
 }
@@ -294,6 +295,7 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
 {
     const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
+    struct attn_location at = {.site = ATTN_SITE_ATTN_SCORES, .layer = ATTN_NO_LAYER};
 
     knockouts->items = attn_alloc(knockouts->n, sizeof *knockouts->items, err);
     knockouts->cut = attn_alloc(n_key, 1, err);
@@ -305,8 +307,8 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
-    for (int layer = 0; layer < (int)knockouts->config->n_layer; layer++)
-        ATTN_TRY(edit_layer(knockouts, layer, err));
+    while (attn_dims_next_layer(knockouts->dims, &at))
+        ATTN_TRY(edit_layer(knockouts, &at, err));
     return ATTN_OK;
 }
 
@@ -337,7 +339,7 @@ static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_o
         attn_free(knockouts.items[i].queries);
         attn_free(knockouts.items[i].keys);
         attn_free(knockouts.items[i].source_keys);
-        attn_selection_free(knockouts.items[i].listed);
+        attn_selection_free(knockouts.items[i].heads);
     }
     attn_free(knockouts.items);
     attn_free(knockouts.cut);

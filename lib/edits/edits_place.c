@@ -20,9 +20,8 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
 {
     const enum attn_site site = tensor->given.at.site;
     const enum attn_site_layout layout = attn_site_layout(site);
-    const size_t n_key = attn_site_is_in_layer(site)
-                             ? attn_site_n_key(dims, attn_location_block(&tensor->given.at))
-                             : 0;
+    const size_t n_key =
+        attn_site_is_in_layer(site) ? attn_location_n_key(dims, &tensor->given.at) : 0;
 
     tensor->n_head = attn_site_n_head(site, dims);
     tensor->has_heads = attn_site_has_heads(site);
@@ -43,7 +42,7 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
 
     ATTN_TRY(attn_edit_place_check(given, scope->model, err));
     is_of_source = attn_site_layout(given->at.site) == ATTN_LAYOUT_KEY &&
-                   attn_model_config(own.model)->is_cross[attn_location_block(&given->at)];
+                   attn_location_is_cross(own.dims, &given->at);
     attn_edit_tensor_size(own.dims, tensor);
     if (!given->positions)
         return ATTN_OK;
@@ -178,13 +177,15 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
 /* Checks that the place names one head if the tensor has heads: an addend needs one. */
 static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    if (!tensor->has_heads || tensor->given.at.head != ATTN_ALL_HEADS)
+    const struct attn_location *at = &tensor->given.at;
+
+    if (!tensor->has_heads || at->head != ATTN_ALL_HEADS)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID, "%s: '%s' names no head of '%s', expected %s:%d.HEAD",
-                          tensor->given.field, attn_quote_string(tensor->given.name).text,
-                          attn_site_name(tensor->given.at.site),
-                          attn_site_name(tensor->given.at.site),
-                          attn_location_block(&tensor->given.at));
+    return attn_error_set(
+        err, ATTN_INVALID, "%s: '%s' names no head of '%s', expected %s%s%s:%d.HEAD",
+        tensor->given.field, attn_quote_string(tensor->given.name).text, attn_site_name(at->site),
+        attn_model_stack_name(at->stack), at->stack != ATTN_STACK_ONLY ? ":" : "",
+        attn_site_name(at->site), at->layer);
 }
 
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,

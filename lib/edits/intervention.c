@@ -248,9 +248,10 @@ enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
         return attn_error_set(err, ATTN_INVALID,
                               "%s: '%s' is of no tensor of a layer that can be edited",
                               place->field, name.text);
-    if ((size_t)attn_location_block(&place->at) >= config->n_layer)
+    if ((size_t)place->at.layer >= attn_config_n_whole_layer(config))
         return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
-                              place->field, name.text, place->at.layer, config->n_layer - 1);
+                              place->field, name.text, place->at.layer,
+                              attn_config_n_whole_layer(config) - 1);
     if (place->at.head == ATTN_ALL_HEADS)
         return ATTN_OK;
     if (attn_site_layout(place->at.site) == ATTN_LAYOUT_VECTOR)
@@ -291,7 +292,7 @@ enum attn_status attn_edit_select_heads(const char *spec, bool is_of_encoder,
     enum attn_status status;
 
     *heads = NULL;
-    if (spec && dims->has_pairs && *spec != '\0') {
+    if (spec && attn_dims_has_stacks(dims) && *spec != '\0') {
         own = copy_items(spec, is_of_encoder, err);
         if (!own)
             return ATTN_NO_MEMORY;

@@ -307,7 +307,9 @@ static bool has_edit(const struct logit_split *split, struct attn_site_set sites
     for (int site = 0; site < ATTN_N_SITE; site++)
         is_edited =
             is_edited || (attn_sites_have(sites, site) &&
-                          attn_edits_touch(edits->items, edits->n, (enum attn_site)site, layer));
+                          attn_edits_touch(edits->items, edits->n,
+                                           &(struct attn_location){.site = (enum attn_site)site,
+                                                                   .layer = layer}));
     return is_edited;
 }
 

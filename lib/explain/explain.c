@@ -140,21 +140,15 @@ static struct chosen_row find_row(const struct attn_selection *selection)
     const struct attn_dims *dims = attn_selection_dims(selection);
     const struct attn_selection *encoder = attn_selection_encoder(selection);
     struct chosen_row chosen = {.n_query = attn_selection_n_query(selection),
-                                .at = attn_location_of_block(dims, ATTN_SITE_PATTERN, 0, 0)};
+                                .at = attn_head_at(dims, ATTN_SITE_PATTERN, 0)};
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER}, of_encoder = at;
 
-    for (int block = (int)dims->n_layer - 1; block >= 0; block--)
-        for (int head = (int)dims->n_head - 1; head >= 0; head--) {
-            const struct attn_location at =
-                attn_location_of_block(dims, ATTN_SITE_PATTERN, block, head);
-
-            if (!attn_selection_has_head(selection, &at))
-                continue;
+    while (attn_selection_next_head(selection, &at))
+        if (chosen.n_head++ == 0)
             chosen.at = at;
-            chosen.n_head++;
-        }
     if (encoder && !attn_sites_are_empty(attn_selection_sites(encoder)) && chosen.n_head > 0)
-        for (size_t layer = 0; layer < attn_selection_dims(encoder)->n_layer; layer++)
-            chosen.n_head += attn_selection_n_head(encoder, (int)layer);
+        while (attn_selection_next_head(encoder, &of_encoder))
+            chosen.n_head++;
     for (size_t query = 0; query < dims->n_position; query++)
         if (attn_selection_has_query(selection, query))
             chosen.query = query;
@@ -189,7 +183,7 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
 {
     const struct attn_selection *stack = find_stack(args->selection);
     const struct attn_location *at = &chosen->at;
-    const enum attn_attention_kind kind = args->attention[attn_location_block(at)].kind;
+    const enum attn_attention_kind kind = args->attention[attn_location_index(at)].kind;
 
     if (chosen->n_head != 1 || chosen->n_query != 1) {
         attn_error_set(err, ATTN_INVALID,
@@ -283,10 +277,9 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     const struct attn_selection *stack = find_stack(args->selection);
     const struct attn_dims *dims = attn_selection_dims(stack);
     const struct attn_config *config = args->config;
+    const size_t layer = attn_location_index(&chosen->at);
 
-    const int block = attn_location_block(&chosen->at);
-
-    explainer->attention = args->attention[block];
+    explainer->attention = args->attention[layer];
     explainer->row = (struct attn_explanation){
         .attention = &explainer->attention,
         .at = chosen->at,
@@ -297,7 +290,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
         .d_out = attn_site_width(ATTN_SITE_ATTN_OUT, dims),
         .d_head = dims->d_head,
         .d_value = dims->d_value,
-        .n_key = attn_site_n_key(dims, block),
+        .n_key = attn_location_n_key(dims, &chosen->at),
         .has_products = true,
         .has_values = true,
     };
@@ -313,7 +306,7 @@ static enum attn_status prepare(struct attn_explainer *explainer,
     if (args->arrays)
         copy_arrays(explainer, args->arrays);
     if (config && config->positions == ATTN_POSITIONS_ROTARY) {
-        const struct attn_rope *rope = &config->rope[block];
+        const struct attn_rope *rope = &config->rope[layer];
 
         explainer->is_rotary = true;
         explainer->row.n_pair = rope->d_rotary / 2;

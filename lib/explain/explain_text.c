@@ -174,7 +174,7 @@ static void add_turning(struct explaining *e)
     const struct attn_explanation *row = e->row;
     const bool is_joined = e->run->config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool is_late = e->run->config->qk_norm_is_late;
-    const struct attn_rope *rope = &e->run->config->rope[attn_location_block(&row->at)];
+    const struct attn_rope *rope = &e->run->config->rope[attn_location_index(&row->at)];
     const double growth = (double)attn_rope_query_factor(rope, row->query);
 
     if (row->has_qk_norm && !is_late)

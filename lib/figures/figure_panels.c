@@ -15,7 +15,7 @@ static int row_number(const struct attn_figure_pen *pen, const struct attn_level
 
     if (writer->labels.axes)
         return attn_writer_head_number(writer, matrix->at.site, matrix->at.head).batch;
-    return attn_location_block(&matrix->at);
+    return (int)attn_location_index(&matrix->at);
 }
 
 /* Returns the name of the stack of a row of panels, "" if there is one stack. Replaces *NUMBER by
@@ -27,8 +27,8 @@ static const char *stack_of(const struct attn_figure_pen *pen, int *number)
 
     if (labels->axes)
         return "";
-    at = attn_location_of_block(attn_selection_dims(labels->selection),
-                                attn_figure_matrix(pen, 0)->at.site, *number, ATTN_ALL_HEADS);
+    at = attn_layer_at(attn_selection_dims(labels->selection), attn_figure_matrix(pen, 0)->at.site,
+                       (size_t)*number);
     *number = at.layer;
     return attn_model_stack_name(at.stack);
 }

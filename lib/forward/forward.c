@@ -130,6 +130,13 @@ bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
     return f->trace && attn_selection_wants_block(f->trace->selection, site, f->feed.layer);
 }
 
+struct attn_site_set attn_forward_watched_matrices(const struct attn_forward *f, int layer)
+{
+    return attn_heads_watched_sites(
+        f->trace ? f->trace->selection : NULL,
+        attn_location_of_block(&f->dims, ATTN_SITE_PATTERN, layer, ATTN_ALL_HEADS));
+}
+
 bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
     return f->trace && position >= f->first_watched && position < f->end_watched &&
@@ -340,7 +347,7 @@ void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *even
     while (!f->is_trace_over && feed->status == ATTN_OK &&
            attn_trace_next_part(f->trace->selection, event, &row, &part)) {
         check_event(f, &part);
-        part.at = attn_location_of_block(&f->dims, event->at.site, event->at.layer, event->at.head);
+        part.at = attn_location_in(&f->dims, &event->at, event->at.site);
         if (feed->status == ATTN_OK)
             feed->status = attn_call_status(f->trace->on_event(f->trace->user, &part, feed->err),
                                             "on_event", feed->err);
@@ -372,7 +379,8 @@ static void visit_heads(struct attn_forward *f, size_t sequence, enum attn_site 
     const size_t ld = part.n_head * part.width;
     const bool is_edited =
         !attn_site_is_lacking(&f->dims, site, f->feed.layer) &&
-        attn_edits_touch(f->parts[sequence].edits, f->parts[sequence].n_edit, site, f->feed.layer);
+        attn_edits_touch(f->parts[sequence].edits, f->parts[sequence].n_edit,
+                         &(struct attn_location){.site = site, .layer = f->feed.layer});
 
     if (rows.n_row == 0 || (!is_edited && !is_watched))
         return;

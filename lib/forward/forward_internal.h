@@ -234,6 +234,9 @@ bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_fee
 /* Whether the output layer reads one row per sequence, pooled from all its rows. */
 bool attn_forward_pools(const struct attn_forward *f);
 
+/* Returns the matrices of LAYER that the trace watches. */
+struct attn_site_set attn_forward_watched_matrices(const struct attn_forward *f, int layer);
+
 /* Whether a sequence may be fed to LAYER in several steps: no row depends on later ones. */
 bool attn_forward_takes_steps(const struct attn_forward *f, size_t layer);
 

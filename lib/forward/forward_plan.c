@@ -107,7 +107,7 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
 
     for (size_t layer = 0; layer < f->dims.n_layer; layer++)
         attn_heads_needs_include(&needs, &sizes, &f->attention[layer],
-                                 attn_heads_watched_sites(selection, (int)layer),
+                                 attn_forward_watched_matrices(f, (int)layer),
                                  !selection ? 0 : attn_selection_n_head(selection, (int)layer));
     attn_heads_plan(&f->heads, arena, &sizes, &needs);
 }

@@ -78,7 +78,9 @@ enum attn_status attn_session_check_edits(const struct attn_attention *attention
         if (engine != ATTN_ENGINE_LINEAR && engine != ATTN_ENGINE_BLOCKWISE)
             continue;
         for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
-            if (attn_edits_touch(edits, n_edit, (enum attn_site)site, (int)layer))
+            if (attn_edits_touch(
+                    edits, n_edit,
+                    &(struct attn_location){.site = (enum attn_site)site, .layer = (int)layer}))
                 return attn_error_set(err, ATTN_INVALID,
                                       "'%s' of layer %zu cannot be edited: %s attention computes z "
                                       "without it",

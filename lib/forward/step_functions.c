@@ -60,7 +60,8 @@ static void call(struct calling *calling, size_t edit)
 {
     const struct attn_layer_feed *feed = &calling->heads->feed;
     const struct attn_edit_target target = {.at.site = calling->site,
-                                            .at.layer = feed->layer,
+                                            .at.stack = feed->at.stack,
+                                            .at.layer = feed->at.layer,
                                             .at.head = calling->head,
                                             .row0 = feed->row0,
                                             .n_row = feed->n_row,
@@ -145,12 +146,16 @@ void attn_functions_run(struct attn_forward *f, struct attn_heads *heads)
     if (status != ATTN_OK)
         f->feed.status = status;
     for (int site = ATTN_SITE_QK; site <= ATTN_SITE_PATTERN_LOWRANK; site++)
-        for (size_t i = 0; i < feed->n_edit && !attn_forward_is_over(f); i++)
+        for (size_t i = 0; i < feed->n_edit && !attn_forward_is_over(f); i++) {
+            const struct attn_location at =
+                attn_location_in(&f->dims, &feed->at, (enum attn_site)site);
+
             if (feed->edits[i].op == ATTN_EDIT_FUNCTION && (int)feed->edits[i].at.site == site &&
-                attn_edits_touch(&feed->edits[i], 1, (enum attn_site)site, feed->layer)) {
+                attn_edits_touch(&feed->edits[i], 1, &at)) {
                 calling.site = (enum attn_site)site;
                 call_for_heads(&calling, i);
             }
+        }
     calling.calls.site = ATTN_N_SITE;
     heads->feed.calls = &calling.calls;
     if (!attn_forward_is_over(f))

@@ -279,7 +279,7 @@ static void edit_rows(const struct tile_work *work, const struct attn_edit *edit
                                             .ld = work->ld,
                                             .data = x};
 
-    if (attn_edits_touch(edits, n, site, heads->layer))
+    if (attn_edits_touch(edits, n, &target.at))
         attn_edits_apply(edits, n, NULL, NULL, &target);
 }
 
@@ -954,7 +954,7 @@ void attn_heads_back_run(struct attn_heads_back *heads)
     const size_t ld = attn_tile_ld(shape);
     const struct attn_layer_feed feed = {.attention = heads->attention,
                                          .shape = shape,
-                                         .layer = heads->layer,
+                                         .at.layer = heads->layer,
                                          .random_layer = heads->layer,
                                          .n_row = heads->n,
                                          .n_key = heads->n_key,

@@ -77,7 +77,7 @@ void attn_edit_back(struct attn_backward *b, enum attn_site site, float *d)
     if (b->n_back == 0 || site == ATTN_N_SITE || attn_backward_is_over(b))
         return;
     at.site = site_of(site);
-    if (attn_edits_touch(b->back_edits, b->n_back, at.site, b->layer))
+    if (attn_edits_touch(b->back_edits, b->n_back, &at))
         apply(b, b->back_edits, b->n_back, &at, d);
 }
 
@@ -85,7 +85,7 @@ const float *attn_branch_back(struct attn_backward *b, enum attn_site site)
 {
     const struct attn_location at = {.layer = b->layer, .site = site};
 
-    if (attn_backward_is_over(b) || !attn_edits_touch(b->back_edits, b->n_back, site, b->layer))
+    if (attn_backward_is_over(b) || !attn_edits_touch(b->back_edits, b->n_back, &at))
         return b->d;
     memcpy(b->edited, b->d, b->n * b->model->config.d_model * sizeof *b->d);
     apply(b, b->back_edits, b->n_back, &at, b->edited);
@@ -96,6 +96,6 @@ void attn_edit_again(const struct attn_backward *b, enum attn_site site, int lay
 {
     const struct attn_location at = {.layer = layer, .site = site};
 
-    if (attn_edits_touch(b->edits, b->n_edit, site, layer))
+    if (attn_edits_touch(b->edits, b->n_edit, &at))
         apply(b, b->edits, b->n_edit, &at, x);
 }

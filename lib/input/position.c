@@ -839,9 +839,12 @@ enum attn_status attn_positions_find(const struct attn_sequence *sequence, const
  * to the text (otherwise). */
 static bool has_layer(const struct attn_keys *keys, bool is_cross)
 {
-    for (int layer = 0; layer < (int)keys->config->n_layer; layer++)
-        if (keys->config->is_cross[layer] == is_cross &&
-            (!keys->heads || attn_selection_n_head(keys->heads, layer) > 0))
+    const struct attn_dims dims = attn_config_dims(keys->config, 1);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    while (attn_dims_next_layer(&dims, &at))
+        if (attn_location_is_cross(&dims, &at) == is_cross &&
+            (!keys->heads || attn_selection_count_heads(keys->heads, &at) > 0))
             return true;
     return false;
 }

@@ -260,18 +260,20 @@ static void find_sites(const struct attn_selection *selection, struct attn_cost 
 
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = (enum attn_site)i;
-        const size_t n = attn_site_is_in_layer(site) ? dims->n_layer : 1;
+        const bool is_in_layer = attn_site_is_in_layer(site);
+        struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
 
-        if (!attn_sites_have(dims->sites, i))
-            continue;
-        for (size_t layer = 0; layer < n; layer++) {
+        while (attn_sites_have(dims->sites, i) &&
+               (!is_in_layer || attn_dims_next_layer(dims, &at))) {
             size_t shape[3];
-            const int rank = attn_selection_block_shape(selection, site, (int)layer, shape);
+            const int rank = attn_selection_shape(selection, &at, shape);
             uint64_t size = sizeof(float);
 
             for (int k = 0; k < rank; k++)
                 size = attn_saturated_mul(size, shape[k]);
             cost->sites[i] = attn_saturated_add(cost->sites[i], size);
+            if (!is_in_layer)
+                break;
         }
     }
 }
@@ -321,8 +323,8 @@ static void add_kind(const struct attn_config *c, const struct attn_attention *a
                      uint64_t n, uint64_t n_key, struct attn_kind_cost *cost)
 {
     const uint64_t d_qk = c->d_head, d_v = c->d_value, width = d_qk + d_v;
-    const uint64_t n_pair =
-        attn_attention_n_pair(attention, attn_size_of(n), attn_size_of(n_key), 0, 0);
+    const uint64_t n_pair = attn_attention_n_pair(attention, attn_size_of(n), attn_size_of(n_key),
+                                                  &(struct attn_location){0});
     uint64_t work = attn_saturated_mul(n_pair, width * c->n_head);
 
     /* each key is added to a state, which each query reads */

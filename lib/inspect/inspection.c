@@ -619,19 +619,21 @@ static enum attn_status find_sites(struct filling *to, const struct attn_selecti
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const enum attn_site site = attn_site_order[i];
         const bool is_in_layer = attn_site_is_in_layer(site);
-        size_t shape[3], other[3];
+        struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
+        size_t shape[3], other[3], n_layer = 0;
         int64_t list[ATTN_MAX_RANK];
-        const int rank = attn_selection_block_shape(all, site, 0, shape);
         bool is_same = true;
+        int rank = attn_selection_shape(all, &at, shape);
 
         if (!attn_sites_have(dims->sites, site))
             continue;
-        for (size_t layer = 1; is_in_layer && layer < dims->n_layer; layer++) {
-            attn_selection_block_shape(all, site, (int)layer, other);
-            is_same = is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0;
+        for (; is_in_layer && attn_dims_next_layer(dims, &at); n_layer++) {
+            rank = attn_selection_shape(all, &at, n_layer == 0 ? shape : other);
+            is_same = n_layer == 0 ||
+                      (is_same && memcmp(shape, other, (size_t)rank * sizeof *shape) == 0);
         }
         ATTN_TRY(append(to, attn_cell_string(attn_site_name(site)),
-                        is_in_layer ? count_cell(dims->n_layer) : attn_cell_missing(),
+                        is_in_layer ? count_cell(n_layer) : attn_cell_missing(),
                         is_same ? shape_cell(shape, rank, list) : attn_cell_missing(),
                         count_cell(to->given.cost->sites[site])));
     }

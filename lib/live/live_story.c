@@ -188,27 +188,22 @@ static enum attn_status take_input(struct story *story, const char *const *texts
 
 /* --- The view -------------------------------------------------------------------------------- */
 
-/* Returns true if ITEM [size] is the number of a head of SELECTION, "2.5". */
-static bool is_number_of_head(const struct attn_selection *selection, const char *item, size_t size)
-{
-    const char *dot = memchr(item, '.', size);
-    const size_t n_layer = dot ? (size_t)(dot - item) : 0;
-    int64_t layer, head;
-
-    return dot && attn_parse_int(item, n_layer, 0, INT32_MAX, &layer) &&
-           attn_parse_int(dot + 1, size - n_layer - 1, 0, INT32_MAX, &head) &&
-           attn_selection_has_block_head(selection, (int)layer, (int)head);
-}
-
 /* Returns true if ITEM [size] names a head of SELECTION, "2.5"; of a translator "cross:2.5". */
 static bool is_head(const struct attn_selection *selection, const char *item, size_t size)
 {
-    static const char *const stacks[] = {"encoder:", "decoder:", "cross:"};
+    size_t n_stack;
+    struct attn_location at = {.stack = attn_model_stack_find(item, &n_stack)};
+    const char *dot = n_stack < size ? memchr(item + n_stack, '.', size - n_stack) : NULL;
+    const char *end = item + size;
+    int64_t layer, head;
 
-    for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
-        if (size > strlen(stacks[i]) && strncmp(item, stacks[i], strlen(stacks[i])) == 0)
-            return is_number_of_head(selection, item + strlen(stacks[i]), size - strlen(stacks[i]));
-    return is_number_of_head(selection, item, size);
+    if (!dot ||
+        !attn_parse_int(item + n_stack, (size_t)(dot - item) - n_stack, 0, INT32_MAX, &layer) ||
+        !attn_parse_int(dot + 1, (size_t)(end - dot) - 1, 0, INT32_MAX, &head))
+        return false;
+    at.layer = (int)layer;
+    at.head = (int)head;
+    return attn_selection_has_head(selection, &at);
 }
 
 static bool is_position(const struct attn_selection *selection, const char *item, size_t size)

@@ -16,12 +16,15 @@ static const enum attn_site shown_sites[ATTN_PAGE_N_GRADIENT] = {ATTN_SITE_PATTE
 static bool is_selected(const struct attn_writer *writer, enum attn_site site)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const int n_layer = (int)attn_selection_dims(selection)->n_layer;
+    struct attn_location pattern = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    for (int layer = 0; layer < n_layer; layer++)
-        if (attn_selection_wants_block(selection, ATTN_SITE_PATTERN, layer) &&
-            !attn_selection_wants_block(selection, site, layer))
+    while (attn_dims_next_layer(attn_selection_dims(selection), &pattern)) {
+        struct attn_location at = pattern;
+
+        at.site = site;
+        if (attn_selection_wants(selection, &pattern) && !attn_selection_wants(selection, &at))
             return false;
+    }
     return true;
 }
 

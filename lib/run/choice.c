@@ -23,7 +23,7 @@
 static enum attn_status set_sites(struct attn_selection *selection, const char *list,
                                   struct attn_error *err)
 {
-    const bool has_pairs = attn_selection_dims(selection)->has_pairs;
+    const bool has_stacks = attn_dims_has_stacks(attn_selection_dims(selection));
     enum attn_status status = ATTN_OK;
     struct attn_site_set all, sites;
     char *copy, *rest;
@@ -38,11 +38,11 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
         const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
 
         status = attn_sites_parse(item + n_stack, &sites, err);
-        if (status == ATTN_OK && (has_pairs || n_stack > 0 || !strpbrk(item, "*?")))
+        if (status == ATTN_OK && (has_stacks || n_stack > 0 || !strpbrk(item, "*?")))
             status = attn_selection_add_sites(selection, stack, sites, err);
     }
     attn_free(copy);
-    return status != ATTN_OK || has_pairs ? status : attn_selection_set_sites(selection, all, err);
+    return status != ATTN_OK || has_stacks ? status : attn_selection_set_sites(selection, all, err);
 }
 
 /* Restricts the heads to those of SPEC, which counts the heads of one batch, in every batch. */
@@ -57,9 +57,13 @@ static enum attn_status keep_in_batches(struct attn_selection *selection, const 
     one_batch.n_head /= n_batch;
     one_batch.n_kv_head /= n_batch;
     ATTN_TRY(attn_select_heads(spec, &one_batch, &heads, err));
-    for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++)
-        if (attn_selection_has_block_head(heads, 0, (int)(head % one_batch.n_head)))
-            status = attn_selection_add_block(selection, 0, (int)head, err);
+    for (size_t head = 0; status == ATTN_OK && head < dims->n_head; head++) {
+        const struct attn_location at = {.head = (int)head},
+                                   of_batch = {.head = (int)(head % one_batch.n_head)};
+
+        if (attn_selection_has_head(heads, &of_batch))
+            status = attn_selection_add_head(selection, &at, err);
+    }
     attn_selection_free(heads);
     return status;
 }

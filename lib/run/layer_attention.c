@@ -379,17 +379,18 @@ enum attn_status attn_layer_attention_check_sites(const struct attn_attention *a
 
 /* --- Pairs ----------------------------------------------------------------------------------- */
 
-/* Returns the number of pairs in all heads of one layer. */
+/* Returns the number of pairs in all heads of the layer of AT. */
 static uint64_t count_pairs(const struct attn_attention *attention, const struct attn_dims *dims,
-                            int layer)
+                            struct attn_location at)
 {
-    const size_t n_query = dims->n_position, n_key = attn_site_n_key(dims, layer);
+    const size_t n_query = dims->n_position, n_key = attn_location_n_key(dims, &at);
     uint64_t n_pair = 0;
 
+    at.head = 0;
     if (attention->mask != ATTN_MASK_MATRIX || attention->matrix.n_head == 1)
-        return dims->n_head * attn_attention_n_pair(attention, n_query, n_key, layer, 0);
-    for (size_t head = 0; head < dims->n_head; head++)
-        n_pair += attn_attention_n_pair(attention, n_query, n_key, layer, (int)head);
+        return dims->n_head * attn_attention_n_pair(attention, n_query, n_key, &at);
+    for (; at.head < (int)dims->n_head; at.head++)
+        n_pair += attn_attention_n_pair(attention, n_query, n_key, &at);
     return n_pair;
 }
 
@@ -407,21 +408,23 @@ void attn_layer_attention_note_pairs(const struct attn_request_attention *given,
     char kind[ATTN_ATTENTION_TEXT_SIZE], kept[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE];
     uint64_t n_kept = 0, n_all = 0, n_head = 0; /* sums over all layers */
     bool is_even = true;                        /* all heads have the same number */
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     if (layers[0].kind == ATTN_ATTENTION_FULL || !chooses_kind(given) || !notes.on_note)
         return;
-    for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        struct attn_attention one = layers[layer];
-        const bool is_cross = dims->is_cross && dims->is_cross[layer];
+    while (attn_dims_next_layer(dims, &at)) {
+        const struct attn_location first = attn_layer_at(dims, ATTN_SITE_PATTERN, 0);
+        const bool is_cross = attn_location_is_cross(dims, &at);
+        struct attn_attention one = layers[attn_location_index(&at)];
 
         if (is_cross && !is_source_ordered && one.mask == ATTN_MASK_CAUSAL)
             one.mask = ATTN_MASK_NONE;
         is_even =
-            is_even && (!dims->is_cross || is_cross == dims->is_cross[0]) && one.matrix.n_head <= 1;
+            is_even && is_cross == attn_location_is_cross(dims, &first) && one.matrix.n_head <= 1;
         n_head += dims->n_head;
-        n_kept += count_pairs(&one, dims, (int)layer);
+        n_kept += count_pairs(&one, dims, at);
         one.kind = ATTN_ATTENTION_FULL;
-        n_all += count_pairs(&one, dims, (int)layer);
+        n_all += count_pairs(&one, dims, at);
     }
     if (!is_even || n_head == 0)
         n_head = 1;

@@ -333,21 +333,16 @@ static size_t count_bytes(const struct attn_many_task *task, const struct attn_m
     size_t n_number = /* number of floats; a double counts as two */
         3 * (size_t)attn_measures_count(task->options.measures) * task->n_layer * task->n_head;
 
-    for (int site = 0; task->options.keeps_tensors && site < ATTN_N_SITE; site++)
-        for (int layer = ATTN_NO_LAYER; layer < (int)task->n_layer; layer++) {
-            const bool is_of_model = layer == ATTN_NO_LAYER;
-            size_t shape[3];
-            int rank;
-            size_t n_cell = 1;
+    struct attn_selection_walk walk = {0};
 
-            if (is_of_model == attn_site_is_in_layer((enum attn_site)site) ||
-                !attn_selection_wants_block(selection, (enum attn_site)site, layer))
-                continue;
-            rank = attn_selection_block_shape(selection, (enum attn_site)site, layer, shape);
-            for (int i = 0; i < rank; i++)
-                n_cell *= shape[i];
-            n_number += n_cell;
-        }
+    while (task->options.keeps_tensors && attn_selection_next(selection, &walk)) {
+        size_t shape[3], n_cell = 1;
+        const int rank = attn_selection_shape(selection, &walk.at, shape);
+
+        for (int i = 0; i < rank; i++)
+            n_cell *= shape[i];
+        n_number += n_cell;
+    }
     if (task->options.has_logits)
         n_number += attn_model_config(task->host->model)->n_vocab *
                     (attn_model_config(task->host->model)->task == ATTN_TASK_SPANS ? n : 1);
@@ -567,8 +562,7 @@ static void find_measure(const struct attn_many_task *task, const struct attn_ma
 {
     for (size_t i = 0; i < task->n_layer * task->n_head; i++) {
         const struct attn_location at =
-            attn_location_of_block(attn_selection_dims(item->watched), ATTN_SITE_PATTERN,
-                                   (int)(i / task->n_head), (int)(i % task->n_head));
+            attn_head_at(attn_selection_dims(item->watched), ATTN_SITE_PATTERN, i);
 
         values[i] = attn_selection_has_head(item->watched, &at)
                         ? attn_measure_group_find(&item->group, measure, &at)

@@ -548,8 +548,8 @@ static void note_end(const struct attn_run *run)
     const int32_t end = config->projected_id;
     size_t i = 0;
 
-    if (!attn_selection_wants_block(run->selection, ATTN_SITE_TEXT_EMBED, ATTN_NO_LAYER) ||
-        end == ATTN_LARGEST_ID || !run->text.ids)
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_TEXT_EMBED) || end == ATTN_LARGEST_ID ||
+        !run->text.ids)
         return;
     while (i < run->text.n && run->text.ids[i] != end)
         i++;

@@ -255,14 +255,15 @@ enum attn_status attn_trials_start(const struct attn_run *run, const struct attn
     struct attn_reading reading = {.replies = &trials->base};
     struct attn_session *session;
     struct attn_watch watch = {.sites = ATTN_SITES(ATTN_SITE_RESID_PRE), .session = &session};
+    const struct attn_location logits = {.site = ATTN_SITE_LOGITS, .layer = ATTN_NO_LAYER};
     enum attn_status status;
 
     /* A pass may begin at a later layer, unless the run has edits of logits, which need rows that
      * would be missing, or dropout, whose random numbers are drawn layer by layer. */
     *trials = (struct attn_trials){.run = run,
                                    .answer = answer,
-                                   .can_skip = !attn_edits_touch(run->edits.items, run->edits.n,
-                                                                 ATTN_SITE_LOGITS, ATTN_NO_LAYER)};
+                                   .can_skip =
+                                       !attn_edits_touch(run->edits.items, run->edits.n, &logits)};
     for (size_t layer = 0; layer < n_layer; layer++)
         trials->can_skip = trials->can_skip && run->attention.layers[layer].dropout == 0;
     trials->has_z = trials->can_skip && !attn_site_is_before(first, ATTN_SITE_Z);

@@ -51,7 +51,7 @@ static size_t put_head(struct attn_heatmap *map, const void *of, struct attn_she
     const struct attn_head_map *heads = of;
     const struct attn_dims *dims = attn_selection_dims(heads->selection);
     const struct attn_location at =
-        attn_location_of_block(dims, ATTN_SITE_PATTERN, (int)spot.row, (int)spot.column);
+        attn_head_at(dims, ATTN_SITE_PATTERN, spot.row * dims->n_head + spot.column);
     const bool is_colored = map->line.depth != ATTN_DEPTH_NONE;
     const size_t width = heads->sheet.cell_width;
     struct attn_heatmap_colors colors = colors_of(heads);

@@ -117,8 +117,8 @@ static enum attn_status draw_labels(struct attn_heatmap *map, const struct attn_
 static size_t put_layer(struct attn_heatmap *map, size_t layer, size_t first)
 {
     const struct attn_labels *labels = &map->writer->labels;
-    const struct attn_location at = attn_location_of_block(
-        attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, (int)layer, ATTN_ALL_HEADS);
+    const struct attn_location at =
+        attn_layer_at(attn_selection_dims(labels->selection), ATTN_SITE_PATTERN, layer);
     size_t used;
 
     if (first > 0)

@@ -118,7 +118,7 @@ static enum attn_status list(struct attn_thumbnails *t, struct attn_error *err)
     for (size_t i = 0; i < t->levels->n; i++) {
         const struct attn_level_matrix *m = &t->levels->items[i];
         const size_t down =
-            is_arrays ? (size_t)m->at.head / t->n_across : (size_t)attn_location_block(&m->at);
+            is_arrays ? (size_t)m->at.head / t->n_across : attn_location_index(&m->at);
 
         if (m->at.site != t->site)
             continue;
@@ -370,7 +370,7 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
     if (!t->cells || event->at.site != t->site)
         return;
     if (!t->map->writer->labels.axes) /* heads of arrays are numbered across batches */
-        at += (size_t)attn_location_block(&event->at) * t->n_across;
+        at += attn_location_index(&event->at) * t->n_across;
     if (t->numbers[at] == SIZE_MAX)
         return;
     m = &t->levels->items[t->numbers[at]];

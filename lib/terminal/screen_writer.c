@@ -106,8 +106,9 @@ static enum attn_status end_model(struct screen_writer *w, struct attn_error *er
 
     attn_buffer_append_format(&w->map.label, "%zu layer%s of %zu head%s%s, %zu %s%s", n_layer,
                               n_layer == 1 ? "" : "s", dims->n_head, dims->n_head == 1 ? "" : "s",
-                              dims->has_pairs ? " in the decoder" : "", w->base.n_position,
-                              attn_heatmap_noun(&w->base), w->base.n_position == 1 ? "" : "s");
+                              attn_dims_has_stacks(dims) ? " in the decoder" : "",
+                              w->base.n_position, attn_heatmap_noun(&w->base),
+                              w->base.n_position == 1 ? "" : "s");
     if (n_added > 0)
         attn_buffer_append_format(&w->map.label, ", %zu added by the tokenizer", n_added);
     return attn_heatmap_end_text(&w->map, 1, err);
@@ -320,7 +321,7 @@ static enum attn_status event_screen(struct attn_writer *writer,
     if (event->at.site == ATTN_SITE_Z) {
         const struct attn_text_panel shape = attn_text_panel_of(event, place, &w->limits);
 
-        return attn_text_panels_keep(&w->vectors[attn_location_block(&event->at)], &shape, event,
+        return attn_text_panels_keep(&w->vectors[attn_location_index(&event->at)], &shape, event,
                                      place, err);
     }
     /* the last measure, far or sink, reads all keys, and so runs on all threads */
@@ -397,7 +398,7 @@ static enum attn_status draw_head(struct screen_writer *w, const struct attn_lev
     const struct attn_location z = {matrix->at.stack, matrix->at.layer, matrix->at.head,
                                     ATTN_SITE_Z};
     const struct attn_text_panel *panel =
-        attn_text_panels_find(&w->vectors[attn_location_block(&z)], &z);
+        attn_text_panels_find(&w->vectors[attn_location_index(&z)], &z);
 
     attn_sink_write(w->base.sink, "\n", 1);
     ATTN_TRY(end_name(w, matrix, far, err));

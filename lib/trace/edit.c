@@ -127,12 +127,12 @@ static inline bool is_at(const struct attn_edit *edit, enum attn_site site, int 
                                      edit->at.layer == ATTN_ALL_LAYERS || is_of_model);
 }
 
-bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer)
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct attn_location *at)
 {
-    const bool is_of_model = n_edit > 0 && !attn_site_is_in_layer(site);
+    const bool is_of_model = n_edit > 0 && !attn_site_is_in_layer(at->site);
 
     for (size_t i = 0; i < n_edit; i++)
-        if (is_at(&edits[i], site, layer, is_of_model))
+        if (is_at(&edits[i], at->site, attn_location_block(at), is_of_model))
             return true;
     return false;
 }
@@ -184,7 +184,7 @@ enum { BLOCK = 64 }; /* rows edited at once: apply_edit returns one bit for each
 static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_target *target,
                          bool is_of_model)
 {
-    return is_at(edit, target->at.site, target->at.layer, is_of_model) &&
+    return is_at(edit, target->at.site, attn_location_block(&target->at), is_of_model) &&
            (edit->at.head == target->at.head || edit->at.head == ATTN_ALL_HEADS ||
             target->at.head == ATTN_ALL_HEADS);
 }
@@ -264,8 +264,7 @@ void attn_edit_call(const struct attn_edit *edit, const struct attn_edit_calls *
         return;
     values += (first - target->row0) * target->n_col;
     event.data = values;
-    event.at =
-        attn_location_of_block(calls->dims, target->at.site, target->at.layer, target->at.head);
+    event.at = attn_location_in(calls->dims, &target->at, target->at.site);
     *calls->status = attn_call_status(edit->function(edit->user, &event, values, calls->err),
                                       "function", calls->err);
     if (*calls->status == ATTN_OK)

@@ -116,6 +116,11 @@ size_t attn_head_index(const struct attn_dims *dims, const struct attn_location 
     return attn_location_index(at) * dims->n_head + (size_t)at->head;
 }
 
+struct attn_location attn_layer_at(const struct attn_dims *dims, enum attn_site site, size_t index)
+{
+    return attn_location_of_block(dims, site, (int)index, ATTN_ALL_HEADS);
+}
+
 struct attn_location attn_head_at(const struct attn_dims *dims, enum attn_site site, size_t index)
 {
     return attn_location_of_block(dims, site, (int)(index / dims->n_head),

@@ -22,16 +22,23 @@ bool attn_dims_next_layer(const struct attn_dims *dims, struct attn_location *at
 bool attn_dims_next_head(const struct attn_dims *dims, struct attn_location *at);
 bool attn_selection_next_head(const struct attn_selection *selection, struct attn_location *at);
 
+/* Whether DIMS is of a decoder with a source, so that its locations name a stack. */
+static inline bool attn_dims_has_stacks(const struct attn_dims *dims)
+{
+    return dims->has_pairs;
+}
+
 /* Returns the location after the last layer. */
 struct attn_location attn_dims_end(const struct attn_dims *dims);
 
 /* Returns the index of the layer of AT in an array with an item for each layer of attention of its
- * stack [n_layer]. */
+ * stack [n_layer]; and of the head AT in an array [n_layer, n_head]. */
 size_t attn_location_index(const struct attn_location *at);
-
-/* Returns the index of the head AT in an array [n_layer, n_head] of its stack, and the reverse: the
- * location of SITE for INDEX. */
 size_t attn_head_index(const struct attn_dims *dims, const struct attn_location *at);
+
+/* Return the location of SITE that has INDEX among the layers, with all heads; and among the heads.
+ */
+struct attn_location attn_layer_at(const struct attn_dims *dims, enum attn_site site, size_t index);
 struct attn_location attn_head_at(const struct attn_dims *dims, enum attn_site site, size_t index);
 
 /* Returns the location of SITE in the layer of attention that AT belongs to: the MLP of a decoder
@@ -46,6 +53,10 @@ size_t attn_location_n_column(const struct attn_dims *dims, const struct attn_lo
 enum attn_site attn_location_output(const struct attn_dims *dims, const struct attn_location *at);
 size_t attn_selection_count_heads(const struct attn_selection *selection,
                                   const struct attn_location *at);
+
+/* Whether the model of SELECTION has the stack and the layer of AT. */
+bool attn_selection_has_place(const struct attn_selection *selection,
+                              const struct attn_location *at);
 
 /* Whether DIMS lacks the tensor AT: its layer does not have the site although others do. */
 bool attn_location_is_lacking(const struct attn_dims *dims, const struct attn_location *at);

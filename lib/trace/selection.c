@@ -131,6 +131,7 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
 {
     const struct attn_site_set wished = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
     struct attn_selection *s;
+    enum attn_status status;
     size_t n_flag;
 
     if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err) ||
@@ -156,9 +157,10 @@ enum attn_status attn_selection_create(const struct attn_dims *dims,
     memset(s->after, 1, dims->n_layer);
     memset(s->heads, 1, n_flag);
     memset(s->queries, 1, dims->n_position);
-    ATTN_RETURN_MADE(dims->encoder ? attn_selection_create(dims->encoder, &s->encoder, err)
-                                   : ATTN_OK,
-                     selection, s, attn_selection_free);
+    status = dims->encoder ? attn_selection_create(dims->encoder, &s->encoder, err) : ATTN_OK;
+    if (s->encoder) /* the sizes of the caller may end earlier */
+        s->dims.encoder = &s->encoder->dims;
+    ATTN_RETURN_MADE(status, selection, s, attn_selection_free);
 }
 
 /* Copies the chosen sites, layers and heads of FROM to TO, and if HAS_QUERIES the queries. */
@@ -1012,6 +1014,15 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
     return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
                ? attn_selection_has_kv_head(part, block, at->head)
                : attn_selection_has_block_head(part, block, at->head);
+}
+
+bool attn_selection_has_place(const struct attn_selection *selection,
+                              const struct attn_location *at)
+{
+    int block;
+
+    return attn_selection_part(selection, at, &block) &&
+           (attn_site_is_in_layer(at->site) || at->layer == ATTN_NO_LAYER);
 }
 
 size_t attn_selection_count_heads(const struct attn_selection *selection,

@@ -263,8 +263,8 @@ void attn_event_copy_row(const struct attn_trace_event *event, size_t r, float *
 enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
                                   const struct attn_dims *dims, struct attn_error *err);
 
-/* Whether one of the edits changes SITE in LAYER, in any head. */
-bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, enum attn_site site, int layer);
+/* Whether one of the edits changes the tensor AT, in any head. */
+bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct attn_location *at);
 
 /* Whether one of the edits is a function; whether one is a function of a matrix in LAYER. */
 bool attn_edits_have_function(const struct attn_edit *edits, size_t n_edit);

@@ -131,10 +131,12 @@ static bool is_even(const struct attn_writer *writer)
     const struct attn_selection *selection = writer->labels.selection;
     const size_t n_head = attn_selection_dims(selection)->n_head, n = n_batch_head(writer);
 
-    for (size_t head = n; head < n_head; head++)
-        if (attn_selection_has_block_head(selection, 0, (int)head) !=
-            attn_selection_has_block_head(selection, 0, (int)(head - n)))
+    for (size_t head = n; head < n_head; head++) {
+        const struct attn_location at = {.head = (int)head}, before = {.head = (int)(head - n)};
+
+        if (attn_selection_has_head(selection, &at) != attn_selection_has_head(selection, &before))
             return false;
+    }
     return true;
 }
 
@@ -171,23 +173,15 @@ static enum attn_status add_heads(struct attn_arrays *arrays, const struct attn_
                                   struct attn_error *err)
 {
     const struct attn_selection *selection = writer->labels.selection;
-    const struct attn_dims *dims = attn_selection_dims(selection), *encoder = dims->encoder;
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_dims *const stacks[] = {dims, dims->encoder};
 
-    if (attn_selection_is_all_heads(selection))
-        return ATTN_OK;
-    for (int block = 0; block < (int)dims->n_layer; block++) {
-        const struct attn_location at =
-            attn_location_of_block(dims, ATTN_SITE_PATTERN, block, ATTN_ALL_HEADS);
+    for (size_t i = 0; i < 2 && stacks[i] && !attn_selection_is_all_heads(selection); i++) {
+        struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-        if (wants_heads(writer, at))
-            ATTN_TRY(add_layer_heads(arrays, writer, at, err));
-    }
-    for (int layer = 0; encoder && layer < (int)encoder->n_layer; layer++) {
-        const struct attn_location at = {ATTN_STACK_ENCODER, layer, ATTN_ALL_HEADS,
-                                         ATTN_SITE_PATTERN};
-
-        if (wants_heads(writer, at))
-            ATTN_TRY(add_layer_heads(arrays, writer, at, err));
+        while (attn_dims_next_layer(stacks[i], &at))
+            if (wants_heads(writer, at))
+                ATTN_TRY(add_layer_heads(arrays, writer, at, err));
     }
     return ATTN_OK;
 }

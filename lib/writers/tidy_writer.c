@@ -109,7 +109,7 @@ static enum attn_status open_tidy(struct attn_writer *writer, struct attn_error 
     attn_buffer_reserve(&w->texts, COPY_SIZE);
     ATTN_TRY(attn_buffer_check(&w->texts, err));
     attn_sink_write(writer->sink, "id,", 3);
-    attn_sink_write(writer->sink, "stack,", dims->has_pairs || dims->encoder ? 6 : 0);
+    attn_sink_write(writer->sink, "stack,", attn_dims_has_stacks(dims) ? 6 : 0);
     attn_sink_write(writer->sink, header, sizeof header - 1);
     return ATTN_OK;
 }

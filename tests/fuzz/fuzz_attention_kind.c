@@ -58,7 +58,8 @@ static void check_rows(struct attn_attention attention)
             FUZZ_CHECK(keys[k] >= (k > 0 ? keys[k - 1] + 1 : 0) && keys[k] < N_KEY);
         n_pair += n;
     }
-    FUZZ_CHECK(attn_attention_n_pair(&attention, N_KEY, N_KEY, 1, 2) == n_pair);
+    FUZZ_CHECK(attn_attention_n_pair(&attention, N_KEY, N_KEY,
+                                     &(struct attn_location){.layer = 1, .head = 2}) == n_pair);
     free(keys);
 }
 

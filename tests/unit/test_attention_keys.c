@@ -104,9 +104,11 @@ static void check_matrix(const char *text, const struct attn_attention *attentio
         ck_assert_uint_eq(at, n);
         n_pair += n;
     }
-    ck_assert_msg(attn_attention_n_pair(attention, n_query, n_key, 0, 1) == n_pair,
+    ck_assert_msg(attn_attention_n_pair(attention, n_query, n_key,
+                                        &(struct attn_location){.layer = 0, .head = 1}) == n_pair,
                   "%s, %zu x %zu: counts %llu of %llu pairs", text, n_query, n_key,
-                  (unsigned long long)attn_attention_n_pair(attention, n_query, n_key, 0, 1),
+                  (unsigned long long)attn_attention_n_pair(
+                      attention, n_query, n_key, &(struct attn_location){.layer = 0, .head = 1}),
                   (unsigned long long)n_pair);
 }
 
@@ -178,7 +180,9 @@ START_TEST(one_mask_matrix_serves_all_heads)
         ck_assert_uint_eq(attn_keys_list(&attention, &row, keys), 2);
         ck_assert_int_eq(keys[0], 1);
         ck_assert_int_eq(keys[1], 2);
-        ck_assert_uint_eq(attn_attention_n_pair(&attention, 3, 3, 0, head), 5);
+        ck_assert_uint_eq(attn_attention_n_pair(&attention, 3, 3,
+                                                &(struct attn_location){.layer = 0, .head = head}),
+                          5);
     }
 }
 END_TEST
@@ -277,7 +281,8 @@ START_TEST(random_rows_hold_the_query_and_distinct_others)
                     ck_assert(has_self);
                     n_pair += n_kept;
                 }
-                ck_assert_uint_eq(attn_attention_n_pair(&attention, n, n, 0, 0), n_pair);
+                ck_assert_uint_eq(
+                    attn_attention_n_pair(&attention, n, n, &(struct attn_location){0}), n_pair);
             }
 }
 END_TEST
@@ -489,10 +494,11 @@ START_TEST(pairs_of_kinds_without_pairs_are_none_or_those_of_the_projection)
     const struct attn_attention linear = make("linear", ATTN_MASK_CAUSAL);
     struct attn_attention lowrank = make("lowrank:8", ATTN_MASK_NONE);
 
-    ck_assert_uint_eq(attn_attention_n_pair(&linear, 10, 10, 0, 0), 0);
-    ck_assert_uint_eq(attn_attention_n_pair(&lowrank, 10, 30, 0, 0), 80);
+    ck_assert_uint_eq(attn_attention_n_pair(&linear, 10, 10, &(struct attn_location){0}), 0);
+    ck_assert_uint_eq(attn_attention_n_pair(&lowrank, 10, 30, &(struct attn_location){0}), 80);
     lowrank.count = SIZE_MAX;
-    ck_assert_uint_eq(attn_attention_n_pair(&lowrank, 10, 30, 0, 0), UINT64_MAX);
+    ck_assert_uint_eq(attn_attention_n_pair(&lowrank, 10, 30, &(struct attn_location){0}),
+                      UINT64_MAX);
 }
 END_TEST
 
@@ -514,7 +520,7 @@ START_TEST(a_longer_text_costs_as_many_pairs_as_the_articles_say)
         double a_row;
 
         attn_attention_resolve_stride(&attention, N);
-        a_row = (double)attn_attention_n_pair(&attention, N, N, 0, 0) / N;
+        a_row = (double)attn_attention_n_pair(&attention, N, N, &(struct attn_location){0}) / N;
         ck_assert_msg(a_row >= rows[i].least && a_row <= rows[i].most, "%s: %g pairs a row",
                       rows[i].text, a_row);
     }

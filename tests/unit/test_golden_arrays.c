@@ -366,7 +366,7 @@ START_TEST(counts_the_pairs_of_sparse_kinds)
             ck_assert(attn_attention_parse(kinds[i].kind, &attention, &err) == ATTN_OK);
             attention.mask = kinds[i].mask;
             attn_attention_resolve_stride(&attention, n);
-            ck_assert_uint_eq(attn_attention_n_pair(&attention, n, n, 0, 0),
+            ck_assert_uint_eq(attn_attention_n_pair(&attention, n, n, &(struct attn_location){0}),
                               kinds[i].n_pair[length]);
         }
     }
