@@ -12,7 +12,22 @@
 
 #define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
 
-static enum attn_status ablate(struct call *call, struct attn_error *err);
+/* The texts of a file, one per line, from which means or rows are computed. */
+struct references {
+    struct text text;         /* owned; the file */
+    struct attn_input *items; /* owned; [n] its lines */
+    size_t n;
+};
+
+static void references_release(void *own)
+{
+    struct references *references = own;
+
+    text_release(&references->text);
+    free(references->items);
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_ablate = {
     QUESTION_COMMAND(ablate),
@@ -21,14 +36,9 @@ const struct command command_ablate = {
                 "  attn-cli ablate --by layer --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
                 "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",
-    .work = ablate,
-};
-
-/* The texts of a file, one per line, from which means or rows are computed. */
-struct references {
-    struct text text;         /* owned; the file */
-    struct attn_input *items; /* owned; [n] its lines */
-    size_t n;
+    .ask = work,
+    .own_size = sizeof(struct references),
+    .release = references_release,
 };
 
 /* Reads the lines of PATH, without empty ones. PATH "-" is standard input. */
@@ -63,12 +73,14 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const struct question_args *args = question->args;
     struct attn_ablate_args *how = question->how;
     struct references *references = question->own;
+    const char *file = option_text(question->call, "reference");
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
 
     ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));
-    if (question->file)
-        ATTN_TRY(references_read(question->file, references, err));
+    question->reuse = true;
+    if (file)
+        ATTN_TRY(references_read(file, references, err));
     ATTN_TRY(question_begin(question, err));
     how->references = references->items;
     how->n_reference = references->n;
@@ -78,19 +90,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         note("the first part changed %zu row%s of %s; %zu runs", sum.n_row,
              sum.n_row == 1 ? "" : "s", sum.sites, sum.n_feed);
     return ATTN_OK;
-}
-
-static enum attn_status ablate(struct call *call, struct attn_error *err)
-{
-    struct references references = {.items = NULL};
-    struct question question = {.call = call,
-                                .reuse = true,
-                                .example = EXAMPLE,
-                                .file = option_text(call, "reference"),
-                                .own = &references};
-    const enum attn_status status = question_answer(&question, work, err);
-
-    text_release(&references.text);
-    free(references.items);
-    return status;
 }

@@ -11,7 +11,7 @@
 
 #define EXAMPLE "attn-cli align -m interpreter --source \"The cat sat\" \"猫 坐\""
 
-static enum attn_status align(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_align = {
     QUESTION_COMMAND(align),
@@ -28,7 +28,7 @@ const struct command command_align = {
              "bootstrap|interval|"
              "cluster|contrast|"
              "fdr|each|resume",
-    .work = align,
+    .ask = work,
 };
 
 /* Decides where the links of items are written, one by one: to standard output, or as rows to the
@@ -158,6 +158,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_align_args *how = question->how;
     struct attn_cell line;
 
+    question->unit = "items";
     if (option_text(question->call, "times"))
         return find_times(question, err);
     if (option_text(question->call, "links"))
@@ -179,11 +180,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     attn_sink_write(question->call->out, line.text, line.size);
     print_text(question->call->out, "\n");
     return ATTN_OK;
-}
-
-static enum attn_status align(struct call *call, struct attn_error *err)
-{
-    struct question question = {.call = call, .example = EXAMPLE, .unit = "items"};
-
-    return question_answer(&question, work, err);
 }

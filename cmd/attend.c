@@ -87,7 +87,9 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(running_options, running),
 };
 
-static enum attn_status attend(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
+static void release_arrays(void *own);
+static void print_sites(struct attn_sink *out);
 
 const struct command command_attend = {
     .name = "attend",
@@ -111,7 +113,10 @@ const struct command command_attend = {
     OPTION_PARTS(parts),
     .args_size = sizeof(struct attend_args),
     .defaults = &(const struct attend_args){.asked = QUESTION_ARGS_DEFAULT},
-    .work = attend,
+    .ask = work,
+    .print_sites = print_sites,
+    .own_size = sizeof(struct attend_arrays),
+    .release = release_arrays,
 };
 
 static enum attn_status check_arrays(const struct arrays_args *args, struct attn_error *err)
@@ -221,6 +226,18 @@ static void release_labels(struct label_file *file)
     free(file->sizes);
 }
 
+static void release_arrays(void *own)
+{
+    struct attend_arrays *arrays = own;
+
+    attn_ndarray_release(&arrays->q);
+    attn_ndarray_release(&arrays->k);
+    attn_ndarray_release(&arrays->v);
+    attn_ndarray_release(&arrays->scores);
+    release_labels(&arrays->query_labels);
+    release_labels(&arrays->key_labels);
+}
+
 /* --- Measures --------------------------------------------------------------------------------- */
 
 /* Parses the list of measures, and refuses options that show something other than measures. */
@@ -308,19 +325,4 @@ static void print_sites(struct attn_sink *out)
              "z                H T Ev  the weights times the values\n"
              "\nH heads, T queries, S keys, Ev components of a value. Arrays without heads give\n"
              "T S, batches of them B H T S. 'attention' means pattern, 'context' means z.\n");
-}
-
-static enum attn_status attend(struct call *call, struct attn_error *err)
-{
-    struct attend_arrays arrays = {0};
-    struct question question = {.call = call, .own = &arrays, .print_sites = print_sites};
-    const enum attn_status status = question_answer(&question, work, err);
-
-    attn_ndarray_release(&arrays.q);
-    attn_ndarray_release(&arrays.k);
-    attn_ndarray_release(&arrays.v);
-    attn_ndarray_release(&arrays.scores);
-    release_labels(&arrays.query_labels);
-    release_labels(&arrays.key_labels);
-    return status;
 }

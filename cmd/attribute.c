@@ -21,7 +21,15 @@ struct taken {
     struct attn_table *lens; /* shown above a picture of cells */
 };
 
-static enum attn_status attribute(struct call *call, struct attn_error *err);
+static void release_taken(void *own)
+{
+    struct taken *taken = own;
+
+    attn_generation_release(&taken->made);
+    attn_table_free(taken->lens);
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_attribute = {
     QUESTION_COMMAND(attribute),
@@ -32,7 +40,9 @@ const struct command command_attribute = {
                 "  attn-cli attribute -m fable --score 'cabinet>keys@2.5' --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --method ig \"The keys to it\"\n",
-    .work = attribute,
+    .ask = work,
+    .own_size = sizeof(struct taken),
+    .release = release_taken,
 };
 
 /* Returns true if there are several targets: the tokens that follow the text or, if there is a
@@ -98,6 +108,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct taken *taken = question->own;
     struct attn_input text;
 
+    taken->made = ATTN_GENERATION_DEFAULT;
+    question->reuse = is_continued(question->call) || how->method == ATTN_ATTRIBUTE_IG;
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
@@ -124,18 +136,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         question->picture.lens = taken->lens;
     }
     return question_write(question, err);
-}
-
-static enum attn_status attribute(struct call *call, struct attn_error *err)
-{
-    const struct attn_attribute_args *how = call->how;
-    struct taken taken = {.made = ATTN_GENERATION_DEFAULT};
-    struct question question = {.call = call, .example = EXAMPLE, .own = &taken};
-    enum attn_status status;
-
-    question.reuse = is_continued(call) || how->method == ATTN_ATTRIBUTE_IG;
-    status = question_answer(&question, work, err);
-    attn_generation_release(&taken.made);
-    attn_table_free(taken.lens);
-    return status;
 }

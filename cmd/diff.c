@@ -32,7 +32,25 @@ static const struct attn_param_part parts[] = {
     QUESTION_OPTIONS,
 };
 
-static enum attn_status diff(struct call *call, struct attn_error *err);
+/* What is needed for the second run. */
+struct other {
+    struct attn_host *host; /* NULL: uses the host of the first run */
+    struct attn_request request;
+    struct attn_attention_args attention;
+    const int32_t *a_ids, *b_ids; /* owns */
+};
+
+static void release_other(void *own)
+{
+    struct other *other = own;
+
+    model_host_close(other->host);
+    attn_attention_args_release(&other->attention);
+    attn_free((void *)(uintptr_t)other->a_ids);
+    attn_free((void *)(uintptr_t)other->b_ids);
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_diff = {
     .name = "diff",
@@ -44,15 +62,9 @@ const struct command command_diff = {
     OPTION_PARTS(parts),
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
-    .work = diff,
-};
-
-/* What is needed for the second run. */
-struct other {
-    struct attn_host *host; /* NULL: uses the host of the first run */
-    struct attn_request request;
-    struct attn_attention_args attention;
-    const int32_t *a_ids, *b_ids; /* owns */
+    .ask = work,
+    .own_size = sizeof(struct other),
+    .release = release_other,
 };
 
 static enum attn_status check(const struct question *question, struct attn_error *err)
@@ -254,17 +266,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (!question->study)
         ATTN_TRY(question_open(question, err));
     return compare(question, err);
-}
-
-static enum attn_status diff(struct call *call, struct attn_error *err)
-{
-    struct other other = {.host = NULL};
-    struct question question = {.call = call, .example = EXAMPLE, .own = &other};
-    const enum attn_status status = question_answer(&question, work, err);
-
-    model_host_close(other.host);
-    attn_attention_args_release(&other.attention);
-    attn_free((void *)(uintptr_t)other.a_ids);
-    attn_free((void *)(uintptr_t)other.b_ids);
-    return status;
 }

@@ -11,6 +11,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct attn_examples_args *how = question->how;
 
+    question->example = EXAMPLE;
     if (!question->args->items.asked.items.path && !prompt_is_given(&question->args->prompt))
         return refuse(err, EXAMPLE, "--items is not given: examples are found among many texts");
     ATTN_TRY(question_check(question, err));
@@ -20,12 +21,5 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return question_write(question, err);
 }
 
-static enum attn_status examples(struct call *call, struct attn_error *err)
-{
-    struct question question = {.call = call, .example = EXAMPLE};
-
-    return question_answer(&question, work, err);
-}
-
 const struct command command_examples = {QUESTION_COMMAND(examples),
-                                         .usage = "[OPTIONS] --items FILE", .work = examples};
+                                         .usage = "[OPTIONS] --items FILE", .ask = work};

@@ -35,7 +35,12 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(running_options, running),
 };
 
-static enum attn_status generate(struct call *call, struct attn_error *err);
+static void release_generation(void *own)
+{
+    attn_generation_release(own);
+}
+
+static enum attn_status ask(struct question *question, struct attn_error *err);
 
 const struct command command_generate = {
     .name = "generate",
@@ -50,7 +55,10 @@ const struct command command_generate = {
     .lacks = "types|with-prompt",
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
-    .work = generate,
+    .ask = ask,
+    .print_sites = sites_print,
+    .own_size = sizeof(struct attn_generation),
+    .release = release_generation,
 };
 
 /* --- Printing while generating ---------------------------------------------------------------- */
@@ -185,8 +193,10 @@ static enum attn_status make_text(struct question *question, struct attn_generat
 
 static enum attn_status continue_items(struct question *question, struct attn_error *err)
 {
+    const struct listing listing = {.headings = "Generation", .names = ""};
+
     ATTN_TRY(question_check(question, err));
-    ATTN_TRY(listing_begin(question, err));
+    ATTN_TRY(listing_begin(question, &listing, err));
     return attn_generate_items(question->host, &question->request, question->how, err);
 }
 
@@ -205,6 +215,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         args->prompt.text = "";
     ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_check(question, err));
+    question->reuse = true;
     ATTN_TRY(request_check(question, err));
     ATTN_TRY(question_open_model(question, err));
     ATTN_TRY(question_read(question, err));
@@ -228,22 +239,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return request_serve(question, err);
 }
 
-static enum attn_status generate(struct call *call, struct attn_error *err)
+static enum attn_status ask(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = call->args;
-    struct listing listing = {.headings = "Generation", .names = ""};
-    struct attn_generation made = ATTN_GENERATION_DEFAULT;
-    struct question question = {.call = call,
-                                .example = EXAMPLE,
-                                .own = &made,
-                                .reuse = !args->items.asked.items.path,
-                                .print_sites = sites_print,
-                                .shown = ATTN_MEDIUM_CONTINUATION};
-    enum attn_status status;
+    struct attn_generation *made = question->own;
 
-    if (args->items.asked.items.path)
-        return listing_answer(&question, &listing, continue_items, err);
-    status = question_answer(&question, work, err);
-    attn_generation_release(&made);
-    return status;
+    *made = ATTN_GENERATION_DEFAULT;
+    question->shown = ATTN_MEDIUM_CONTINUATION;
+    return (question->args->items.asked.items.path ? continue_items : work)(question, err);
 }

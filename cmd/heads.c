@@ -12,7 +12,23 @@
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
-static enum attn_status heads(struct call *call, struct attn_error *err);
+/* Data of the survey, in addition to its table. */
+struct survey_data {
+    struct attn_ndarray pattern;         /* owned; the array of --pattern */
+    struct attn_head_patterns *patterns; /* owned; for a poster, else NULL */
+    struct attn_head_cards *cards;       /* owned; for a card or an atlas, else NULL */
+};
+
+static void release_data(void *own)
+{
+    struct survey_data *data = own;
+
+    attn_ndarray_release(&data->pattern);
+    attn_head_patterns_free(data->patterns);
+    attn_head_cards_free(data->cards);
+}
+
+static enum attn_status ask(struct question *question, struct attn_error *err);
 
 const struct command command_heads = {
     QUESTION_COMMAND(heads),
@@ -24,7 +40,9 @@ const struct command command_heads = {
                 "  attn-cli heads -m fable --items agreement.csv --group-by number --sort weight\n"
                 "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
                 "    --figure poster --pdf a.pdf\n",
-    .work = heads,
+    .ask = ask,
+    .own_size = sizeof(struct survey_data),
+    .release = release_data,
 };
 
 /* Returns true if --order asks to sort similar heads next to each other. */
@@ -69,13 +87,6 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
                              tables->order.sort ? 0 : tables->order.n_most, &question->table, err));
     return question_write(question, err);
 }
-
-/* Data of the survey, in addition to its table. */
-struct survey_data {
-    struct attn_ndarray pattern;         /* owned; the array of --pattern */
-    struct attn_head_patterns *patterns; /* owned; for a poster, else NULL */
-    struct attn_head_cards *cards;       /* owned; for a card or an atlas, else NULL */
-};
 
 /* Returns true if the model predicts the next token, which --metric ce needs. */
 static bool has_loss(const struct attn_config *config)
@@ -142,6 +153,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     const struct question_args *args = question->args;
     struct attn_survey_args *how = question->how, drawn;
     struct survey_data *data = question->own;
+    const char *file = option_text(question->call, "pattern");
 
     ATTN_TRY(check(question, err));
     question->unit = how->has_probe ? "probes" : NULL;
@@ -151,11 +163,10 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     } else {
         ATTN_TRY(question_begin(question, err));
     }
-    if (question->file) {
+    if (file) {
         how->pattern = &data->pattern;
         ATTN_TRY(at_stage(ATTN_STAGE_INPUT,
-                          attn_ndarray_read(question->file, 2, 2, "[T, T]", &data->pattern, err),
-                          err));
+                          attn_ndarray_read(file, 2, 2, "[T, T]", &data->pattern, err), err));
     }
     ATTN_TRY(open_patterns(question, how, err));
     ATTN_TRY(open_cards(question, how, err));
@@ -168,16 +179,8 @@ static enum attn_status survey(struct question *question, struct attn_error *err
     return question_write(question, err);
 }
 
-static enum attn_status heads(struct call *call, struct attn_error *err)
+static enum attn_status ask(struct question *question, struct attn_error *err)
 {
-    struct survey_data data = {.patterns = NULL};
-    struct question question = {
-        .call = call, .example = EXAMPLE, .file = option_text(call, "pattern"), .own = &data};
-    const enum attn_status status =
-        question_answer(&question, option_text(call, "pairs") ? compare_heads : survey, err);
-
-    attn_ndarray_release(&data.pattern);
-    attn_head_patterns_free(data.patterns);
-    attn_head_cards_free(data.cards);
-    return status;
+    question->example = EXAMPLE;
+    return (option_text(question->call, "pairs") ? compare_heads : survey)(question, err);
 }

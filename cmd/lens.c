@@ -4,17 +4,24 @@
 #include "attn.h"
 #include "tool.h"
 
-static enum attn_status lens(struct call *call, struct attn_error *err);
-
-const struct command command_lens = {
-    QUESTION_COMMAND(lens),
-    .usage = "[OPTIONS] TEXT",
-    .work = lens,
-};
-
 /* The tables of --figure life; owned. */
 struct life {
     struct attn_table *tokens, *parts;
+};
+
+static void release_life(void *own)
+{
+    struct life *life = own;
+
+    attn_table_free(life->tokens);
+    attn_table_free(life->parts);
+}
+
+static enum attn_status work(struct question *question, struct attn_error *err);
+
+const struct command command_lens = {
+    QUESTION_COMMAND(lens),          .usage = "[OPTIONS] TEXT", .ask = work,
+    .own_size = sizeof(struct life), .release = release_life,
 };
 
 static enum attn_status work(struct question *question, struct attn_error *err)
@@ -32,15 +39,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     }
     ATTN_TRY(attn_lens(question->host, &question->request, how, &question->table, err));
     return question_write(question, err);
-}
-
-static enum attn_status lens(struct call *call, struct attn_error *err)
-{
-    struct life life = {NULL, NULL};
-    struct question question = {.call = call, .own = &life};
-    const enum attn_status status = question_answer(&question, work, err);
-
-    attn_table_free(life.tokens);
-    attn_table_free(life.parts);
-    return status;
 }

@@ -1,6 +1,6 @@
 /* main.c - dispatches the command, and sets up the process: standard streams, environment, signals,
  * and the C locale. It hides variables that would change libxsmm. */
-#include "cmd/args/running.h"
+#include "cmd/args/question.h"
 #include "cmd/line/command.h"
 #include "cmd/line/defaults.h"
 #include "cmd/line/field_names.h"
@@ -69,7 +69,7 @@ static enum attn_status perform(struct call *call, struct attn_error *err)
     ATTN_TRY(options_parse(call, err));
     ATTN_TRY(print_open(&call->out, err));
     if (call->help == CALL_HELP_NONE) {
-        status = call->command->work(call, err);
+        status = call->command->ask ? question_answer(call, err) : call->command->work(call, err);
         if (status != ATTN_OK)
             defaults_name(call, err);
         return status;

@@ -30,7 +30,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_OPTIONS,
 };
 
-static enum attn_status patch(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_patch = {
     .name = "patch",
@@ -42,7 +42,7 @@ const struct command command_patch = {
     OPTION_PARTS(parts),
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
-    .work = patch,
+    .ask = work,
 };
 
 /* Writes the table. Its pictures show the tokens of both texts at positions where these differ. */
@@ -126,18 +126,39 @@ static enum attn_status name_ids(enum attn_status status, struct attn_error *err
     return status;
 }
 
+/* Sets how many rows of neurons are shown. The library limits the rows of one pair, but items have
+ * a row for each neuron. */
+static void choose_neurons(const struct call *call, struct question_args *args)
+{
+    struct tables_args *tables = &args->tables;
+
+    if (!args->items.asked.items.path) {
+        tables->order.n_most = 0;
+        return;
+    }
+    tables->order.sort = tables->order.sort ? tables->order.sort : "estimate";
+    tables->order.n_most = tables_limit(call, tables) > 0 ? tables->order.n_most : DEFAULT_NEURONS;
+}
+
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
     struct attn_patch_args *how = question->how;
     struct attn_patch_sum sum = ATTN_PATCH_SUM_DEFAULT;
+    const bool is_estimated = how->method != ATTN_PATCH_EXACT;
 
+    question->example = EXAMPLE;
+    question->has_place_rows = true;
+    /* without verification an estimate makes three runs, too few for it */
+    question->reuse = !is_estimated || how->n_verified > 0 || how->method == ATTN_PATCH_IG;
+    how->n_most = tables_limit(question->call, &args->tables);
+    if (is_estimated && how->site && strcmp(how->site, "mlp_post") == 0)
+        choose_neurons(question->call, args);
     ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));
     how->places = args->places.items;
     how->n_place = args->places.n;
     ATTN_TRY(read_pair(question, how, err));
-    how->n_most = tables_limit(question->call, &args->tables);
     ATTN_TRY(name_ids(
         attn_patch(question->host, &question->request, how, &question->table, &sum, err), err));
     if (how->study)
@@ -148,32 +169,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(question_write(question, err));
     note_sum(question, &sum);
     return ATTN_OK;
-}
-
-/* Sets how many rows of neurons are shown. The library limits the rows of one pair, but items have
- * a row for each neuron. */
-static void choose_neurons(const struct call *call, const struct question_args *args,
-                           struct tables_args *tables)
-{
-    if (!args->items.asked.items.path) {
-        tables->order.n_most = 0;
-        return;
-    }
-    tables->order.sort = tables->order.sort ? tables->order.sort : "estimate";
-    tables->order.n_most = tables_limit(call, tables) > 0 ? tables->order.n_most : DEFAULT_NEURONS;
-}
-
-static enum attn_status patch(struct call *call, struct attn_error *err)
-{
-    const struct question_args *args = call->args;
-    const struct attn_patch_args *how = call->how;
-    struct question_args asked = *args;
-    struct question question = {
-        .call = call, .args = &asked, .reuse = true, .has_place_rows = true, .example = EXAMPLE};
-
-    if (how->method != ATTN_PATCH_EXACT && how->n_verified == 0)
-        question.reuse = how->method == ATTN_PATCH_IG; /* three runs are too few for it */
-    if (how->method != ATTN_PATCH_EXACT && how->site && strcmp(how->site, "mlp_post") == 0)
-        choose_neurons(call, args, &asked.tables);
-    return question_answer(&question, work, err);
 }

@@ -63,7 +63,7 @@ static const struct attn_param_part parts[] = {
     QUESTION_PART(running_options, running),
 };
 
-static enum attn_status run(struct call *call, struct attn_error *err);
+static enum attn_status ask(struct question *question, struct attn_error *err);
 
 const struct command command_run = {
     .name = "run",
@@ -109,7 +109,10 @@ const struct command command_run = {
     OPTION_PARTS(parts),
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
-    .work = run,
+    .ask = ask,
+    .print_sites = sites_print,
+    .own_size = sizeof(struct live),
+    .release = live_release,
 };
 
 /* Returns true if gradients of the metric are wanted. The metric is then not printed. */
@@ -232,7 +235,8 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     struct question_args *args = question->call->args;
     const struct attn_request *asked = &args->prompt.asked;
     const struct output_args *output = &args->tables.output;
-    struct listing *listing = question->own;
+    struct listing listing = {.headings = "Prediction",
+                              .names = "npy|npz|layers|heads|sites|queries|at"};
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
 
     if (output_path(output, "npz") && output_path(output, "npy"))
@@ -241,12 +245,12 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
         !strstr(how.array, ".npy"))
         return refuse(err, NULL, "--npy is '%s', expected FILE.npy with --items", how.array);
-    listing->has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
+    listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
     if (args->answer.at && asked->selection.queries)
         return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
     if (!how.array && (asked->selection.layers || asked->selection.heads))
         return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
-    ATTN_TRY(listing_begin(question, err));
+    ATTN_TRY(listing_begin(question, &listing, err));
     question->request.selection.queries = NULL; /* the queries of `at` */
     how.study = &question->items.args;
     how.at = args->answer.at ? args->answer.at : asked->selection.queries;
@@ -299,22 +303,10 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return is_predicting(args) ? predict(question, err) : ATTN_OK;
 }
 
-static enum attn_status run(struct call *call, struct attn_error *err)
+static enum attn_status ask(struct question *question, struct attn_error *err)
 {
-    const struct question_args *args = call->args;
-    struct listing listing = {.headings = "Prediction",
-                              .names = "npy|npz|layers|heads|sites|queries|at"};
-    struct live live = {0};
-    struct question question = {.call = call,
-                                .example = EXAMPLE,
-                                .own = &live,
-                                .print_sites = sites_print,
-                                .has_first_screen = !args->prompt.asked.selection.has_gradients};
-    enum attn_status status;
-
-    if (args->items.asked.items.path)
-        return listing_answer(&question, &listing, collect, err);
-    status = question_answer(&question, work, err);
-    live_release(&live);
-    return status;
+    if (question->args->items.asked.items.path)
+        return collect(question, err);
+    question->has_first_screen = !question->args->prompt.asked.selection.has_gradients;
+    return work(question, err);
 }

@@ -8,14 +8,12 @@
 
 #include <math.h>
 
-#define EXAMPLE "attn-cli score -m fable \"The cat sat on the mat\""
-
-static enum attn_status score(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_score = {
     QUESTION_COMMAND(score),
     .usage = "[OPTIONS] TEXT",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli score -m fable \"The cat sat on the mat\"\n"
                 "  attn-cli score -m fable --merge-words --csv words.csv -f text.txt\n"
                 "  attn-cli score -m fable --stride 64 --jsonl - -f long.txt\n"
                 "  attn-cli score -m fable --items sentences.txt --items-format lines\n"
@@ -23,7 +21,7 @@ const struct command command_score = {
                 "  attn-cli score -m fable --items npz.csv --marks --regions noun,verb \\\n"
                 "    --group-by condition\n",
     .lacks = "image|embeds",
-    .work = score,
+    .ask = work,
 };
 
 static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
@@ -53,6 +51,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_score_args *how = question->how;
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
+    question->unit = "tokens";
     ATTN_TRY(question_check(question, err));
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
@@ -60,11 +59,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (question_is_noted(question) && has_sum(question, &sum))
         note_sum(&sum, attn_model_config(attn_host_model(question->host))->is_encoder);
     return ATTN_OK;
-}
-
-static enum attn_status score(struct call *call, struct attn_error *err)
-{
-    struct question question = {.call = call, .unit = "tokens", .example = EXAMPLE};
-
-    return question_answer(&question, work, err);
 }

@@ -6,12 +6,12 @@
 #include "attn.h"
 #include "tool.h"
 
-static enum attn_status sinks(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_sinks = {
     QUESTION_COMMAND(sinks),
     .usage = "[OPTIONS] TEXT",
-    .work = sinks,
+    .ask = work,
 };
 
 /* Returns the number in column NAME of ROW; 0 if it is missing. */
@@ -54,11 +54,4 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         !asked->study.paired)
         note_shares(table, question->study != NULL);
     return ATTN_OK;
-}
-
-static enum attn_status sinks(struct call *call, struct attn_error *err)
-{
-    struct question question = {.call = call};
-
-    return question_answer(&question, work, err);
 }

@@ -1,7 +1,6 @@
 /* listing.c - see listing.h. */
 #include "cmd/args/listing.h"
 
-#include "cmd/line/progress.h"
 #include "cmd/line/report.h"
 
 #include <string.h>
@@ -30,10 +29,10 @@ static enum attn_status check_options(const struct call *call, const char *headi
     return ATTN_OK;
 }
 
-enum attn_status listing_begin(struct question *question, struct attn_error *err)
+enum attn_status listing_begin(struct question *question, const struct listing *listing,
+                               struct attn_error *err)
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};
-    const struct listing *listing = question->own;
     struct question_args *args = question->call->args;
     const char *found = NULL, *path = NULL;
 
@@ -52,17 +51,5 @@ enum attn_status listing_begin(struct question *question, struct attn_error *err
     args->tables.output.paths = (struct format_paths){.own = {NULL}};
     ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
-    return ATTN_OK;
-}
-
-enum attn_status listing_answer(struct question *question, struct listing *listing,
-                                enum attn_status (*ask)(struct question *, struct attn_error *),
-                                struct attn_error *err)
-{
-    question->own = listing;
-    ATTN_TRY(question_answer(question, ask, err));
-    progress_clear();
-    if (question->items.sum.n_failed > 0 && question->items.args.max_failed < 0)
-        question->call->exit_code = EXIT_FAILED_RECORDS;
     return ATTN_OK;
 }

@@ -15,12 +15,8 @@ struct listing {
     bool has_no_rows;
 };
 
-/* Calls ASK by question_answer; it finds LISTING in question->own. Sets the exit code. */
-enum attn_status listing_answer(struct question *question, struct listing *listing,
-                                enum attn_status (*ask)(struct question *, struct attn_error *),
-                                struct attn_error *err);
-
-/* ASK calls this first. It opens the items and the host. */
-enum attn_status listing_begin(struct question *question, struct attn_error *err);
+/* Opens the items of LISTING and the host. */
+enum attn_status listing_begin(struct question *question, const struct listing *listing,
+                               struct attn_error *err);
 
 #endif

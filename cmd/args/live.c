@@ -99,8 +99,10 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     return ATTN_OK;
 }
 
-void live_release(struct live *live)
+void live_release(void *own)
 {
+    struct live *live = own;
+
     attn_live_free(live->files);
     free(live->reading);
 }

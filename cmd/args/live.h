@@ -9,7 +9,7 @@ extern const struct attn_param_list live_options;
 /* Refuses options that cannot be combined with a live page, before anything is opened. */
 enum attn_status live_check(const struct question *question, struct attn_error *err);
 
-/* The files of a page. Initialize with = {0}. */
+/* The files of a page. */
 struct live {
     struct attn_live_files *files;
     struct attn_option *reading;
@@ -18,6 +18,6 @@ struct live {
 /* Opens the files for the page of QUESTION and adds them to the look of its outputs. The model is
  * open. LIVE remains empty if there is no live page. */
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err);
-void live_release(struct live *live);
+void live_release(void *own);
 
 #endif

@@ -51,11 +51,10 @@ static enum attn_status end_each(struct question *question, enum attn_status sta
     return status;
 }
 
-/* Sets the example to the first one of the command, unless the command has set it. */
+/* Sets the example to the first one of the command. */
 static void find_example(struct question *question)
 {
-    const char *examples =
-        question->example ? NULL : command_example_lines(question->call->command);
+    const char *examples = command_example_lines(question->call->command);
 
     if (!examples)
         return;
@@ -65,30 +64,10 @@ static void find_example(struct question *question)
     question->example = question->first_example;
 }
 
-enum attn_status question_answer(struct question *question,
-                                 enum attn_status (*work)(struct question *, struct attn_error *),
-                                 struct attn_error *err)
+static void release(struct question *question)
 {
-    const struct question_args *args =
-        question->args ? question->args : (const struct question_args *)question->call->args;
-    const struct attn_question *row = question->call->command->question;
-    enum attn_status status = ATTN_OK;
+    const struct command *command = question->call->command;
 
-    question->args = args;
-    question->how = question->call->how;
-    find_example(question);
-    prompt_fill(&args->prompt, &question->request);
-    if (row && (row->experiment || row->choose))
-        question->name = row->name;
-    question->edits = args->edits;
-    question->attention = args->attention;
-    stopwatch_note(&question->watch, &args->running, NULL);
-    if (question->print_sites && help_is_asked(args->prompt.asked.selection.sites))
-        question->print_sites(question->call->out);
-    else if (help_is_asked(args->attention.kind))
-        attention_kinds_print(question->call->out);
-    else if (!colormaps_print(question->call, &args->tables.picture))
-        status = end_each(question, work(question, err), err);
     attn_table_free(question->table);
     attn_table_free(question->unsorted);
     attn_table_free(question->drawn);
@@ -101,6 +80,41 @@ enum attn_status question_answer(struct question *question,
     attn_attention_args_release(&question->attention);
     attn_edit_texts_release(&question->edits);
     model_host_close(question->host);
+    if (command->release)
+        command->release(question->own);
+    free(question->own);
+}
+
+enum attn_status question_answer(struct call *call, struct attn_error *err)
+{
+    const struct question_args *args = call->args;
+    const struct command *command = call->command;
+    const struct attn_question *row = command->question;
+    struct question question = {.call = call,
+                                .args = args,
+                                .how = call->how,
+                                .edits = args->edits,
+                                .attention = args->attention};
+    enum attn_status status = ATTN_OK;
+
+    question.own = calloc(1, command->own_size + 1);
+    if (!question.own)
+        return attn_error_no_memory(err);
+    find_example(&question);
+    prompt_fill(&args->prompt, &question.request);
+    if (row && (row->experiment || row->choose))
+        question.name = row->name;
+    stopwatch_note(&question.watch, &args->running, NULL);
+    if (command->print_sites && help_is_asked(args->prompt.asked.selection.sites))
+        command->print_sites(call->out);
+    else if (help_is_asked(args->attention.kind))
+        attention_kinds_print(call->out);
+    else if (!colormaps_print(call, &args->tables.picture))
+        status = end_each(&question, command->ask(&question, err), err);
+    if (status == ATTN_OK && args->items.is_listed && question.items.sum.n_failed > 0 &&
+        question.items.args.max_failed < 0)
+        call->exit_code = EXIT_FAILED_RECORDS;
+    release(&question);
     return status;
 }
 
@@ -386,13 +400,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     return question_write(question, err);
 }
 
-static enum attn_status ask(struct call *call, struct attn_error *err)
-{
-    struct question question = {.call = call};
-
-    return question_answer(&question, work, err);
-}
-
-#define COMMAND_ROW(which) {QUESTION_COMMAND(which), .usage = "[OPTIONS] TEXT", .work = ask},
+#define COMMAND_ROW(which) {QUESTION_COMMAND(which), .usage = "[OPTIONS] TEXT", .ask = work},
 const struct command question_commands[] = {ATTN_QUESTION_MAP(COMMAND_ROW)};
 #undef COMMAND_ROW

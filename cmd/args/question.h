@@ -16,14 +16,7 @@
  *         return question_write(question, err);
  *     }
  *
- *     static enum attn_status score(struct call *call, struct attn_error *err)
- *     {
- *         struct question question = {.call = call, .example = EXAMPLE};
- *
- *         return question_answer(&question, work, err);
- *     }
- *
- *     const struct command command_score = {QUESTION_COMMAND(score), .work = score};
+ *     const struct command command_score = {QUESTION_COMMAND(score), .ask = work};
  */
 #ifndef CMD_QUESTION_H
 #define CMD_QUESTION_H
@@ -96,13 +89,11 @@ extern const struct attn_param_part question_parts[QUESTION_N_PART];
 
 enum { QUESTION_EXAMPLE_SIZE = 160 };
 
-/* Initialize with the call and the members that the command knows. */
 struct question {
     struct call *call;
-    /* NULL: the command's arguments, which begin with a struct question_args */
-    const struct question_args *args;
-    bool reuse;          /* the model will be run many times */
-    bool has_place_rows; /* --positions makes rows */
+    const struct question_args *args; /* the command's arguments begin with these */
+    bool reuse;                       /* the model will be run many times */
+    bool has_place_rows;              /* --positions makes rows */
     /* name of the question for its pictures (attn_question_picture); NULL: no pictures. By default
      * the command's question; the command may change it */
     const char *name;
@@ -113,12 +104,10 @@ struct question {
     /* a complete command, for hints; NULL: the first example of the question */
     const char *example;
     char first_example[QUESTION_EXAMPLE_SIZE];
-    void *own; /* data of the command */
+    void *own; /* [command->own_size] owned; data of the command */
     /* how pictures show the table; not copied. The command sets what attn_question_picture doesn't
      * set */
     struct attn_table_picture picture;
-    /* a file that an option of the command names, for the command; or NULL */
-    const char *file;
     struct attn_edit_texts edits;         /* the edits of `args`; owns the texts that it reads */
     struct attn_attention_args attention; /* the attention of `args` */
     struct model_source source;
@@ -130,8 +119,7 @@ struct question {
     struct attn_table *drawn;    /* owned; the table that pictures show instead; or NULL */
     struct attn_table *unsorted; /* owned; the answer before it was sorted */
     /* Of commands that write the tensors of a run (request.h): */
-    void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help */
-    bool has_first_screen;                      /* prints the first screen if no output is given */
+    bool has_first_screen; /* prints the first screen if no output is given */
     unsigned shown;        /* enum attn_medium that is printed instead of tensors; 0: tensors */
     bool is_standard_used; /* data are written to standard output, and nothing else may be */
     struct attn_option *options; /* owned; the given options that change the run */
@@ -144,11 +132,9 @@ struct question {
     struct stopwatch watch;
 };
 
-/* Calls WORK, which computes and writes the answer. If an option has the value `help`, prints its
- * values instead. Frees everything at the end. */
-enum attn_status question_answer(struct question *question,
-                                 enum attn_status (*work)(struct question *, struct attn_error *),
-                                 struct attn_error *err);
+/* Asks the question of CALL, whose command has `ask`. If an option has the value `help`, prints its
+ * values instead. */
+enum attn_status question_answer(struct call *call, struct attn_error *err);
 
 /* Checks the common options, and opens the host. */
 enum attn_status question_open(struct question *question, struct attn_error *err);

@@ -29,7 +29,9 @@ enum {
 };
 
 struct attn_question;
+struct attn_sink;
 struct option_walk;
+struct question;
 struct call;
 
 struct command {
@@ -52,6 +54,12 @@ struct command {
     const void *defaults; /* [args_size] values before parsing; NULL: zeros */
     /* Performs CALL and prints to CALL->out. It frees the memory that it allocates. */
     enum attn_status (*work)(struct call *call, struct attn_error *err);
+    /* Instead of `work`, for arguments that begin with a struct question_args: computes and writes
+     * the answer (args/question.h). */
+    enum attn_status (*ask)(struct question *question, struct attn_error *err);
+    void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help; or NULL */
+    size_t own_size;                            /* size of the data of `ask`, zeros at first */
+    void (*release)(void *own);                 /* frees them; or NULL */
 };
 
 /* Where the value of an option is from. */
