@@ -1,5 +1,4 @@
 /* ablate.c - attn-cli ablate: finds out whether a part of the model matters. */
-#include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -76,7 +75,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     const char *file = option_text(question->call, "reference");
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
 
-    ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));
     question->reuse = true;
     if (file)

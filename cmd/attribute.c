@@ -1,5 +1,4 @@
 /* attribute.c - attn-cli attribute: finds which part of the model contributes to a logit. */
-#include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -111,7 +110,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     taken->made = ATTN_GENERATION_DEFAULT;
     question->reuse = is_continued(question->call) || how->method == ATTN_ATTRIBUTE_IG;
     ATTN_TRY(question_check(question, err));
-    ATTN_TRY(answer_check(&how->answer, err));
     how->n_most = tables_limit(question->call, tables);
     if (how->score || (tables->order.sort && how->by == ATTN_ATTRIBUTE_BY_TOKEN))
         how->n_most = SIZE_MAX; /* sorted before they are limited */

@@ -1,5 +1,4 @@
 /* patch.c - attn-cli patch: finds which activations explain the difference between two texts. */
-#include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"
@@ -154,7 +153,6 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how->n_most = tables_limit(question->call, &args->tables);
     if (is_estimated && how->site && strcmp(how->site, "mlp_post") == 0)
         choose_neurons(question->call, args);
-    ATTN_TRY(answer_check(&how->answer, err));
     ATTN_TRY(question_check(question, err));
     how->places = args->places.items;
     how->n_place = args->places.n;

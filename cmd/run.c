@@ -1,5 +1,4 @@
 /* run.c - attn-cli run: runs a text and writes its attention. */
-#include "cmd/args/answer.h"
 #include "cmd/args/effects.h"
 #include "cmd/args/listing.h"
 #include "cmd/args/live.h"
@@ -114,6 +113,13 @@ const struct command command_run = {
     .own_size = sizeof(struct live),
     .release = live_release,
 };
+
+/* Returns true if the metric of a token is wanted. */
+static bool answer_is_given(const struct attn_answer_args *args)
+{
+    return args->target || args->target_id || args->foil || args->foil_id || args->at ||
+           args->metric != ATTN_ANSWER_AUTO;
+}
 
 /* Returns true if gradients of the metric are wanted. The metric is then not printed. */
 static bool is_differentiating(const struct question_args *args)

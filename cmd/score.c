@@ -1,5 +1,4 @@
 /* score.c - attn-cli score: computes how surprising each token of a text is. */
-#include "cmd/args/answer.h"
 #include "cmd/args/question.h"
 #include "cmd/line/options.h"
 #include "cmd/line/report.h"

@@ -375,10 +375,24 @@ enum attn_status question_write(struct question *question, struct attn_error *er
                : write_answer(question, err);
 }
 
+/* Tokens that the metric does not use. */
+static const struct attn_param_rule answer_rules[] = {
+    {.given = "foil|foil_id",
+     .when = "metric:log_prob|metric:logit|metric:prob|metric:kl|metric:ce",
+     .message = "@ has no effect on #",
+     .hint = "`metric logit_diff` compares it"},
+    {.given = "target|target_id", .when = "metric:kl|metric:ce", .message = "@ has no effect on #"},
+};
+
 enum attn_status question_check(const struct question *question, struct attn_error *err)
 {
-    return attn_question_check(question->call->command->question, option_is_param_given,
-                               question->call, err);
+    static const struct attn_param_rules rules = {answer_rules,
+                                                  sizeof answer_rules / sizeof *answer_rules};
+
+    ATTN_TRY(attn_question_check(question->call->command->question, option_is_param_given,
+                                 question->call, err));
+    return attn_param_rules_check(&rules, ATTN_PARAM_GIVEN, option_is_param_given, question->call,
+                                  err);
 }
 
 bool question_is_noted(const struct question *question)

@@ -32,9 +32,9 @@ static bool find_given(const char *list, attn_param_given_fn is_given, void *use
 }
 
 /* Sets the error that RULE is violated by the parameter NAME. OTHER is the parameter that is
- * missing or must not be given. */
+ * missing or must not be given, "metric:kl" with its value. */
 static enum attn_status refuse_by(const struct attn_param_rule *rule, const char *name,
-                                  const char *other, struct attn_error *err)
+                                  char other[NAME_SIZE], struct attn_error *err)
 {
     const char *at = rule->message ? rule->message
                      : rule->needs ? "@ needs #"
@@ -43,6 +43,8 @@ static enum attn_status refuse_by(const struct attn_param_rule *rule, const char
     char text[ATTN_ERROR_MESSAGE_SIZE] = "";
     size_t used = 0;
 
+    if (strchr(other, ':'))
+        *strchr(other, ':') = ' ';
     for (size_t n; *at; at += n + (at[n] != '\0')) {
         n = strcspn(at, "@#");
         attn_fixed_text_append(text, sizeof text, &used, "%.*s", (int)n, at);
