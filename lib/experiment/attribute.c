@@ -503,32 +503,36 @@ static void find_column(struct logit_split *split)
         split->column[i] *= logits_scale(split);
 }
 
+/* Copies the gradients of rows that the answer reads to `column` (attn_trace_fn). */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    const struct logit_split *split = user;
+    const size_t d = event->n_col;
+
+    (void)err;
+    for (size_t r = 0; r < event->n_row; r++)
+        for (size_t i = 0; i < d && event->row0 + r - split->first < split->n; i++)
+            split->column[(event->row0 + r - split->first) * d + i] =
+                (double)event->data[r * event->ld + i];
+    return ATTN_OK;
+}
+
 /* Sets `column` by a backward pass from the answer to the final norm, with lengths frozen. */
 static enum attn_status find_gradient(struct logit_split *split, struct attn_error *err)
 {
     const struct attn_run *run = split->frame.run;
     const float *resid = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
-    const enum attn_site site = ATTN_SITE_LN_FINAL_GRAD;
-    struct attn_derivative_options options = {.rule = ATTN_BACKWARD_ATTNLRP, .skips_zeros = true};
-    struct attn_selection *wanted;
-    struct attn_capture *found = NULL;
-    struct attn_derivative *derivative = NULL;
+    const struct attn_derivative_options options = {
+        .rule = ATTN_BACKWARD_ATTNLRP,
+        .gradients = {ATTN_SITES(ATTN_SITE_LN_FINAL_GRAD), on_gradient, split},
+        .skips_zeros = true};
+    struct attn_derivative *derivative;
     enum attn_status status;
 
-    ATTN_TRY(attn_derivative_select(run, ATTN_SITES(site), &wanted, err));
-    status = attn_selection_add_queries(wanted, split->first, split->n, err);
-    if (status == ATTN_OK)
-        status = attn_capture_create(wanted, &found, err);
-    options.trace = found ? attn_capture_trace(found) : NULL;
-    if (status == ATTN_OK)
-        status = attn_derivative_create(run, &split->answer, &options, &derivative, err);
-    if (status == ATTN_OK)
-        status = attn_derivative_backward_of(derivative, split->first, split->n, resid, err);
-    for (size_t i = 0; status == ATTN_OK && i < split->n * split->frame.config->d_model; i++)
-        split->column[i] = (double)attn_capture_block(found, site, ATTN_NO_LAYER)[i];
+    ATTN_TRY(attn_derivative_create(run, &split->answer, &options, &derivative, err));
+    status = attn_derivative_backward_of(derivative, split->first, split->n, resid, err);
     attn_derivative_free(derivative);
-    attn_capture_free(found);
-    attn_selection_free(wanted);
     return status;
 }
 

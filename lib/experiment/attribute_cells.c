@@ -54,11 +54,7 @@ struct attribution {
     const struct attn_attribute_args *args;
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
-    struct attn_selection *wanted;      /* owns; selection for the backward pass */
-    struct attn_trace trace;            /* trace of the backward pass */
     bool has_mlps;                      /* outputs of MLPs are attributed, too */
-    struct attn_selection *outputs;     /* owns; selection for the forward pass */
-    struct attn_trace watched;          /* trace of the forward pass */
     float *mlps;                        /* [n_layer, n, D] owns; outputs of the MLPs */
     float *pattern;                     /* [n_row, n] owns; current rows of a pattern */
     size_t n_float;                     /* capacity of `pattern` */
@@ -236,17 +232,14 @@ static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err
         return ATTN_OK;
     a->mlps = attn_frame_alloc(&a->frame, config->n_layer * n, config->d_model * sizeof *a->mlps);
     ATTN_TRY(attn_frame_memory(&a->frame, err));
-    a->watched = (struct attn_trace){NULL, on_output, a};
-    ATTN_TRY(attn_derivative_select(a->frame.run, site, &a->outputs, err));
-    a->watched.selection = a->outputs;
     return ATTN_OK;
 }
 
 static enum attn_status prepare(void *state, struct attn_error *err)
 {
-    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_GRAD);
     struct attribution *a = state;
-    struct attn_derivative_options options = {.trace = &a->trace};
+    struct attn_derivative_options options = {
+        .gradients = {ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_GRAD), on_gradient, a}};
 
     a->args = a->frame.args;
     a->n_most = a->args->n_most > 0 ? a->args->n_most
@@ -257,12 +250,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     if (is_of_causes(a))
         ATTN_TRY(attn_error_at(watch_mlps(a, err), ATTN_STAGE_MODEL, err));
     if (a->has_mlps) {
-        attn_sites_add(&sites, ATTN_SITE_MLP_OUT_GRAD);
-        options.watched = &a->watched;
+        attn_sites_add(&options.gradients.sites, ATTN_SITE_MLP_OUT_GRAD);
+        options.watched =
+            (struct attn_derivative_events){ATTN_SITES(ATTN_SITE_MLP_OUT), on_output, a};
     }
-    ATTN_TRY(attn_error_at(attn_derivative_select(a->frame.run, sites, &a->wanted, err),
-                           ATTN_STAGE_MODEL, err));
-    a->trace = (struct attn_trace){a->wanted, on_gradient, a};
     return attn_derivative_create(a->frame.run, &a->answer, &options, &a->derivative, err);
 }
 
@@ -334,8 +325,6 @@ static void release(void *state)
     struct attribution *a = state;
 
     attn_derivative_free(a->derivative);
-    attn_selection_free(a->wanted);
-    attn_selection_free(a->outputs);
     attn_free(a->pattern);
     attn_free(a->cells);
     attn_free(a->found);

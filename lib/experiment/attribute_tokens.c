@@ -71,8 +71,6 @@ struct attribution {
     struct attn_answer answer;
     struct attn_derivative *derivative; /* owns */
     struct attn_relevance *relevance;   /* owns; or NULL */
-    struct attn_selection *wanted;      /* owns; selection for the backward pass */
-    struct attn_trace trace;            /* trace of the backward pass */
     enum attn_baseline baseline_kind;   /* resolved, never AUTO */
     size_t n, d;      /* n: number of tokens of the text and of the source; d: De */
     size_t n_text;    /* number of tokens of the text */
@@ -137,14 +135,11 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Selects the sites to record, and the gradients that the backward pass emits. */
+/* Selects the sites to record. */
 static enum attn_status choose(struct attribution *a, struct attn_error *err)
 {
-    const enum attn_site wanted = is_relevance(a) ? ATTN_SITE_PATTERN_X_GRAD : ATTN_SITE_EMBED_GRAD;
     struct attn_frame *frame = &a->frame;
 
-    ATTN_TRY(attn_derivative_select(frame->run, ATTN_SITES(wanted), &a->wanted, err));
-    a->trace = (struct attn_trace){a->wanted, on_gradient, a};
     if (!is_relevance(a))
         return ATTN_OK;
     ATTN_TRY(
@@ -459,10 +454,9 @@ static enum attn_status choose_again(struct attribution *a, struct attn_error *e
 {
     attn_capture_free(a->frame.capture);
     attn_selection_free(a->frame.selection);
-    attn_selection_free(a->wanted);
     attn_relevance_free(a->relevance);
     a->frame.capture = NULL;
-    a->frame.selection = a->wanted = NULL;
+    a->frame.selection = NULL;
     a->relevance = NULL;
     return choose(a, err);
 }
@@ -732,7 +726,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     struct attribution *a = state;
     struct attn_frame *frame = &a->frame;
     const struct attn_run *run = frame->run;
-    struct attn_derivative_options options = {.trace = &a->trace};
+    struct attn_derivative_options options = {.gradients = {.on_event = on_gradient, .user = a}};
 
     a->args = frame->args;
     a->n_text = run->text.n;
@@ -759,6 +753,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     a->begins = attn_frame_alloc(frame, a->n, sizeof *a->begins);
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_error_at(choose(a, err), ATTN_STAGE_MODEL, err));
+    options.gradients.sites =
+        is_relevance(a) ? ATTN_SITES(ATTN_SITE_PATTERN_X_GRAD) : ATTN_SITES(ATTN_SITE_EMBED_GRAD);
     options.skips_zeros = !is_relevance(a); /* relevance also reads patterns */
     options.has_source = true;
     options.rule = a->args->method == ATTN_ATTRIBUTE_ATTNLRP ? ATTN_BACKWARD_ATTNLRP
@@ -925,7 +921,6 @@ static void release(void *state)
 
     attn_derivative_free(a->derivative);
     attn_relevance_free(a->relevance);
-    attn_selection_free(a->wanted);
 }
 
 const struct attn_experiment attn_attribute_tokens = {

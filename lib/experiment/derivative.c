@@ -28,9 +28,11 @@ struct attn_derivative {
     float *stream;          /* [n_layer + 1, T, D] owns. Pointers without "borrowed" are owned */
     struct attn_embedding_rows text; /* embedding rows of the run's text; borrows from the run */
     float *embeddings; /* [T, De] embeddings of the last feed; NULL if they are not needed */
-    struct attn_kept_layers *kept;     /* or NULL */
-    struct attn_selection *seen;       /* all sites that are watched during a feed */
-    const struct attn_trace *watched;  /* borrowed, or NULL */
+    struct attn_kept_layers *kept; /* or NULL */
+    struct attn_selection *seen;   /* all sites that are watched during a feed */
+    struct attn_derivative_events watched;
+    struct attn_selection *wanted, *encoder_wanted; /* gradients; or NULL */
+    struct attn_trace gradients, encoder_gradients;
     struct attn_trace trace;           /* trace of a feed */
     struct attn_reply reply;           /* reply of the last feed of one text */
     bool is_together;                  /* two texts are being fed at once */
@@ -47,10 +49,9 @@ struct attn_derivative {
     float *gradient; /* [T + S, De] if X includes the source */
 };
 
-enum attn_status attn_derivative_select(const struct attn_run *run, struct attn_site_set sites,
-                                        struct attn_selection **selection, struct attn_error *err)
+static enum attn_status select_sites(struct attn_dims dims, struct attn_site_set sites,
+                                     struct attn_selection **selection, struct attn_error *err)
 {
-    struct attn_dims dims = *attn_selection_dims(run->selection);
     struct attn_selection *made;
 
     attn_sites_extend(&dims.sites, sites);
@@ -58,6 +59,12 @@ enum attn_status attn_derivative_select(const struct attn_run *run, struct attn_
     ATTN_TRY(attn_selection_create(&dims, &made, err));
     ATTN_RETURN_MADE(attn_selection_set_sites(made, sites, err), selection, made,
                      attn_selection_free);
+}
+
+enum attn_status attn_derivative_select(const struct attn_run *run, struct attn_site_set sites,
+                                        struct attn_selection **selection, struct attn_error *err)
+{
+    return select_sites(*attn_selection_dims(run->selection), sites, selection, err);
 }
 
 enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct attn_error *err)
@@ -91,7 +98,9 @@ static enum attn_status on_event(void *user, const struct attn_trace_event *even
         if (kept)
             ATTN_TRY(attn_trace_hand_on(kept, event, err));
     }
-    return made->watched ? attn_trace_hand_on(made->watched, &seen, err) : ATTN_OK;
+    return made->watched.on_event && attn_sites_have(made->watched.sites, event->at.site)
+               ? made->watched.on_event(made->watched.user, &seen, err)
+               : ATTN_OK;
 }
 
 /* Selects the sites that a feed emits: the stream, the tensors that the backward pass reads (if
@@ -112,8 +121,7 @@ static enum attn_status listen(struct attn_derivative *made,
                           attn_selection_sites(attn_kept_layers_trace(made->kept)->selection));
     }
     made->watched = options->watched;
-    if (made->watched)
-        attn_sites_extend(&sites, attn_selection_sites(made->watched->selection));
+    attn_sites_extend(&sites, made->watched.sites);
     dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
     dims.n_source = run->source.n;
     ATTN_TRY(attn_selection_create(&dims, &made->seen, err));
@@ -133,7 +141,7 @@ static enum attn_status build_source(struct attn_derivative *made,
     struct attn_backward_options back = made->back;
 
     ATTN_TRY(ATTN_ALLOC(made->source, n * config->d_source, err));
-    if (!asked->encoder_trace)
+    if (!asked->encoder_gradients.on_event)
         ATTN_TRY(ATTN_ALLOC(made->gradient, (run->text.n + n) * config->d_embed, err));
     made->back.source = made->source;
     made->back.n_source = n;
@@ -149,8 +157,13 @@ static enum attn_status build_source(struct attn_derivative *made,
     back.text = &made->read_rows;
     back.key_mask = run->source.key_mask;
     back.swaps = NULL;
-    if (asked->encoder_trace)
-        back.trace = asked->encoder_trace;
+    if (asked->encoder_gradients.on_event) {
+        ATTN_TRY(select_sites(attn_config_dims(&encoder->config, n), asked->encoder_gradients.sites,
+                              &made->encoder_wanted, err));
+        made->encoder_gradients = (struct attn_trace){
+            made->encoder_wanted, asked->encoder_gradients.on_event, asked->encoder_gradients.user};
+        back.trace = &made->encoder_gradients;
+    }
     back.skips_zeros = back.reads_once = false;
     back.edits = attn_edits_of_encoder(&run->edits);
     back.n_edit = run->edits.n_encoder;
@@ -202,11 +215,14 @@ static enum attn_status build(struct attn_derivative *made,
     made->pass = attn_run_pass(run);
     made->pass.source = NULL; /* each feed sets it */
     ATTN_TRY(check(run, asked, err));
+    ATTN_TRY(attn_derivative_select(run, asked->gradients.sites, &made->wanted, err));
+    made->gradients =
+        (struct attn_trace){made->wanted, asked->gradients.on_event, asked->gradients.user};
     made->text = attn_sequence_rows(&run->text, run->model);
     made->back = (struct attn_backward_options){.n = run->text.n,
                                                 .rule = asked->rule,
                                                 .n_goal = goal.n,
-                                                .trace = asked->trace,
+                                                .trace = &made->gradients,
                                                 .attention = run->attention.layers,
                                                 .cancel = session->cancel,
                                                 .text = &made->text,
@@ -480,6 +496,8 @@ void attn_derivative_free(struct attn_derivative *derivative)
     attn_session_free(derivative->session);
     attn_kept_layers_free(derivative->kept);
     attn_selection_free(derivative->seen);
+    attn_selection_free(derivative->wanted);
+    attn_selection_free(derivative->encoder_wanted);
     attn_free(derivative->stream);
     attn_free(derivative->embeddings);
     attn_free(derivative->logits);

@@ -2,10 +2,10 @@
  * derivative.h - a metric and its gradients at given embeddings, for attributions and estimates.
  * Private to lib/experiment.
  *
- *     struct attn_derivative_options options = {.rule = rule, .trace = &trace};
- *     attn_derivative_create(run, &answer, &options, &derivative, &err);
+ *     struct attn_derivative_options options = {.rule = rule, .gradients = {sites, on_event,
+ * user}}; attn_derivative_create(run, &answer, &options, &derivative, &err);
  *     attn_derivative_feed(derivative, x, &value, &err);       // the metric at x
- *     attn_derivative_backward(derivative, &err);              // TRACE gets the gradients there
+ *     attn_derivative_backward(derivative, &err);              // on_event gets the gradients there
  *     attn_derivative_free(derivative);
  *
  * Feed and backward pass may be repeated. Memory is allocated once, except with is_for_both.
@@ -32,22 +32,29 @@ enum attn_status attn_derivative_check_ids(const struct attn_run *run, struct at
 enum attn_status attn_derivative_embed(const struct attn_run *run, float *x,
                                        struct attn_error *err);
 
+/* Receives the events of SITES at all layers, heads and positions. */
+struct attn_derivative_events {
+    struct attn_site_set sites;
+    attn_trace_fn on_event; /* NULL: none */
+    void *user;
+};
+
 /* Pointers are borrowed. */
 struct attn_derivative_options {
     enum attn_backward_rule rule;
-    const struct attn_trace *trace;      /* receives the gradients */
-    const struct attn_trace *watched;    /* receives the events of each feed; or NULL */
-    const struct attn_heads_swap *swaps; /* [n_layer], or NULL */
+    struct attn_derivative_events gradients;
+    struct attn_derivative_events watched; /* tensors of each feed */
+    const struct attn_heads_swap *swaps;   /* [n_layer], or NULL */
     /* Set if the only feed will be attn_derivative_feed_both. Its memory is then freed before the
      * backward pass allocates its own. */
     bool is_for_both;
     const struct attn_run *other; /* the run of OTHER then, whose edits its feed has; or NULL */
     /* X and gradients include the rows of the source after those of the text. Required if the model
-     * has a source. The trace may only select `embed`, unless encoder_trace is set */
+     * has a source. Gradients may only be those of `embed`, unless encoder_gradients is set */
     bool has_source;
-    /* receives the gradients of the encoder, which TRACE gets otherwise; there are no gradients of
-     * the embeddings then */
-    const struct attn_trace *encoder_trace;
+    /* The gradients of the encoder, which are among `gradients` otherwise; there are no gradients
+     * of the embeddings then. */
+    struct attn_derivative_events encoder_gradients;
     size_t n_run; /* expected number of backward passes; 0: one */
     /* does not compute rows of the last layer that the answer does not read, as their gradients are
      * 0 */
@@ -89,7 +96,7 @@ enum attn_status attn_derivative_backward(struct attn_derivative *derivative,
                                           struct attn_error *err);
 
 /* Computes gradients after the last layer without a feed. RESID [N, D] are the rows FIRST .. FIRST
- * + N-1 after the last layer, all that the answer reads. The trace must not select sites of
+ * + N-1 after the last layer, all that the answer reads. Gradients must not be those of
  * layers. */
 enum attn_status attn_derivative_backward_of(struct attn_derivative *derivative, size_t first,
                                              size_t n, const float *resid, struct attn_error *err);
@@ -97,8 +104,8 @@ enum attn_status attn_derivative_backward_of(struct attn_derivative *derivative,
 /* Returns the reply of the last attn_derivative_feed. */
 const struct attn_reply *attn_derivative_reply(const struct attn_derivative *derivative);
 
-/* Returns the gradients of the embeddings, shaped as X; borrowed. The trace must select those of
- * `embed`. */
+/* Returns the gradients of the embeddings, shaped as X; borrowed. They must be among
+ * `gradients`. */
 const float *attn_derivative_embedding(const struct attn_derivative *derivative);
 
 /* Returns point I of N of Gauss-Legendre quadrature on 0 .. 1, and its weight. */

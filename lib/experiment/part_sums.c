@@ -43,8 +43,6 @@ struct summing {
     struct store stores[MOST_STORES];
     size_t n_store;
     bool is_stored; /* the current feed is one of both texts, not a point of ig */
-    struct attn_selection *watched, *wanted; /* own; selections for feeds and for backward passes */
-    struct attn_trace feed_trace, trace;
     struct attn_derivative *derivative; /* owns */
 
     struct attn_heads_swap *swaps; /* [n_layer] owns */
@@ -60,8 +58,6 @@ struct summing {
 
     /* z of the encoder in the base [0] and the other run [1], own; or NULL */
     struct attn_capture *encoder[2];
-    struct attn_selection *encoder_wanted; /* owns; its gradients */
-    struct attn_trace encoder_trace;
     double *encoder_sums; /* [n_layer, n_head] of the encoder; owns, until it becomes the result */
 };
 
@@ -438,26 +434,6 @@ static enum attn_status feed_all(struct summing *s, struct attn_error *err)
 
 /* --- Life ------------------------------------------------------------------------------------- */
 
-static enum attn_status choose(struct summing *s, struct attn_error *err)
-{
-    /* With the source's queries or keys no gradient is used, but the trace must select one. */
-    const struct attn_site_set gradient =
-        s->is_swapped ? ATTN_SITES(ATTN_SITE_RESID_POST_GRAD)
-                      : attn_sites_gradients_of(ATTN_SITES(s->options.site));
-    struct attn_dims dims = s->dims;
-    struct attn_site_set watched = {0};
-
-    for (size_t i = 0; i < s->n_store; i++)
-        attn_sites_add(&watched, s->stores[i].site);
-    attn_sites_extend(&dims.sites, gradient);
-    ATTN_TRY(attn_selection_create(&s->dims, &s->watched, err));
-    ATTN_TRY(attn_selection_set_sites(s->watched, watched, err));
-    ATTN_TRY(attn_selection_create(&dims, &s->wanted, err));
-    s->feed_trace = (struct attn_trace){s->watched, on_feed, s};
-    s->trace = (struct attn_trace){s->wanted, on_gradient, s};
-    return attn_selection_set_sites(s->wanted, gradient, err);
-}
-
 static enum attn_status allocate(struct summing *s, struct attn_error *err)
 {
     const bool is_ig = s->options.method == ATTN_PATCH_IG;
@@ -494,32 +470,21 @@ static enum attn_status embed(const struct summing *s, const struct attn_run *ru
                                ATTN_STAGE_MODEL, err);
 }
 
-/* Keeps z of the encoder in both runs, and selects its gradients. */
+/* Keeps z of the encoder in both runs. */
 static enum attn_status watch_encoder(struct summing *s, struct attn_error *err)
 {
     const struct attn_run *run = s->options.base;
     const struct attn_model *encoder = run->model->encoder;
-    const enum attn_site site = s->options.has_encoder ? ATTN_SITE_Z : ATTN_SITE_RESID_POST;
     struct attn_watch watch = {.of = ATTN_WATCH_ENCODER, .sites = ATTN_SITES(ATTN_SITE_Z)};
-    struct attn_dims dims;
 
-    if (!encoder)
+    if (!s->options.has_encoder)
         return ATTN_OK;
-    dims = attn_config_dims(attn_model_config(encoder), run->source.n);
-    attn_sites_extend(&dims.sites, attn_sites_gradients_of(ATTN_SITES(site)));
-    s->n_encoder_head = dims.n_head;
-    s->encoder_trace = (struct attn_trace){NULL, on_encoder_gradient, s};
-    if (s->options.has_encoder) {
-        watch.capture = &s->encoder[0];
-        ATTN_TRY(attn_watch(run, &watch, err));
-        watch.capture = &s->encoder[1];
-        ATTN_TRY(attn_watch(s->options.source, &watch, err));
-        ATTN_TRY(ATTN_ALLOC(s->encoder_sums, dims.n_layer * dims.n_head, err));
-    }
-    ATTN_TRY(attn_selection_create(&dims, &s->encoder_wanted, err));
-    s->encoder_trace.selection = s->encoder_wanted;
-    return attn_selection_set_sites(s->encoder_wanted, attn_sites_gradients_of(ATTN_SITES(site)),
-                                    err);
+    s->n_encoder_head = encoder->config.n_head;
+    watch.capture = &s->encoder[0];
+    ATTN_TRY(attn_watch(run, &watch, err));
+    watch.capture = &s->encoder[1];
+    ATTN_TRY(attn_watch(s->options.source, &watch, err));
+    return ATTN_ALLOC(s->encoder_sums, encoder->config.n_layer * s->n_encoder_head, err);
 }
 
 static enum attn_status build(struct summing *s, struct attn_error *err)
@@ -527,7 +492,8 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     const struct attn_run *run = s->options.base;
     struct attn_derivative_options options = {
         .rule = s->options.method == ATTN_PATCH_RELP ? ATTN_BACKWARD_RELP : ATTN_BACKWARD_PLAIN,
-        .trace = &s->trace,
+        .gradients = {.on_event = on_gradient, .user = s},
+        .watched = {.on_event = on_feed, .user = s},
         .is_for_both = s->options.method != ATTN_PATCH_IG,
         .n_run = s->options.method == ATTN_PATCH_IG ? s->options.n_point : 1,
         .skips_zeros = true,
@@ -539,7 +505,6 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
         ATTN_TRY(plan_swaps(s, err));
     else
         add_store(s, s->options.site, true, true);
-    ATTN_TRY(choose(s, err));
     ATTN_TRY(allocate(s, err));
     if (s->is_swapped)
         fill_swaps(s);
@@ -547,8 +512,16 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
     ATTN_TRY(embed(s, s->options.source, s->to, err));
     ATTN_TRY(watch_encoder(s, err));
     options.has_source = run->source.n > 0;
-    options.encoder_trace = options.has_source ? &s->encoder_trace : NULL;
-    options.watched = &s->feed_trace;
+    if (options.has_source)
+        options.encoder_gradients = (struct attn_derivative_events){
+            s->options.has_encoder ? ATTN_SITES(ATTN_SITE_Z_GRAD)
+                                   : ATTN_SITES(ATTN_SITE_RESID_POST_GRAD),
+            on_encoder_gradient, s};
+    for (size_t i = 0; i < s->n_store; i++)
+        attn_sites_add(&options.watched.sites, s->stores[i].site);
+    /* with the source's queries or keys no gradient is used, but one must be wanted */
+    options.gradients.sites = s->is_swapped ? ATTN_SITES(ATTN_SITE_RESID_POST_GRAD)
+                                            : attn_sites_gradients_of(ATTN_SITES(s->options.site));
     options.other = s->options.source;
     options.swaps = s->swaps;
     return attn_derivative_create(run, s->options.answer, &options, &s->derivative, err);
@@ -557,8 +530,6 @@ static enum attn_status build(struct summing *s, struct attn_error *err)
 static void release(struct summing *s)
 {
     attn_derivative_free(s->derivative);
-    attn_selection_free(s->watched);
-    attn_selection_free(s->wanted);
     for (size_t i = 0; i < s->n_store; i++)
         attn_free(s->stores[i].rows);
     attn_free(s->swaps);
@@ -566,7 +537,6 @@ static void release(struct summing *s)
     attn_free(s->factors);
     for (size_t i = 0; i < 2; i++)
         attn_capture_free(s->encoder[i]);
-    attn_selection_free(s->encoder_wanted);
     attn_free(s->encoder_sums);
     attn_free(s->x);
     attn_free(s->from);
