@@ -535,9 +535,6 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
 {
     const struct attn_model *encoder = model->encoder, *reader = encoder ? encoder : model;
     const bool is_made = encoder || (attn_input_is_given(source) && !source->embeddings);
-    struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
-    struct attn_encoder_rows made = {0};
-    struct attn_pass pass;
 
     if (attn_input_is_given(source))
         ATTN_TRY(read_source(reading, source, model, tokenizer, sequence, err));
@@ -550,13 +547,9 @@ enum attn_status attn_source_read(const struct attn_request_reading *reading,
     sequence->fed = sequence->rows;
     ATTN_TRY(ATTN_ALLOC(sequence->embedded, sequence->n * reader->config.d_model, err));
     sequence->rows = sequence->embedded;
-    if (!encoder)
-        return attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
-    options.pool = sequence->pool;
-    options.cancel = sequence->cancel;
-    pass = attn_encoder_pass_of(model, sequence, &options);
-    made.final = sequence->embedded;
-    return sequence->is_later ? ATTN_OK : attn_encoder_run(&pass, &made, err);
+    sequence->is_later = encoder;
+    return encoder ? ATTN_OK
+                   : attn_model_embed(model, sequence->ids, sequence->n, sequence->embedded, err);
 }
 
 void attn_sequence_release(struct attn_sequence *sequence)

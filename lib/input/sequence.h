@@ -42,7 +42,7 @@ struct attn_sequence {
     struct attn_pool *pool; /* set before a source is read, for an encoder; or NULL */
     enum attn_gemm gemm;    /* set before; how the convolutions over sound are multiplied */
     enum attn_isa isa;      /* set before; the best instruction set to use for them */
-    bool is_later;          /* set before; the caller runs the encoder later and fills `embedded` */
+    bool is_later;          /* the caller runs the encoder (encoder.h), which fills `embedded` */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
     struct attn_pixels made;        /* owns; the pixels, if they were read from a file */

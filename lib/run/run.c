@@ -126,19 +126,43 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-/* Runs the encoder again with its edits, which change the rows that the decoder attends to. */
-static enum attn_status edit_source(struct attn_run *run, struct attn_error *err)
+/* Runs the encoder, with the edits that are known, if TRACE selects its tensors, or if the source
+ * has not been encoded yet. */
+static enum attn_status encode_source(struct attn_run *run, const struct attn_trace *trace,
+                                      struct attn_pool *pool, struct attn_error *err)
 {
-    struct attn_encoder_rows made = {run->source.embedded, run->edits.has_encoder_effect, 0};
+    const struct attn_selection *selection =
+        trace ? attn_selection_encoder(trace->selection) : NULL;
+    const struct attn_sequence none = {0};
+    struct attn_derived_scope derived = {
+        .model = run->model->encoder, .text = &none, .source = &none};
     struct attn_pass pass = attn_run_encoder_pass(run);
-    enum attn_status status;
+    struct attn_encoder_rows made = {run->source.is_later ? run->source.embedded : NULL,
+                                     run->edits.has_encoder_effect, 0};
+    struct attn_trace own = trace ? *trace : (struct attn_trace){0};
+    const struct attn_trace *watching = &own;
+    struct attn_derivation *derivation = NULL;
+    enum attn_status status = ATTN_OK;
 
-    if (run->edits.n_encoder == 0)
+    own.selection = selection;
+    if (!selection || attn_sites_are_empty(attn_selection_sites(selection)))
+        watching = NULL;
+    if (!watching && !run->source.is_later)
         return ATTN_OK;
-    pass.options.pool = run->source.pool;
-    status = attn_encoder_run(&pass, &made, err);
+    pass.options.pool = pool;
+    derived.session = pass.options;
+    derived.session.attention = run->model->encoder->config.attention;
+    if (watching && attn_derived_is_wanted(selection))
+        status = attn_derivation_create(&derived, watching, pool, &derivation, err);
+    if (derivation)
+        watching = attn_derivation_trace(derivation);
+    pass.options.trace = watching;
+    if (status == ATTN_OK)
+        status = attn_encoder_run(&pass, &made, err);
     run->edits.n_encoder_row = made.n_edited;
-    return status;
+    run->source.is_later &= status != ATTN_OK;
+    attn_derivation_free(derivation);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
@@ -160,12 +184,17 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
         dims.encoder = &run->encoder_dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
-    if (attn_edits_need_means(&run->request.edits))
+    if (attn_edits_need_means(&run->request.edits)) {
         session.pool = attn_host_pool(run->host, (double)INFINITY);
+        ATTN_TRY(encode_source(run, NULL, run->source.pool, err));
+    }
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
+    run->source.is_later |= run->edits.n_encoder > 0; /* again, with its edits */
     if (run->asked.has_goal)
         ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
-    return edit_source(run, err);
+    return run->request.is_once && !attn_edits_are_given(&run->request.edits)
+               ? ATTN_OK
+               : encode_source(run, NULL, run->source.pool, err);
 }
 
 /* Returns the sizes and sites of a stack: MODEL for N positions, with the attention of LAYERS. */
@@ -609,42 +638,6 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
     return ATTN_OK;
 }
 
-/* Runs the encoder if TRACE selects its tensors, or if the source has not been encoded yet. */
-static enum attn_status trace_encoder(struct attn_run *run, const struct attn_trace *trace,
-                                      struct attn_pool *pool, struct attn_error *err)
-{
-    const struct attn_selection *selection =
-        trace ? attn_selection_encoder(trace->selection) : NULL;
-    const struct attn_sequence none = {0};
-    struct attn_derived_scope derived = {
-        .model = run->model->encoder, .text = &none, .source = &none};
-    struct attn_pass pass = attn_run_encoder_pass(run);
-    struct attn_encoder_rows made = {run->source.is_later ? run->source.embedded : NULL, NULL, 0};
-    struct attn_trace own = trace ? *trace : (struct attn_trace){0};
-    const struct attn_trace *watching = &own;
-    struct attn_derivation *derivation = NULL;
-    enum attn_status status = ATTN_OK;
-
-    own.selection = selection;
-    if (!selection || attn_sites_are_empty(attn_selection_sites(selection)))
-        watching = NULL;
-    if (!watching && !run->source.is_later)
-        return ATTN_OK;
-    pass.options.pool = pool;
-    derived.session = pass.options;
-    derived.session.attention = run->model->encoder->config.attention;
-    if (watching && attn_derived_is_wanted(selection))
-        status = attn_derivation_create(&derived, watching, pool, &derivation, err);
-    if (derivation)
-        watching = attn_derivation_trace(derivation);
-    pass.options.trace = watching;
-    if (status == ATTN_OK)
-        status = attn_encoder_run(&pass, &made, err);
-    run->source.is_later &= status != ATTN_OK;
-    attn_derivation_free(derivation);
-    return attn_error_at(status, ATTN_STAGE_MODEL, err);
-}
-
 static enum attn_status feed_all(const struct attn_run *run, const struct attn_trace *trace,
                                  struct attn_pool *pool, struct feeding *feeding,
                                  struct attn_result *result, struct attn_error *err)
@@ -749,8 +742,8 @@ static enum attn_status compute(struct attn_run *run, const struct attn_trace *o
         !run->model || observer || run->request.outputs.n > 0 ? &all : NULL;
 
     result->n_thread = pool ? attn_pool_n_thread(pool) : 1;
-    if (run->model && run->model->encoder)
-        ATTN_TRY(trace_encoder(run, trace, pool, err));
+    if (run->model)
+        ATTN_TRY(encode_source(run, trace, pool, err));
     ATTN_TRY(run->model ? attn_run_feed(run, trace, pool, result, err)
                         : perform_arrays(run, trace, pool, result, err));
     if (attn_predict_is_asked(&run->request.predict)) {

@@ -149,8 +149,6 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     run->source.pool = attn_host_pool(run->host, (double)INFINITY);
     run->source.gemm = run->host->options.gemm;
     run->source.isa = run->host->options.isa;
-    run->source.is_later =
-        request->is_once && run->model->encoder && !attn_edits_are_given(&request->edits);
     run->text.places = run->source.places = request->reading.places;
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
