@@ -14,6 +14,7 @@
 #include "grid/table_cells.h"
 #include "input/position.h"
 #include "run/input_params.h"
+#include "trace/places.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -592,7 +593,7 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     edit.op = ATTN_EDIT_REPLACE;
     edit.row0 = first;
     edit.row1 = end;
-    edit.col1 = edit.ld = attn_site_n_column(patch->site, dims, attn_location_block(at));
+    edit.col1 = edit.ld = attn_location_n_column(dims, at);
     edit.data = patch->is_by_head ? attn_capture_head(patch->frame.capture, at)
                                   : attn_capture_tensor(patch->frame.capture, at);
     edit.data += first * edit.ld;

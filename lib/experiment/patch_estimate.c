@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "experiment/patch_internal.h"
+#include "trace/places.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ static void on_progress(void *user, size_t n_done, size_t n_total)
 static double sum_rows(const struct attn_patching *patch, const struct attn_patch_part *part)
 {
     const struct attn_part_sums *sums = &patch->sums;
-    const size_t layer = (size_t)attn_location_block(&part->of.at), unit = attn_patch_unit(part);
+    const size_t layer = attn_location_index(&part->of.at), unit = attn_patch_unit(part);
     const double *rows = sums->values + (layer * sums->n_unit + unit) * sums->n_row;
     double sum = 0;
 
