@@ -144,7 +144,7 @@ enum attn_status attn_session_final_of(struct attn_session *session, const size_
 enum attn_status attn_session_unembed(struct attn_session *session, const float *rows, size_t n,
                                       float *logits, struct attn_error *err);
 
-/* Returns how many rows of sequence number SEQUENCE of the last feed that edits have changed. */
+/* Returns how many rows of sequence number SEQUENCE of the last feed edits have changed. */
 size_t attn_session_n_edited_row_of(const struct attn_session *session, size_t sequence);
 
 /* Computes the natural log-probability of token ID after the last position: logits[id] - ln sum
