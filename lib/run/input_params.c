@@ -25,8 +25,6 @@ static const struct attn_param readings[] = {
 };
 const struct attn_param_list attn_reading_params = ATTN_PARAM_LIST("Input", readings);
 
-/* --- Input rows ------------------------------------------------------------------------------- */
-
 /* Reads a file as the rows of INPUT: embeddings, or a source. */
 static enum attn_status read_rows(const char *path, bool is_source, struct attn_input *input,
                                   struct attn_error *err)
@@ -158,8 +156,6 @@ static const struct attn_param sources[] = {
                .second = offsetof(struct attn_request, source.n_id)),
 };
 const struct attn_param_list attn_source_params = ATTN_PARAM_LIST("Input", sources);
-
-/* --- Rules for combinations ------------------------------------------------------------------- */
 
 static const struct attn_param_rule rules[] = {
     {.given = "types",

@@ -57,8 +57,6 @@ void attn_item_free(struct attn_item *item)
     attn_free(item);
 }
 
-/* --- Its inputs ------------------------------------------------------------------------------- */
-
 void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
                     ...)
 {

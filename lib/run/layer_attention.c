@@ -12,15 +12,12 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Masks ----------------------------------------------------------------------------------- */
-
 static size_t count_heads(const struct attn_mask_sizes *sizes)
 {
     return (sizes->n_batch > 0 ? sizes->n_batch : 1) * sizes->n_head;
 }
 
-/* Whether MASK has one of the accepted shapes. *n_head is the number of heads that it
- * distinguishes. */
+/* Whether MASK has one of the accepted shapes. *n_head is how many heads it distinguishes. */
 static bool find_heads(const struct attn_mask_array *mask, const struct attn_mask_sizes *sizes,
                        size_t *n_head)
 {
@@ -77,8 +74,6 @@ static enum attn_status read_mask(const struct attn_mask_array *mask,
     *matrix = (struct attn_mask_matrix){*owned, n_head * n_copy, sizes->n_query, sizes->n_key};
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
-
-/* --- Changes ---------------------------------------------------------------------------------- */
 
 static void change_kind(struct attn_attention *attention, const struct attn_attention *to)
 {
@@ -291,8 +286,6 @@ void attn_layer_attention_release(struct attn_layer_attention *found)
     attn_free(found->keep);
     *found = (struct attn_layer_attention){0};
 }
-
-/* --- Checks of sites -------------------------------------------------------------------------- */
 
 /* The sites that depend on the attention, and not only on the model. */
 static const enum attn_site matrix_sites[] = {ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES,

@@ -491,8 +491,7 @@ static enum attn_status make_listeners(const struct attn_many_task *task,
     return item->surprisal ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-/* Creates the consumers of the trace for ITEM, which is prepared. POOL, or NULL, helps with long
- * rows. */
+/* Creates the consumers of ITEM's trace, which is prepared. POOL, or NULL, helps with long rows. */
 static enum attn_status create_listeners(const struct attn_many_task *task,
                                          struct attn_many_item *item, struct attn_pool *pool,
                                          struct attn_error *err)
@@ -772,7 +771,6 @@ static enum attn_status predict_rows(const struct attn_many_pack *pack,
     return ATTN_OK;
 }
 
-/* Computes the predictions at the masks of each item. */
 static enum attn_status predict_masks(const struct attn_many_pack *pack,
                                       const struct attn_prediction_args *args,
                                       struct attn_error *err)
@@ -801,7 +799,6 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
     return status;
 }
 
-/* Computes the spans of each item. */
 static enum attn_status predict_spans(const struct attn_many_pack *pack,
                                       const struct attn_prediction_args *args,
                                       struct attn_error *err)

@@ -45,8 +45,7 @@ struct attn_window_form {
      * thread. IS_FOLLOWED: the next item is finished, too. */
     enum attn_status (*take)(void *user, void *slot, bool is_followed, struct attn_error *err);
 
-    /* Frees the contents of SLOT, and zeroes it. Called once for each call of `read`, on any
-     * thread. */
+    /* Frees the contents of SLOT, and zeroes it. Called once for each `read`, on any thread. */
     void (*release)(void *user, void *slot);
     void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run: a blocked
                                    `read` should return; or NULL */
