@@ -5,8 +5,7 @@
 #include "base/memory.h"
 #include "capture/capture.h"
 
-/* As attn_capture_create, but takes the memory from SPARE and returns it there. SPARE may be NULL.
- */
+/* As attn_capture_create, but takes memory from SPARE and returns it there. SPARE may be NULL. */
 enum attn_status attn_capture_create_in(struct attn_spare *spare,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err);
