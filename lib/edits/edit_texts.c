@@ -41,8 +41,6 @@ static const struct attn_param rows[] = {
 
 const struct attn_param_list attn_edit_params = ATTN_PARAM_LIST("Interventions", rows);
 
-/* --- Reading ---------------------------------------------------------------------------------- */
-
 static enum attn_status read_steering(struct attn_edit_texts *texts, const struct attn_model *model,
                                       struct attn_error *err)
 {
@@ -77,8 +75,6 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
     edits->n_steering = texts->n_steer + texts->n_rescale;
     return ATTN_OK;
 }
-
-/* --- Files ------------------------------------------------------------------------------------ */
 
 /* Returns the number of bytes at the beginning of VALUE that are a path. VALUE is FILE.npz,
  * FILE.npy or FILE.npy*FACTOR. */

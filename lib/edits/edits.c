@@ -38,8 +38,7 @@ static size_t count_items(const char *list)
     return n;
 }
 
-/* Appends each item of the comma-separated LIST that is of OPTION to PARTS [*n]. LIST may be NULL.
- */
+/* Appends each item of the comma-separated LIST of OPTION to PARTS [*n]. LIST may be NULL. */
 static void add_ablations(enum attn_edit_option option, const char *list,
                           struct attn_edit_part *parts, size_t *n)
 {

@@ -18,8 +18,6 @@
 
 #include <string.h>
 
-/* --- Items ------------------------------------------------------------------------------------ */
-
 /* The field of a request that contains the items. */
 static const char field[] = "ablate";
 
@@ -65,13 +63,7 @@ struct item {
     const char *text;
 };
 
-static bool is_same_place(const struct attn_edit *a, const struct attn_edit *b)
-{
-    return a->at.site == b->at.site && attn_location_compare(&a->at, &b->at) == 0;
-}
-
-/* Appends an edit that sets HEAD of the tensor AT to zero, unless an item before it does so
- * already. */
+/* Appends an edit that sets HEAD of the tensor AT to zero, unless an earlier item does so. */
 static enum attn_status add_head(const struct item *item, struct attn_location at, int head,
                                  struct attn_error *err)
 {
@@ -84,7 +76,8 @@ static enum attn_status add_head(const struct item *item, struct attn_location a
         attn_edit_make_uniform(attn_model_config(attn_edit_scope_at(item->scope, &at).model),
                                &edit);
     for (size_t i = item->first; i < item->end; i++)
-        if (is_same_place(&item->list->items[i], &edit))
+        if (item->list->items[i].at.site == at.site &&
+            attn_location_compare(&item->list->items[i].at, &edit.at) == 0)
             return attn_edits_link(item->list, i, item->part, err);
     return attn_edits_append(item->list, &edit, item->part, err);
 }
@@ -159,8 +152,6 @@ enum attn_status attn_edits_add_ablations(const struct attn_edit_scope *scope,
     }
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
-
-/* --- Means ------------------------------------------------------------------------------------ */
 
 /* A tensor that one edit replaces by its means. Owns its arrays. */
 struct attn_edit_mean {

@@ -54,8 +54,6 @@ struct score_row {
     bool is_of_all; /* the row stands for the rows of all heads */
 };
 
-/* --- Reading --------------------------------------------------------------------------------- */
-
 /* Finds the heads of this stack that ITEM's knockout names; NULL: none. */
 static enum attn_status read_heads(const struct knockouts *knockouts, struct knockout *item,
                                    struct attn_error *err)
@@ -90,8 +88,6 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
                                                         item->source_keys},
                                     given->keys, err);
 }
-
-/* --- Edits ----------------------------------------------------------------------------------- */
 
 /* Removes the keys that the mask of the text or of the source hides from the keys of ROW. */
 static void drop_hidden(const struct knockouts *knockouts, struct score_row *row)

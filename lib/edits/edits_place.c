@@ -89,8 +89,6 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
     return edit;
 }
 
-/* --- Patches --------------------------------------------------------------------------------- */
-
 /* Checks that VALUES, without leading sizes of 1, has the shape of the whole tensor. */
 static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
                                     const struct attn_ndarray *values, struct attn_error *err)
@@ -149,8 +147,6 @@ static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
     }
     return ATTN_OK;
 }
-
-/* --- Steering -------------------------------------------------------------------------------- */
 
 /* Checks that the values of GIVEN are a vector, or have a row for each of the positions that are
  * named. */

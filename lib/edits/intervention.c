@@ -111,8 +111,7 @@ const char *attn_knockout_name(const struct attn_knockout *knockout)
 
 /* --- Places ---------------------------------------------------------------------------------- */
 
-/* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE. Returns whether it is one of these.
- */
+/* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE. Whether it is one of these. */
 static bool read_layer(const char *text, const char *end, struct attn_edit_place *place)
 {
     const char *dot = memchr(text, '.', (size_t)(end - text));
@@ -143,8 +142,7 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
     return false;
 }
 
-/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Returns whether it is such a
- * text. */
+/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Whether it is such a text. */
 static bool read_place(char *text, struct attn_edit_place *place, char **value)
 {
     size_t n_stack;
