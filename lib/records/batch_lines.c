@@ -156,8 +156,7 @@ static enum attn_status find_form(struct attn_batch_lines *lines, struct attn_er
     return ATTN_OK;
 }
 
-/* Reads more input if the whole buffer was consumed. The buffer stays empty at the end of the
- * input. */
+/* Reads more input if the whole buffer was consumed. It stays empty at the end of the input. */
 static enum attn_status fill(struct attn_batch_lines *lines, struct attn_error *err)
 {
     if (lines->at < lines->filled)

@@ -99,8 +99,6 @@ static enum attn_status begin_line(struct attn_csv_reader *csv, const char *text
     return attn_buffer_reserve(&csv->text, size + 1) ? ATTN_OK : attn_error_no_memory(err);
 }
 
-/* --- The header ------------------------------------------------------------------------------- */
-
 static int compare_names(const void *a, const void *b)
 {
     const struct attn_csv_column *const *x = a, *const *y = b;
@@ -127,7 +125,6 @@ static enum attn_status check_names(const struct attn_csv_reader *csv, struct at
     return status;
 }
 
-/* Appends the column NAME [size]. */
 static enum attn_status add_column(struct attn_csv_reader *csv, const char *name, size_t size,
                                    struct attn_error *err)
 {

@@ -35,8 +35,7 @@ enum attn_status attn_digest_file(const char *path, const struct attn_stop *stop
 
 void attn_digest_bytes(const void *bytes, size_t size, char hex[ATTN_DIGEST_HEX_SIZE]);
 
-/* Returns the digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT may be updated
- * further. */
+/* Returns the digest of the bytes in CONTEXT so far, in hexadecimal. CONTEXT may be updated on. */
 void attn_digest_hex(const struct attn_sha256 *context, char hex[ATTN_DIGEST_HEX_SIZE]);
 
 #endif

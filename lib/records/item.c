@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Marks ------------------------------------------------------------------------------------ */
-
 /* Adds bytes BEGIN to END of the text as the place NAME [n_name]. */
 static enum attn_status add_mark(struct attn_item *item, const char *name, size_t n_name,
                                  size_t begin, size_t end, struct attn_error *err)
@@ -68,7 +66,6 @@ static enum attn_status take_marks(struct attn_item *item, struct attn_input *in
     return status;
 }
 
-/* Removes the marks from all texts. */
 static enum attn_status take_all_marks(struct attn_item *item, struct attn_error *err)
 {
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
@@ -80,8 +77,6 @@ static enum attn_status take_all_marks(struct attn_item *item, struct attn_error
         }
     return ATTN_OK;
 }
-
-/* --- An item ---------------------------------------------------------------------------------- */
 
 enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err)
 {

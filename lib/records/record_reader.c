@@ -12,7 +12,6 @@
 
 enum { MEMBER_DEPTH = 1 }; /* depth of the reader before and after the value of a member */
 
-/* State while a line of JSON is read. */
 struct line_reading {
     struct attn_item *item;
     struct attn_json_reader json;
@@ -216,7 +215,6 @@ static enum attn_status check_line(const struct line_reading *reading, struct at
     return ATTN_OK;
 }
 
-/* Reads the members of the object. */
 static enum attn_status read_members(struct line_reading *reading, struct attn_error *err)
 {
     struct attn_json_token token;

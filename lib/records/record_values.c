@@ -236,11 +236,6 @@ static enum attn_status set_text(const struct setting *setting, bool is_position
     return *text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
-static enum attn_status set_picture(const struct setting *setting, struct attn_error *err)
-{
-    return is_plain(&setting->value->token) ? set_text(setting, false, setting->at, err) : ATTN_OK;
-}
-
 /* --- Lists of an item ------------------------------------------------------------------------- */
 
 static enum attn_status set_place(const struct setting *setting, struct attn_error *err)
@@ -547,7 +542,7 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
     case ATTN_KEY_WORDS:
         return set_words(&setting, err);
     case ATTN_KEY_PICTURE:
-        return set_picture(&setting, err);
+        return is_plain(&value->token) ? set_text(&setting, false, setting.at, err) : ATTN_OK;
     case ATTN_KEY_IMAGE:
     case ATTN_KEY_LABEL:
         return set_label(&setting, err);
