@@ -101,8 +101,7 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
     return ledger->name && !attn_is_given(ledger->source, "source", err) ? ATTN_INVALID : ATTN_OK;
 }
 
-/* Skips files that cannot be read, which are reported later, and FIFOs, whose reading would block.
- */
+/* Skips files that cannot be read, which are reported later, and FIFOs, whose reading blocks. */
 enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
                                       const char *const *files, size_t n, struct attn_error *err)
 {

@@ -29,8 +29,6 @@
     X("restarts", n_restart)                                                                       \
     X("before", n_line_before)
 
-/* --- Lines ----------------------------------------------------------------------------------- */
-
 /* Appends the CRC to the line that begins at BEGIN in TEXT. */
 static void end_line(struct attn_buffer *text, size_t begin)
 {
@@ -69,8 +67,6 @@ static void append_facts(struct attn_buffer *text, const struct attn_ledger *led
     end_line(text, begin);
 }
 
-/* --- Writing --------------------------------------------------------------------------------- */
-
 /* Writes TEXT to the journal, and releases it. */
 static enum attn_status write_all(const struct attn_ledger *ledger, struct attn_buffer *text,
                                   struct attn_error *err)
@@ -88,7 +84,6 @@ static enum attn_status write_all(const struct attn_ledger *ledger, struct attn_
     return status;
 }
 
-/* Opens the journal with FLAGS. */
 static enum attn_status open_journal(struct attn_ledger *ledger, int flags, struct attn_error *err)
 {
     const char *path = ledger->journal_path.data;
@@ -145,8 +140,6 @@ enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
                ? attn_error_errno(err, "write", ledger->journal_path.data, errno)
                : ATTN_OK;
 }
-
-/* --- Reading --------------------------------------------------------------------------------- */
 
 /* A line with a correct CRC, without the CRC. */
 struct journal_line {
@@ -256,8 +249,7 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
     return status;
 }
 
-/* Finds the last checkpoint after AT that the parts contain, and sets *END to its end in TEXT, or
- * 0. */
+/* Finds the last checkpoint after AT that the parts contain. Sets *END to its end in TEXT, or 0. */
 static enum attn_status find_last(struct attn_ledger *ledger, const struct attn_buffer *text,
                                   size_t at, size_t *end, struct attn_error *err)
 {

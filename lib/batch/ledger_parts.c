@@ -35,8 +35,6 @@ struct attn_ledger_parts {
     uint64_t damaged_size; /* the damaged part differs within so many bytes */
 };
 
-/* --- Opening --------------------------------------------------------------------------------- */
-
 static enum attn_status open_all(struct attn_ledger_parts *parts,
                                  const struct attn_records *records, struct attn_error *err)
 {
@@ -103,8 +101,6 @@ size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts)
     return parts->n;
 }
 
-/* --- Reading --------------------------------------------------------------------------------- */
-
 /* Reads and hashes a part up to SIZE bytes, unless STOP, which may be NULL, ends it. *HAS_ALL is
  * false if the file is shorter. */
 static enum attn_status advance(struct attn_ledger_parts *parts, struct part *part, uint64_t size,
@@ -165,8 +161,6 @@ void attn_ledger_parts_rewind(struct attn_ledger_parts *parts)
     for (size_t i = 0; i < parts->n; i++)
         parts->items[i].now = parts->items[i].held;
 }
-
-/* --- Writing --------------------------------------------------------------------------------- */
 
 enum attn_status attn_ledger_parts_measure(struct attn_ledger_parts *parts,
                                            const struct attn_records *records, bool are_finished,

@@ -36,7 +36,6 @@ enum attn_status attn_ledger_parts_open(const struct attn_records *records,
                                         struct attn_ledger_parts **parts, struct attn_error *err);
 void attn_ledger_parts_free(struct attn_ledger_parts *parts); /* NULL is allowed */
 
-/* Returns the number of parts. */
 size_t attn_ledger_parts_n(const struct attn_ledger_parts *parts);
 
 /* Sets *IS_HELD to true if the parts begin with the bytes that EXTENTS [n] describe. The extents

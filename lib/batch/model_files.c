@@ -29,8 +29,6 @@ struct attn_model_files {
     struct attn_buffer text; /* the result as JSON */
 };
 
-/* --- Reading them ---------------------------------------------------------------------------- */
-
 static void *read_all(void *user)
 {
     struct attn_model_files *files = user;

@@ -27,8 +27,6 @@ struct npz_writer {
     struct attn_npz_archive npz;
 };
 
-/* --- Opening --------------------------------------------------------------------------------- */
-
 static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
                                  bool is_resumed, struct attn_error *err)
 {
@@ -85,8 +83,6 @@ static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn
     }
     return ATTN_OK;
 }
-
-/* --- Members --------------------------------------------------------------------------------- */
 
 /* Passes the data of MEMBER in order to TAKE: array I of ARRAYS, or data in memory. */
 static void take_data(struct npz_writer *w, struct attn_npz_member *member,
@@ -177,8 +173,6 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
     attn_record_arrays_free(arrays);
     return status;
 }
-
-/* --- The end --------------------------------------------------------------------------------- */
 
 static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
 {

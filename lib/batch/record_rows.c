@@ -89,7 +89,6 @@ static void push_record(const struct attn_record_rows *rows, struct attn_json_wr
     }
 }
 
-/* Writes the cells of ROW. */
 static void push_row(const struct attn_record_rows *rows, struct attn_json_writer *json,
                      const struct attn_table *table, size_t row)
 {

@@ -41,8 +41,6 @@ static uint64_t cut_number(uint64_t number, unsigned n, bool is_real)
     return is_real ? number >> n_bit << n_bit : (uint64_t)((int64_t)(number << n_bit) >> n_bit);
 }
 
-/* --- Numbers beside the rows ------------------------------------------------------------------ */
-
 /* The metric of the unchanged model and its row, as indices of names; its value; 1 if the model is
  * right, 0 if it is wrong, NaN for a tie. The numbers of the question follow. */
 enum { METRIC, ROW, VALUE, RIGHT, N_BESIDE };
@@ -79,8 +77,6 @@ static const char *name_of_place(double place)
             return name_at(i);
     return NULL;
 }
-
-/* --- Writing ---------------------------------------------------------------------------------- */
 
 /* Appends a cell of TYPE with NUMBER: the bits of a real, an integer, or the size of a text or a
  * list. To save space, trailing zero bytes of a real are omitted; of other numbers, leading bytes
@@ -155,8 +151,6 @@ static enum attn_status add_state(struct attn_record_writer *writer,
     memcpy(out->data + begin, facts, sizeof facts);
     return ATTN_OK;
 }
-
-/* --- Reading ---------------------------------------------------------------------------------- */
 
 struct state_writer {
     struct attn_record_writer base;

@@ -85,7 +85,6 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
 enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
                                          size_t n, struct attn_error *err);
 
-/* Appends the next record. */
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err);
 
