@@ -14,8 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- The view --------------------------------------------------------------------------------- */
-
 /* Returns the index in TABLE of a column of a view of EXPERIMENT; SIZE_MAX if TABLE lacks it. */
 static size_t find(const struct attn_experiment *experiment, const struct attn_table *table,
                    unsigned column)
@@ -76,8 +74,6 @@ static void follow_sort(const struct attn_experiment *experiment, const void *ar
             view->values = ATTN_TABLE_COLUMN(i);
     }
 }
-
-/* --- Words ------------------------------------------------------------------------------------ */
 
 bool attn_drawn_ask(struct attn_drawn *drawn, const char *format, ...)
 {
@@ -235,8 +231,6 @@ static void name_answer(const struct attn_study_args *study, const struct attn_d
     name_metric(drawn, &answer);
     picture->metric = attn_answer_metric_name(answer.metric);
 }
-
-/* --- All of it -------------------------------------------------------------------------------- */
 
 void attn_experiment_draw(const struct attn_experiment *experiment, const void *args,
                           struct attn_drawn *drawn)

@@ -1,8 +1,6 @@
-/*
- * drawn.h - describes the picture of an experiment's table: selects one of the views of the
+/* drawn.h - describes the picture of an experiment's table: selects one of the views of the
  * experiment (frame.h), and derives the wording of the title from the arguments, the request and
- * the study. Private to lib/study and lib/experiment.
- */
+ * the study. Private to lib/study and lib/experiment. */
 #ifndef ATTN_STUDY_DRAWN_H
 #define ATTN_STUDY_DRAWN_H
 

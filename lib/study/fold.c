@@ -68,8 +68,6 @@ void attn_fold_free(struct attn_fold *fold)
     attn_free(fold);
 }
 
-/* --- Checks ----------------------------------------------------------------------------------- */
-
 enum attn_status attn_fold_check_test(const struct attn_fold *fold, const bool *hidden,
                                       struct attn_error *err)
 {
@@ -113,8 +111,6 @@ enum attn_status attn_fold_check_sort(const struct attn_fold *fold, const bool *
     attn_table_free(table);
     return status;
 }
-
-/* --- Items ------------------------------------------------------------------------------------ */
 
 /* Returns the index of COLUMN in the form. Shown columns differ in name, type, notation or
  * range. */
@@ -279,8 +275,6 @@ void attn_fold_count(const struct attn_fold *fold, struct attn_study_sum *sum, s
     sum->n_pair = fold->n_pair;
     *n_single = fold->n_single;
 }
-
-/* --- The table -------------------------------------------------------------------------------- */
 
 /* Appends the rows of SAMPLE to TABLE. SAMPLE must be {0}. */
 static enum attn_status append_sample(const struct attn_fold *fold, size_t number,

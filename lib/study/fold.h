@@ -31,8 +31,7 @@ struct attn_fold_means {
     bool is_paired; /* the means are of differences */
 };
 
-/* Fills the derived columns of MEANS, which are missing before the call. ARGS are `args` of the
- * form. */
+/* Fills the derived columns of MEANS, which are missing before. ARGS are `args` of the form. */
 typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
                                                 const struct attn_fold_means *means,
                                                 struct attn_error *err);

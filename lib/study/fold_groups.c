@@ -74,7 +74,6 @@ double attn_fold_number_of(const struct attn_cell *cell)
                                             : (double)cell->integer;
 }
 
-/* The rows of an item. */
 struct item_rows {
     const struct attn_table *table; /* borrowed; or NULL */
     size_t *places;                 /* owns; its rows, from 1; NULL: those of the fold */
@@ -101,15 +100,6 @@ static struct attn_cell cell_of(const struct item_rows *a, const struct item_row
     return x.type == ATTN_VALUE_MISSING || y.type == ATTN_VALUE_MISSING
                ? attn_cell_missing()
                : attn_cell_real(attn_fold_number_of(&y) - attn_fold_number_of(&x));
-}
-
-/* Adds the numbers beside the rows, A or B - A, to the means of GROUP. group->n already counts the
- * item. */
-static void add_more(const struct attn_fold *fold, struct attn_fold_group *group, const double *a,
-                     const double *b)
-{
-    for (size_t i = 0; i < fold->n_more; i++)
-        group->more[i] += ((b ? b[i] - a[i] : a[i]) - group->more[i]) / (double)group->n;
 }
 
 /* Adds a CELL with a number to the MOMENTS of its column. *WEIGHT is the last count of the row. */
@@ -186,6 +176,7 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
     struct item_rows rows[2] = {{.table = a->rows}, {.table = b ? b->rows : NULL}};
     struct attn_fold_group *group = NULL;
     enum attn_status status = ATTN_OK;
+    bool has_more;
 
     for (int i = 0; fold->form.is_keyed && i < 2 && rows[i].table; i++)
         ATTN_TRY(attn_fold_keys_add(fold, rows[i].table, err));
@@ -195,8 +186,10 @@ enum attn_status attn_fold_group_add(struct attn_fold *fold, struct attn_fold_la
         status = find_group(fold, labels, &group, err);
     if (status == ATTN_OK)
         status = add_rows(fold, group, cluster, &rows[0], &rows[1], err);
-    if (status == ATTN_OK && a->beside && (!b || b->beside))
-        add_more(fold, group, a->beside, b ? b->beside : NULL);
+    has_more = status == ATTN_OK && a->beside && (!b || b->beside);
+    for (size_t i = 0; has_more && i < fold->n_more; i++) /* group->n already counts the item */
+        group->more[i] +=
+            ((b ? b->beside[i] - a->beside[i] : a->beside[i]) - group->more[i]) / (double)group->n;
     attn_free(rows[0].places);
     attn_free(rows[1].places);
     return status;

@@ -105,7 +105,6 @@ static inline bool attn_fold_has_trait(const struct attn_fold *fold, size_t colu
 /* Reads `group_by` and `cluster`. */
 enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error *err);
 
-/* Returns the size of the text of LABEL. */
 size_t attn_fold_label_size(const struct attn_item_label *label);
 
 /* Returns an error if ITEM lacks a label that the fold needs. */

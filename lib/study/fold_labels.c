@@ -11,8 +11,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- Arguments -------------------------------------------------------------------------------- */
-
 static enum attn_status read_labels(struct attn_fold *fold, struct attn_error *err)
 {
     const char *list = fold->study->group_by;
@@ -68,8 +66,6 @@ enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error
     ATTN_TRY(read_labels(fold, err));
     return read_cluster(fold, err);
 }
-
-/* --- Labels of an item ------------------------------------------------------------------------ */
 
 static enum attn_status check_label(const struct attn_item *item, const char *name,
                                     struct attn_error *err)
@@ -170,8 +166,6 @@ struct attn_fold_label *attn_fold_labels_copy(const struct attn_fold *fold,
     }
     return copies;
 }
-
-/* --- Labels of groups ------------------------------------------------------------------------- */
 
 enum attn_value_type attn_fold_label_type(const struct attn_fold *fold, size_t i)
 {

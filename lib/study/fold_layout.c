@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
+#include "study/rows.h"
 #include "study/significance.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -209,11 +209,6 @@ enum attn_status attn_fold_layout_fill(const struct attn_fold *fold,
     return status;
 }
 
-static struct attn_cell real_or_missing(double x)
-{
-    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
-}
-
 /* Returns the p value of CELL in the tested COLUMN; missing if its values do not vary. A derived
  * share already is a p value. */
 static struct attn_cell find_p(const struct attn_fold_column *column, const struct attn_cell *cell,
@@ -221,7 +216,7 @@ static struct attn_cell find_p(const struct attn_fold_column *column, const stru
 {
     if (cell->type != ATTN_VALUE_REAL || column->role == ATTN_FOLD_DERIVED)
         return *cell;
-    return real_or_missing(attn_student_tails(cell->real / spread->se, spread->df));
+    return attn_cell_real_or_missing(attn_student_tails(cell->real / spread->se, spread->df));
 }
 
 /* Returns the TYPE of a row of SAMPLE: data of the difference of two groups are no data. */
@@ -260,8 +255,8 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
         first = n;
         cells[n++] = *cell;
         if (column->role == ATTN_FOLD_MEAN) {
-            cells[n++] = real_or_missing(spread.sd);
-            cells[n++] = real_or_missing(spread.se);
+            cells[n++] = attn_cell_real_or_missing(spread.sd);
+            cells[n++] = attn_cell_real_or_missing(spread.se);
         }
         if (column->has_bounds) {
             attn_fold_sample_bounds(sample, bound++, &cells[n]);

@@ -376,7 +376,6 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sorts the table as the arguments specify. */
 static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
 {
     const struct attn_experiment *experiment = asking->experiment;

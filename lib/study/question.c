@@ -30,8 +30,6 @@ enum attn_status attn_question_check(const struct attn_question *question,
     return attn_param_rules_check(&question->rules, ATTN_PARAM_GIVEN, is_given, user, err);
 }
 
-/* --- Values ----------------------------------------------------------------------------------- */
-
 struct values {
     const struct attn_question *question;
     const void *args;

@@ -1,8 +1,6 @@
-/*
- * question.h - a question about a model: the single definition of its arguments and of which of
+/* question.h - a question about a model: the single definition of its arguments and of which of
  * them go together. Options of commands, methods of Python and the defaults of items are derived
- * from it. experiment/questions.h finds questions by name.
- */
+ * from it. experiment/questions.h finds questions by name. */
 #ifndef ATTN_STUDY_QUESTION_H
 #define ATTN_STUDY_QUESTION_H
 

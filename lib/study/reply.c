@@ -12,8 +12,6 @@
 
 #include <math.h>
 
-/* --- The reply -------------------------------------------------------------------------------- */
-
 /* If cross-entropy is the metric, computes the mean of -ln p over the tokens of text number I that
  * count, all except the first. */
 static enum attn_status cross_entropy(const struct attn_answer *answer,

@@ -7,7 +7,6 @@
 #include "predict/answer_internal.h"
 #include "run/run_internal.h"
 
-/* The reply of a session. */
 struct attn_reply {
     double value;  /* value of the metric */
     double kl;     /* KL(p of the base || p) at the position, in nats; NaN without p */
@@ -29,8 +28,7 @@ struct attn_reading {
 enum attn_status attn_answer_read(const struct attn_answer *answer, struct attn_session *session,
                                   const struct attn_reading *reading, struct attn_error *err);
 
-/* Returns true if answers to METRIC can be right or wrong. This needs a target; kl and ce have
- * none. */
+/* Whether answers to METRIC can be right or wrong. This needs a target; kl and ce have none. */
 static inline bool attn_metric_has_right(enum attn_answer_metric metric)
 {
     return metric != ATTN_ANSWER_KL && metric != ATTN_ANSWER_CE;

@@ -8,6 +8,8 @@
 #include "tokenizer/tokenizer.h"
 #include "trace/location_internal.h"
 
+#include <math.h>
+
 enum { ATTN_MOST_COLUMNS = 80 };
 
 /* A column of type KIND: INTEGER, TEXT, BOOLEAN or LIST. */
@@ -92,6 +94,12 @@ enum { ATTN_MOST_COLUMNS = 80 };
 
 /* Returns the text of token ID; missing if it has none. TOKENIZER may be NULL. */
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* Returns a cell with X; missing if it is NaN. */
+static inline struct attn_cell attn_cell_real_or_missing(double x)
+{
+    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
+}
 
 /* Returns the text of the token at POSITION; missing if tokens have no texts. */
 struct attn_cell attn_cell_position(const struct attn_token_bytes *tokens, size_t position);

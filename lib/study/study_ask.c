@@ -15,8 +15,6 @@
  * delays the others. */
 enum { WINDOW = 16 };
 
-/* --- Each alone ------------------------------------------------------------------------------- */
-
 /* An item in the window. */
 struct slot {
     struct attn_item *item;         /* owns */
@@ -121,8 +119,6 @@ enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host
         attn_pool_unlock(host->pool);
     return status;
 }
-
-/* --- Packed ----------------------------------------------------------------------------------- */
 
 struct packing {
     const struct attn_study_pack *pack;

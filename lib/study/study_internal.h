@@ -130,8 +130,7 @@ struct attn_study_pack {
     void *user;              /* passed to the functions above */
 };
 
-/* Runs all items. Sets the request in OPTIONS. The result of an item does not depend on other
- * items. */
+/* Runs all items. Sets the request in OPTIONS. An item's result does not depend on other items. */
 enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
                                      struct attn_many_options *options, struct attn_error *err);
 

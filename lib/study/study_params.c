@@ -102,8 +102,6 @@ static const struct attn_param restarts[] = {
 };
 const struct attn_param_list attn_restart_params = ATTN_PARAM_LIST("Items", restarts);
 
-/* --- Rules between parameters ----------------------------------------------------------------- */
-
 /* Rules about arguments: the first one holds for all items, the others for items with a table. */
 static const struct attn_param_rule rules[] = {
     {.given = "items_format|group_by|paired|bootstrap|interval|cluster|contrast|fdr|max_failed|"
