@@ -441,7 +441,6 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 
 /* --- Replacements ----------------------------------------------------------------------------- */
 
-/* Adds the tensors of RUN to MEANS. */
 static enum attn_status add_means(const struct ablation *ablation, struct attn_edit_means *means,
                                   const struct attn_run *run, struct attn_error *err)
 {

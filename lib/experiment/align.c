@@ -384,7 +384,6 @@ static enum attn_status read_layers(struct align *align, const char *text, struc
     return status;
 }
 
-/* Sets the default layers. */
 static void choose_default_layers(struct align *align)
 {
     const struct attn_config *config = align->frame.config;

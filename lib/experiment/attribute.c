@@ -324,8 +324,7 @@ static bool is_switched_off(const struct logit_split *split, const float *z)
     return i == width;
 }
 
-/* Returns true if the first part is all that the first layer reads, rather than the embedding
- * alone. */
+/* Whether the first part is all that the first layer reads, rather than the embedding alone. */
 static bool begins_late(const struct logit_split *split)
 {
     return split->frame.config->positions == ATTN_POSITIONS_LEARNED ||
@@ -479,7 +478,6 @@ static double bias_along(struct logit_split *split, const struct attn_vector *bi
     return sum;
 }
 
-/* Returns the factor by which the model multiplies its logits. */
 static double logits_scale(const struct logit_split *split)
 {
     const double scale = split->frame.config->logits_scale;

@@ -1,5 +1,4 @@
-/* attribute_internal.h - the methods of attribute.h, one experiment each. Private to
- * lib/experiment. */
+/* attribute_internal.h - the methods of attribute.h, one experiment each. For lib/experiment. */
 #ifndef ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 #define ATTN_EXPERIMENT_ATTRIBUTE_INTERNAL_H
 

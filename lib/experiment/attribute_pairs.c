@@ -266,15 +266,6 @@ static enum attn_status read_score(struct pair_split *split, struct attn_error *
     return attn_error_in(find_head(split, err), "score", err);
 }
 
-/* Sets the positions of a side to those with FLAGS [T]. */
-static void list_rows(const unsigned char *flags, struct side *side)
-{
-    side->n = 0;
-    for (size_t i = 0; i < side->n_row; i++)
-        if (flags[i])
-            side->rows[side->n++] = i;
-}
-
 /* Finds the positions that `score` names. */
 static enum attn_status find_cells(struct pair_split *split, struct attn_error *err)
 {
@@ -294,7 +285,10 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
     split->keys.rows = split->queries.rows + text->n;
     ATTN_TRY(attn_positions_find(text, split->of_queries, split->is_query, err));
     ATTN_TRY(attn_positions_find(of_keys, split->of_keys, split->is_key, err));
-    list_rows(split->is_query, &split->queries);
+    split->queries.n = 0;
+    for (size_t i = 0; i < split->queries.n_row; i++)
+        if (split->is_query[i])
+            split->queries.rows[split->queries.n++] = i;
     return ATTN_OK;
 }
 
@@ -560,7 +554,6 @@ static bool begins_late(const struct pair_split *split)
            !kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
 }
 
-/* Lists the writers of SIDE. */
 static void list_writers(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->config;
@@ -624,22 +617,19 @@ static enum attn_status prepare_side(struct pair_split *split, struct side *side
 
 /* --- One writer ------------------------------------------------------------------------------- */
 
-/* Returns X after it is clipped, minus X. */
-static double clipped_by(const struct attn_config *config, double x)
-{
-    return fmin(fmax(x, -config->qkv_clip), config->qkv_clip) - x;
-}
-
 /* Adds to SIDE's bias what clipping after a norm over all heads changes. */
 static void add_clipped(const struct pair_split *split, struct side *side, size_t r)
 {
+    const double most = split->config->qkv_clip;
     const size_t width = split->config->d_head;
     const float *x =
         kept(split, side->site, split->block) + (side->head * side->n_row + side->rows[r]) * width;
 
-    for (size_t e = 0; e < width; e++)
-        side->x[r * width + e] +=
-            clipped_by(split->config, (double)x[e] * side->weight[e] / side->head_scale[r]);
+    for (size_t e = 0; e < width; e++) {
+        const double normed = (double)x[e] * side->weight[e] / side->head_scale[r];
+
+        side->x[r * width + e] += fmin(fmax(normed, -most), most) - normed;
+    }
 }
 
 /* Applies the norm of the head to X [E], row R of side->x. IS_BIAS: it is the part of biases. */
@@ -913,7 +903,6 @@ static void find_branch_scale(const struct pair_split *split, struct side *side,
     }
 }
 
-/* Maps all heads of BLOCK. */
 static void map_block(struct pair_split *split, struct side *side, int block)
 {
     split->side = side;

@@ -424,7 +424,6 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
     return find_columns(batch, form, err);
 }
 
-/* Opens the outputs. */
 static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
                                      struct attn_many_options *many, struct attn_error *err)
 {
@@ -711,7 +710,6 @@ static enum attn_status finish(struct attn_batch *batch, const struct attn_host 
     return attn_ledger_finish(ledger, host, err);
 }
 
-/* Runs the whole batch. */
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             const struct attn_many_options *given, struct attn_batch_result *result,
                             struct attn_error *err)

@@ -183,8 +183,7 @@ static enum attn_status check(const struct attn_run *run,
     return attn_derivative_check_ids(run, err);
 }
 
-/* Allocates the logits, the residual streams, and the embeddings if a norm or a map follows them.
- */
+/* Allocates the logits, the residual streams, and embeddings if a norm or a map follows them. */
 static enum attn_status allocate(struct attn_derivative *made, struct attn_error *err)
 {
     const struct attn_run *run = made->run;

@@ -38,7 +38,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-/* Running sums of a head. */
 struct head_sum {
     size_t n_row, at;
     double tv, tv_max, js;

@@ -1,8 +1,6 @@
-/*
- * examples.c - see examples.h. The first pass asks about each item like any other experiment: the
+/* examples.c - see examples.h. The first pass asks about each item like any other experiment: the
  * rows of an item have the value of each head. Instead of means, all values are gathered. Then the
- * shown texts are chosen, and a second pass runs these to find their tokens and weights.
- */
+ * shown texts are chosen, and a second pass runs these to find their tokens and weights. */
 #include "experiment/examples_internal.h"
 
 #include "base/escape.h"
@@ -606,14 +604,6 @@ static int by_value(const void *a, const void *b)
                                 : (x->number < y->number) - (x->number > y->number);
 }
 
-/* Returns how many of the SIZE texts of a bin are shown. */
-static size_t n_shown(const struct corpus *corpus, size_t size)
-{
-    const size_t n_top = n_top_of(args_of(corpus));
-
-    return size < n_top ? size : n_top;
-}
-
 /* Chooses the texts that are shown of BIN, from 1, of head INDEX. */
 static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
 {
@@ -621,7 +611,7 @@ static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
     const struct attn_example_head *head = &set->heads[index];
     const size_t n_bin = attn_examples_n_bin(args_of(corpus));
     const size_t first = (bin - 1) * head->n / n_bin, size = bin * head->n / n_bin - first;
-    const size_t n = n_shown(corpus, size);
+    const size_t n_top = n_top_of(args_of(corpus)), n = size < n_top ? size : n_top;
 
     for (size_t place = 1; place <= n; place++) {
         const size_t k = n - place; /* counted from the smallest */

@@ -1,5 +1,4 @@
-/*
- * examples_headvis.c - writes the files of HeadVis's page (github.com/anthropics/headvis, whose
+/* examples_headvis.c - writes the files of HeadVis's page (github.com/anthropics/headvis, whose
  * data_pipeline.py describes them). Without projections and attributions: these need other tools.
  */
 #include "experiment/examples_internal.h"
@@ -248,8 +247,7 @@ static enum attn_status push_example(struct head_file *file, struct attn_json_wr
     return ATTN_OK;
 }
 
-/* Writes how many weights have which distance, up to the first edge at or above the longest text.
- */
+/* Writes how many weights have each distance, up to the first edge at or above the longest text. */
 static void push_distances(struct attn_json_writer *json, const struct sums *sums)
 {
     size_t n = 1; /* edges 0, 1, 2, 4 ... 2^(n - 1) */
@@ -331,7 +329,6 @@ static void push_values(struct attn_json_writer *json, const struct attn_example
     attn_json_end(json);
 }
 
-/* Writes the object of a head. */
 static enum attn_status push_head(struct head_file *file, struct attn_json_writer *json,
                                   struct attn_error *err)
 {

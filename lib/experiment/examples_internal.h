@@ -80,7 +80,6 @@ struct attn_example_set {
     size_t n_text;
 };
 
-/* Returns the number of bins. */
 size_t attn_examples_n_bin(const struct attn_examples_args *args);
 
 /* Returns token I of TEXT; tokens of the source follow those of the text. */

@@ -483,7 +483,6 @@ static const struct attn_column item_columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-/* Appends the row of an item. */
 static enum attn_status append_item(struct generator *generator, struct attn_error *err)
 {
     const struct attn_generation *made = &generator->made;

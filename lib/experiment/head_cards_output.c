@@ -17,8 +17,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* --- Texts ---------------------------------------------------------------------------------- */
-
 /* Shown for the second and later pieces of a character that is split into several tokens. */
 static const char piece[] = "\xc2\xb7";
 
@@ -89,8 +87,6 @@ enum attn_status attn_card_text_read(const struct attn_run *run, const struct at
     return attn_buffer_check(&text->id, err);
 }
 
-/* --- Written tokens ------------------------------------------------------------------------- */
-
 size_t attn_head_cards_vector(const struct attn_model *model)
 {
     const struct attn_config *config = attn_model_config(model);
@@ -110,15 +106,6 @@ struct reader {
     float *out, *logits;                    /* [d_model], [n_vocab] own */
     struct attn_scored *ranked;             /* [2, n_vocab] owns */
 };
-
-static void release_reader(struct reader *reader)
-{
-    attn_session_free(reader->session);
-    attn_free(reader->scratch);
-    attn_free(reader->out);
-    attn_free(reader->logits);
-    attn_free(reader->ranked);
-}
 
 static enum attn_status begin_reader(struct reader *reader, struct attn_host *host,
                                      struct attn_error *err)
@@ -205,6 +192,10 @@ enum attn_status attn_head_cards_write(struct attn_head_cards *cards, struct att
         if (status == ATTN_OK)
             status = attn_host_check_canceled(host, err);
     }
-    release_reader(&reader);
+    attn_session_free(reader.session);
+    attn_free(reader.scratch);
+    attn_free(reader.out);
+    attn_free(reader.logits);
+    attn_free(reader.ranked);
     return status;
 }

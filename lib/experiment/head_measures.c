@@ -85,8 +85,6 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
     return ATTN_OK;
 }
 
-/* --- The table -------------------------------------------------------------------------------- */
-
 static enum attn_status append_head(struct run_survey *survey, int layer, int head,
                                     struct attn_error *err)
 {

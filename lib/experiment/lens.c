@@ -220,8 +220,7 @@ const struct attn_question attn_question_lens = {
 
 /* --- The run ---------------------------------------------------------------------------------- */
 
-/* Returns true if a classifier reads several rows at once, so that there is no reading per
- * position. */
+/* Whether a classifier reads several rows at once, so that there is no reading per position. */
 static bool reads_mean(const struct attn_config *config)
 {
     return config->is_sentence || config->pooling == ATTN_POOLING_MEAN ||
@@ -235,7 +234,6 @@ static bool reads_by_token(const struct attn_config *config)
            (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
 }
 
-/* Whether ARGS have a Jacobian lens. */
 static bool has_jacobian(const struct attn_lens_args *args)
 {
     return args->jacobian || args->jacobian_array;
@@ -519,8 +517,7 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
     if (lens->answer.has_target) {
         row[RANK] = attn_cell_real(values[VALUE_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
-        row[PROB] =
-            isnan(values[VALUE_PROB]) ? attn_cell_missing() : attn_cell_real(values[VALUE_PROB]);
+        row[PROB] = attn_cell_real_or_missing(values[VALUE_PROB]);
         row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
         row[VALUE] = attn_cell_real(values[VALUE_DIFFERENCE]);
         if (lens->n_query == 1 || lens->is_whole)

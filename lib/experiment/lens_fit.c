@@ -201,7 +201,6 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* Creates the backward pass of the text. */
 static enum attn_status create_backward(struct fit *fit, const struct attn_trace *trace,
                                         const struct attn_embedding_rows *text,
                                         struct attn_error *err)

@@ -40,8 +40,6 @@ enum attn_status attn_jacobian_check(const struct attn_model *model, struct attn
     return ATTN_OK;
 }
 
-/* --- The weights ------------------------------------------------------------------------------ */
-
 /* Hashes each tensor of FILES: name, type, shape, and the bytes at its begin and end. Other weights
  * differ there, too, and a model is not read as a whole for a note. */
 static void hash_tensors(struct attn_sha256 *hash, const struct attn_tensor_files *files)
@@ -78,8 +76,6 @@ static void digest_weights(const struct attn_model *model, char hex[ATTN_DIGEST_
         attn_sha256_update(&hash, &adapter->changes[i].scale, sizeof adapter->changes[i].scale);
     attn_digest_hex(&hash, hex);
 }
-
-/* --- Reading ---------------------------------------------------------------------------------- */
 
 static size_t find_member(const struct attn_npz *npz, const char *name)
 {
@@ -201,8 +197,6 @@ void attn_jacobian_apply(const struct attn_jacobian *jacobian, size_t i, const f
         y[r] = (float)sum;
     }
 }
-
-/* --- Writing ---------------------------------------------------------------------------------- */
 
 /* Writes the whole ARRAY as the next member. */
 static enum attn_status put(struct attn_npz_archive *npz, const struct attn_array *array,

@@ -526,8 +526,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return find_rows(patch, err);
 }
 
-/* Returns the effect of a run with VALUE: its change as a share of the change of the source; never
- * -0. */
+/* Returns the effect of a run with VALUE: its change as a share of that of the source; never -0. */
 static double share(const struct attn_patching *patch, double value)
 {
     const double base = patch->base_reply.value;

@@ -69,7 +69,6 @@ bool attn_patch_is_of_source(const struct attn_patching *patch, const struct att
  * are chosen, which are those of the text. */
 bool attn_patch_has_encoder(const struct attn_patching *patch);
 
-/* Sets the list of parts. */
 enum attn_status attn_patch_list_parts(struct attn_patching *patch, struct attn_error *err);
 
 /* Returns true if ROW, a position of the layer's text or source, belongs to PART. */

@@ -1,8 +1,6 @@
-/*
- * readout.h - what parts of a model write into the residual stream, and along which direction it is
+/* readout.h - what parts of a model write into the residual stream, and along which direction it is
  * read: in double precision, with the scales of norms frozen at their numbers in the run. Private
- * to lib/experiment.
- */
+ * to lib/experiment. */
 #ifndef ATTN_EXPERIMENT_READOUT_H
 #define ATTN_EXPERIMENT_READOUT_H
 

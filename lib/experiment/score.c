@@ -58,7 +58,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-/* The score of one token. */
 struct scored {
     bool is_scored; /* false for the first token */
     double nats;
@@ -524,12 +523,6 @@ static struct attn_score_sum sum_of(const struct attn_item_result *result)
     return sum;
 }
 
-static void add_sum(struct attn_score_sum *sum, const struct attn_score_sum *added)
-{
-    sum->n_token += added->n_token;
-    sum->nats += added->nats;
-}
-
 enum {
     ITEM_REGION, /* with regions */
     ITEM_VALUE,  /* with a target */
@@ -679,10 +672,12 @@ static enum attn_status fill_text(const struct item_scoring *scoring,
                                   struct attn_error *err)
 {
     const struct attn_score_sum of_item = sum_of(result);
+    struct attn_score_sum *sum = scoring->frame.sum;
 
     ATTN_TRY(score_text(scoring, result, &result->value, err));
     result->metric = "nats";
-    add_sum(scoring->frame.sum, &of_item);
+    sum->n_token += of_item.n_token;
+    sum->nats += of_item.nats;
     row[ITEM_NATS] = attn_cell_real(result->value);
     row[ITEM_BITS] = attn_cell_real(result->value / M_LN2);
     row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_item.n_token);

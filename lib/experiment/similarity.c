@@ -35,8 +35,6 @@ struct similarity {
     size_t n, n_head, n_pair; /* numbers of tokens, heads and pairs */
 };
 
-/* --- Patterns --------------------------------------------------------------------------------- */
-
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct similarity *similarity = state;
@@ -83,8 +81,6 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* --- Divergence ------------------------------------------------------------------------------- */
-
 static double divergence(const float *p, const float *q, size_t n)
 {
     double sum = 0;
@@ -124,8 +120,6 @@ static int by_likeness(const void *x, const void *y)
         return order;
     return p->a != q->a ? (p->a < q->a ? -1 : 1) : (p->b > q->b) - (p->b < q->b);
 }
-
-/* --- The table -------------------------------------------------------------------------------- */
 
 enum { JS = 8, ROW_TYPE, N_COLUMN }; /* the columns of both heads come first */
 

@@ -288,11 +288,6 @@ static double relative_length(const double *lengths, size_t n, size_t position)
     return lengths[position] / (others / (double)(n - 1));
 }
 
-static struct attn_cell real_or_missing(double x)
-{
-    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
-}
-
 static enum attn_status append_head(struct sinks *sinks, size_t i, struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
@@ -305,7 +300,7 @@ static enum attn_status append_head(struct sinks *sinks, size_t i, struct attn_e
     size_t n_sink = 0, largest = n;
     struct attn_cell row[N_HEAD_COLUMN] = {[HEAD] = attn_cell_integer(place->head),
                                            [KV_HEAD] = attn_cell_integer(values.head),
-                                           [FIRST_WEIGHT] = real_or_missing(first)};
+                                           [FIRST_WEIGHT] = attn_cell_real_or_missing(first)};
 
     attn_location_put(place, &row[STACK]);
     for (size_t j = 0; j < n; j++) {
@@ -323,7 +318,7 @@ static enum attn_status append_head(struct sinks *sinks, size_t i, struct attn_e
         row[POSITION] = attn_cell_integer((int64_t)largest);
         row[TOKEN] = attn_cell_position(&frame->run->text.tokens, largest);
         row[WEIGHT] = attn_cell_real(weight_of(sinks, at, largest));
-        row[VALUE_NORM] = real_or_missing(
+        row[VALUE_NORM] = attn_cell_real_or_missing(
             relative_length(sinks->sums + attn_parts_find(&sinks->parts, &values) * n, n, largest));
     }
     return attn_frame_append(frame, row, err);

@@ -1089,11 +1089,6 @@ static enum attn_status find_effects(struct spans *spans, struct attn_error *err
 
 /* --- The table -------------------------------------------------------------------------------- */
 
-static struct attn_cell real_or_missing(double x)
-{
-    return isnan(x) ? attn_cell_missing() : attn_cell_real(x);
-}
-
 /* Appends the row of span number I, or of the rest, with the numbers of SUMS and, unless it is
  * NULL, of MEASURED. ROW has the keys. */
 static enum attn_status append(struct spans *spans, struct attn_cell *row, size_t i,
@@ -1110,11 +1105,11 @@ static enum attn_status append(struct spans *spans, struct attn_cell *row, size_
         row[SPAN] = attn_cell_string(span ? span->name : "rest");
     row[TOKENS] = attn_cell_real((double)(span ? span->n_token : n_rest));
     for (int column = SHARE; column <= COPIED; column++)
-        row[column] = real_or_missing(mean_of(sums, column));
+        row[column] = attn_cell_real_or_missing(mean_of(sums, column));
     if (measured && span) {
-        row[SCORE] = real_or_missing(measured->score);
-        row[RANK] = real_or_missing(measured->rank);
-        row[BEST] = is_best ? real_or_missing(measured->best) : attn_cell_missing();
+        row[SCORE] = attn_cell_real_or_missing(measured->score);
+        row[RANK] = attn_cell_real_or_missing(measured->rank);
+        row[BEST] = is_best ? attn_cell_real_or_missing(measured->best) : attn_cell_missing();
         row[CHANGE] = attn_cell_real(measured->change);
         row[CUT] = attn_cell_real(measured->cut);
         row[LARGEST] = is_best ? attn_cell_real(measured->largest) : attn_cell_missing();

@@ -351,7 +351,6 @@ static void match_rows(const struct measured_text *measured, const struct attn_t
     }
 }
 
-/* Adds the rows of EVENT to the card of its head. */
 static void add_to_card(const struct measured_text *measured, const struct attn_trace_event *event)
 {
     const struct survey *survey = measured->survey;
