@@ -99,7 +99,6 @@ static enum attn_status find_times(struct question *question, struct attn_error 
     return status == ATTN_OK ? question_write(question, err) : status;
 }
 
-/* Scores the links of a file. */
 static enum attn_status score_links(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->call->args;
@@ -130,14 +129,6 @@ static enum attn_status score_links(struct question *question, struct attn_error
     return status == ATTN_OK ? question_write(question, err) : status;
 }
 
-/* Returns true if the source is a sound. */
-static bool is_sound(const struct question *question)
-{
-    const struct attn_ndarray *source = question->request.source.embeddings;
-
-    return source && source->rank == 1;
-}
-
 /* Finds when each word was spoken in a sound. */
 static enum attn_status hear_words(struct question *question, struct attn_error *err)
 {
@@ -155,6 +146,7 @@ static enum attn_status hear_words(struct question *question, struct attn_error 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     struct question_args *args = question->call->args;
+    const struct attn_input *source = &question->request.source;
     struct attn_align_args *how = question->how;
     struct attn_cell line;
 
@@ -167,7 +159,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     how->is_soft = how->is_soft || option_text(question->call, "matrix") ||
                    (tables_have_pictures(&args->tables) && !how->has_score);
     ATTN_TRY(open_inputs(question, err));
-    if (is_sound(question))
+    if (source->embeddings && source->embeddings->rank == 1)
         return hear_words(question, err);
     how->is_line = !how->has_score && !how->is_soft &&
                    (how->study ? question->items.each.form == ATTN_EACH_TEXTS

@@ -188,8 +188,6 @@ static enum attn_status read_arrays(const struct arrays_args *args, struct atten
     return ATTN_OK;
 }
 
-/* --- Labels ----------------------------------------------------------------------------------- */
-
 /* Reads the lines of PATH into FILE; LIST borrows them. Does nothing if PATH is NULL. */
 static enum attn_status read_labels(const char *path, struct label_file *file,
                                     struct attn_label_list *list, struct attn_error *err)

@@ -141,7 +141,6 @@ const struct command command_batch = {
     .work = run_batch,
 };
 
-/* The state of the command. */
 struct batch {
     struct call *call;
     struct batch_args *args;

@@ -21,9 +21,6 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- values ----------------------------------------------------------------------------------- */
-
-/* The state of a completion. */
 struct answer {
     struct attn_sink *out;
     const char *word; /* the last word of the command line */
@@ -174,8 +171,6 @@ static enum attn_status propose_settings(struct answer *answer, const struct opt
     return ATTN_OK;
 }
 
-/* --- lines ------------------------------------------------------------------------------------ */
-
 /* Finds the option of COMMAND that WORD begins with. Sets *rest to what follows its name: "",
  * "=VALUE", or after a one-letter option "VALUE". Returns false if there is none. */
 static bool find_option(const struct command *command, const char *word, struct option_walk *option,
@@ -289,8 +284,6 @@ static enum attn_status complete_line(const char *const *words, size_t n, struct
     return ATTN_OK;
 }
 
-/* --- scripts ---------------------------------------------------------------------------------- */
-
 static const char bash_script[] =
     "# bash completion for attn-cli, by 'attn-cli completion bash': attn-cli completes the "
     "words\n\n"
@@ -355,8 +348,6 @@ static const char fish_script[] =
     "    string join \\n -- \"$prefix\"$lines[2..-1]\n"
     "end\n\n"
     "complete -c attn-cli -f -a '(__attn_cli)'\n";
-
-/* --- the command ------------------------------------------------------------------------------ */
 
 struct completion_args {
     struct text_list words; /* a shell; or "words", then those of a line */

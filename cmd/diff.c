@@ -154,13 +154,6 @@ static enum attn_status open_other(const struct question *question, struct other
                : ATTN_OK;
 }
 
-/* Uses --pair, --key-mask and --source of the first run for the second, too. */
-static void share_pairs(struct question *question, struct other *other)
-{
-    attn_input_share(&question->request.input, &other->request.input);
-    other->request.source = question->request.source;
-}
-
 static void note_sum(const struct attn_diff_sum *sum)
 {
     if (sum->n_same > 0)
@@ -180,7 +173,8 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     other->request = question->request;
     ATTN_TRY(open_other(question, other, err));
     ATTN_TRY(read_inputs(question, &question->request.input, &other->request.input, other, err));
-    share_pairs(question, other);
+    attn_input_share(&question->request.input, &other->request.input); /* pair and key mask, too */
+    other->request.source = question->request.source;
     how->host = other->host;
     if (!how->study || option_find_given(question->call, WITH))
         how->request = &other->request;

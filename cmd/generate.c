@@ -61,8 +61,6 @@ const struct command command_generate = {
     .release = release_generation,
 };
 
-/* --- Printing while generating ---------------------------------------------------------------- */
-
 /* Prints tokens as they are generated. */
 struct stream {
     struct attn_sink *out; /* NULL: tokens are not printed */
@@ -89,8 +87,6 @@ static enum attn_status on_token(void *user, int32_t id, const char *text, size_
     attn_sink_flush(stream->out);
     return ATTN_OK;
 }
-
-/* --- The document ----------------------------------------------------------------------------- */
 
 /* Appends the text of token ID; null if there is no tokenizer. */
 static void push_token(struct attn_json_writer *json, const struct attn_tokenizer *tokenizer,
@@ -169,8 +165,6 @@ static enum attn_status write_json(const char *path, struct question *question,
     attn_sink_free(file);
     return status;
 }
-
-/* --- All of it -------------------------------------------------------------------------------- */
 
 static enum attn_status make_text(struct question *question, struct attn_generation *made,
                                   struct attn_error *err)

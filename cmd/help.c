@@ -257,8 +257,6 @@ static void print_manual(struct attn_sink *out)
                     ".B pkg\\-config \\-\\-cflags \\-\\-libs attn\n");
 }
 
-/* --- The command ------------------------------------------------------------------------------ */
-
 struct help_args {
     struct text_list names; /* name of a command or a topic */
     bool is_manual, is_json;

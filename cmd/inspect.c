@@ -1,7 +1,5 @@
-/*
- * inspect.c - attn-cli inspect: shows the content of a model or of one file of tensors, and the
- * cost of a run. It runs no model; it reads weights only for --check.
- */
+/* inspect.c - attn-cli inspect: shows the content of a model or of one file of tensors, and the
+ * cost of a run. It runs no model; it reads weights only for --check. */
 #include "cmd/args/model.h"
 #include "cmd/line/command.h"
 #include "cmd/line/interrupt.h"

@@ -35,8 +35,7 @@ static void note_sum(const struct attn_score_sum *sum, bool is_encoder)
          attn_exp(mean), sum->n_token, sum->n_token == 1 ? "" : "s");
 }
 
-/* Whether SUM is of the whole table: of one text, or of all items as one group that are scored now.
- */
+/* Whether SUM is of the whole table: of one text, or of all items as one group, scored now. */
 static bool has_sum(const struct question *question, const struct attn_score_sum *sum)
 {
     const struct attn_items_args *asked = &question->args->items.asked;

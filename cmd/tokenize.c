@@ -109,8 +109,6 @@ const struct command command_tokenize = {
     .work = tokenize,
 };
 
-/* --- Pairs ------------------------------------------------------------------------------------ */
-
 /* The tokens of a text, and where their pairs are written. */
 struct page {
     struct attn_sink *out;
@@ -260,8 +258,6 @@ static enum attn_status print_pairs(const struct tokenize_args *all,
     attn_buffer_release(&page.text);
     return status;
 }
-
-/* --- Tokens ----------------------------------------------------------------------------------- */
 
 /* Appends lists of integers for those columns that only some tokenizers have. */
 static void push_types(struct attn_json_writer *json, const struct attn_encoding *encoding)

@@ -1,7 +1,5 @@
-/*
- * listing.h - the common part of `run` and `generate` with --items: the rows of each item are
- * written to one file or to standard output; means over items are not computed.
- */
+/* listing.h - the common part of `run` and `generate` with --items: the rows of each item are
+ * written to one file or to standard output; means over items are not computed. */
 #ifndef CMD_LISTING_H
 #define CMD_LISTING_H
 

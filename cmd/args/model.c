@@ -100,8 +100,7 @@ static char *find_hub(void)
     return variable("HOME") ? join("~", "/.cache/huggingface/hub") : NULL;
 }
 
-/* Fills STORES with the folders where Ollama stores models, by Ollama's rules. Returns their
- * number. */
+/* Fills STORES with the folders of Ollama's models, by Ollama's rules. Returns their number. */
 static size_t find_ollama(char *stores[MODEL_N_STORE])
 {
     const char *given = variable("OLLAMA_MODELS");
@@ -334,7 +333,6 @@ static void add_override(struct model_source *found, const char *name, const cha
     found->source.n_override++;
 }
 
-/* Adds the files of the adapter in FOLDER. */
 static enum attn_status add_adapter(const char *folder, struct model_source *found,
                                     struct attn_error *err)
 {

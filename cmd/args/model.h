@@ -50,8 +50,7 @@ struct model_catalog {
 enum attn_status model_catalog_open(struct model_catalog *catalog, struct attn_error *err);
 void model_catalog_release(struct model_catalog *catalog);
 
-/* The source of a model, and the memory that it borrows. Must not be moved while the source is
- * used. */
+/* The source of a model, and the memory that it borrows. Must not move while the source is used. */
 struct model_source {
     struct attn_source source;
     struct attn_override overrides[MODEL_N_OVERRIDE];

@@ -254,8 +254,6 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
     return status;
 }
 
-/* --- A table ---------------------------------------------------------------------------------- */
-
 /* Options in addition to those of the formats. */
 static const struct attn_param tables_rows[] = {
     OPTION_SYNC(struct output_args),

@@ -299,7 +299,6 @@ static enum attn_status write_table(const struct question *question, struct attn
     return tables_write(tables, question->table, &written, question->call->out, err);
 }
 
-/* Sorts the table by the options. */
 static enum attn_status sort_table(struct question *question, struct attn_error *err)
 {
     struct attn_table *sorted;
@@ -399,8 +398,6 @@ bool question_is_noted(const struct question *question)
 {
     return !question->args->running.is_quiet;
 }
-
-/* --- Commands that only ask ------------------------------------------------------------------- */
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {

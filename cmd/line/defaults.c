@@ -25,8 +25,7 @@ static enum attn_status take_variables(struct call *call, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Reads a line of the file: "--name", "--name=VALUE" or "--name VALUE", without blanks around it.
- */
+/* Reads a line of the file: "--name", "--name=VALUE" or "--name VALUE", no blanks around it. */
 static enum attn_status read_line(struct call *call, const char *line, const char *where,
                                   struct attn_error *err)
 {
@@ -133,8 +132,6 @@ enum attn_status defaults_take(struct call *call, struct attn_error *err)
     ATTN_TRY(take_variables(call, err));
     return take_file(call, err);
 }
-
-/* --- Options of the file that do not fit the others ------------------------------------------- */
 
 /* Checks which options go together. */
 static enum attn_status check_rules(struct call *call, struct attn_error *err)

@@ -98,8 +98,6 @@ bool help_is_asked(const char *value)
     return value && strcmp(value, "help") == 0;
 }
 
-/* --- Variables -------------------------------------------------------------------------------- */
-
 /* Variables that stand for no option. */
 static const char *const variables[][2] = {
     {"ATTN_CLI_CONFIG", "a file with default options; TOPIC options explains it"},
@@ -145,8 +143,6 @@ bool help_variable(size_t i, struct topic_row *row)
     return true;
 }
 
-/* --- The program ------------------------------------------------------------------------------ */
-
 static void print_overview(struct attn_sink *out)
 {
     print_text(out, TITLE "\n\nUsage: attn-cli COMMAND [OPTIONS]\n\nCommands:\n");
@@ -167,8 +163,6 @@ static void print_overview(struct attn_sink *out)
     help_row(out, "128+n", "ended by signal n", 9);
     print_text(out, "\nTry:\n" TRY);
 }
-
-/* --- The beginning ---------------------------------------------------------------------------- */
 
 /* Prints the first N of EXAMPLES. An example that ends in a backslash continues on the next line.
  * Returns the number of lines. */
@@ -223,7 +217,6 @@ static void add_word(struct filled *lines, const char *word)
     lines->at += size;
 }
 
-/* Returns the number of options of COMMAND under HEADING. */
 static size_t count_options(const struct command *command, const char *heading)
 {
     size_t n = 0;
@@ -233,8 +226,7 @@ static size_t count_options(const struct command *command, const char *heading)
     return n;
 }
 
-/* Returns the number of lines for the options under HEADING: 2 for the N_MORE longest lists, else
- * 1. */
+/* Returns how many lines the options under HEADING get: 2 for the N_MORE longest lists, else 1. */
 static size_t count_lines(const struct command *command, const char *heading, size_t n_more)
 {
     const size_t n = count_options(command, heading);

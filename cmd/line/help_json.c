@@ -89,8 +89,7 @@ static void push_field(struct attn_json_writer *json, const struct attn_param *p
         attn_json_null(json);
 }
 
-/* Writes the default of PARAM, whose struct is at HOME. The caller may have its field: no default.
- */
+/* Writes the default of PARAM, whose struct is at HOME. A field of the caller's has no default. */
 static void push_param(struct attn_json_writer *json, const struct attn_param *param,
                        const char *home)
 {
@@ -300,8 +299,7 @@ static void push_tables_of(struct attn_json_writer *json, struct shown_tables *s
     }
 }
 
-/* Writes the tables of COMMAND's question, or their names. ARGS has the defaults, and is changed.
- */
+/* Writes the tables of COMMAND's question, or their names. ARGS has the defaults; it is changed. */
 static void push_tables(struct attn_json_writer *json, const struct command *command, char *args,
                         bool has_names_only)
 {

@@ -26,8 +26,7 @@ struct text_list {
     size_t n;
 };
 
-/* Allocates CALL->args, `given` and `sources` of CALL->command, with the defaults of the command.
- */
+/* Allocates CALL->args, `given` and `sources` of CALL->command, with the command's defaults. */
 enum attn_status options_open(struct call *call, struct attn_error *err);
 
 /* Parses the command line of CALL, which is open, into CALL->args, the texts of the values into

@@ -84,8 +84,6 @@ enum attn_status print_flush(struct attn_sink *out, struct attn_error *err)
     return at_stage(ATTN_STAGE_OUTPUT, attn_sink_check(out, err), err);
 }
 
-/* --- Properties of the terminal --------------------------------------------------------------- */
-
 enum { USUAL_WIDTH = 80, MOST_WIDTH = 100000 };
 
 size_t terminal_width(void)

@@ -336,8 +336,6 @@ void topic_print(struct attn_sink *out, const struct topic *topic)
     print_text(out, topic->examples);
 }
 
-/* --- Chapters --------------------------------------------------------------------------------- */
-
 /* Chapters of the manual that are neither a command nor a topic. `file` is set if it differs from
  * the name; `see` are the arguments of attn-cli that show more, or NULL. */
 static const struct {
