@@ -453,23 +453,6 @@ static void add_found(struct survey *survey)
             attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
 }
 
-static bool is_of_encoder(const struct attn_part *part)
-{
-    return part->at.stack == ATTN_STACK_ENCODER;
-}
-
-/* Copies the measures of the heads of GROUP, which is of the encoder or of the text. */
-static void take_group(struct survey *survey, const struct attn_measure_group *group,
-                       bool is_encoder)
-{
-    for (size_t i = 0; i < survey->parts.n; i++)
-        for (int m = 0; m < ATTN_N_MEASURE && is_of_encoder(&survey->parts.items[i]) == is_encoder;
-             m++)
-            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
-                survey->found[i * N_COLUMN + (size_t)column_of[m]] = attn_measure_group_find(
-                    group, (enum attn_measure)m, &survey->parts.items[i].at);
-}
-
 /* Computes the values of each head in one or two passes over the text. */
 static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
 {
@@ -491,12 +474,15 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
     if (measured->pairs && !survey->args->is_weight)
         ATTN_TRY(attn_watch(measured->run, &watch, err));
     forget_found(survey);
-    take_group(survey, &measured->of_encoder, true);
-    take_group(survey, &measured->group, false);
     for (size_t i = 0; i < survey->parts.n; i++) {
         const struct attn_location *at = &survey->parts.items[i].at;
+        const struct attn_measure_group *group =
+            at->stack == ATTN_STACK_ENCODER ? &measured->of_encoder : &measured->group;
         double *found = survey->found + i * N_COLUMN;
 
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+                found[column_of[m]] = attn_measure_group_find(group, (enum attn_measure)m, at);
         if (survey->matches) {
             const struct match *match = &survey->matches[i];
 
@@ -772,9 +758,9 @@ static double score_of(const struct head *head, size_t detector)
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
-    const struct attn_part *part = &survey->parts.items[index];
-    const struct attn_location at = part->at;
-    const struct attn_config *config = is_of_encoder(part) ? survey->encoder : survey->frame.config;
+    const struct attn_location at = survey->parts.items[index].at;
+    const struct attn_config *config =
+        at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
     const struct attn_moments *values = survey->heads[index].values;
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(at.head),
