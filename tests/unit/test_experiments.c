@@ -4,8 +4,8 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "base/random.h"
+#include "experiment/parts.h"
 #include "extra.h"
-#include "study/trial.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
@@ -1332,10 +1332,26 @@ START_TEST(numbers_are_those_of_transformer_lens)
 }
 END_TEST
 
-ATTN_SUITE("experiments", scores_are_those_of_a_softmax_in_float64,
-           scores_of_a_window_are_those_of_its_text, a_lens_reads_what_the_output_layer_would,
-           a_lens_reads_what_each_head_adds, the_last_reading_is_the_models_own,
-           a_lens_over_texts_gives_a_mean_and_a_deviation,
+/* The squares of these numbers are rounded to multiples of 128. */
+START_TEST(controls_have_a_deviation_that_is_small_beside_their_mean)
+{
+    const double effects[] = {1e9 + 1, 1e9 + 2, 1e9 + 3};
+    struct attn_cell cells[3];
+
+    attn_control_put(effects, 3, 1e9 + 2, cells);
+    ck_assert_double_eq(cells[0].real, 1e9 + 2);
+    ck_assert_double_eq(cells[1].real, 1);
+    ck_assert_double_eq(cells[2].real, 0.75);
+    attn_control_put(effects, 1, -2e9, cells);
+    ck_assert_double_eq(cells[1].real, 0);
+    ck_assert_double_eq(cells[2].real, 0.5);
+}
+END_TEST
+
+ATTN_SUITE("experiments", controls_have_a_deviation_that_is_small_beside_their_mean,
+           scores_are_those_of_a_softmax_in_float64, scores_of_a_window_are_those_of_its_text,
+           a_lens_reads_what_the_output_layer_would, a_lens_reads_what_each_head_adds,
+           the_last_reading_is_the_models_own, a_lens_over_texts_gives_a_mean_and_a_deviation,
            attributions_are_right_and_add_up_to_the_logit, keys_of_a_head_add_up_to_it,
            a_life_adds_up_to_its_logit, a_life_is_of_one_position_of_one_text,
            greedy_tokens_are_those_of_a_run_over_all_before,
