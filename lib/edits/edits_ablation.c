@@ -12,7 +12,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "forward/session_extra.h"
 #include "input/encoder.h"
 #include "trace/trace_internal.h"
 
@@ -301,18 +300,6 @@ enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
                      selection, made, attn_selection_free);
 }
 
-/* Runs the encoder without edits, whose values are passed to TRACE, a trace of both stacks. */
-static enum attn_status feed_encoder(const struct attn_edit_scope *scope,
-                                     const struct attn_trace *trace, struct attn_error *err)
-{
-    const struct attn_trace own = {attn_selection_encoder(trace->selection), trace->on_event,
-                                   trace->user};
-    struct attn_pass pass = attn_encoder_pass_of(scope->model, scope->source, scope->session);
-
-    pass.options.trace = &own;
-    return attn_encoder_run(&pass, NULL, err);
-}
-
 /* Whether one of MEANS is of the encoder (IS_OF_ENCODER), or of another stack. */
 static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
 {
@@ -323,37 +310,27 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
     return i < means->n;
 }
 
-/* Feeds the text of SCOPE to a session without edits, whose values are passed to TRACE. */
-static enum attn_status feed(const struct attn_edit_scope *scope, const struct attn_trace *trace,
-                             struct attn_error *err)
+/* Runs the stacks that MEANS are of, without edits, and adds their values to MEANS. */
+static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
+                                 struct attn_error *err)
 {
     struct attn_pass pass = {.model = scope->model,
                              .text = scope->text,
                              .source = scope->source,
                              .options = *scope->session};
-    struct attn_session *session = NULL;
-    enum attn_status status;
-
-    pass.options.trace = trace;
-    pass.options.cache = ATTN_CACHE_ONE_LAYER;
-    status = attn_pass_run(&pass, &session, err);
-    attn_session_free(session);
-    return status;
-}
-
-static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
-                                 struct attn_error *err)
-{
+    struct attn_pass of_encoder = attn_encoder_pass_of(scope->model, scope->source, scope->session);
     struct attn_selection *selection;
     struct attn_trace trace = {NULL, attn_edit_means_add, means};
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(attn_edits_select(means->edits, means->n, scope->dims, &selection, err));
     trace.selection = selection;
+    pass.options.trace = of_encoder.options.trace = &trace;
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
     if (has_stack(means, true))
-        status = feed_encoder(scope, &trace, err);
+        status = attn_encoder_run(&of_encoder, NULL, err);
     if (status == ATTN_OK && has_stack(means, false))
-        status = feed(scope, &trace, err);
+        status = attn_pass_run(&pass, NULL, err);
     attn_selection_free(selection);
     return status;
 }

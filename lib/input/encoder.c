@@ -110,9 +110,9 @@ enum attn_status attn_encoder_hear(const struct attn_model *encoder, const struc
 /* The user data of `store_final_rows`: where the final rows go, and the trace that the events are
  * forwarded to. */
 struct keeping {
-    const struct attn_trace *trace; /* or NULL */
-    struct attn_location at;        /* the final rows */
-    float *rows;                    /* or NULL */
+    struct attn_trace trace; /* its selection may be NULL: no events are forwarded */
+    struct attn_location at; /* the final rows */
+    float *rows;             /* or NULL */
 };
 
 static enum attn_status store_final_rows(void *user, const struct attn_trace_event *event,
@@ -122,22 +122,20 @@ static enum attn_status store_final_rows(void *user, const struct attn_trace_eve
 
     if (keeping->rows && event->at.site == keeping->at.site && event->at.layer == keeping->at.layer)
         attn_trace_keep_rows(event, NULL, event->n_col, keeping->rows);
-    return keeping->trace ? attn_trace_hand_on(keeping->trace, event, err) : ATTN_OK;
+    return keeping->trace.selection ? attn_trace_hand_on(&keeping->trace, event, err) : ATTN_OK;
 }
 
 /* Creates a selection of the tensors that the trace wants and of the final rows. */
 static enum attn_status select_tensors(const struct attn_dims *dims, const struct keeping *keeping,
                                        struct attn_selection **chosen, struct attn_error *err)
 {
-    const struct attn_trace *trace = keeping->trace;
+    const struct attn_selection *selection = keeping->trace.selection;
     struct attn_site_set sites =
         keeping->rows ? ATTN_SITES(keeping->at.site) : (struct attn_site_set){0};
 
     ATTN_TRY(attn_selection_create(dims, chosen, err));
-    if (trace)
-        /* the other sites are derived, not computed by the encoder */
-        attn_sites_extend(&sites,
-                          attn_sites_common(attn_selection_sites(trace->selection), dims->sites));
+    if (selection) /* the other sites are derived, not computed by the encoder */
+        attn_sites_extend(&sites, attn_sites_common(attn_selection_sites(selection), dims->sites));
     attn_selection_clear_sites(*chosen);
     return attn_sites_are_empty(sites) ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
 }
@@ -174,16 +172,20 @@ enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_enco
     const struct attn_dims dims = attn_config_dims(config, pass->text->n);
     const struct attn_sequence text = attn_encoder_input(pass->text);
     const bool is_at_end = config->has_final_norm;
-    struct keeping keeping = {pass->options.trace,
+    const struct attn_trace none = {NULL, NULL, NULL}, *given = pass->options.trace;
+    struct keeping keeping = {given ? *given : none,
                               {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                                .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
                               made ? made->final : NULL};
+    const struct attn_selection *part = attn_selection_encoder(keeping.trace.selection);
     struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_pass own = *pass;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;
-    enum attn_status status = select_tensors(&dims, &keeping, &chosen, err);
+    enum attn_status status;
 
+    keeping.trace.selection = part ? part : keeping.trace.selection;
+    status = select_tensors(&dims, &keeping, &chosen, err);
     all.selection = chosen;
     own.text = &text;
     own.options.trace = &all;

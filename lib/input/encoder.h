@@ -28,7 +28,8 @@ struct attn_encoder_rows {
 };
 
 /* Runs the encoder. The text of PASS is a source, of which the ids or the `fed` rows are read. The
- * selection of its trace, and its edits, are of the encoder alone. MADE may be NULL. */
+ * selection of its trace is of the encoder, or of both stacks. Its edits are of the encoder. MADE
+ * may be NULL. */
 enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_encoder_rows *made,
                                   struct attn_error *err);
 

@@ -83,7 +83,13 @@ enum attn_status attn_pass_run(const struct attn_pass *pass, struct attn_session
                                struct attn_error *err)
 {
     struct attn_session *made;
+    enum attn_status status;
 
     ATTN_TRY(attn_pass_start(pass, &made, err));
-    ATTN_RETURN_MADE(attn_pass_feed(pass, made, err), session, made, attn_session_free);
+    status = attn_pass_feed(pass, made, err);
+    if (status == ATTN_OK && session)
+        *session = made;
+    else
+        attn_session_free(made);
+    return status;
 }

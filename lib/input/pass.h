@@ -41,7 +41,7 @@ enum attn_status attn_pass_start(const struct attn_pass *pass, struct attn_sessi
 enum attn_status attn_pass_feed(const struct attn_pass *pass, struct attn_session *session,
                                 struct attn_error *err);
 
-/* Both of them. */
+/* Both of them. SESSION may be NULL: the session is freed. */
 enum attn_status attn_pass_run(const struct attn_pass *pass, struct attn_session **session,
                                struct attn_error *err);
 

@@ -7,7 +7,6 @@
 #include "base/status_internal.h"
 #include "base/utf8.h"
 #include "formats/ndarray_internal.h"
-#include "forward/session_extra.h"
 #include "input/encoder.h"
 #include "input/log_mel.h"
 #include "model/image_patches.h"
@@ -385,7 +384,6 @@ static enum attn_status embed_pixels(const struct attn_sequence *sequence,
     struct attn_trace trace = {NULL, keep_embeddings, x};
     struct attn_pass pass = {
         .model = model, .text = sequence, .options = ATTN_SESSION_OPTIONS_DEFAULT};
-    struct attn_session *session = NULL;
     struct attn_selection *selection;
     enum attn_status status;
 
@@ -397,8 +395,7 @@ static enum attn_status embed_pixels(const struct attn_sequence *sequence,
     pass.options.cancel = sequence->cancel;
     status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_EMBED), err);
     if (status == ATTN_OK)
-        status = attn_pass_run(&pass, &session, err);
-    attn_session_free(session);
+        status = attn_pass_run(&pass, NULL, err);
     attn_selection_free(selection);
     return status;
 }

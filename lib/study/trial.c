@@ -185,12 +185,10 @@ static enum attn_status watch_text(const struct attn_run *run, const struct attn
 static enum attn_status watch_encoder(const struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_error *err)
 {
-    const struct attn_selection *part = attn_selection_encoder(trace->selection);
-    const struct attn_trace own = {part ? part : trace->selection, trace->on_event, trace->user};
     struct attn_pass pass = attn_run_encoder_pass(run);
 
     pass.options.pool = run->host->pool;
-    pass.options.trace = &own;
+    pass.options.trace = trace;
     return attn_encoder_run(&pass, NULL, err);
 }
 
