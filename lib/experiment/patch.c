@@ -542,28 +542,21 @@ static enum attn_status read_source(struct attn_patching *patch, struct attn_err
 {
     struct attn_frame *frame = &patch->frame;
     struct attn_answer answer = patch->answer;
-    const struct attn_config *config = frame->config;
-    const int n_group = attn_site_layout(patch->site) == ATTN_LAYOUT_KEY
-                            ? (int)(config->n_head / config->n_kv_head)
-                            : 1;
+    struct attn_edit *edits = attn_frame_alloc(frame, patch->n_tried, sizeof *edits);
     struct attn_reading reading = {.base = frame->trials.logits,
                                    .base_total = frame->trials.base.total,
                                    .replies = &patch->source_reply};
-    struct attn_watch watch = {.of = attn_patch_has_encoder(patch) ? ATTN_WATCH_BOTH
-                                                                   : ATTN_WATCH_TEXT,
-                               .is_silent = true,
-                               .capture = &frame->capture,
-                               .session = patch->is_estimated ? NULL : &frame->session};
+    const struct attn_watch watch = {.of = attn_patch_has_encoder(patch) ? ATTN_WATCH_BOTH
+                                                                         : ATTN_WATCH_TEXT,
+                                     .edits = edits,
+                                     .n_edit = patch->n_tried,
+                                     .is_silent = true,
+                                     .capture = &frame->capture,
+                                     .session = patch->is_estimated ? NULL : &frame->session};
 
-    ATTN_TRY(attn_frame_select(frame, ATTN_SITES(patch->site), err));
-    for (size_t i = 0; patch->is_estimated && patch->is_by_head && i < patch->n_tried; i++) {
-        struct attn_location at = patch->tried[i]->of.at;
-
-        at.head *= n_group;
-        if (at.stack != ATTN_STACK_ENCODER)
-            ATTN_TRY(attn_selection_add_head(frame->selection, &at, err));
-    }
-    watch.selection = frame->selection;
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < patch->n_tried; i++)
+        edits[i].at = patch->tried[i]->of.at;
     ATTN_TRY(attn_watch(patch->source, &watch, err));
     if (!patch->is_estimated) {
         answer.of = attn_run_answer_scope(patch->source);
@@ -585,7 +578,7 @@ static struct attn_edit make_edit(const struct attn_patching *patch,
     const struct attn_location *at = &part->of.at;
     const struct attn_dims *dims = at->stack == ATTN_STACK_ENCODER
                                        ? &patch->base->encoder_dims
-                                       : attn_selection_dims(patch->frame.selection);
+                                       : attn_selection_dims(patch->base->selection);
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
     edit.at = *at;
