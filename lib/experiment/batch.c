@@ -543,13 +543,6 @@ static enum attn_status take_result(void *user, const struct attn_item_result *r
     return attn_error_at(take(user, result, err), ATTN_STAGE_OUTPUT, err);
 }
 
-/* Frees an item (`release` of struct attn_many_calls). */
-static void release_item(void *user, struct attn_item *item)
-{
-    (void)user;
-    attn_item_free(item);
-}
-
 static void end_reading(void *user)
 {
     attn_items_stop(((const struct attn_batch *)user)->items);
@@ -676,7 +669,7 @@ static enum attn_status compute(struct attn_batch *batch, struct attn_host *host
     const struct attn_many_calls calls = {
         .next = next,
         .done = take_result,
-        .release = release_item,
+        .release = attn_item_free,
         .on_end = end_reading,
         .user = batch,
     };

@@ -70,7 +70,7 @@ static enum attn_status take_all_marks(struct attn_item *item, struct attn_error
 {
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++) {
-            struct attn_input *input = p == 0 ? &item->input : &item->texts[p][i];
+            struct attn_input *input = p == 0 ? &item->input : &item->texts[2 * p + i];
 
             if (input->text && p + i != 1 && item->failure == ATTN_RECORD_FAILURE_NONE)
                 ATTN_TRY(take_marks(item, input, i == 0, err));

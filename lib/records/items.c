@@ -54,7 +54,8 @@ static enum attn_status read_text(const struct attn_items *items, struct attn_it
 
     input->n_text = line->size - (line->size > 0 && line->data[line->size - 1] == '\r');
     input->text = attn_store_copy(&item->store, line->data, input->n_text, err);
-    item->texts[ATTN_ITEM_SINGLE][0] = *input;
+    if (item->texts)
+        item->texts[0] = *input;
     return input->text ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
@@ -206,17 +207,20 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
 static enum attn_status make_item(struct attn_items *items, struct attn_item **item,
                                   struct attn_error *err)
 {
+    const size_t n = items->names ? 0 : 2 * ATTN_N_ITEM_PAIR * sizeof(struct attn_input);
     struct attn_item *made;
     struct attn_sha256 *read;
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->number = items->n_read++;
     made->read = read = attn_store_take(&made->store, sizeof *read, err);
-    if (!read) {
-        attn_free(made);
+    made->texts = attn_store_take(&made->store, n, err);
+    if (!read || !made->texts) {
+        attn_item_free(made);
         return ATTN_NO_MEMORY;
     }
     *read = items->read;
+    made->texts = n > 0 ? memset(made->texts, 0, n) : NULL;
     *item = made;
     return ATTN_OK;
 }
@@ -236,7 +240,7 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
     attn_sha256_update(&items->read, input->text, input->n_text);
     attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
     ATTN_TRY(make_item(items, &made, err));
-    made->input = made->texts[ATTN_ITEM_SINGLE][0] = *input;
+    made->input = made->texts[0] = *input;
     made->line = made->end = items->n_read;
     *item = made;
     return ATTN_OK;

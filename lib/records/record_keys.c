@@ -15,6 +15,7 @@ enum {
     RECORDS = ATTN_KEY_OF_RECORDS,
     ITEMS = ATTN_KEY_OF_ITEMS,
     INPUT = ATTN_KEY_IS_INPUT,
+    TEXT = ATTN_KEY_IS_TEXT,
 };
 
 #define AT(member) offsetof(struct attn_item, member)
@@ -33,9 +34,14 @@ enum {
     KEY(word, BYTES, BAD_TEXT, what, AT_INPUT(input, text), AT_INPUT(input, n_text))
 #define IDS_KEY(word, code, what, input)                                                           \
     KEY(word, INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
+#define AT_TEXT(pair, i, field)                                                                    \
+    ((2 * ATTN_ITEM_##pair + (i)) * sizeof(struct attn_input) + offsetof(struct attn_input, field))
+#define TEXT_KEY(word, pair, i)                                                                    \
+    KEY(word, BYTES, BAD_TEXT, ITEMS | INPUT | TEXT, AT_TEXT(pair, i, text),                       \
+        AT_TEXT(pair, i, n_text))
 #define PAIR_KEYS(word, pair, i)                                                                   \
-    BYTES_KEY(word, ITEMS | INPUT, texts[ATTN_ITEM_##pair][i]),                                    \
-        IDS_KEY(word "_ids", BAD_IDS, ITEMS | INPUT, texts[ATTN_ITEM_##pair][i])
+    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, ITEMS | INPUT | TEXT,             \
+                                 AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
 
 static const struct attn_record_key keys[] = {
     /* the caller may rename this and the next key */
@@ -49,8 +55,8 @@ static const struct attn_record_key keys[] = {
     PAIR_KEYS("good", GOOD_BAD, 0),
     PAIR_KEYS("bad", GOOD_BAD, 1),
     /* in files of BLiMP */
-    BYTES_KEY("sentence_good", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][0]),
-    BYTES_KEY("sentence_bad", ITEMS | INPUT, texts[ATTN_ITEM_GOOD_BAD][1]),
+    TEXT_KEY("sentence_good", GOOD_BAD, 0),
+    TEXT_KEY("sentence_bad", GOOD_BAD, 1),
     VALUE_KEY("image", PICTURE, RECORDS, input.image),
     VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
     VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),

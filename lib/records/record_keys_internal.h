@@ -37,7 +37,8 @@ enum attn_key_kind {
 enum attn_key_trait {
     ATTN_KEY_OF_RECORDS = 1, /* allowed in records of a batch */
     ATTN_KEY_OF_ITEMS = 2,   /* allowed in items */
-    ATTN_KEY_IS_INPUT = 4    /* its value is an input, or a source, which may be the only input */
+    ATTN_KEY_IS_INPUT = 4,   /* its value is an input, or a source, which may be the only input */
+    ATTN_KEY_IS_TEXT = 8     /* it is stored in `texts` of the item */
 };
 
 struct attn_record_key {
@@ -46,7 +47,7 @@ struct attn_record_key {
     enum attn_key_kind kind;
     enum attn_record_failure failure; /* failure code for values of another type */
     unsigned traits;
-    size_t at, second; /* offsets in struct attn_item */
+    size_t at, second; /* offsets in struct attn_item, or in its `texts` */
 };
 
 /* The keys of records. {0}: `text` and `id`, and no labels. */
@@ -94,6 +95,10 @@ enum attn_status attn_record_set(struct attn_item *item, const struct attn_recor
 /* Marks the record as failed because NAME has VALUE, unless it failed before. */
 void attn_record_refuse(struct attn_item *item, enum attn_record_failure failure, const char *name,
                         const struct attn_record_value *value, const char *expected);
+
+/* Returns a null-terminated copy of a string, or of a number as written; NULL on failure. */
+const char *attn_record_keep(struct attn_item *item, const struct attn_json_token *token,
+                             size_t *size, struct attn_error *err);
 
 /* Reads TOKEN, a boolean or a finite number: as an integer, or as a real if it does not fit into 64
  * bits. Returns false for other tokens. */

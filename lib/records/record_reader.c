@@ -68,17 +68,13 @@ static enum attn_status find_key(const struct line_reading *reading,
                                  const struct attn_json_token *token, struct attn_record_key *key,
                                  bool *is_known, struct attn_error *err)
 {
-    const char *name = token->text;
+    const char *name = token->text, *copy = NULL;
     size_t size = token->size;
-    char *copy = NULL;
 
     if (token->has_escape) {
-        copy = attn_store_copy(&reading->item->store, name, size, err);
+        name = copy = attn_record_keep(reading->item, token, &size, err);
         if (!copy)
             return ATTN_NO_MEMORY;
-        size = attn_json_unescape_to(token, copy);
-        copy[size] = '\0';
-        name = copy;
     }
     *is_known = attn_record_find_key(reading->names, name, size, key);
     if (*is_known && !key->name) {
@@ -95,19 +91,6 @@ static enum attn_status add_label(struct attn_item *item, const char *name, stru
                        sizeof *item->labels, err));
     item->labels[item->n_label++] = (struct attn_item_label){.name = name};
     return ATTN_OK;
-}
-
-/* Returns a null-terminated copy of the string of TOKEN; NULL on failure. */
-static const char *keep(struct attn_item *item, const struct attn_json_token *token, size_t *size,
-                        struct attn_error *err)
-{
-    char *text = attn_store_take(&item->store, token->size + 1, err);
-
-    if (!text)
-        return NULL;
-    *size = attn_json_unescape_to(token, text);
-    text[*size] = '\0';
-    return text;
 }
 
 /* Sets *LABEL to the label for KEY, without a value; NULL if KEY is not a label. */
@@ -128,7 +111,7 @@ static enum attn_status find_label(const struct line_reading *reading,
             *label = &item->labels[i];
     if (!names->is_all || is_taken || attn_json_has_nul(key))
         return ATTN_OK;
-    name = keep(item, key, &size, err);
+    name = attn_record_keep(item, key, &size, err);
     if (!name)
         return ATTN_NO_MEMORY;
     ATTN_TRY(add_label(item, name, err));
@@ -150,7 +133,7 @@ static enum attn_status read_label(struct line_reading *reading, const struct at
     if (!label || value->type == ATTN_JSON_NULL)
         return ATTN_OK;
     if (value->type == ATTN_JSON_STRING || attn_label_read_value(value, &label->value)) {
-        label->text = keep(reading->item, value, &size, err);
+        label->text = attn_record_keep(reading->item, value, &size, err);
         if (!label->text)
             return ATTN_NO_MEMORY;
         if (value->type == ATTN_JSON_STRING)

@@ -185,17 +185,22 @@ static enum attn_status fail(const struct setting *setting, const struct attn_js
 
 /* --- Texts ------------------------------------------------------------------------------------ */
 
-/* Returns a null-terminated copy of a string, or of a number as written; NULL on failure. */
-static const char *keep(const struct setting *setting, size_t *size, struct attn_error *err)
+const char *attn_record_keep(struct attn_item *item, const struct attn_json_token *token,
+                             size_t *size, struct attn_error *err)
 {
-    const struct attn_json_token *token = &setting->value->token;
-    char *text = attn_store_take(&setting->item->store, token->size + 1, err);
+    char *text = attn_store_take(&item->store, token->size + 1, err);
 
     if (!text)
         return NULL;
     *size = attn_json_unescape_to(token, text);
     text[*size] = '\0';
     return text;
+}
+
+/* Returns a copy of the text of the value. */
+static const char *keep(const struct setting *setting, size_t *size, struct attn_error *err)
+{
+    return attn_record_keep(setting->item, &setting->value->token, size, err);
 }
 
 static enum attn_status set_id(const struct setting *setting, struct attn_error *err)
@@ -516,7 +521,7 @@ static enum attn_status set_words(const struct setting *setting, struct attn_err
 enum attn_status attn_record_set(struct attn_item *item, const struct attn_record_key *key,
                                  struct attn_record_value *value, struct attn_error *err)
 {
-    char *home = (char *)item;
+    char *home = key->traits & ATTN_KEY_IS_TEXT ? (char *)item->texts : (char *)item;
     const struct setting setting = {item, key, value, home + key->at, home + key->second};
 
     switch (key->kind) {

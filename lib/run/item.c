@@ -81,8 +81,8 @@ static bool is_there(const struct attn_input *input)
 static void choose_pair(struct attn_item *item, size_t p)
 {
     item->pair = (enum attn_item_pair)p;
-    item->input = item->texts[p][0];
-    item->other = item->texts[p][1];
+    item->input = item->texts[2 * p];
+    item->other = item->texts[2 * p + 1];
 }
 
 void attn_item_choose(struct attn_item *item, unsigned pairs)
@@ -91,10 +91,10 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     char names[80] = "";
     size_t used = 0, found = ATTN_N_ITEM_PAIR;
 
-    if (!item || item->failure != ATTN_RECORD_FAILURE_NONE)
+    if (!item || !item->texts || item->failure != ATTN_RECORD_FAILURE_NONE)
         return;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++) {
-        const bool is_here = is_there(&item->texts[p][0]) || is_there(&item->texts[p][1]);
+        const bool is_here = is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
 
         if (!(pairs & 1U << p))
             continue;
@@ -111,17 +111,17 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
     if (found == ATTN_N_ITEM_PAIR && pairs & ATTN_ITEM_BIT(SINGLE) &&
         (pairs & ATTN_ITEM_SOURCE_ALONE || item->has_empty_text) &&
         attn_input_is_given(&item->source)) {
-        item->texts[ATTN_ITEM_SINGLE][0].text = "";
+        item->texts[0].text = "";
         found = ATTN_ITEM_SINGLE;
     }
     if (found == ATTN_N_ITEM_PAIR) {
         attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT, "it has no %s", names);
         return;
     }
-    given = item->texts[found][0].image || item->texts[found][1].image ? image_names
-                                                                       : pair_names[found];
+    given = item->texts[2 * found].image || item->texts[2 * found + 1].image ? image_names
+                                                                             : pair_names[found];
     for (size_t i = 0; i < 2 && pair_names[found][i]; i++)
-        if (!is_there(&item->texts[found][i]))
+        if (!is_there(&item->texts[2 * found + i]))
             attn_item_fail(item, ATTN_RECORD_FAILURE_NO_TEXT,
                            "it has '%s' and no '%s', expected both", given[1 - i], given[i]);
     choose_pair(item, found);
@@ -134,17 +134,17 @@ void attn_item_choose_first(struct attn_item *item)
     struct attn_input of_all;
 
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
-        has_text = has_text || is_there(&item->texts[p][0]) || is_there(&item->texts[p][1]);
+        has_text = has_text || is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
     if (!has_text) {
-        item->input.image = item->texts[ATTN_ITEM_CLEAN_CORRUPTED][0].image = item->images[0];
-        item->texts[ATTN_ITEM_CLEAN_CORRUPTED][1].image = item->images[1];
+        item->input.image = item->texts[2 * ATTN_ITEM_CLEAN_CORRUPTED].image = item->images[0];
+        item->texts[2 * ATTN_ITEM_CLEAN_CORRUPTED + 1].image = item->images[1];
     }
-    item->texts[ATTN_ITEM_SINGLE][0] = of_all = item->input;
+    item->texts[0] = of_all = item->input;
     item->corrupted_source.key_mask = item->source.key_mask;
     item->corrupted_source.n_key_mask = item->source.n_key_mask;
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         for (size_t i = 0; i < 2; i++) {
-            struct attn_input *input = &item->texts[p][i];
+            struct attn_input *input = &item->texts[2 * p + i];
 
             if (!is_there(input))
                 continue;

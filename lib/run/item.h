@@ -110,8 +110,9 @@ struct attn_item {
     uint64_t begin, end;            /* offsets in the input where it begins and ends */
     uint32_t crc;                   /* CRC-32 of its line */
     const struct attn_sha256 *read; /* digest of the input up to its end */
-    /* All texts that it has, of which attn_item_choose selects `input` and `other` */
-    struct attn_input texts[ATTN_N_ITEM_PAIR][2];
+    /* [ATTN_N_ITEM_PAIR, 2] all texts that it has, of which attn_item_choose selects `input` and
+     * `other`; or NULL */
+    struct attn_input *texts;
     /* paths of the picture and of the corrupted picture; both are also labels */
     const char *images[2];
     bool has_empty_text;     /* its cell `text` is empty */

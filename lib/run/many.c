@@ -79,7 +79,7 @@ static void release_item(void *user, void *slot)
 
     attn_many_item_release(item);
     if (given && many->calls->release)
-        many->calls->release(many->calls->user, given);
+        many->calls->release(given);
 }
 
 /* Passes on the first note of each code (attn_note_fn; USER is the struct many). */
@@ -122,11 +122,12 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
 {
     struct many *many = user;
     struct attn_many_item *item = slot;
+    struct attn_item_result result;
     enum attn_status status;
 
-    item->outcome.is_followed = is_followed;
-    status =
-        attn_call_status(many->calls->done(many->calls->user, &item->outcome, err), "done", err);
+    attn_many_item_report(many->task, item, &result);
+    result.is_followed = is_followed;
+    status = attn_call_status(many->calls->done(many->calls->user, &result, err), "done", err);
     note_oddities(many, item);
     return status;
 }
@@ -171,7 +172,7 @@ static enum attn_status compute_alone(const struct batch *batch, size_t number,
     struct attn_many_item *item = attn_window_slot(batch->window, number);
     const bool is_long = item->n_row > ATTN_MANY_MOST_ROWS;
 
-    if (item->outcome.failure == ATTN_RECORD_FAILURE_NONE) {
+    if (item->failure == ATTN_RECORD_FAILURE_NONE) {
         enum attn_status status;
 
         if (!attn_window_begin(batch->window, number, item->n_byte, is_long))
@@ -275,7 +276,7 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
     if (status == ATTN_OK)
         status = run(&many, n, err);
     if (many.half && calls->release)
-        calls->release(calls->user, many.half);
+        calls->release(many.half);
     for (int i = 0; i < n; i++)
         attn_many_pack_free(many.packs[i]);
     attn_free(many.packs);

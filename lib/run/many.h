@@ -114,7 +114,7 @@ struct attn_many_calls {
     /* Releases an item, after its last `done`, or at the end if `done` was never called. Called
      * once for each item, also if `next` then failed. Any thread may call it, in parallel with
      * `next`. Or NULL. */
-    void (*release)(void *user, struct attn_item *item);
+    void (*release)(struct attn_item *item);
     void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run early: a
                                    blocked `next` should return; or NULL */
     void *user;                 /* user data of these functions */

@@ -431,26 +431,18 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err)
 {
     const struct attn_item *given = item->given;
-    enum attn_record_failure failure = given->failure;
     struct attn_error why = {0};
 
-    item->outcome = (struct attn_item_result){.item = given,
-                                              .is_second = item->is_second,
-                                              .is_last = item->is_last,
-                                              .failure = failure,
-                                              .err = given->err,
-                                              .which = task->options.measures,
-                                              .n_layer = task->n_layer,
-                                              .n_head = task->n_head};
-    if (failure != ATTN_RECORD_FAILURE_NONE)
+    item->failure = given->failure;
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
         return ATTN_OK;
-    if (read_input(task, item, &failure, &why) != ATTN_OK)
+    if (read_input(task, item, &item->failure, &why) != ATTN_OK)
         return attn_error_copy(err, &why);
-    if (failure != ATTN_RECORD_FAILURE_NONE) {
+    if (item->failure != ATTN_RECORD_FAILURE_NONE) {
         attn_run_free(item->run);
         item->run = NULL;
-        item->outcome.failure = failure;
-        attn_error_copy(&item->outcome.err, &why);
+        ATTN_TRY(ATTN_ALLOC(item->why, 1, err));
+        *item->why = why;
         return ATTN_OK;
     }
     item->n_row = item->run->text.n;
@@ -594,24 +586,29 @@ static enum attn_status find_measures(const struct attn_many_task *task,
     return ATTN_OK;
 }
 
-/* Fills the result from the consumers of the trace, and frees these. */
-static enum attn_status finish(const struct attn_many_task *task, struct attn_many_item *item,
-                               struct attn_error *err)
+void attn_many_item_report(const struct attn_many_task *task, const struct attn_many_item *item,
+                           struct attn_item_result *result)
 {
-    struct attn_item_result *outcome = &item->outcome;
-
-    ATTN_TRY(find_measures(task, item, err));
-    outcome->n_token = item->n_row;
-    outcome->labels = &item->run->labels;
-    outcome->measures = item->measures;
-    outcome->exact = item->exact;
-    outcome->predictions = item->result.predictions;
-    outcome->capture = item->capture;
-    outcome->edges = item->edges;
-    outcome->surprisal = item->surprisal;
-    outcome->run = item->run;
-    outcome->logits = item->logits;
-    return ATTN_OK;
+    *result = (struct attn_item_result){
+        .item = item->given,
+        .is_second = item->is_second,
+        .is_last = item->is_last,
+        .failure = item->failure,
+        .n_token = item->n_row,
+        .labels = item->run ? &item->run->labels : NULL,
+        .measures = item->measures,
+        .exact = item->exact,
+        .which = task->options.measures,
+        .n_layer = task->n_layer,
+        .n_head = task->n_head,
+        .predictions = item->result.predictions,
+        .capture = item->capture,
+        .surprisal = item->surprisal,
+        .edges = item->edges,
+        .run = item->run,
+        .logits = item->logits,
+        .err = item->why ? *item->why : item->given->err,
+    };
 }
 
 /* Adds logits to the watched sites: only their row, if nothing else is watched. */
@@ -672,7 +669,7 @@ enum attn_status attn_many_item_compute(const struct attn_many_task *task,
     ATTN_TRY(attn_run_feed(item->run, item->watched ? &trace : NULL, pool, &item->result, err));
     if (is_masked(task) && item->run->text.ids)
         ATTN_TRY(mask_alone(item, pool, err));
-    return finish(task, item, err);
+    return find_measures(task, item, err);
 }
 
 void attn_many_item_release(struct attn_many_item *item)
@@ -685,6 +682,7 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_free(item->exact);
     attn_free(item->surprisal);
     attn_free(item->logits);
+    attn_free(item->why);
     attn_result_release(&item->result);
     attn_run_free(item->run);
     *item = (struct attn_many_item){0};
@@ -921,7 +919,7 @@ enum attn_status attn_many_pack_run(struct attn_many_pack *pack,
     for (size_t i = 0; i < n; i++) {
         attn_edits_find_effects(&items[i]->run->edits, pack->session, i);
         ATTN_TRY(mask(pack, items[i], err));
-        ATTN_TRY(finish(pack->task, items[i], err));
+        ATTN_TRY(find_measures(pack->task, items[i], err));
     }
     return ATTN_OK;
 }

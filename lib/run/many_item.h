@@ -6,7 +6,7 @@
  *     attn_many_task_init(&task, host, &options, &err);         // once
  *     attn_many_item_prepare(&task, &item, &err);               // item.n_row, item.can_pack
  *     attn_many_item_compute(&task, &item, false, &err);        // or attn_many_pack_run
- *     ... item.outcome ...
+ *     attn_many_item_report(&task, &item, &result);
  *     attn_many_item_release(&item);
  */
 #ifndef ATTN_RUN_MANY_ITEM_H
@@ -48,10 +48,12 @@ struct attn_many_item {
     bool is_second, is_last; /* which of the texts of a pair it is */
 
     /* Set by attn_many_item_prepare: */
-    struct attn_run *run; /* owns; NULL if it failed */
-    size_t n_row;         /* its positions; 0 if it failed */
-    bool can_pack;        /* it can share a session with others */
-    size_t n_byte;        /* estimated bytes that it occupies from computing until release */
+    enum attn_record_failure failure;
+    struct attn_error *why; /* owns; why it failed, unless the item had failed before; or NULL */
+    struct attn_run *run;   /* owns; NULL if it failed */
+    size_t n_row;           /* its positions; 0 if it failed */
+    bool can_pack;          /* it can share a session with others */
+    size_t n_byte;          /* estimated bytes that it occupies from computing until release */
 
     /* Set while it is computed: */
     struct attn_selection *watched;  /* owns; the selection of its trace */
@@ -65,7 +67,6 @@ struct attn_many_item {
     float *logits;                   /* [n_vocab] owns; or NULL */
     struct attn_pool *pool;          /* helps with trace events; or NULL */
     struct attn_result result;       /* owns; only its predictions are used */
-    struct attn_item_result outcome; /* the result, for the caller */
 };
 
 static inline const struct attn_input *attn_many_item_input(const struct attn_many_item *item)
@@ -79,7 +80,7 @@ enum attn_status attn_many_task_init(struct attn_many_task *task, struct attn_ho
 
 void attn_many_task_release(struct attn_many_task *task);
 
-/* Reads the input of ITEM. A bad input is a failure of its outcome, not of this call. */
+/* Reads the input of ITEM. A bad input is a failure of the item, not of this call. */
 enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
                                         struct attn_many_item *item, struct attn_error *err);
 
@@ -88,6 +89,10 @@ enum attn_status attn_many_item_prepare(const struct attn_many_task *task,
 enum attn_status attn_many_item_compute(const struct attn_many_task *task,
                                         struct attn_many_item *item, bool has_pool,
                                         struct attn_error *err);
+
+/* Fills RESULT, which borrows from ITEM, once it is computed or has failed. */
+void attn_many_item_report(const struct attn_many_task *task, const struct attn_many_item *item,
+                           struct attn_item_result *result);
 
 void attn_many_item_release(struct attn_many_item *item);
 

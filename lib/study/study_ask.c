@@ -149,13 +149,6 @@ static enum attn_status next(void *user, struct attn_item **item, struct attn_er
     return ATTN_OK;
 }
 
-/* Frees an item (`release` of struct attn_many_calls). */
-static void release(void *user, struct attn_item *item)
-{
-    (void)user;
-    attn_item_free(item);
-}
-
 /* Adds the answer to the result of a text, unless an earlier text of the item failed. */
 static enum attn_status find(struct packing *packing, struct attn_item_result *result,
                              struct attn_error *err)
@@ -209,7 +202,7 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
     struct attn_request request = *pack->request;
     struct packing packing = {.pack = pack};
     const struct attn_many_calls calls = {
-        .next = next, .done = done, .release = release, .user = &packing};
+        .next = next, .done = done, .release = attn_item_free, .user = &packing};
     enum attn_status status;
 
     attn_study_fill_request(pack->study, NULL, &request);

@@ -30,8 +30,7 @@ struct many {
     size_t n_place;
     size_t n_vocab; /* of logits that are kept */
     size_t n_asked, n_done, n_released, n_inside, most_inside;
-    struct attn_item failing; /* what a call that fails gives */
-    bool has_pairs;           /* an item has two inputs */
+    bool has_pairs; /* an item has two inputs */
     bool was_half_released;
     enum attn_record_failure failures[N_RECORD]; /* of the results, in their order */
     unsigned char *bytes[N_RECORD];              /* all numbers of each result */
@@ -45,21 +44,33 @@ struct many {
     pthread_cond_t changed;
 };
 
+/* An item of a test. */
+struct given {
+    struct attn_item item;
+    struct many *many;
+    bool is_half; /* of a call that failed */
+};
+
 static enum attn_status give(void *user, struct attn_item **item, struct attn_error *err)
 {
     struct many *many = user;
+    struct given *given;
 
     pthread_mutex_lock(&many->lock);
     while (many->is_conversation && many->n_done < many->at)
         pthread_cond_wait(&many->changed, &many->lock);
     if (many->next_status != ATTN_OK && many->at == many->at_record) {
-        *item = &many->failing; /* which is released, although this fails */
+        given = calloc(1, sizeof *given); /* which is released, although this fails */
+        *given = (struct given){.many = many, .is_half = true};
+        *item = &given->item;
         many->n_asked++;
         pthread_mutex_unlock(&many->lock);
         return attn_error_set(err, many->next_status, "cannot read");
     }
     if (many->at < many->n) {
-        *item = calloc(1, sizeof **item);
+        given = calloc(1, sizeof *given);
+        given->many = many;
+        *item = &given->item;
         (*item)->number = many->at;
         (*item)->input = many->inputs[many->at];
         (*item)->answer.at = many->places ? many->places[many->at % many->n_place] : NULL;
@@ -129,16 +140,16 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
     return ATTN_OK;
 }
 
-static void forget(void *user, struct attn_item *item)
+static void forget(struct attn_item *item)
 {
-    struct many *many = user;
+    struct given *given = (struct given *)item;
+    struct many *many = given->many;
 
     pthread_mutex_lock(&many->lock);
-    many->was_half_released |= item == &many->failing;
+    many->was_half_released |= given->is_half;
     many->n_released++;
     pthread_mutex_unlock(&many->lock);
-    if (item != &many->failing)
-        free(item);
+    free(given);
 }
 
 static void note_end(void *user)

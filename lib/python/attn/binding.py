@@ -2141,7 +2141,7 @@ attn_item._fields_ = [
     ("end", c_uint64),
     ("crc", c_uint32),
     ("read", c_void_p),
-    ("texts", attn_input * 4 * 2),
+    ("texts", POINTER(attn_input)),
     ("images", c_char_p * 2),
     ("has_empty_text", c_bool),
     ("keys", attn_places),
@@ -2195,7 +2195,7 @@ attn_item_result._fields_ = [
 attn_many_calls._fields_ = [
     ("next", attn_next_fn),
     ("done", attn_done_fn),
-    ("release", CFUNCTYPE(None, c_void_p, POINTER(attn_item))),
+    ("release", CFUNCTYPE(None, POINTER(attn_item))),
     ("on_end", CFUNCTYPE(None, c_void_p)),
     ("user", c_void_p),
 ]
