@@ -88,8 +88,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
-enum { N_CONTROL = 3 }; /* cells of a row that controls fill */
-
 /* --- The question ----------------------------------------------------------------------------- */
 
 static const int methods[] = {ATTN_PATCH_ATP, ATTN_PATCH_RELP, ATTN_PATCH_IG};
@@ -657,27 +655,21 @@ static enum attn_status try_parts(struct attn_patching *patch, struct attn_error
     return ATTN_OK;
 }
 
-/* Draws n_control times one of the EFFECTS [n], and fills the three control cells of each of CELLS
- * [n, stride]. */
+/* Draws n_control times one of the EFFECTS [n]. */
 static enum attn_status draw_controls(const struct attn_patch_args *args, const double *effects,
-                                      size_t n, struct attn_cell *cells, size_t stride,
-                                      struct attn_error *err)
+                                      size_t n, double *drawn, struct attn_error *err)
 {
     struct attn_random random;
-    size_t *order = attn_alloc(n, sizeof *order, err);
-    double *drawn = attn_alloc(args->n_control, sizeof *drawn, err);
-    const enum attn_status status = order && drawn ? ATTN_OK : ATTN_NO_MEMORY;
+    size_t *order;
 
+    ATTN_TRY(ATTN_ALLOC(order, n, err));
     attn_random_seed(&random, args->seed);
-    for (size_t i = 0; status == ATTN_OK && i < args->n_control; i++) {
+    for (size_t i = 0; i < args->n_control; i++) {
         attn_random_permutation(&random, order, n);
         drawn[i] = effects[order[0]];
     }
-    for (size_t i = 0; status == ATTN_OK && i < n; i++, cells += stride)
-        attn_control_put(drawn, args->n_control, effects[i], cells);
     attn_free(order);
-    attn_free(drawn);
-    return status;
+    return ATTN_OK;
 }
 
 /* Computes the effects of exact patches from the means ROWS [n_row, N_COLUMN], and their
@@ -688,7 +680,7 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
 {
     const size_t n = means->n_row - FIRST_PART;
     struct attn_cell *rows = means->rows;
-    double *effects;
+    double *effects, *drawn;
     enum attn_status status;
 
     for (size_t row = 0; row < means->n_row && whole != 0; row++)
@@ -697,10 +689,14 @@ static enum attn_status derive_effects(const struct attn_patch_args *args,
                 attn_cell_real(rows[row * N_COLUMN + CHANGE].real / whole + 0.0);
     if (args->n_control == 0 || means->is_resample)
         return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(effects, n, err));
+    ATTN_TRY(ATTN_ALLOC(effects, n + args->n_control, err));
+    drawn = effects + n;
     for (size_t i = 0; i < n; i++)
         effects[i] = rows[(FIRST_PART + i) * N_COLUMN + EFFECT].real;
-    status = draw_controls(args, effects, n, &rows[FIRST_PART * N_COLUMN + CONTROL], N_COLUMN, err);
+    status = draw_controls(args, effects, n, drawn, err);
+    for (size_t i = 0; i < n && status == ATTN_OK; i++)
+        attn_control_put(drawn, args->n_control, effects[i],
+                         &rows[(FIRST_PART + i) * N_COLUMN + CONTROL]);
     attn_free(effects);
     return status;
 }
@@ -828,8 +824,9 @@ static enum attn_status append_run(struct attn_patching *patch, const char *name
     return attn_frame_append(&patch->frame, row, err);
 }
 
+/* Appends the row of PART. DRAWN [n_control] are the effects of controls. */
 static enum attn_status append_part(struct attn_patching *patch, const struct attn_patch_part *part,
-                                    const struct attn_cell *controls, struct attn_error *err)
+                                    const double *drawn, struct attn_error *err)
 {
     static const char *const names[] = {[ATTN_PART_TOP] = "top", [ATTN_PART_RANDOM] = "random"};
     const struct attn_cell unit = attn_cell_integer((int64_t)attn_patch_unit(part));
@@ -838,9 +835,6 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
         [NEURON] = unit,
         [HEAD] = unit,
         [KV_HEAD] = unit,
-        [CONTROL] = controls[0],
-        [CONTROL_SD] = controls[1],
-        [CONTROL_RANK] = controls[2],
         /* an item whose runs do not differ still counts in the means */
         [ESTIMATE] = attn_cell_real(patch->can_restore ? part->estimate : (double)NAN)};
 
@@ -853,25 +847,11 @@ static enum attn_status append_part(struct attn_patching *patch, const struct at
     }
     if (part->has_effect)
         fill_effect(patch, part->value, part->effect, part->right, row);
+    if (patch->args->n_control > 0 && patch->can_restore)
+        attn_control_put(drawn, patch->args->n_control, part->effect, &row[CONTROL]);
     if (part->trial >= ATTN_PART_TOP)
         row[CHECK] = attn_cell_string(names[part->trial]);
     return attn_frame_append(&patch->frame, row, err);
-}
-
-/* Computes *controls [n_part, N_CONTROL], owned by the frame; the cells are missing if controls are
- * not wanted. */
-static enum attn_status find_controls(struct attn_patching *patch, struct attn_cell **controls,
-                                      struct attn_error *err)
-{
-    double *effects = attn_frame_alloc(&patch->frame, patch->n_part, sizeof *effects);
-
-    *controls = attn_frame_alloc(&patch->frame, patch->n_part, N_CONTROL * sizeof **controls);
-    ATTN_TRY(attn_frame_memory(&patch->frame, err));
-    if (patch->args->n_control == 0 || !patch->can_restore)
-        return ATTN_OK;
-    for (size_t i = 0; i < patch->n_part; i++)
-        effects[i] = patch->parts[i].effect;
-    return draw_controls(patch->args, effects, patch->n_part, *controls, N_CONTROL, err);
 }
 
 /* Appends the rows of both runs and of all parts; for neurons of a single text only the largest
@@ -881,18 +861,24 @@ static enum attn_status append_rows(struct attn_patching *patch, struct attn_err
     const size_t n_most = patch->args->n_most > 0 ? patch->args->n_most : (size_t)DEFAULT_MOST;
     const bool is_ranked = attn_patch_shows_largest(patch);
     const size_t n_first = n_most > patch->n_top ? n_most : patch->n_top;
-    struct attn_cell *controls;
+    const size_t n = patch->n_part, n_control = patch->can_restore ? patch->args->n_control : 0;
+    double *effects = attn_frame_alloc(&patch->frame, n, sizeof *effects);
+    double *drawn = attn_frame_alloc(&patch->frame, n_control, sizeof *drawn);
 
-    ATTN_TRY(find_controls(patch, &controls, err));
+    ATTN_TRY(attn_frame_memory(&patch->frame, err));
+    for (size_t i = 0; i < n; i++)
+        effects[i] = patch->parts[i].effect;
+    if (n_control > 0)
+        ATTN_TRY(draw_controls(patch->args, effects, n, drawn, err));
     if (!is_ranked)
-        ATTN_TRY(attn_table_reserve(patch->frame.rows.table, FIRST_PART + patch->n_part, err));
+        ATTN_TRY(attn_table_reserve(patch->frame.rows.table, FIRST_PART + n, err));
     ATTN_TRY(append_run(patch, "base", &patch->base_reply, err));
     ATTN_TRY(append_run(patch, "source", &patch->source_reply, err));
-    for (size_t i = 0; i < patch->n_part; i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct attn_patch_part *part = &patch->parts[is_ranked ? patch->order[i] : i];
 
         if (!is_ranked || i < n_first || part->trial == ATTN_PART_RANDOM)
-            ATTN_TRY(append_part(patch, part, controls + N_CONTROL * (part - patch->parts), err));
+            ATTN_TRY(append_part(patch, part, drawn, err));
     }
     return ATTN_OK;
 }
