@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE "attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\""
-
 /* The texts of a file, one per line, from which means or rows are computed. */
 struct references {
     struct text text;         /* owned; the file */
@@ -31,7 +29,7 @@ static enum attn_status work(struct question *question, struct attn_error *err);
 const struct command command_ablate = {
     QUESTION_COMMAND(ablate),
     .usage = "[OPTIONS] --target TEXT TEXT",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli ablate --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --by layer --metric kl \"The keys to the cabinet\"\n"
                 "  attn-cli ablate --target ' are' --cumulative --control 20:1 -f text.txt\n"
                 "  attn-cli ablate --target ' are' --set number=1.1,2.5 --set 1.* \"The keys\"\n",

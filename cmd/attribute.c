@@ -10,8 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE "attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\""
-
 enum { DEFAULT_MOST = 20 }; /* pairs of a score */
 
 /* Memory that the command frees at its end. */
@@ -33,7 +31,7 @@ static enum attn_status work(struct question *question, struct attn_error *err);
 const struct command command_attribute = {
     QUESTION_COMMAND(attribute),
     .usage = "[OPTIONS] --target TEXT TEXT",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli attribute --target ' are' --foil ' is' \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --target ' are' --by token --limit 5 \\\n"
                 "      \"The keys to the cabinet\"\n"
                 "  attn-cli attribute -m fable --score 'cabinet>keys@2.5' --limit 5 \\\n"

@@ -18,8 +18,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXAMPLE "attn-cli batch -m fable --items-format lines lines.txt"
-
 struct batch_args {
     struct text_list inputs; /* arguments that are not options: at most one file */
     struct attn_batch_args asked;
@@ -131,7 +129,7 @@ const struct command command_batch = {
         "\n"
         "Measures say where heads look in each text. They do not say what heads take from\n"
         "there, nor whether that matters; 'attn-cli help measures' explains them.\n",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli batch -m fable --items-format lines lines.txt\n"
                 "  attn-cli batch -m gpt2 prompts.jsonl | jq .measures.entropy[5][1]\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --resume prompts.jsonl\n"
                 "  attn-cli batch -m gpt2 -o results.jsonl --shard 3/8 prompts.jsonl\n",

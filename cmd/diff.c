@@ -137,6 +137,7 @@ static enum attn_status open_other(const struct question *question, struct other
 {
     const char *adapter = option_text(question->call, "with-adapter");
     struct model_args model = question->args->model;
+    struct model_source source;
 
     if (option_text(question->call, "with-attention")) {
         other->attention = question->args->attention;
@@ -149,9 +150,11 @@ static enum attn_status open_other(const struct question *question, struct other
         model.name = option_text(question->call, "with");
     if (adapter)
         model.adapter = adapter;
-    return adapter || option_text(question->call, "with")
-               ? model_open(&model, &question->args->running, false, &other->host, err)
-               : ATTN_OK;
+    if (!adapter && !option_text(question->call, "with"))
+        return ATTN_OK;
+    ATTN_TRY(model_source_find(&model, &question->args->running, &source, err));
+    return model_host_open(&source.source, &model, &question->args->running, false, &other->host,
+                           err);
 }
 
 static void note_sum(const struct attn_diff_sum *sum)

@@ -58,7 +58,7 @@ const struct command command_models = {
                 "  attn-cli models --json - | jq -r '.rows[] | select(.problem == null) | .name'\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct models_args),
-    .defaults = &(const struct models_args){.tables.output.precision = SIZE_MAX},
+    .defaults = &(const struct models_args){.tables = TABLES_ARGS_DEFAULT},
     .work = list_models,
 };
 

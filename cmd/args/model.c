@@ -420,15 +420,6 @@ enum attn_status model_host_open(const struct attn_source *source, const struct 
     return ATTN_OK;
 }
 
-enum attn_status model_open(const struct model_args *args, const struct running_args *running,
-                            bool reuse, struct attn_host **host, struct attn_error *err)
-{
-    struct model_source source;
-
-    ATTN_TRY(model_source_find(args, running, &source, err));
-    return model_host_open(&source.source, args, running, reuse, host, err);
-}
-
 void model_host_close(struct attn_host *host)
 {
     interrupt_watch_host(NULL);

@@ -77,10 +77,6 @@ enum attn_status model_host_open(const struct attn_source *source, const struct 
                                  const struct running_args *running, bool reuse,
                                  struct attn_host **host, struct attn_error *err);
 
-/* Does both: opens the host with the model that ARGS name. */
-enum attn_status model_open(const struct model_args *args, const struct running_args *running,
-                            bool reuse, struct attn_host **host, struct attn_error *err);
-
 void model_host_close(struct attn_host *host); /* HOST may be NULL */
 
 /* Prints the names of models that begin with PREFIX, one per line (attn_catalog_visit). Names with

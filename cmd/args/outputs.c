@@ -274,14 +274,6 @@ size_t tables_limit(const struct call *call, const struct tables_args *args)
     return n == 0 && option_find_given(call, "limit") ? SIZE_MAX : n;
 }
 
-struct attn_table_order tables_order(const struct tables_args *args)
-{
-    struct attn_table_order order = args->order;
-
-    order.size = sizeof order;
-    return order;
-}
-
 static const struct attn_param column_rows[] = {
     ATTN_PARAM(FLAG, "heatmap", NULL, struct tables_args, picture.is_heatmap,
                "print that column as a heat map instead of text"),
@@ -336,7 +328,7 @@ enum attn_status tables_sort_copy(const struct tables_args *args, size_t n_group
                                   const struct attn_table *table, struct attn_table **sorted,
                                   struct attn_error *err)
 {
-    struct attn_table_order order = tables_order(args);
+    struct attn_table_order order = args->order;
 
     *sorted = NULL;
     order.columns = NULL; /* pictures have all; see tables_write */

@@ -91,7 +91,7 @@ enum attn_status outputs_check_text(const struct call *call, const struct prompt
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
                                struct attn_error *err);
 
-/* The output options of a command with one table. Initialize with precision SIZE_MAX. */
+/* The output options of a command with one table. */
 struct tables_args {
     struct output_args output;
     struct attn_table_order order; /* --sort, --limit, --where and --columns */
@@ -99,15 +99,17 @@ struct tables_args {
     struct picture_args picture;
 };
 
+#define TABLES_ARGS_DEFAULT                                                                        \
+    {                                                                                              \
+        .output.precision = SIZE_MAX, .order.size = sizeof(struct attn_table_order)                \
+    }
+
 /* The options of struct tables_args beside those of its members. */
 extern const struct attn_param_list table_column_options;
 
 /* Returns the value of --limit in CALL; SIZE_MAX if it is 0, which stands for all; 0 if it is not
  * given. */
 size_t tables_limit(const struct call *call, const struct tables_args *args);
-
-/* Returns the order of ARGS for functions of the library. */
-struct attn_table_order tables_order(const struct tables_args *args);
 
 /* Whether rows or columns are chosen, or rows are sorted. */
 bool tables_are_chosen(const struct tables_args *args);

@@ -47,8 +47,7 @@ struct question_args {
 
 #define QUESTION_ARGS_DEFAULT                                                                      \
     {                                                                                              \
-        .tables.output.precision = SIZE_MAX, .items = ITEMS_ARGS_DEFAULT,                          \
-        .prompt = PROMPT_ARGS_DEFAULT                                                              \
+        .tables = TABLES_ARGS_DEFAULT, .items = ITEMS_ARGS_DEFAULT, .prompt = PROMPT_ARGS_DEFAULT  \
     }
 
 extern const struct question_args question_args_default;

@@ -270,7 +270,7 @@ static enum attn_status compare(struct question *question, struct attn_error *er
         .cancel = interrupt_flag(),
         .style = {.width = terminal_room(args->tables.picture.options.width),
                   .elsewhere = "--csv DIR"},
-        .order = tables_order(&args->tables)};
+        .order = args->tables.order};
     struct attn_comparison *found = NULL;
     enum attn_status status;
 
