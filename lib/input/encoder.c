@@ -172,20 +172,19 @@ enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_enco
     const struct attn_dims dims = attn_config_dims(config, pass->text->n);
     const struct attn_sequence text = attn_encoder_input(pass->text);
     const bool is_at_end = config->has_final_norm;
-    const struct attn_trace none = {NULL, NULL, NULL}, *given = pass->options.trace;
-    struct keeping keeping = {given ? *given : none,
+    const struct attn_trace none = {NULL, NULL, NULL},
+                            given = pass->options.trace ? *pass->options.trace : none;
+    const struct attn_selection *part = attn_selection_encoder(given.selection);
+    struct keeping keeping = {{part ? part : given.selection, given.on_event, given.user},
                               {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                                .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
                               made ? made->final : NULL};
-    const struct attn_selection *part = attn_selection_encoder(keeping.trace.selection);
     struct attn_trace all = {NULL, store_final_rows, &keeping};
     struct attn_pass own = *pass;
     struct attn_session *session = NULL;
     struct attn_selection *chosen = NULL;
-    enum attn_status status;
+    enum attn_status status = select_tensors(&dims, &keeping, &chosen, err);
 
-    keeping.trace.selection = part ? part : keeping.trace.selection;
-    status = select_tensors(&dims, &keeping, &chosen, err);
     all.selection = chosen;
     own.text = &text;
     own.options.trace = &all;

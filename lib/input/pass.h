@@ -20,16 +20,10 @@ struct attn_pass {
     const struct attn_sequence *source;  /* its rows are the source, if it has some; or NULL */
     struct attn_session_options options; /* with trace and edits */
     size_t n_uncounted; /* number of edits, from the first on, whose changed rows are not counted */
-    /* positions per feed, if attention supports it, which bounds the memory of activations; 0: all
-     * at once */
-    size_t n_piece;
-    /* [T, De] embeddings that are fed instead of those of the text; `rows` describes them. NULL:
-     * those of the text. */
-    const float *embeddings;
-    struct attn_embedding_rows rows;
-    /* [T, D] resid_pre of the layer of `at`, with which the pass begins; NULL: it begins with the
-     * text. */
-    const float *resid;
+    size_t n_piece;     /* positions per feed, if attention supports it, to bound memory; 0: all */
+    const float *embeddings;         /* [T, De] fed instead of those of the text; or NULL */
+    struct attn_embedding_rows rows; /* describes `embeddings` */
+    const float *resid; /* [T, D] resid_pre of the layer of `at`, which is the first; or NULL */
     struct attn_location at;
 };
 
