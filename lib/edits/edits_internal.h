@@ -35,8 +35,7 @@ typedef enum attn_status attn_edit_add_fn(const struct attn_edit_scope *scope,
 attn_edit_add_fn attn_edits_add_ablations, attn_edits_add_means, attn_edits_add_knockouts,
     attn_edits_add_values;
 
-/* The tensor of a run that an edit changes. Initialize with `given`; end with
- * attn_edit_tensor_release. */
+/* The tensor of a run that an edit changes. Initialize with `given`. */
 struct attn_edit_tensor {
     struct attn_edit_place given;
     size_t n_row, n_head, width; /* sizes of the tensor; n_head is 1 for sites without heads */
@@ -47,11 +46,6 @@ struct attn_edit_tensor {
 
 /* Sets the sizes of TENSOR, whose `given` names a tensor of the model. */
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor);
-
-/* Checks that the model has the tensor that `given` names, and sets its sizes and its positions. */
-enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
-                                       struct attn_edit_tensor *tensor, struct attn_error *err);
-void attn_edit_tensor_release(struct attn_edit_tensor *tensor);
 
 /* Begins, adds the rows of an event (attn_trace_fn), finishes. Release after a failure, too. */
 enum attn_status attn_edit_means_begin(struct attn_edit_means *means, const struct attn_dims *dims,

@@ -33,8 +33,9 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
     tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
 }
 
-enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
-                                       struct attn_edit_tensor *tensor, struct attn_error *err)
+/* Checks that the model has the tensor that `given` names, and sets its sizes and its positions. */
+static enum attn_status find_tensor(const struct attn_edit_scope *scope,
+                                    struct attn_edit_tensor *tensor, struct attn_error *err)
 {
     const struct attn_edit_place *given = &tensor->given;
     const struct attn_edit_scope own = attn_edit_scope_at(scope, &given->at);
@@ -52,12 +53,6 @@ enum attn_status attn_edit_tensor_find(const struct attn_edit_scope *scope,
     return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text, given->positions,
                                              tensor->rows, err),
                          given->field, err);
-}
-
-void attn_edit_tensor_release(struct attn_edit_tensor *tensor)
-{
-    attn_free(tensor->rows);
-    tensor->rows = NULL;
 }
 
 /* Finds the next range of neighbouring rows FIRST .. END-1 that are changed, from row *end on.
@@ -244,12 +239,12 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
         struct attn_edit_tensor tensor = {.given = is_patch ? attn_patch_place(given)
                                                             : attn_steering_place(given)};
         enum attn_status status =
-            attn_error_at(attn_edit_tensor_find(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
+            attn_error_at(find_tensor(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
 
         if (status == ATTN_OK)
             status =
                 is_patch ? add_patch(list, i, &tensor, err) : add_steering(list, i, &tensor, err);
-        attn_edit_tensor_release(&tensor);
+        attn_free(tensor.rows);
         ATTN_TRY(status);
     }
     return ATTN_OK;
