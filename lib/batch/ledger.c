@@ -22,7 +22,8 @@ static const double checkpoint_seconds = 1;
 
 /* --- Names ------------------------------------------------------------------------------------ */
 
-bool attn_ledger_is_stream(const char *path)
+/* Returns true if PATH is a pipe or a device. */
+static bool is_stream(const char *path)
 {
     struct stat info;
 
@@ -39,7 +40,7 @@ void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t s
     for (const char *at = end; at > last + 1 && dot == end;)
         if (*--at == '.')
             dot = at;
-    if (n_shard == 0 || attn_ledger_is_stream(path)) /* drops the / at the end of a folder */
+    if (n_shard == 0 || is_stream(path)) /* drops the / at the end of a folder */
         attn_buffer_append(out, path, (size_t)(end - path));
     else
         attn_buffer_append_format(out, "%.*s-%05zu-of-%05zu%.*s", (int)(dot - path), path, shard,
@@ -90,7 +91,7 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
         output->path = attn_buffer_string(path);
         ATTN_TRY(attn_buffer_check(path, err));
     }
-    if (outputs[0].path && !attn_ledger_is_stream(ledger->outputs[0].path))
+    if (outputs[0].path && !is_stream(ledger->outputs[0].path))
         ATTN_TRY(attn_error_at(name_files(ledger, err), ATTN_STAGE_OUTPUT, err));
     if (ledger->is_resumed && !ledger->name) {
         attn_error_set(err, ATTN_INVALID,

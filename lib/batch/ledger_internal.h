@@ -135,9 +135,6 @@ void attn_ledger_made_release(struct attn_ledger_made *made);
 
 /* --- Beginning -------------------------------------------------------------------------------- */
 
-/* Returns true if PATH is a pipe or a device. */
-bool attn_ledger_is_stream(const char *path);
-
 /* Appends PATH with the shard in its last part, results-00003-of-00008.jsonl. PATH is unchanged if
  * N_SHARD is 0 or PATH is a stream. */
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
