@@ -150,7 +150,7 @@ struct align {
     double *unit_x;               /* [n_unit, n_unit] similarities of units, for hidden states */
     unsigned char *unit_links;
     double *more; /* [n_more] owned by the frame */
-    size_t n_more, more_capacity;
+    size_t n_more;
 };
 
 /* --- The question ----------------------------------------------------------------------------- */
