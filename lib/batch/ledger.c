@@ -267,14 +267,15 @@ double attn_ledger_seconds(const struct attn_ledger *ledger)
     return ledger->begun > 0 ? attn_clock_seconds() - ledger->begun : 0;
 }
 
-/* Updates the time and the owner's state. *IS_READY is false if there can be no checkpoint yet. */
+/* Updates the time and the state. *IS_READY is false if there can be no checkpoint yet. */
 static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, struct attn_error *err)
 {
     ledger->done.milliseconds =
         ledger->milliseconds_before + (uint64_t)(1e3 * attn_ledger_seconds(ledger));
     if (ledger->has_read)
         attn_digest_hex(&ledger->read, ledger->done.input);
-    *is_ready = !ledger->measure || ledger->measure(ledger->owner);
+    attn_buffer_reset(&ledger->state);
+    *is_ready = !ledger->has_state || attn_records_save(ledger->records, &ledger->state);
     return attn_buffer_check(&ledger->state, err);
 }
 

@@ -69,15 +69,12 @@ struct attn_ledger {
     void *user;                          /* passed to on_note */
     const char *const *command;          /* [n_command] */
     size_t n_command;
-    /* The first is called before each checkpoint to update `state`, and returns false if there can
-     * be no checkpoint yet; the second when the run ends early, and returns true if the last
-     * results may be wrong. Or NULL. */
-    bool (*measure)(void *owner);
+    /* called when the run ends early; returns true if the last results may be wrong; or NULL */
     bool (*is_spoiled)(void *user);
-    void *owner, *spoiled_user; /* passed to these functions */
-    bool has_state;
-    bool has_kept; /* the rows are also written to NAME.state, the last output */
-    /* owns; further state of the owner: printable ASCII without quotes and backslashes */
+    void *spoiled_user; /* passed to is_spoiled */
+    bool has_state;     /* the sinks have a state (attn_records_save) */
+    bool has_kept;      /* the rows are also written to NAME.state, the last output */
+    /* owns; the state of the sinks: printable ASCII without quotes and backslashes */
     struct attn_buffer state;
 
     struct attn_records_item *outputs; /* [n_output] owns; their paths include the shard */
@@ -208,7 +205,7 @@ void attn_ledger_release(struct attn_ledger *ledger);
 /* Creates the journal, replacing an old one. */
 enum attn_status attn_ledger_journal_create(struct attn_ledger *ledger, struct attn_error *err);
 
-/* Appends ledger->done with its extents and the owner's state; syncs to disk if is_synced. */
+/* Appends ledger->done with its extents and the state; syncs to disk if is_synced. */
 enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
                                             struct attn_error *err);
 
@@ -228,7 +225,7 @@ enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
 /* Whether the manifest PATH is absent, or has the input INPUT. */
 bool attn_ledger_manifest_is_of(const char *path, const char *input);
 
-/* Reads the manifest, if it exists, and restores the owner's state in the ledger. ATTN_INVALID at
+/* Reads the manifest, if it exists, and restores the state in the ledger. ATTN_INVALID at
  * the stage of the options if it has another identity, or was changed. */
 enum attn_status attn_ledger_manifest_read(struct attn_ledger *ledger,
                                            struct attn_ledger_made *made, struct attn_error *err);

@@ -160,7 +160,7 @@ static enum attn_status write_npz(struct attn_record_writer *writer,
 
     if (result->failure)
         return ATTN_OK;
-    if (writer->form->rows)
+    if (writer->form->columns)
         return write_matrix(w, result, err);
     if (!result->capture)
         return ATTN_OK;

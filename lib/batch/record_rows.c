@@ -1,8 +1,9 @@
-/* record_rows.c - see record_rows.h. Lines of CSV are held back until the first item succeeds and
- * determines the columns. The formats `csv` and `edges` have rows of a record, whose columns are
- * known: selected heads with their measures, continuations, or words; and the keys with the largest
+/* record_rows.c - rows as lines. `rows` has the id, the labels, the columns of a row of an item,
+ * and its error (study/each.h). Lines of CSV are held back until the first item succeeds and
+ * determines the columns. `csv` and `edges` have rows of a record, whose columns are known:
+ * selected heads with their measures, continuations, or words; and the keys with the largest
  * weights of each query, in descending order; in a tie the smaller key comes first. */
-#include "batch/record_rows.h"
+#include "batch/records_internal.h"
 
 #include "analysis/analysis_internal.h"
 #include "base/escape.h"
@@ -11,6 +12,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "encode/quoting.h"
+#include "records/items_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
@@ -34,10 +36,11 @@ static const char *written_name(const struct attn_column *column)
  * CSV a shown column, in JSON any column. */
 static bool is_taken(const struct attn_record_rows *rows, const char *name)
 {
-    for (size_t i = 0; i < rows->n_all; i++)
-        if (((rows->form != ATTN_RECORD_ROWS_CSV && rows->all[i].role != ATTN_ROLE_STACK) ||
-             !rows->hidden[i]) &&
-            strcmp(written_name(&rows->all[i]), name) == 0)
+    for (size_t i = 0; i < rows->form->n_column; i++)
+        if (((rows->form->row_form != ATTN_RECORD_ROWS_CSV &&
+              rows->form->columns[i].role != ATTN_ROLE_STACK) ||
+             !rows->form->hidden[i]) &&
+            strcmp(written_name(&rows->form->columns[i]), name) == 0)
             return true;
     return strcmp(name, "id") == 0 || strcmp(name, "error") == 0;
 }
@@ -111,7 +114,7 @@ static void append_json(const struct attn_record_rows *rows, const struct attn_i
 {
     struct attn_json_writer json = {.out = out, .comma = ",", .colon = ":"};
 
-    if (rows->form == ATTN_RECORD_ROWS_TEXTS) {
+    if (rows->form->row_form == ATTN_RECORD_ROWS_TEXTS) {
         const struct attn_cell cell =
             result->failure ? attn_cell_text("", 0) : attn_table_cell(result->rows, row, 0);
 
@@ -137,7 +140,7 @@ static void append_cells(const struct attn_records_form *form, const struct attn
 
     for (size_t c = 0; c < n; c++) {
         attn_buffer_append_char(out, ',');
-        if (!form->rows && cells[c].type == ATTN_VALUE_TEXT &&
+        if (!form->columns && cells[c].type == ATTN_VALUE_TEXT &&
             columns[c].notation != ATTN_NOTATION_LABEL)
             attn_csv_text_append(out, cells[c].text, cells[c].size);
         else
@@ -146,11 +149,9 @@ static void append_cells(const struct attn_records_form *form, const struct attn
 }
 
 /* Appends a line of CSV that begins with KEY: row ROW of RESULT, or its failure. */
-static void append_csv(const struct attn_records_form *form, const struct attn_item_result *result,
+static void append_csv(const struct attn_record_rows *rows, const struct attn_item_result *result,
                        size_t row, const struct attn_buffer *key, struct attn_buffer *out)
 {
-    const struct attn_record_rows *rows = form->rows;
-
     attn_buffer_append(out, key->data, key->size);
     if (!rows->has_columns)
         attn_buffer_append_char(out, MARK_COLUMNS);
@@ -158,7 +159,7 @@ static void append_csv(const struct attn_records_form *form, const struct attn_i
         const struct attn_cell cell =
             attn_table_cell(result->failure ? NULL : result->rows, row, c);
 
-        append_cells(form, &rows->columns[c], &cell, 1, out);
+        append_cells(rows->form, &rows->columns[c], &cell, 1, out);
     }
     attn_buffer_append_char(out, ',');
     if (result->failure)
@@ -174,7 +175,7 @@ static enum attn_status append_header(struct attn_record_rows *rows,
 
     ATTN_TRY(attn_record_header_append(writer, rows->columns, rows->n, true, err));
     for (size_t i = 0; i < rows->waiting.size; i++) {
-        const size_t n_field = line[i] == MARK_LABELS    ? writer->form->n_label
+        const size_t n_field = line[i] == MARK_LABELS    ? writer->columns->n
                                : line[i] == MARK_COLUMNS ? rows->n
                                                          : 0;
 
@@ -202,7 +203,7 @@ static void add_column(struct attn_record_rows *rows, size_t place)
 {
     struct attn_column *column = &rows->columns[rows->n];
 
-    *column = rows->all[place];
+    *column = rows->form->columns[place];
     column->name = written_name(column);
     column->notation = ATTN_NOTATION_DOUBLE;
     rows->places[rows->n++] = place;
@@ -217,11 +218,12 @@ static enum attn_status take_columns(struct attn_record_rows *rows, const struct
         const struct attn_column *column = attn_table_column(table, c);
         size_t place = 0;
 
-        while (place < rows->n_all && (rows->all[place].type != column->type ||
-                                       rows->all[place].notation != column->notation ||
-                                       strcmp(rows->all[place].name, column->name) != 0))
+        while (place < rows->form->n_column &&
+               (rows->form->columns[place].type != column->type ||
+                rows->form->columns[place].notation != column->notation ||
+                strcmp(rows->form->columns[place].name, column->name) != 0))
             place++;
-        if (place == rows->n_all)
+        if (place == rows->form->n_column)
             return attn_error_set(err, ATTN_INVALID, "unexpected column '%s'",
                                   attn_quote_string(column->name).text);
         add_column(rows, place);
@@ -231,24 +233,52 @@ static enum attn_status take_columns(struct attn_record_rows *rows, const struct
     return ATTN_OK;
 }
 
+/* Sets the label columns: those of the header, or of the first readable item. */
+static enum attn_status take_labels(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct attn_record_rows *rows = writer->rows;
+    const char *const *labels;
+    size_t n;
+
+    if (rows->has_labels)
+        return ATTN_OK;
+    labels = attn_items_labels(writer->form->items, &n);
+    if (rows->form->row_form == ATTN_RECORD_ROWS_CSV)
+        ATTN_TRY(attn_error_at(check_names(rows, labels, n, sizeof *labels, err), ATTN_STAGE_INPUT,
+                               err));
+    rows->has_labels = true;
+    return attn_record_columns_set(writer->columns, labels, n, true, err);
+}
+
+static enum attn_status begin_rows(struct attn_record_writer *writer, struct attn_error *err)
+{
+    const struct attn_items *items = writer->form->items;
+
+    return items && attn_items_have_header(items) ? take_labels(writer, err) : ATTN_OK;
+}
+
 /* Writes the lines of RESULT; in CSV after the header. */
 static enum attn_status write_rows(struct attn_record_writer *writer,
                                    const struct attn_item_result *result, struct attn_error *err)
 {
-    struct attn_record_rows *rows = writer->form->rows;
+    struct attn_record_rows *rows = writer->rows;
     const bool had_columns = rows->has_columns;
     const size_t n_row = result->failure ? 0 : attn_table_n_row(result->rows);
+    const enum attn_record_failure found = result->item->failure;
     struct attn_buffer key = {0}, *out = &writer->text;
     enum attn_status status;
 
+    if (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
+        found != ATTN_RECORD_FAILURE_LINE_TOO_LONG)
+        ATTN_TRY(take_labels(writer, err));
     if (!result->failure && !had_columns)
         ATTN_TRY(take_columns(rows, result->rows, err));
-    if (!result->failure && ((n_row != rows->n_row && !rows->is_ragged) ||
+    if (!result->failure && ((n_row != rows->n_row && !rows->form->is_ragged) ||
                              attn_table_n_column(result->rows) != rows->n))
         return attn_error_set(err, ATTN_INVALID,
                               "%zu rows of %zu columns, the first item has %zu of %zu", n_row,
                               attn_table_n_column(result->rows), rows->n_row, rows->n);
-    if (rows->form != ATTN_RECORD_ROWS_CSV) {
+    if (rows->form->row_form != ATTN_RECORD_ROWS_CSV) {
         ATTN_TRY(check_names(rows, result->item->labels, result->item->n_label,
                              sizeof *result->item->labels, err));
     } else {
@@ -259,12 +289,12 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
             attn_buffer_append_char(&key, MARK_LABELS);
         out = rows->has_columns ? out : &rows->waiting;
     }
-    for (size_t row = 0; row < n_row || (row == 0 && (result->failure || !rows->is_ragged));
+    for (size_t row = 0; row < n_row || (row == 0 && (result->failure || !rows->form->is_ragged));
          row++) {
-        if (rows->form != ATTN_RECORD_ROWS_CSV)
+        if (rows->form->row_form != ATTN_RECORD_ROWS_CSV)
             append_json(rows, result, row, out);
         else
-            append_csv(writer->form, result, row, &key, out);
+            append_csv(rows, result, row, &key, out);
     }
     status = attn_buffer_check(&key, err);
     attn_buffer_release(&key);
@@ -274,14 +304,15 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
 /* Writes the header if every item failed. */
 static enum attn_status finish_rows(struct attn_record_writer *writer, struct attn_error *err)
 {
-    struct attn_record_rows *rows = writer->form->rows;
+    struct attn_record_rows *rows = writer->rows;
     struct attn_sink *sink = writer->n_part > 0 ? writer->parts[0] : writer->sink;
 
-    if (rows->form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
+    ATTN_TRY(take_labels(writer, err));
+    if (rows->form->row_form != ATTN_RECORD_ROWS_CSV || rows->has_columns)
         return ATTN_OK;
-    ATTN_TRY(make_columns(rows, rows->n_all, err));
-    for (size_t place = 0; place < rows->n_all; place++)
-        if (!rows->hidden[place])
+    ATTN_TRY(make_columns(rows, rows->form->n_column, err));
+    for (size_t place = 0; place < rows->form->n_column; place++)
+        if (!rows->form->hidden[place])
             add_column(rows, place);
     ATTN_TRY(append_header(rows, writer, err));
     ATTN_TRY(attn_buffer_check(&writer->text, err));
@@ -293,6 +324,7 @@ const struct attn_item_sink attn_item_sink_rows = {
     .name = "rows",
     .size = sizeof(struct attn_record_writer),
     .is_text = true,
+    .begin = begin_rows,
     .add = write_rows,
     .finish = finish_rows,
 };
@@ -486,17 +518,6 @@ TABLE_FORMAT(edges);
 
 /* --- Calls of the owner ----------------------------------------------------------------------- */
 
-enum attn_status attn_record_rows_set_labels(struct attn_record_rows *rows,
-                                             struct attn_records *records,
-                                             const char *const *labels, size_t n,
-                                             struct attn_error *err)
-{
-    if (rows->form == ATTN_RECORD_ROWS_CSV)
-        ATTN_TRY(check_names(rows, labels, n, sizeof *labels, err));
-    rows->has_labels = true;
-    return attn_records_set_labels(records, labels, n, err);
-}
-
 void attn_record_rows_save(const struct attn_record_rows *rows, struct attn_buffer *out)
 {
     for (size_t c = 0; c < rows->n; c++)
@@ -509,12 +530,12 @@ enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char
 {
     uint64_t number = 0;
 
-    ATTN_TRY(make_columns(rows, rows->n_all, err));
+    ATTN_TRY(make_columns(rows, rows->form->n_column, err));
     *is_good = true;
     while (*is_good && *text != ';') {
         const size_t n = strcspn(text, ",;");
 
-        *is_good = attn_parse_uint(text, n, &number) && number < rows->n_all &&
+        *is_good = attn_parse_uint(text, n, &number) && number < rows->form->n_column &&
                    (rows->n == 0 || number > rows->places[rows->n - 1]);
         if (*is_good)
             add_column(rows, (size_t)number);

@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "batch/record_rows.h"
+#include "batch/records_internal.h"
 #include "predict/answer_internal.h"
 
 #include <errno.h>
@@ -216,7 +216,7 @@ static enum attn_status read_bytes(struct state_writer *kept, void *to, size_t s
 /* Opens the rows of earlier items: the part, or the file if all were complete. */
 static enum attn_status open_kept(struct state_writer *kept, struct attn_error *err)
 {
-    const struct attn_record_rows *rows = kept->base.form->rows;
+    const struct attn_record_rows *rows = kept->base.rows;
     const struct attn_sink *part = kept->base.parts[0];
     char found[sizeof header] = "";
     struct stat info;
@@ -228,7 +228,7 @@ static enum attn_status open_kept(struct state_writer *kept, struct attn_error *
         return attn_error_errno(err, "open", kept->path, errno);
     ATTN_TRY(ATTN_ALLOC(kept->columns, rows->n, err));
     for (size_t c = 0; c < rows->n; c++)
-        kept->columns[c] = rows->all[rows->places[c]];
+        kept->columns[c] = rows->form->columns[rows->places[c]];
     ATTN_TRY(ATTN_ALLOC(kept->cells, rows->n, err));
     ATTN_TRY(ATTN_ALLOC(kept->lists, rows->n, err));
     if (rows->n > 0)

@@ -22,21 +22,12 @@ static const struct attn_item_sink *const kinds[] = {
 #undef LIST
 };
 
-/* The columns of labels, sorted by name for lookup. */
-struct attn_record_columns {
-    struct named_column {
-        const char *name; /* borrowed */
-        size_t i;
-    } * sorted;                            /* [n] owns */
-    const struct attn_item_label **values; /* [n] owns; labels of the current record */
-    size_t n;
-};
-
 struct attn_records {
     struct attn_records_form form;
     struct attn_record_writer **writers; /* [n] owns; in the order of the items */
     size_t n;
     struct attn_record_columns columns;
+    struct attn_record_rows rows;
     bool has_noted_formula, has_noted_label; /* the note was sent */
     bool is_committed;                       /* committed; nothing can be written any more */
 };
@@ -127,7 +118,7 @@ static void note_formula(struct attn_record_writer *writer, const char *what, co
 
 static int by_name(const void *a, const void *b)
 {
-    const struct named_column *x = a, *y = b;
+    const struct attn_named_column *x = a, *y = b;
 
     return strcmp(x->name, y->name);
 }
@@ -139,25 +130,27 @@ static void release_columns(struct attn_record_columns *columns)
     *columns = (struct attn_record_columns){0};
 }
 
-/* Sets COLUMNS to NAMES [n], borrowed. */
-static enum attn_status set_columns(struct attn_record_columns *columns, const char *const *names,
-                                    size_t n, struct attn_error *err)
+enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
+                                         const char *const *names, size_t n, bool are_all,
+                                         struct attn_error *err)
 {
     release_columns(columns);
     ATTN_TRY(ATTN_ALLOC(columns->sorted, n, err));
     ATTN_TRY(ATTN_ALLOC(columns->values, n, err));
     for (size_t i = 0; i < n; i++)
-        columns->sorted[i] = (struct named_column){names[i], i};
+        columns->sorted[i] = (struct attn_named_column){names[i], i};
     qsort(columns->sorted, n, sizeof *columns->sorted, by_name);
+    columns->names = names;
     columns->n = n;
+    columns->are_all = are_all;
     return ATTN_OK;
 }
 
 /* Returns the column of a label; NULL if it has none. */
-static const struct named_column *find_column(const struct attn_record_columns *columns,
-                                              const char *name)
+static const struct attn_named_column *find_column(const struct attn_record_columns *columns,
+                                                   const char *name)
 {
-    const struct named_column wanted = {.name = name};
+    const struct attn_named_column wanted = {.name = name};
 
     return columns->n > 0 ? bsearch(&wanted, columns->sorted, columns->n, sizeof wanted, by_name)
                           : NULL;
@@ -217,11 +210,11 @@ static void append_labels(struct attn_record_writer *writer, struct attn_buffer 
         columns->values[k] = NULL;
     for (size_t i = 0; i < result->item->n_label; i++) {
         const struct attn_item_label *label = &result->item->labels[i];
-        const struct named_column *column = find_column(columns, label->name);
+        const struct attn_named_column *column = find_column(columns, label->name);
 
         if (column)
             columns->values[column->i] = label;
-        else if (writer->form->has_all_labels)
+        else if (columns->are_all)
             note_label(writer, label->name, result->item->number);
     }
     for (size_t k = 0; k < columns->n; k++) {
@@ -248,13 +241,13 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
                                            bool has_error, struct attn_error *err)
 {
-    const struct attn_records_form *form = writer->form;
+    const struct attn_record_columns *labels = writer->columns;
     struct attn_buffer *out = &writer->text, full = {0};
     enum attn_status status = ATTN_OK;
 
     attn_buffer_append_string(out, "id");
-    for (size_t i = 0; status == ATTN_OK && i < form->n_label; i++) {
-        const char *name = form->labels[i];
+    for (size_t i = 0; status == ATTN_OK && i < labels->n; i++) {
+        const char *name = labels->names[i];
         bool is_renamed = strcmp(name, "id") == 0 || (has_error && strcmp(name, "error") == 0);
 
         for (size_t c = 0; c < n; c++)
@@ -334,6 +327,7 @@ static enum attn_status open_writer(struct attn_records *records,
     (*writer)->has_noted_formula = &records->has_noted_formula;
     (*writer)->has_noted_label = &records->has_noted_label;
     (*writer)->columns = &records->columns;
+    (*writer)->rows = &records->rows;
     (*writer)->sink = item->sink;
     if (!item->path)
         return ATTN_OK;
@@ -362,6 +356,7 @@ static void free_records(struct attn_records *records, void (*free_part)(struct 
     }
     attn_free(records->writers);
     release_columns(&records->columns);
+    attn_record_rows_release(&records->rows);
     attn_free(records);
 }
 
@@ -435,7 +430,9 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
     ATTN_TRY(ATTN_ALLOC(opened, 1, err));
     opened->form = known;
     opened->n = n;
-    status = set_columns(&opened->columns, known.labels, known.n_label, err);
+    opened->rows.form = &opened->form;
+    status = attn_record_columns_set(&opened->columns, known.labels, known.n_label,
+                                     known.has_all_labels, err);
     if (status == ATTN_OK)
         status = open_all(opened, items, is_resumed, err);
     if (status == ATTN_OK)
@@ -506,13 +503,16 @@ enum attn_status attn_records_begin(struct attn_records *records, size_t n_recor
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }
 
-enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
-                                         size_t n, struct attn_error *err)
+bool attn_records_save(const struct attn_records *records, struct attn_buffer *out)
 {
-    records->form.labels = labels;
-    records->form.n_label = n;
-    records->form.has_all_labels = true;
-    return set_columns(&records->columns, labels, n, err);
+    attn_record_rows_save(&records->rows, out);
+    return records->rows.waiting.size == 0;
+}
+
+enum attn_status attn_records_restore(struct attn_records *records, const char *text, bool *is_good,
+                                      struct attn_error *err)
+{
+    return attn_record_rows_load(&records->rows, text, is_good, err);
 }
 
 /* An action that is applied to each writer. */

@@ -31,7 +31,11 @@
 #include "records/items.h"
 #include "run/many.h"
 
-struct attn_record_rows;
+enum attn_record_rows_form {
+    ATTN_RECORD_ROWS_CSV,
+    ATTN_RECORD_ROWS_JSON,
+    ATTN_RECORD_ROWS_TEXTS /* only the first column of a row */
+};
 
 /* The contents of the outputs, equal for all records. */
 struct attn_records_form {
@@ -55,9 +59,16 @@ struct attn_records_form {
     attn_note_fn on_note;           /* or NULL */
     void *user;                     /* passed to on_note */
     const char *unit;               /* name of a record in notes; NULL: "record" */
-    struct attn_record_rows *rows;  /* for rows of items (record_rows.h); borrowed, or NULL */
-    const struct attn_items *items; /* for joined: the items, whose labels stand beside the rows */
-    const char *mean_by, *minus;    /* for joined, as in experiment/collect.h; or NULL */
+    const struct attn_items *items; /* for rows and joined: provide the labels; borrowed */
+    /* For rows of items: [n_column] columns with unique names per type and notation, of which all
+     * tables of items have the same subset; borrowed, or NULL */
+    const struct attn_column *columns;
+    size_t n_column;
+    const bool *hidden; /* [n_column] columns to leave out if every item fails; borrowed */
+    bool is_ragged;     /* items have different numbers of rows */
+    bool are_kept;      /* rows are also stored so that a resumed run can read them */
+    enum attn_record_rows_form row_form;
+    const char *mean_by, *minus; /* for joined, as in experiment/collect.h; or NULL */
 };
 
 #define ATTN_RECORDS_FORM_DEFAULT                                                                  \
@@ -80,10 +91,12 @@ enum attn_status attn_records_open(const struct attn_records_item *items, size_t
 enum attn_status attn_records_begin(struct attn_records *records, size_t n_record,
                                     const uint64_t *sizes, size_t n_size, struct attn_error *err);
 
-/* Sets the columns of labels to LABELS [n], borrowed, if they were not known when the records were
- * opened. */
-enum attn_status attn_records_set_labels(struct attn_records *records, const char *const *labels,
-                                         size_t n, struct attn_error *err);
+/* The first appends what the sinks know of all results, and returns false if some text is held
+ * back, so that there can be no checkpoint. The second restores it; *IS_GOOD is false if TEXT is
+ * malformed. */
+bool attn_records_save(const struct attn_records *records, struct attn_buffer *out);
+enum attn_status attn_records_restore(struct attn_records *records, const char *text, bool *is_good,
+                                      struct attn_error *err);
 
 enum attn_status attn_records_write(struct attn_records *records,
                                     const struct attn_item_result *result, struct attn_error *err);
@@ -184,8 +197,47 @@ struct attn_record_writer {
     /* Shared by all writers; borrowed: */
     bool *has_noted_formula;             /* a note about an id or a label like a formula was sent */
     bool *has_noted_label;               /* a note about a label without a column was sent */
-    struct attn_record_columns *columns; /* columns for the labels of the form */
+    struct attn_record_columns *columns; /* columns for labels */
+    struct attn_record_rows *rows;       /* columns of the rows of items */
 };
+
+/* The columns of the rows of items, which the first item determines. Set `form`, and zero the
+ * rest. */
+struct attn_record_rows {
+    const struct attn_records_form *form; /* borrowed */
+    struct attn_column *columns;          /* [n] owns; columns of the tables */
+    size_t *places;                       /* [n] owns; their indices in the columns of the form */
+    size_t n, n_row;                      /* n_row: rows per item */
+    bool has_columns;                     /* the columns are known */
+    bool has_labels;                      /* the labels of CSV are known */
+    /* owns; lines of CSV that are held back until columns and labels are known */
+    struct attn_buffer waiting;
+};
+
+/* The first appends the columns and the number of rows as text, the second reads them; *IS_GOOD is
+ * false if the text is malformed. */
+void attn_record_rows_save(const struct attn_record_rows *rows, struct attn_buffer *out);
+enum attn_status attn_record_rows_load(struct attn_record_rows *rows, const char *text,
+                                       bool *is_good, struct attn_error *err);
+
+void attn_record_rows_release(struct attn_record_rows *rows);
+
+/* The columns of labels, sorted by name for lookup. */
+struct attn_record_columns {
+    struct attn_named_column {
+        const char *name; /* borrowed */
+        size_t i;
+    } * sorted;                            /* [n] owns */
+    const struct attn_item_label **values; /* [n] owns; labels of the current record */
+    const char *const *names;              /* [n] borrowed */
+    size_t n;
+    bool are_all; /* a label without a column is noted */
+};
+
+/* Sets COLUMNS to NAMES [n], borrowed. */
+enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
+                                         const char *const *names, size_t n, bool are_all,
+                                         struct attn_error *err);
 
 /* X(name): attn_item_sink_NAME is defined in record_NAME.c; csv and edges in record_rows.c. */
 #define ATTN_ITEM_SINK_MAP(X)                                                                      \

@@ -8,7 +8,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "batch/ledger_internal.h"
-#include "batch/record_rows.h"
 #include "batch/records_internal.h"
 #include "host/host_internal.h"
 #include "records/items_internal.h"
@@ -17,25 +16,15 @@
 
 struct attn_each {
     struct attn_each_options options;
-    struct attn_each_rows of;
     struct attn_host *host;
     struct attn_items *items;
     struct attn_ledger ledger; /* records what is on disk */
-    struct attn_record_rows rows;
+    struct attn_records_form form;
     struct attn_each_result result;
     bool has_written, has_ended;
 };
 
 /* --- Opening ---------------------------------------------------------------------------------- */
-
-static bool measure(void *owner)
-{
-    struct attn_each *each = owner;
-
-    attn_buffer_reset(&each->ledger.state);
-    attn_record_rows_save(&each->rows, &each->ledger.state);
-    return each->rows.waiting.size == 0;
-}
 
 static bool ends_with(const char *text, const char *end)
 {
@@ -67,34 +56,29 @@ static enum attn_status name_file(struct attn_each *each, struct attn_error *err
 static enum attn_status open_file(struct attn_each *each, struct attn_error *err)
 {
     const char *path = each->ledger.outputs[0].path;
-    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
     if (path && attn_items_are_of_path(each->items, path)) {
         attn_error_set(err, ATTN_INVALID, "the output '%s' has the items, expected another file",
                        attn_quote_string(path).text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    form.unit = each->ledger.unit;
-    form.rows = &each->rows;
-    form.on_note = each->of.on_note;
-    form.user = each->of.note_user;
-    return attn_ledger_open(&each->ledger, &form, each->host, err);
+    return attn_ledger_open(&each->ledger, &each->form, each->host, err);
 }
 
-/* Sets the labels: those of the header, or of the first readable item. */
-static enum attn_status take_labels(struct attn_each *each, struct attn_error *err)
+/* Returns the form of lines for the options. */
+static enum attn_record_rows_form row_form_of(const struct attn_each_options *options)
 {
-    const char *const *labels;
-    size_t n;
-
-    if (each->rows.has_labels)
-        return ATTN_OK;
-    labels = attn_items_labels(each->items, &n);
-    return attn_record_rows_set_labels(&each->rows, each->ledger.records, labels, n, err);
+    if (options->form == ATTN_EACH_TEXTS)
+        return ATTN_RECORD_ROWS_TEXTS;
+    return options->form == ATTN_EACH_JSON_LINES || options->form == ATTN_EACH_MATRICES ||
+                   (options->form == ATTN_EACH_BY_NAME &&
+                    (ends_with(options->path, ".jsonl") || ends_with(options->path, ".json")))
+               ? ATTN_RECORD_ROWS_JSON
+               : ATTN_RECORD_ROWS_CSV;
 }
 
 enum attn_status attn_each_open(const struct attn_each_options *given,
-                                const struct attn_each_rows *rows, struct attn_host *host,
+                                const struct attn_records_form *form, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err)
 {
@@ -108,20 +92,12 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
         return ATTN_INVALID;
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
-    made->of = *rows;
+    made->form = *form;
+    made->form.unit = "item";
+    made->form.items = items;
+    made->form.row_form = row_form_of(&options);
     made->host = host;
     made->items = items;
-    made->rows = (struct attn_record_rows){
-        .all = rows->columns,
-        .n_all = rows->n_column,
-        .hidden = rows->hidden,
-        .is_ragged = rows->is_ragged,
-        .form = options.form == ATTN_EACH_TEXTS ? ATTN_RECORD_ROWS_TEXTS
-                : options.form == ATTN_EACH_JSON_LINES || options.form == ATTN_EACH_MATRICES ||
-                        (options.form == ATTN_EACH_BY_NAME &&
-                         (ends_with(options.path, ".jsonl") || ends_with(options.path, ".json")))
-                    ? ATTN_RECORD_ROWS_JSON
-                    : ATTN_RECORD_ROWS_CSV};
     made->ledger = (struct attn_ledger){
         .unit = "item",
         .unit_key = "items",
@@ -130,24 +106,20 @@ enum attn_status attn_each_open(const struct attn_each_options *given,
         .is_resumed = options.is_resumed,
         .is_synced = options.is_synced,
         .cancel = host->options.cancel,
-        .on_note = rows->on_note,
-        .user = rows->note_user,
+        .on_note = form->on_note,
+        .user = form->user,
         .command = options.command,
         .n_command = options.n_command,
-        .measure = measure,
-        .owner = made,
         .is_spoiled = options.is_spoiled,
         .spoiled_user = options.user,
         .has_state = true,
-        .has_kept = rows->are_kept,
+        .has_kept = form->are_kept,
         .journal = -1,
         .begun = attn_clock_seconds(),
     };
     status = name_file(made, err);
     if (status == ATTN_OK)
         status = open_file(made, err);
-    if (status == ATTN_OK && attn_items_have_header(items))
-        status = attn_error_at(take_labels(made, err), ATTN_STAGE_INPUT, err);
     if (status == ATTN_OK)
         *each = made;
     else
@@ -162,7 +134,6 @@ void attn_each_free(struct attn_each *each)
     if (!each->has_ended)
         attn_each_keep(each, NULL);
     attn_ledger_release(&each->ledger);
-    attn_record_rows_release(&each->rows);
     attn_free(each);
 }
 
@@ -238,7 +209,8 @@ static enum attn_status resume(struct handing *handing, struct attn_ledger_made 
     if (done->n_record == 0 && !made->is_there)
         return ATTN_OK;
     ATTN_TRY(attn_buffer_check(&ledger->state, err));
-    ATTN_TRY(attn_record_rows_load(&each->rows, attn_buffer_string(&ledger->state), &is_good, err));
+    ATTN_TRY(
+        attn_records_restore(ledger->records, attn_buffer_string(&ledger->state), &is_good, err));
     if (!is_good)
         return attn_ledger_report_other(handing->told_by, "other columns",
                                         "remove it to compute all anew", err);
@@ -269,13 +241,9 @@ enum attn_status attn_each_resume(struct attn_each *each, attn_record_take_fn ta
 enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *given,
                                  struct attn_error *err)
 {
-    const enum attn_record_failure found = given->item->failure;
     struct attn_item_result result = *given;
     enum attn_status status;
 
-    if (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
-        found != ATTN_RECORD_FAILURE_LINE_TOO_LONG)
-        ATTN_TRY(attn_error_at(take_labels(each, err), ATTN_STAGE_INPUT, err));
     each->has_written = true;
     result.n_token = 0; /* only a batch counts tokens */
     result.is_followed = each->ledger.name;
@@ -302,7 +270,6 @@ enum attn_status attn_each_finish(struct attn_each *each, struct attn_error *err
         report(each);
         return ATTN_OK;
     }
-    ATTN_TRY(take_labels(each, err));
     ledger->input_name = attn_items_name(each->items);
     ledger->input_end = ledger->done.end;
     ledger->has_failed = ledger->n_failed > 0;

@@ -1,7 +1,7 @@
 /*
  * each_internal.h - see each.h: functions for studies.
  *
- *     attn_each_open(&options, &rows, host, items, &each, &err);
+ *     attn_each_open(&options, &form, host, items, &each, &err);
  *     attn_each_resume(each, take, user, &err);          // items of earlier runs
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item)
  *         attn_each_write(each, &result, &err);           // with `rows`, or a failure
@@ -19,22 +19,10 @@
 
 struct attn_each;
 
-/* What a study writes for each item. Borrowed. */
-struct attn_each_rows {
-    /* [n_column] with unique names per type and notation; all tables of items have the same subset
-     * of these */
-    const struct attn_column *columns;
-    size_t n_column;
-    const bool *hidden;   /* [n_column] columns to leave out if every item fails */
-    bool is_ragged;       /* items have different numbers of rows */
-    bool are_kept;        /* rows are stored so that a resumed run can read them */
-    attn_note_fn on_note; /* or NULL */
-    void *note_user;      /* passed to on_note */
-};
-
-/* Copies GIVEN; everything else is borrowed. */
+/* Copies GIVEN and FORM, of which it needs the columns, how rows are kept and where notes go;
+ * everything else is borrowed. */
 enum attn_status attn_each_open(const struct attn_each_options *given,
-                                const struct attn_each_rows *rows, struct attn_host *host,
+                                const struct attn_records_form *form, struct attn_host *host,
                                 struct attn_items *items, struct attn_each **each,
                                 struct attn_error *err);
 

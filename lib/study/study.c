@@ -460,18 +460,19 @@ static enum attn_status add_kept_item(void *user, const struct attn_item_result 
 /* Opens the file of rows, and adds the items of earlier runs. */
 static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
-    const struct attn_each_rows rows = {.columns = study->form.columns,
-                                        .n_column = study->form.n_column,
-                                        .hidden = study->hidden,
-                                        .is_ragged = study->is_ragged,
-                                        .are_kept = !study->is_listed || study->gather,
-                                        .on_note = forward_note,
-                                        .note_user = study};
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
     study->has_begun = true;
     if (!study->args->each)
         return ATTN_OK;
-    ATTN_TRY(attn_each_open(study->args->each, &rows, study->host, study->args->items, &study->each,
+    form.columns = study->form.columns;
+    form.n_column = study->form.n_column;
+    form.hidden = study->hidden;
+    form.is_ragged = study->is_ragged;
+    form.are_kept = !study->is_listed || study->gather;
+    form.on_note = forward_note;
+    form.user = study;
+    ATTN_TRY(attn_each_open(study->args->each, &form, study->host, study->args->items, &study->each,
                             err));
     ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, &study->sum.n_failed, err));
     return check_failures(study, err);

@@ -219,17 +219,18 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
 static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                   struct attn_error *err)
 {
-    const struct attn_each_rows rows = {.columns = columns,
-                                        .n_column = N_COLUMN,
-                                        .hidden = (const bool[N_COLUMN]){[CHANGE] = true},
-                                        .are_kept = !asked->has_no_rows,
-                                        .on_note = keep_note};
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_each *each;
     enum attn_status status;
     bool is_over = false;
 
+    form.columns = columns;
+    form.n_column = N_COLUMN;
+    form.hidden = (const bool[N_COLUMN]){[CHANGE] = true};
+    form.are_kept = !asked->has_no_rows;
+    form.on_note = keep_note;
     asked->each.result = &asked->result;
-    ATTN_TRY(attn_each_open(&asked->each, &rows, host, items, &each, err));
+    ATTN_TRY(attn_each_open(&asked->each, &form, host, items, &each, err));
     status = attn_each_resume(each, take, asked, &asked->n_failed, err);
     for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
         if (asked->n_most > 0 && i == asked->n_most)

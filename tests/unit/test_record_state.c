@@ -1,7 +1,7 @@
 /* test_record_state.c - rows of items as bytes: the same values come back, and a file that is cut
  * or changed is refused or read as other values. */
 #include "base/table_internal.h"
-#include "batch/record_rows.h"
+#include "batch/records_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
@@ -34,18 +34,18 @@ static void fill(size_t item, struct attn_cell cells[N_COLUMN])
         cells[c] = attn_cell_missing();
 }
 
-static size_t places[N_COLUMN] = {0, 1, 2, 3, 4, 5};
-static struct attn_record_rows rows = {
-    .all = columns, .n_all = N_COLUMN, .places = places, .n = N_COLUMN};
-
 static struct attn_records *open_state(bool is_resumed)
 {
     const struct attn_records_item item = {.format = "state", .path = "kept"};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_records *records = NULL;
+    bool is_good;
 
-    form.rows = &rows;
+    form.columns = columns;
+    form.n_column = N_COLUMN;
     ck_assert_int_eq(attn_records_open(&item, 1, &form, is_resumed, &records, NULL), ATTN_OK);
+    if (is_resumed)
+        ck_assert_int_eq(attn_records_restore(records, "0,1,2,3,4,5;1;", &is_good, NULL), ATTN_OK);
     return records;
 }
 
