@@ -56,14 +56,15 @@ static void draw(const void *args, struct attn_drawn *drawn)
 
 struct fit {
     struct attn_frame frame;
-    size_t first, end;                       /* the positions V */
-    struct attn_selection *watched, *wanted; /* own; tensors of the feed, and gradients */
-    struct attn_kept_layers *kept;           /* owns; NULL: layers are recomputed */
-    struct attn_backward *backward;          /* owns */
-    float *stream;                           /* [n_layer + 1, T, D] */
-    float *given;                            /* [T, D] gradient of the last output */
-    double *sums;                            /* [n_layer - 1, D, D] */
-    size_t row;                              /* row of the matrices that is being computed */
+    size_t first, end;              /* the positions V */
+    struct attn_site_set sites;     /* of the feed */
+    struct attn_selection *wanted;  /* owns; gradients */
+    struct attn_kept_layers *kept;  /* owns; NULL: layers are recomputed */
+    struct attn_backward *backward; /* owns */
+    float *stream;                  /* [n_layer + 1, T, D] */
+    float *given;                   /* [T, D] gradient of the last output */
+    double *sums;                   /* [n_layer - 1, D, D] */
+    size_t row;                     /* row of the matrices that is being computed */
 };
 
 static size_t first_of(const struct attn_lens_args *args)
@@ -127,25 +128,20 @@ static enum attn_status check_run(const struct attn_run *run, struct attn_error 
     return ATTN_OK;
 }
 
-/* Selects what is watched: the stream, and in the feed what the layers need for their
- * gradients. */
+/* Selects the stream, what the layers need for their gradients, and gradients. */
 static enum attn_status select_tensors(struct fit *fit, struct attn_error *err)
 {
     const struct attn_run *run = fit->frame.run;
     const struct attn_config *config = fit->frame.config;
-    struct attn_dims dims = attn_config_dims(config, run->text.n);
-    struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
     char layers[48];
 
+    fit->sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST);
     if (attn_kept_layers_size(config, run->text.n) <= KEPT_BYTES) {
         ATTN_TRY(attn_kept_layers_create(
             config, run->text.n, attn_host_pool(run->host, (double)INFINITY), &fit->kept, err));
-        attn_sites_extend(&sites,
+        attn_sites_extend(&fit->sites,
                           attn_selection_sites(attn_kept_layers_trace(fit->kept)->selection));
     }
-    dims.lacking = NULL; /* selects scores with and without rotation, whichever the model has */
-    ATTN_TRY(attn_selection_create(&dims, &fit->watched, err));
-    ATTN_TRY(attn_selection_set_sites(fit->watched, sites, err));
     ATTN_TRY(attn_derivative_select(run, ATTN_SITES(ATTN_SITE_RESID_PRE_GRAD), &fit->wanted, err));
     snprintf(layers, sizeof layers, "1-%zu", config->n_layer - 1);
     return attn_selection_set_layers(fit->wanted, layers, err);
@@ -181,7 +177,8 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 {
     struct fit *fit = user;
 
-    attn_trace_keep_stream(event, NULL, attn_selection_dims(fit->watched), fit->stream);
+    attn_trace_keep_stream(event, NULL, attn_selection_dims(fit->frame.run->selection),
+                           fit->stream);
     return fit->kept ? attn_trace_hand_on(attn_kept_layers_trace(fit->kept), event, err) : ATTN_OK;
 }
 
@@ -231,7 +228,7 @@ static enum attn_status read_text(struct fit *fit, struct attn_error *err)
     const struct attn_run *run = fit->frame.run;
     const size_t d = fit->frame.config->d_model, n_layer = fit->frame.config->n_layer;
     const struct attn_watch watch = {
-        .selection = fit->watched, .is_silent = true, .on_event = on_feed, .user = fit};
+        .sites = fit->sites, .is_silent = true, .on_event = on_feed, .user = fit};
     const struct attn_trace trace = {fit->wanted, on_gradient, fit};
     const struct attn_embedding_rows text = attn_sequence_rows(&run->text, run->model);
     const struct attn_backward_goal goal = {.given = fit->given, .is_of_stream = true};
@@ -292,7 +289,6 @@ static void release(void *state)
 
     attn_backward_free(fit->backward);
     attn_kept_layers_free(fit->kept);
-    attn_selection_free(fit->watched);
     attn_selection_free(fit->wanted);
 }
 

@@ -136,12 +136,14 @@ void attn_trial_note_idle(const struct attn_run *run, const struct attn_session 
 static enum attn_status select_tensors(const struct attn_run *run, const struct attn_watch *watch,
                                        struct attn_selection **selection, struct attn_error *err)
 {
-    const struct attn_dims *dims =
-        watch->of == ATTN_WATCH_ENCODER ? &run->encoder_dims : attn_selection_dims(run->selection);
+    struct attn_dims dims =
+        watch->of == ATTN_WATCH_ENCODER ? run->encoder_dims : *attn_selection_dims(run->selection);
     struct attn_selection *made;
 
-    ATTN_TRY(watch->edits ? attn_edits_select(watch->edits, watch->n_edit, dims, selection, err)
-                          : attn_selection_create(dims, selection, err));
+    if (!watch->capture) /* layers without rotation also emit what others store in rot_q, rot_k */
+        dims.lacking = NULL;
+    ATTN_TRY(watch->edits ? attn_edits_select(watch->edits, watch->n_edit, &dims, selection, err)
+                          : attn_selection_create(&dims, selection, err));
     made = *selection;
     if (!watch->edits)
         ATTN_TRY(attn_selection_set_sites(made, watch->sites, err));
