@@ -93,7 +93,7 @@ static inline const struct attn_edit *attn_edits_of_encoder(const struct attn_ed
 }
 
 /* Fills LIST, which is {0}, with the edits of SCOPE. If means are needed, runs the text once
- * without edits. Errors have a stage. */
+ * without edits, and its encoder, which fills source->embedded. Errors have a stage. */
 enum attn_status attn_edits_find(const struct attn_edit_scope *scope, struct attn_edit_list *list,
                                  struct attn_error *err);
 void attn_edits_release(struct attn_edit_list *list);

@@ -314,10 +314,10 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
 static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
                                  struct attn_error *err)
 {
-    struct attn_pass pass = {.model = scope->model,
-                             .text = scope->text,
-                             .source = scope->source,
-                             .options = *scope->session};
+    struct attn_sequence source = *scope->source;
+    struct attn_encoder_rows made = {.final = source.embedded};
+    struct attn_pass pass = {
+        .model = scope->model, .text = scope->text, .source = &source, .options = *scope->session};
     struct attn_pass of_encoder = attn_encoder_pass_of(scope->model, scope->source, scope->session);
     struct attn_selection *selection;
     struct attn_trace trace = {NULL, attn_edit_means_add, means};
@@ -327,8 +327,9 @@ static enum attn_status run_text(const struct attn_edit_scope *scope, struct att
     trace.selection = selection;
     pass.options.trace = of_encoder.options.trace = &trace;
     pass.options.cache = ATTN_CACHE_ONE_LAYER;
-    if (has_stack(means, true))
-        status = attn_encoder_run(&of_encoder, NULL, err);
+    if (has_stack(means, true) || source.is_later)
+        status = attn_encoder_run(&of_encoder, &made, err);
+    source.is_later = false;
     if (status == ATTN_OK && has_stack(means, false))
         status = attn_pass_run(&pass, NULL, err);
     attn_selection_free(selection);

@@ -167,6 +167,7 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
 
 static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
 {
+    const bool needs_means = attn_edits_need_means(&run->request.edits);
     struct attn_session_options session = attn_run_session_options(run);
     struct attn_dims dims = *attn_selection_dims(run->selection);
     const struct attn_edit_scope scope = {.edits = &run->request.edits,
@@ -184,17 +185,11 @@ static enum attn_status find_edits(struct attn_run *run, struct attn_error *err)
         dims.encoder = &run->encoder_dims;
     run->text.words_of = run->like ? &run->like->text : NULL;
     run->source.words_of = run->like ? &run->like->source : NULL;
-    if (attn_edits_need_means(&run->request.edits)) {
+    if (needs_means)
         session.pool = attn_host_pool(run->host, (double)INFINITY);
-        ATTN_TRY(encode_source(run, NULL, run->source.pool, err));
-    }
     ATTN_TRY(attn_edits_find(&scope, &run->edits, err));
-    run->source.is_later |= run->edits.n_encoder > 0; /* again, with its edits */
-    if (run->asked.has_goal)
-        ATTN_TRY(attn_run_check_gradients_of_edits(run, err));
-    return run->request.is_once && !attn_edits_are_given(&run->request.edits)
-               ? ATTN_OK
-               : encode_source(run, NULL, run->source.pool, err);
+    run->source.is_later &= !needs_means || run->edits.n_encoder > 0; /* encoded with means */
+    return run->asked.has_goal ? attn_run_check_gradients_of_edits(run, err) : ATTN_OK;
 }
 
 /* Returns the sizes and sites of a stack: MODEL for N positions, with the attention of LAYERS. */
@@ -376,7 +371,10 @@ static enum attn_status prepare(struct attn_run *run, struct attn_error *err)
     if (attn_predict_n_label(predict) > 0 && !attn_predict_is_asked(predict))
         predict->top = attn_predict_n_label(predict);
     run->model = run->host->model;
-    return prepare_sequence(run, err);
+    ATTN_TRY(prepare_sequence(run, err));
+    return request->is_once && !attn_edits_are_given(&request->edits)
+               ? ATTN_OK
+               : encode_source(run, NULL, run->source.pool, err);
 }
 
 static enum attn_status prepare_for(struct attn_host *host, const struct attn_run *like,
