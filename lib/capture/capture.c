@@ -229,35 +229,6 @@ bool attn_capture_has_cell(const struct attn_capture *capture, const struct attn
     return i < slot->n && (slot->cells[i / 8] >> i % 8 & 1) != 0;
 }
 
-static struct attn_location at_block(const struct attn_capture *capture, enum attn_site site,
-                                     int block, int head)
-{
-    return attn_location_of_block(attn_selection_dims(capture->selection), site, block, head);
-}
-
-const float *attn_capture_block(const struct attn_capture *capture, enum attn_site site, int block)
-{
-    const struct attn_location at = at_block(capture, site, block, ATTN_ALL_HEADS);
-
-    return attn_location_block(&at) == block ? attn_capture_tensor(capture, &at) : NULL;
-}
-
-const float *attn_capture_block_head(const struct attn_capture *capture, enum attn_site site,
-                                     int block, int head)
-{
-    const struct attn_location at = at_block(capture, site, block, head);
-
-    return attn_capture_head(capture, &at);
-}
-
-bool attn_capture_block_has_cell(const struct attn_capture *capture, enum attn_site site, int block,
-                                 size_t i)
-{
-    const struct attn_location at = at_block(capture, site, block, ATTN_ALL_HEADS);
-
-    return attn_capture_has_cell(capture, &at, i);
-}
-
 void attn_capture_free(struct attn_capture *capture)
 {
     if (!capture)

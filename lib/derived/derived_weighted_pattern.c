@@ -206,7 +206,7 @@ static enum attn_status derive(const struct attn_derivation *derivation,
                                const struct attn_location *at, struct attn_error *err)
 {
     const struct attn_model *model = derivation->of.model;
-    const struct attn_block_weights *block = &model->weights.blocks[attn_location_index(at)];
+    const struct attn_block_weights *block = attn_block_at(&model->weights, at);
     const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
     struct weighting weighting = {.derivation = derivation,
                                   .output = &block->out.weight,

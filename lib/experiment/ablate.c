@@ -245,10 +245,11 @@ static const char *part_name(enum attn_ablate_by by)
 static bool layer_has_neurons(const struct attn_ablate_args *args, const struct attn_config *config)
 {
     const struct attn_dims dims = attn_config_dims(config, 1);
-    const struct attn_location at = {
-        .stack = args->is_of_encoder || !dims.has_pairs ? ATTN_STACK_ONLY : ATTN_STACK_DECODER,
-        .layer = args->layer,
-        .site = ATTN_SITE_MLP_POST};
+    const struct attn_location at = {.stack = args->is_of_encoder || !attn_dims_has_stacks(&dims)
+                                                  ? ATTN_STACK_ONLY
+                                                  : ATTN_STACK_DECODER,
+                                     .layer = args->layer,
+                                     .site = ATTN_SITE_MLP_POST};
 
     return attn_sites_have(dims.sites, at.site) && !attn_location_is_lacking(&dims, &at);
 }

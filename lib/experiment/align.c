@@ -9,7 +9,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/questions_internal.h"
 #include "input/text_words.h"
 #include "model/config_internal.h"
@@ -367,6 +367,17 @@ static enum attn_status choose_kind(struct align *align, struct attn_error *err)
     return check_kind(align, err);
 }
 
+/* Returns the location of HEAD in layer number LAYER of `layers`; of hidden states LAYER is their
+ * number. */
+static struct attn_location at_of(const struct align *align, size_t layer, int head)
+{
+    const struct attn_dims dims = attn_config_dims(align->frame.config, 1);
+    struct attn_location at = attn_layer_at(&dims, ATTN_SITE_PATTERN, layer);
+
+    at.head = head;
+    return at;
+}
+
 /* Reads the layers of TEXT into the flags of ALIGN. */
 static enum attn_status read_layers(struct align *align, const char *text, struct attn_error *err)
 {
@@ -378,8 +389,11 @@ static enum attn_status read_layers(struct align *align, const char *text, struc
         dims = (struct attn_dims){.n_layer = dims.n_layer + 1, .n_head = 1, .n_position = 1};
     ATTN_TRY(attn_selection_create(&dims, &chosen, err));
     status = attn_error_in(attn_selection_set_layers(chosen, text, err), "layers", err);
-    for (size_t i = 0; status == ATTN_OK && i < dims.n_layer; i++)
-        align->layers[i] = attn_selection_has_block_head(chosen, (int)i, 0);
+    for (size_t i = 0; status == ATTN_OK && i < dims.n_layer; i++) {
+        const struct attn_location at = at_of(align, i, 0);
+
+        align->layers[i] = attn_selection_has_head(chosen, &at);
+    }
     attn_selection_free(chosen);
     return status;
 }
@@ -431,10 +445,12 @@ static enum attn_status choose_layers(struct align *align, struct attn_error *er
 
 /* Returns true if links are derived from this head; for CROSS, only heads that attend to a
  * source. */
-static bool is_used(const struct align *align, int layer, int head)
+static bool is_used(const struct align *align, const struct attn_location *at)
 {
-    return align->layers[layer] && attn_selection_has_block_head(align->heads, layer, head) &&
-           (align->kind != CROSS || align->frame.config->is_cross[layer]);
+    const struct attn_dims *dims = attn_selection_dims(align->heads);
+
+    return align->layers[attn_location_index(at)] && attn_selection_has_head(align->heads, at) &&
+           (align->kind != CROSS || attn_location_is_cross(dims, at));
 }
 
 /* Records patterns, or vectors, of RUN. */
@@ -446,13 +462,12 @@ static enum attn_status record(const struct align *align, const struct attn_run 
     const struct attn_site_set vectors = ATTN_SITES(
         ATTN_SITE_RESID_PRE, config->norm_place == ATTN_NORM_SUM ? ATTN_SITE_NORMALIZED_RESID_POST
                                                                  : ATTN_SITE_RESID_POST);
-    const struct attn_dims *dims = attn_selection_dims(run->selection);
-    const struct attn_location first = attn_location_of_block(
-                                   dims, ATTN_SITE_PATTERN,
-                                   align->first - (is_hidden && align->first > 0), 0),
-                               last = attn_location_of_block(
-                                   dims, ATTN_SITE_PATTERN,
-                                   align->last - (is_hidden && align->last > 0), 0);
+    const struct attn_location first = at_of(
+                                   align, (size_t)(align->first - (is_hidden && align->first > 0)),
+                                   0),
+                               last =
+                                   at_of(align,
+                                         (size_t)(align->last - (is_hidden && align->last > 0)), 0);
     const struct attn_watch watch = {.sites = is_hidden ? vectors : ATTN_SITES(ATTN_SITE_PATTERN),
                                      .first = &first,
                                      .last = &last,
@@ -465,17 +480,16 @@ static enum attn_status record(const struct align *align, const struct attn_run 
 /* Reads the heads, before the first item, and checks that a layer with links has one of them. */
 static enum attn_status choose_heads(struct align *align, struct attn_error *err)
 {
-    const struct attn_config *config = align->frame.config;
-    const struct attn_dims dims = attn_config_dims(config, 1);
+    const struct attn_dims dims = attn_config_dims(align->frame.config, 1);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(attn_error_in(attn_select_heads(align->args->heads, &dims, &align->heads, err),
                            "heads", err));
     if (!align->args->heads)
         return ATTN_OK;
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++)
-            if (is_used(align, layer, head))
-                return ATTN_OK;
+    while (attn_dims_next_head(&dims, &at))
+        if (is_used(align, &at))
+            return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID, "`heads` are '%s', of layers without cross-attention",
                           attn_quote_string(align->args->heads).text);
 }
@@ -649,16 +663,15 @@ static enum attn_status find_words(struct align *align, struct attn_error *err)
 
 /* --- Weights between words -------------------------------------------------------------------- */
 
-/* Adds FACTOR times the weights of HEAD to x. IS_BEFORE: a token's row is that of the token before
- * it. */
-static void add_weights(struct align *align, int layer, int head, double factor)
+/* Adds FACTOR times the weights of the head AT to x. IS_BEFORE: a token's row is that of the token
+ * before it. */
+static void add_weights(struct align *align, const struct attn_location *at, double factor)
 {
     const size_t before = align->args->is_shifted;
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const struct attn_run *run = align->frame.run;
     const size_t n_key = align->kind == CROSS ? run->source.n : run->text.n;
-    const float *pattern =
-        attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
+    const float *pattern = attn_capture_head(align->frame.capture, at);
 
     for (size_t t = 0; t < run->text.n; t++) {
         const size_t word = text->of[t];
@@ -701,12 +714,14 @@ static void link_by_heads(struct align *align, int first, int last, int head)
     for (int pass = 0; pass < 2; pass++)
         for (int layer = first; layer <= last; layer++)
             for (int h = 0; h < (int)config->n_head; h++) {
-                if ((head >= 0 && h != head) || !is_used(align, layer, h))
+                const struct attn_location at = at_of(align, (size_t)layer, h);
+
+                if ((head >= 0 && h != head) || !is_used(align, &at))
                     continue;
                 if (pass == 0)
                     n_head++;
                 else
-                    add_weights(align, layer, h, 1 / (double)n_head);
+                    add_weights(align, &at, 1 / (double)n_head);
             }
     link_words(align);
 }
@@ -802,13 +817,13 @@ static enum attn_status link_by_vectors(struct align *align, int layer, struct a
     const enum attn_site site = layer == 0 ? ATTN_SITE_RESID_PRE
                                 : is_sum   ? ATTN_SITE_NORMALIZED_RESID_POST
                                            : ATTN_SITE_RESID_POST;
-    const int at = layer == 0 ? 0 : layer - 1;
+    const struct attn_location at = {.layer = layer == 0 ? 0 : layer - 1, .site = site};
 
     assert(frame->other); /* hidden states come from two runs */
     make_units(align, &align->sides[0], frame->other->text.n,
-               attn_capture_block(align->source, site, at));
+               attn_capture_tensor(align->source, &at));
     make_units(align, &align->sides[1], frame->run->text.n,
-               attn_capture_block(frame->capture, site, at));
+               attn_capture_tensor(frame->capture, &at));
     return link_units(align, err);
 }
 
@@ -900,7 +915,7 @@ static enum attn_status append_score(struct align *align, struct attn_cell *row,
 static enum attn_status append_counts(struct align *align, int layer, int head,
                                       struct attn_error *err)
 {
-    const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
+    const struct attn_location at = at_of(align, (size_t)(layer < 0 ? 0 : layer), head);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     struct attn_link_counts counts = {0};
     const char *given = align->args->method;
@@ -935,9 +950,8 @@ static enum attn_status append_looks(struct align *align, int layer, int head,
 {
     const struct attn_text_words *source = &align->sides[0].words, *text = &align->sides[1].words;
     const size_t n = align->frame.run->text.n, before = align->args->is_shifted;
-    const float *pattern =
-        attn_capture_block_head(align->frame.capture, ATTN_SITE_PATTERN, layer, head);
-    const struct attn_location at = attn_frame_at(&align->frame, ATTN_SITE_PATTERN, layer, head);
+    const struct attn_location at = at_of(align, (size_t)layer, head);
+    const float *pattern = attn_capture_head(align->frame.capture, &at);
     struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
     double sums[N_MORE] = {0};
     size_t n_token = 0;
@@ -995,11 +1009,14 @@ static enum attn_status append_heads(struct align *align, struct attn_error *err
     for (int layer = align->first; layer <= align->last; layer++) {
         bool has_heads = false;
 
-        for (int head = 0; head < (int)align->frame.config->n_head; head++)
-            if (is_used(align, layer, head)) {
+        for (int head = 0; head < (int)align->frame.config->n_head; head++) {
+            const struct attn_location at = at_of(align, (size_t)layer, head);
+
+            if (is_used(align, &at)) {
                 has_heads = true;
                 ATTN_TRY(append_score_of(align, layer, layer, head, err));
             }
+        }
         if (has_heads)
             ATTN_TRY(append_score_of(align, layer, layer, -1, err));
         n_layer += has_heads;

@@ -16,7 +16,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/derivative.h"
 #include "experiment/questions_internal.h"
 #include "experiment/readout.h"
@@ -69,7 +69,13 @@ struct logit_split {
     double sum;
     struct attn_found_cell *keys; /* [n_key] keys that heads read from, for by_token */
     size_t n_key;
+    const float *stream; /* into the current layer */
 };
+
+static const struct attn_dims *dims_of(const struct logit_split *split)
+{
+    return attn_selection_dims(split->frame.run->selection);
+}
 
 /* --- The question ----------------------------------------------------------------------------- */
 
@@ -298,18 +304,18 @@ static enum attn_status keep(struct logit_split *split, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Returns true if the run has an edit of one of SITES in LAYER. */
-static bool has_edit(const struct logit_split *split, struct attn_site_set sites, int layer)
+/* Returns true if the run has an edit of one of SITES in the layer of AT. */
+static bool has_edit(const struct logit_split *split, struct attn_site_set sites,
+                     const struct attn_location *at)
 {
     const struct attn_edit_list *edits = &split->frame.run->edits;
+    struct attn_location own;
     bool is_edited = false;
 
-    for (int site = 0; site < ATTN_N_SITE; site++)
-        is_edited =
-            is_edited || (attn_sites_have(sites, site) &&
-                          attn_edits_touch(edits->items, edits->n,
-                                           &(struct attn_location){.site = (enum attn_site)site,
-                                                                   .layer = layer}));
+    for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
+        is_edited = is_edited || (attn_sites_have(sites, site) &&
+                                  attn_location_find(dims_of(split), at, site, &own) &&
+                                  attn_edits_touch(edits->items, edits->n, &own));
     return is_edited;
 }
 
@@ -450,9 +456,30 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return attn_error_at(keep(split, err), ATTN_STAGE_MODEL, err);
 }
 
-static const float *kept(const struct logit_split *split, enum attn_site site, int layer)
+/* Returns the recorded rows of SITE in the layer of AT; NULL if it has none. */
+static const float *kept(const struct logit_split *split, enum attn_site site,
+                         const struct attn_location *at)
 {
-    return attn_capture_block(split->frame.capture, site, layer);
+    struct attn_location own;
+
+    return attn_location_find(dims_of(split), at, site, &own)
+               ? attn_capture_tensor(split->frame.capture, &own)
+               : NULL;
+}
+
+/* Returns the recorded rows of SITE, which is outside the layers. */
+static const float *kept_outside(const struct logit_split *split, enum attn_site site)
+{
+    return kept(split, site, &(struct attn_location){.layer = ATTN_NO_LAYER});
+}
+
+/* Returns the output of the last layer. */
+static const float *kept_last(const struct logit_split *split)
+{
+    const struct attn_location last =
+        attn_layer_at(dims_of(split), ATTN_SITE_RESID_POST, split->frame.config->n_layer - 1);
+
+    return kept(split, ATTN_SITE_RESID_POST, &last);
 }
 
 /* --- Directions ------------------------------------------------------------------------------- */
@@ -520,7 +547,6 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
 static enum attn_status find_gradient(struct logit_split *split, struct attn_error *err)
 {
     const struct attn_run *run = split->frame.run;
-    const float *resid = kept(split, ATTN_SITE_RESID_POST, (int)split->frame.config->n_layer - 1);
     const struct attn_derivative_options options = {
         .rule = ATTN_BACKWARD_ATTNLRP,
         .gradients = {ATTN_SITES(ATTN_SITE_LN_FINAL_GRAD), on_gradient, split},
@@ -529,7 +555,7 @@ static enum attn_status find_gradient(struct logit_split *split, struct attn_err
     enum attn_status status;
 
     ATTN_TRY(attn_derivative_create(run, &split->answer, &options, &derivative, err));
-    status = attn_derivative_backward_of(derivative, split->first, split->n, resid, err);
+    status = attn_derivative_backward_of(derivative, split->first, split->n, kept_last(split), err);
     attn_derivative_free(derivative);
     return status;
 }
@@ -539,7 +565,7 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
     const struct attn_config *config = split->frame.config;
     const struct attn_norm_weights *norm = &split->weights->ln_final;
     const size_t d = config->d_model;
-    const float *stream = kept(split, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
+    const float *stream = kept_last(split);
 
     if (split->n == 1 && config->pooling != ATTN_POOLING_PROJECTED)
         find_column(split);
@@ -559,13 +585,13 @@ static enum attn_status find_direction(struct logit_split *split, struct attn_er
     return ATTN_OK;
 }
 
-/* Computes row I of split->after_norm and of split->before_norm for LAYER. */
-static void go_before_layer(struct logit_split *split, int layer, size_t i)
+/* Computes row I of split->after_norm and of split->before_norm for the layer of AT. */
+static void go_before_layer(struct logit_split *split, const struct attn_location *at, size_t i)
 {
-    const struct attn_block_weights *w = &split->weights->blocks[layer];
+    const struct attn_block_weights *w = attn_block_at(split->weights, at);
     const struct attn_config *config = split->frame.config;
     const size_t d = config->d_model;
-    const float *z = kept(split, ATTN_SITE_Z, layer);
+    const float *z = kept(split, ATTN_SITE_Z, at);
     double *u = split->after_norm + i * d, *before = split->before_norm + i * d, scale;
 
     memcpy(u, split->direction + i * d, d * sizeof *u);
@@ -585,12 +611,12 @@ static void go_before_layer(struct logit_split *split, int layer, size_t i)
         attn_readout_before_norm(config, &w->ln1_post, scale, 1, split->row, before);
 }
 
-/* Sets split->before_norm, the directions onto which the heads of LAYER are projected, and `along`,
- * the weight of each component of z. If the answer reads a mean, rows differ only in their
- * scale. */
-static void find_layer_direction(struct logit_split *split, int layer)
+/* Sets split->before_norm, the directions onto which the heads of the layer of AT are projected,
+ * and `along`, the weight of each component of z. If the answer reads a mean, rows differ only in
+ * their scale. */
+static void find_layer_direction(struct logit_split *split, const struct attn_location *at)
 {
-    const struct attn_block_weights *w = &split->weights->blocks[layer];
+    const struct attn_block_weights *w = attn_block_at(split->weights, at);
     const size_t d = split->frame.config->d_model, width = split->frame.config->d_value;
     const size_t n = split->n;
 
@@ -599,7 +625,7 @@ static void find_layer_direction(struct logit_split *split, int layer)
         const bool is_scaled =
             i > 0 && !w->ln1_post.w.data && memcmp(column, column - d, d * sizeof *column) == 0;
 
-        go_before_layer(split, layer, i);
+        go_before_layer(split, at, i);
         for (size_t head = 0; head < split->frame.config->n_head; head++) {
             double *along = split->along + (head * n + i) * width;
 
@@ -614,74 +640,66 @@ static void find_layer_direction(struct logit_split *split, int layer)
 
 /* --- Parts ------------------------------------------------------------------------------------ */
 
-/* Appends a part. LAYER and HEAD are -1 for a part without one. */
-static enum attn_status append(struct logit_split *split, const char *part, int layer, int head,
-                               double logit, struct attn_error *err)
+/* Appends a part AT; NULL: one outside the layers. */
+static enum attn_status append(struct logit_split *split, const char *part,
+                               const struct attn_location *at, double logit, struct attn_error *err)
 {
-    const enum attn_site site = strcmp(part, "mlp") == 0 ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z;
-    const struct attn_location at = attn_frame_at(&split->frame, site, layer, head);
     struct attn_cell row[N_COLUMN] = {
         [PART] = attn_cell_string(part), [VALUE] = attn_cell_real(logit)};
 
-    if (layer >= 0)
-        attn_location_put(&at, &row[STACK]);
-    if (head >= 0)
-        row[HEAD] = attn_cell_integer(head);
+    if (at)
+        attn_location_put(at, &row[STACK]);
+    if (at && at->head != ATTN_ALL_HEADS)
+        row[HEAD] = attn_cell_integer(at->head);
     split->sum += logit;
     return attn_frame_append(&split->frame, row, err);
 }
 
-/* Returns the stream after LAYER: resid_mid in the first block of a pair, which has no MLP. */
-static const float *kept_output(const struct logit_split *split, int layer)
-{
-    const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
-
-    return kept(split, attn_site_of_layer_output(dims, layer), layer);
-}
-
-/* Appends what edits of the stream, or of the sum of the heads, added in LAYER: the difference
- * between the streams after and before it, minus WRITTEN, the sum of its other parts. */
-static enum attn_status append_edit(struct logit_split *split, int layer, double written,
-                                    struct attn_error *err)
+/* Appends what edits of the stream, or of the sum of the heads, added in the layer of AT: the
+ * difference between the streams AFTER and before it, minus WRITTEN, the sum of its other parts. */
+static enum attn_status append_edit(struct logit_split *split, const struct attn_location *at,
+                                    const float *after, double written, struct attn_error *err)
 {
     const struct attn_site_set sites = ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
                                                   ATTN_SITE_RESID_POST, ATTN_SITE_ATTN_OUT);
     const size_t d = split->n * split->frame.config->d_model;
-    const float *before = layer > 0            ? kept_output(split, layer - 1)
-                          : begins_late(split) ? kept(split, ATTN_SITE_RESID_PRE, 0)
-                                               : kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
-    const float *after = kept_output(split, layer);
 
-    if (!has_edit(split, sites, layer))
+    if (!has_edit(split, sites, at))
         return ATTN_OK;
-    return append(split, "edit", layer, -1,
-                  dot(split->direction, after, d) - dot(split->direction, before, d) - written,
-                  err);
+    return append(
+        split, "edit", at,
+        dot(split->direction, after, d) - dot(split->direction, split->stream, d) - written, err);
 }
 
-static enum attn_status append_layer(struct logit_split *split, int layer, struct attn_error *err)
+static enum attn_status append_layer(struct logit_split *split, const struct attn_location *at,
+                                     struct attn_error *err)
 {
     const double before = split->sum;
-    const struct attn_block_weights *w = &split->weights->blocks[layer];
+    const struct attn_block_weights *w = attn_block_at(split->weights, at);
     const struct attn_config *config = split->frame.config;
-    const float *mlp = kept(split, ATTN_SITE_MLP_OUT, layer);
-    const float *z = kept(split, ATTN_SITE_Z, layer);
+    const struct attn_location of_mlp = attn_location_in(dims_of(split), at, ATTN_SITE_MLP_OUT);
+    const float *mlp = kept(split, ATTN_SITE_MLP_OUT, at), *z = kept(split, ATTN_SITE_Z, at);
+    /* resid_mid if the layer has no MLP */
+    const float *after = kept(split, attn_location_output(dims_of(split), at), at);
+    struct attn_location one = *at;
     const size_t n = split->n * config->d_value, d = split->n * config->d_model;
 
-    find_layer_direction(split, layer);
-    for (int head = 0; head < (int)config->n_head; head++) {
-        const size_t at = (size_t)head * n;
+    find_layer_direction(split, at);
+    for (one.head = 0; one.head < (int)config->n_head; one.head++) {
+        const size_t i = (size_t)one.head * n;
 
-        ATTN_TRY(append(split, "head", layer, head, dot(split->along + at, z + at, n), err));
+        ATTN_TRY(append(split, "head", &one, dot(split->along + i, z + i, n), err));
     }
     if (w->out.bias.data || w->ln1_post.b.data)
-        ATTN_TRY(append(split, "attn_bias", layer, -1,
+        ATTN_TRY(append(split, "attn_bias", at,
                         bias_along(split, &w->out.bias, split->before_norm) +
                             bias_along(split, &w->ln1_post.b, split->after_norm),
                         err));
     if (mlp)
-        ATTN_TRY(append(split, "mlp", layer, -1, dot(split->direction, mlp, d), err));
-    return append_edit(split, layer, split->sum - before, err);
+        ATTN_TRY(append(split, "mlp", &of_mlp, dot(split->direction, mlp, d), err));
+    ATTN_TRY(append_edit(split, at, after, split->sum - before, err));
+    split->stream = after;
+    return ATTN_OK;
 }
 
 static enum attn_status append_output(struct logit_split *split, struct attn_error *err)
@@ -690,8 +708,7 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
     const struct attn_weights *weights = split->weights;
     const struct attn_sentence *sentence = &split->frame.run->model->sentence;
     const bool has_norm = config->has_final_norm;
-    const float *read = has_norm ? kept(split, ATTN_SITE_LN_FINAL, ATTN_NO_LAYER)
-                                 : kept(split, ATTN_SITE_RESID_POST, (int)config->n_layer - 1);
+    const float *read = has_norm ? kept_outside(split, ATTN_SITE_LN_FINAL) : kept_last(split);
     double bias, foil_bias = 0;
     bool has_bias = weights->unembed.bias.data;
 
@@ -705,36 +722,38 @@ static enum attn_status append_output(struct logit_split *split, struct attn_err
             bias = split->model - dot(split->column, read, split->n * config->d_model);
         }
     if (has_norm && weights->ln_final.b.data)
-        ATTN_TRY(append(split, "norm_bias", -1, -1,
+        ATTN_TRY(append(split, "norm_bias", NULL,
                         bias_along(split, &weights->ln_final.b, split->column), err));
     if (has_bias)
-        ATTN_TRY(append(split, "output_bias", -1, -1, bias, err));
-    ATTN_TRY(append(split, "sum", -1, -1, split->sum, err));
+        ATTN_TRY(append(split, "output_bias", NULL, bias, err));
+    ATTN_TRY(append(split, "sum", NULL, split->sum, err));
     if (config->logits_cap > 0)
         split->model = dot(split->column, read, split->n * config->d_model) + bias;
-    return append(split, "model", -1, -1, split->model, err);
+    return append(split, "model", NULL, split->model, err);
 }
 
 /* --- By token --------------------------------------------------------------------------------- */
 
-/* Adds the keys that HEAD of LAYER reads to the list. */
-static void read_keys(struct logit_split *split, int layer, int head)
+/* Adds the keys that the head AT reads to the list. */
+static void read_keys(struct logit_split *split, const struct attn_location *at)
 {
     const struct attn_config *config = split->frame.config;
     const struct attn_dims *dims = attn_selection_dims(split->frame.run->selection);
     const size_t width = config->d_value;
-    const size_t n = config->is_cross[layer] ? dims->n_source : dims->n_position;
-    const int kv_head = head / (int)(config->n_head / config->n_kv_head);
+    const size_t n = attn_location_n_key(dims, at);
+    const int kv_head = at->head / (int)(config->n_head / config->n_kv_head);
     const enum attn_site site = attn_sites_have(pattern_sites(split), ATTN_SITE_PATTERN_DROPPED)
                                     ? ATTN_SITE_PATTERN_DROPPED
                                     : ATTN_SITE_PATTERN;
-    const float *pattern = attn_capture_block_head(split->frame.capture, site, layer, head);
-    const float *v = attn_capture_block_head(split->frame.capture, ATTN_SITE_V, layer, kv_head);
-    const float *z = attn_capture_block_head(split->frame.capture, ATTN_SITE_Z, layer, head);
-    const double *along = split->along + (size_t)head * split->n * width;
+    const struct attn_location of_pattern = {at->stack, at->layer, at->head, site},
+                               of_v = {at->stack, at->layer, kv_head, ATTN_SITE_V};
+    const float *pattern = attn_capture_head(split->frame.capture, &of_pattern);
+    const float *v = attn_capture_head(split->frame.capture, &of_v);
+    const float *z = attn_capture_head(split->frame.capture, at);
+    const double *along = split->along + (size_t)at->head * split->n * width;
 
     for (size_t key = 0; key < n; key++) {
-        struct attn_found_cell read = {.layer = layer, .head = head, .key = key};
+        struct attn_found_cell read = {.at = *at, .key = key};
         bool is_read = false;
 
         for (size_t i = 0; i < split->n; i++) {
@@ -756,31 +775,30 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
     const struct attn_config *config = split->frame.config;
     const size_t n_most = split->args->n_most > 0 ? split->args->n_most : DEFAULT_MOST;
     const size_t n = run->text.n > run->source.n ? run->text.n : run->source.n;
+    struct attn_location at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER};
 
     split->keys =
         attn_frame_alloc(&split->frame, config->n_layer * config->n_head, n * sizeof *split->keys);
     ATTN_TRY(attn_frame_memory(&split->frame, err));
-    for (int layer = 0; layer < (int)config->n_layer; layer++) {
-        find_layer_direction(split, layer);
-        for (int head = 0; head < (int)config->n_head; head++)
-            read_keys(split, layer, head);
+    while (attn_dims_next_layer(dims_of(split), &at)) {
+        find_layer_direction(split, &at);
+        for (at.head = 0; at.head < (int)config->n_head; at.head++)
+            read_keys(split, &at);
     }
     if (split->n_key > 0)
         qsort(split->keys, split->n_key, sizeof *split->keys, attn_found_cell_compare);
     for (size_t i = 0; i < split->n_key && i < n_most; i++) {
         const struct attn_found_cell *read = &split->keys[i];
-        const bool is_cross = config->is_cross[read->layer];
-        const struct attn_location at =
-            attn_frame_at(&split->frame, ATTN_SITE_Z, read->layer, read->head);
+        const bool is_cross = attn_location_is_cross(dims_of(split), &read->at);
         struct attn_cell row[N_COLUMN] = {
-            [HEAD] = attn_cell_integer(read->head),
+            [HEAD] = attn_cell_integer(read->at.head),
             [KEY] = attn_cell_integer((int64_t)read->key),
             [TOKEN] =
                 attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, read->key),
             [VALUE] = attn_cell_real(read->value),
         };
 
-        attn_location_put(&at, &row[STACK]);
+        attn_location_put(&read->at, &row[STACK]);
         ATTN_TRY(attn_frame_append(&split->frame, row, err));
     }
     return ATTN_OK;
@@ -789,14 +807,13 @@ static enum attn_status append_keys(struct logit_split *split, struct attn_error
 int attn_found_cell_compare(const void *a, const void *b)
 {
     const struct attn_found_cell *x = a, *y = b;
-    const int order = attn_compare_numbers(-fabs(x->value), -fabs(y->value));
+    int order = attn_compare_numbers(-fabs(x->value), -fabs(y->value));
 
+    order = order != 0 ? order : attn_location_order(&x->at, &y->at);
     if (order != 0)
         return order;
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
-    if (x->head != y->head)
-        return x->head < y->head ? -1 : 1;
+    if (x->at.head != y->at.head)
+        return x->at.head < y->at.head ? -1 : 1;
     if (x->query != y->query)
         return x->query < y->query ? -1 : 1;
     return x->key < y->key ? -1 : x->key > y->key;
@@ -892,22 +909,26 @@ static enum attn_status ask(void *state, struct attn_error *err)
     const struct attn_config *config = split->frame.config;
     const size_t d = config->d_model, n_front = split->frame.run->text.grid.n_front;
     const bool is_mapped = attn_backward_reads_embeddings(split->frame.run->model);
+    const struct attn_location first = attn_layer_at(dims_of(split), ATTN_SITE_RESID_PRE, 0);
+    struct attn_location at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER};
     double embed = 0, both;
 
     ATTN_TRY(attn_error_at(find_direction(split, err), ATTN_STAGE_MODEL, err));
     if (split->args->by == ATTN_ATTRIBUTE_BY_TOKEN)
         return append_keys(split, err);
-    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, 0), split->n * d);
+    both = dot(split->direction, kept(split, ATTN_SITE_RESID_PRE, &first), split->n * d);
     if (is_mapped)
         embed = both;
     else if (split->n > n_front) /* positions before the patches have no patch */
-        embed = dot(split->direction + n_front * d, kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER),
+        embed = dot(split->direction + n_front * d, kept_outside(split, ATTN_SITE_EMBED),
                     (split->n - n_front) * d);
-    ATTN_TRY(append(split, "embed", -1, -1, embed, err));
+    ATTN_TRY(append(split, "embed", NULL, embed, err));
     if (config->positions == ATTN_POSITIONS_LEARNED && !is_mapped)
-        ATTN_TRY(append(split, "pos", -1, -1, both - embed, err));
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        ATTN_TRY(append_layer(split, layer, err));
+        ATTN_TRY(append(split, "pos", NULL, both - embed, err));
+    split->stream = begins_late(split) ? kept(split, ATTN_SITE_RESID_PRE, &first)
+                                       : kept_outside(split, ATTN_SITE_EMBED);
+    while (attn_dims_next_layer(dims_of(split), &at))
+        ATTN_TRY(append_layer(split, &at, err));
     return append_output(split, err);
 }
 

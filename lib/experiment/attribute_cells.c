@@ -139,8 +139,7 @@ static enum attn_status take_row(struct attribution *a, const struct attn_trace_
     const float *p = a->pattern + r * event->n_col, *d = event->data + r * event->ld;
 
     for (size_t key = 0; key < event->n_col; key++) {
-        struct attn_found_cell cell = {.layer = attn_location_block(&event->at),
-                                       .head = event->at.head,
+        struct attn_found_cell cell = {.at = event->at,
                                        .query = event->row0 + r,
                                        .key = key,
                                        .weight = (double)p[key],
@@ -164,8 +163,7 @@ static enum attn_status on_output(void *user, const struct attn_trace_event *eve
 
     (void)err;
     for (size_t r = 0; r < event->n_row; r++)
-        memcpy(a->mlps +
-                   ((size_t)attn_location_block(&event->at) * n + event->row0 + r) * event->n_col,
+        memcpy(a->mlps + (attn_location_index(&event->at) * n + event->row0 + r) * event->n_col,
                event->data + r * event->ld, event->n_col * sizeof *a->mlps);
     return ATTN_OK;
 }
@@ -180,15 +178,12 @@ static enum attn_status take_mlps(struct attribution *a, const struct attn_trace
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_found_cell *mlp;
         const float *out =
-            a->mlps +
-            ((size_t)attn_location_block(&event->at) * n + event->row0 + r) * event->n_col;
+            a->mlps + (attn_location_index(&event->at) * n + event->row0 + r) * event->n_col;
 
         ATTN_TRY(attn_grow(&a->found, &a->room, a->n_found + 1, sizeof *a->found, err));
         mlp = &a->found[a->n_found++];
-        *mlp = (struct attn_found_cell){.layer = attn_location_block(&event->at),
-                                        .head = -1,
-                                        .query = event->row0 + r,
-                                        .has_knockout = true};
+        *mlp = (struct attn_found_cell){
+            .at = event->at, .query = event->row0 + r, .has_knockout = true};
         for (size_t c = 0; c < event->n_col; c++)
             mlp->value += (double)out[c] * (double)event->data[r * event->ld + c];
         mlp->knockout = -mlp->value;
@@ -260,10 +255,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
 static enum attn_status append(struct attribution *a, const struct attn_found_cell *cell,
                                struct attn_error *err)
 {
-    const bool is_mlp = cell->head < 0;
+    const bool is_mlp = cell->at.head == ATTN_ALL_HEADS;
     const size_t position = is_mlp ? cell->query : cell->key;
-    const struct attn_location at =
-        attn_frame_at(&a->frame, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, cell->layer, cell->head);
     struct attn_cell row[N_COLUMN] = {[PART] = attn_cell_string(is_mlp ? "mlp" : "head"),
                                       [QUERY] = attn_cell_integer((int64_t)cell->query),
                                       [TOKEN] =
@@ -271,9 +264,9 @@ static enum attn_status append(struct attribution *a, const struct attn_found_ce
                                       [ATTN_X_GRAD] = attn_cell_real(cell->value),
                                       [ATTRIBUTION] = attn_cell_real(cell->value)};
 
-    attn_location_put(&at, &row[STACK]);
+    attn_location_put(&cell->at, &row[STACK]);
     if (!is_mlp) {
-        row[HEAD] = attn_cell_integer(cell->head);
+        row[HEAD] = attn_cell_integer(cell->at.head);
         row[KEY] = attn_cell_integer((int64_t)cell->key);
         row[WEIGHT] = attn_cell_real(cell->weight);
     }

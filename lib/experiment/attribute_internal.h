@@ -13,7 +13,7 @@ extern const struct attn_experiment attn_attribute_pairs;  /* of a score, with `
 /* A cell of a pattern. With query 0 it is a key that a head reads; with head -1, the MLP at
  * position `query`. */
 struct attn_found_cell {
-    int layer, head;
+    struct attn_location at;
     size_t query, key;
     double weight, value; /* value: the attribution */
     bool has_knockout;

@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "edits/intervention_internal.h"
 #include "experiment/parts.h"
 #include "experiment/questions_internal.h"
@@ -86,10 +86,11 @@ enum { DEFAULT_MOST = 20 };
 /* The biases of norms that follow the sums of a block. */
 static const char attn_norm_bias[] = "attn_norm_bias", mlp_norm_bias[] = "mlp_norm_bias";
 
-/* A part of the stream, or of the map from it. BLOCK and HEAD are -1 for a part without one. */
+/* A part of the stream, or of the map from it: a head of a layer of attention, what belongs to that
+ * layer, or with ATTN_NO_LAYER a part outside the layers. */
 struct writer {
     const char *part;
-    int block, head;
+    struct attn_location at; /* of z */
 };
 
 /* The queries or the keys of the score. */
@@ -127,7 +128,7 @@ struct pair_split {
     char *spec;                               /* owned by the frame; the copy of `score` */
     const char *of_queries, *of_keys, *of_heads;
     struct attn_location at;             /* the head */
-    int block;                           /* its layer among all blocks */
+    size_t layer;                        /* the index of its layer of attention */
     const struct attn_model *model;      /* that of the run, or its encoder, which has the head */
     const struct attn_config *config;    /* of that model */
     const struct attn_dims *dims;        /* of that model; borrowed from the run */
@@ -144,9 +145,9 @@ struct pair_split {
                            and over all keys that the query sees, of the keys' writers */
     double *scratch;    /* [n_thread, n_scratch] */
     size_t n_scratch;
-    const struct side *side; /* whose heads are computed */
-    int current;             /* the block of these heads */
-    double sum[2];           /* score and relative */
+    const struct side *side;      /* whose heads are computed */
+    struct attn_location current; /* the layer of these heads */
+    double sum[2];                /* score and relative */
 };
 
 /* --- Checks ----------------------------------------------------------------------------------- */
@@ -193,7 +194,7 @@ static enum attn_status check_edits(const struct pair_split *split, struct attn_
         const struct attn_edit *edit = &edits[i];
         const enum attn_site site = edit->at.site;
         const bool is_here =
-            edit->at.layer == ATTN_ALL_LAYERS || attn_location_block(&edit->at) == split->block;
+            edit->at.layer == ATTN_ALL_LAYERS || attn_location_index(&edit->at) == split->layer;
 
         if (attn_sites_have(stream, site) || site == ATTN_SITE_ATTN_OUT)
             return attn_error_set(err, ATTN_INVALID,
@@ -220,7 +221,7 @@ static void take_head(struct pair_split *split, const struct attn_location *at)
 
     split->at = *at;
     split->at.site = ATTN_SITE_PATTERN;
-    split->block = attn_location_block(at);
+    split->layer = attn_location_index(at);
     split->model = is_encoder ? run->model->encoder : run->model;
     split->config = &split->model->config;
     split->dims = is_encoder ? &run->encoder_dims : attn_selection_dims(run->selection);
@@ -271,7 +272,7 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
 {
     struct attn_frame *frame = &split->frame;
     const struct attn_sequence *text = split->text;
-    const bool is_cross = split->config->is_cross[split->block];
+    const bool is_cross = attn_location_is_cross(split->dims, &split->at);
     const struct attn_sequence *of_keys = is_cross ? &frame->run->source : text;
     const size_t n_all = text->n + of_keys->n;
 
@@ -295,7 +296,7 @@ static enum attn_status find_cells(struct pair_split *split, struct attn_error *
 /* Returns why query I of the text does not see key J. */
 static const char *find_reason(const struct pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->layers[split->block];
+    const struct attn_attention *attention = &split->layers[split->layer];
     const struct attn_sequence *source = &split->frame.run->source;
     const int32_t *mask = (split->keys.is_of_source ? source : split->text)->key_mask;
 
@@ -340,7 +341,7 @@ static enum attn_status on_score(void *user, const struct attn_trace_event *even
     float *row = split->products + split->queries.n * n; /* scratch */
 
     (void)err;
-    if (attn_location_block(&event->at) != split->block || event->at.head != split->at.head)
+    if (attn_location_index(&event->at) != split->layer || event->at.head != split->at.head)
         return ATTN_OK;
     for (size_t q = 0; q < split->queries.n; q++) {
         const size_t i = split->queries.rows[q];
@@ -408,9 +409,21 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     return check_cells(split, err);
 }
 
-static const float *kept(const struct pair_split *split, enum attn_site site, int block)
+/* Returns the recorded rows of SITE in the layer of AT; NULL if it has none. */
+static const float *kept(const struct pair_split *split, enum attn_site site,
+                         const struct attn_location *at)
 {
-    return attn_capture_block(split->frame.capture, site, block);
+    struct attn_location own;
+
+    return attn_location_find(split->dims, at, site, &own)
+               ? attn_capture_tensor(split->frame.capture, &own)
+               : NULL;
+}
+
+/* Returns the recorded embeddings; NULL if there are none. */
+static const float *kept_embeddings(const struct pair_split *split)
+{
+    return kept(split, ATTN_SITE_EMBED, &(struct attn_location){.layer = ATTN_NO_LAYER});
 }
 
 /* --- Maps and scales -------------------------------------------------------------------------- */
@@ -448,7 +461,7 @@ static void copy_heads(const struct pair_split *split, const struct side *side, 
                        size_t r, size_t n_head, double *x)
 {
     const size_t width = split->config->d_head;
-    const float *found = kept(split, site, split->block);
+    const float *found = kept(split, site, &split->at);
 
     for (size_t i = 0; i < n_head * width; i++)
         x[i] = (double)found[(i / width * side->n_row + side->rows[r]) * width + i % width];
@@ -488,7 +501,7 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
     const size_t width = config->d_head, d = config->d_model;
     const bool is_joint = config->qk_norm == ATTN_QK_NORM_ALL_HEADS;
     const bool has_norm = split->weights->ln1.w.data && !side->is_of_source;
-    const float *stream = kept(split, ATTN_SITE_RESID_PRE, split->block);
+    const float *stream = kept(split, ATTN_SITE_RESID_PRE, &split->at);
     double *head = x + side->head * width;
 
     for (size_t r = 0; r < side->n; r++) {
@@ -504,7 +517,7 @@ static void find_scales(const struct pair_split *split, struct side *side, size_
                                                        is_joint ? n_head * width : width)
                                   : 1;
         side->length[r] = 1;
-        if (split->layers[split->block].similarity == ATTN_SIMILARITY_DOT)
+        if (split->layers[split->layer].similarity == ATTN_SIMILARITY_DOT)
             continue;
         copy_heads(split, side, side->rotated, r, n_head, x);
         side->length[r] = length_of(head, width);
@@ -550,38 +563,43 @@ static void read_maps(const struct pair_split *split, struct side *side, double 
  * alone: after a norm or a map, and in encoders of sound, which have no embedding. */
 static bool begins_late(const struct pair_split *split)
 {
-    return attn_backward_reads_embeddings(split->model) ||
-           !kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER);
+    return attn_backward_reads_embeddings(split->model) || !kept_embeddings(split);
 }
 
 static void list_writers(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->config;
-    const struct attn_block_weights *blocks = split->model->weights.blocks;
     const bool is_sum = config->norm_place == ATTN_NORM_SUM;
-    struct writer *at = side->writers;
+    const struct attn_location outside = {
+        .layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS, .site = ATTN_SITE_Z};
+    struct attn_location at = outside;
+    struct writer *to = side->writers;
 
-    *at++ = (struct writer){side->is_of_source ? "source" : "embed", -1, -1};
+    *to++ = (struct writer){side->is_of_source ? "source" : "embed", outside};
     if (!side->is_of_source && config->positions == ATTN_POSITIONS_LEARNED && !begins_late(split))
-        *at++ = (struct writer){"pos", -1, -1};
-    for (int block = 0; !side->is_of_source && block < split->block; block++) {
-        for (int head = 0; head < (int)config->n_head; head++)
-            *at++ = (struct writer){"head", block, head};
-        if (blocks[block].out.bias.data || blocks[block].ln1_post.b.data)
-            *at++ = (struct writer){"attn_bias", block, -1};
+        *to++ = (struct writer){"pos", outside};
+    while (!side->is_of_source && attn_dims_next_layer(split->dims, &at) &&
+           attn_location_index(&at) < split->layer) {
+        const struct attn_block_weights *w = attn_block_at(&split->model->weights, &at);
+
+        for (at.head = 0; at.head < (int)config->n_head; at.head++)
+            *to++ = (struct writer){"head", at};
+        at.head = ATTN_ALL_HEADS;
+        if (w->out.bias.data || w->ln1_post.b.data)
+            *to++ = (struct writer){"attn_bias", at};
         if (is_sum)
-            *at++ = (struct writer){attn_norm_bias, block, -1};
-        if (!kept(split, ATTN_SITE_MLP_OUT, block))
+            *to++ = (struct writer){attn_norm_bias, at};
+        if (!kept(split, ATTN_SITE_MLP_OUT, &at))
             continue;
-        *at++ = (struct writer){"mlp", block, -1};
+        *to++ = (struct writer){"mlp", at};
         if (is_sum)
-            *at++ = (struct writer){mlp_norm_bias, block, -1};
+            *to++ = (struct writer){mlp_norm_bias, at};
     }
     if (!side->is_of_source && split->weights->ln1.b.data)
-        *at++ = (struct writer){"norm_bias", -1, -1};
+        *to++ = (struct writer){"norm_bias", outside};
     if (side->map->bias.data || side->norm->b.data || config->qkv_clip > 0)
-        *at++ = (struct writer){"bias", -1, -1};
-    side->n_writer = (size_t)(at - side->writers);
+        *to++ = (struct writer){"bias", outside};
+    side->n_writer = (size_t)(to - side->writers);
 }
 
 /* Allocates SIDE, whose positions are known, and reads its maps. N_HEAD is the number of heads of
@@ -592,7 +610,7 @@ static enum attn_status prepare_side(struct pair_split *split, struct side *side
     struct attn_frame *frame = &split->frame;
     const struct attn_config *config = split->config;
     const size_t d = config->d_model, width = config->d_head, n = side->n;
-    const size_t n_most = (size_t)split->block * (config->n_head + 4) + 4;
+    const size_t n_most = split->layer * (config->n_head + 4) + 4;
     double *row = attn_frame_alloc(frame, d + n_head * width, sizeof *row);
 
     side->stream = attn_frame_alloc(frame, 2 * width + 1, d * sizeof(double));
@@ -623,7 +641,7 @@ static void add_clipped(const struct pair_split *split, struct side *side, size_
     const double most = split->config->qkv_clip;
     const size_t width = split->config->d_head;
     const float *x =
-        kept(split, side->site, split->block) + (side->head * side->n_row + side->rows[r]) * width;
+        kept(split, side->site, &split->at) + (side->head * side->n_row + side->rows[r]) * width;
 
     for (size_t e = 0; e < width; e++) {
         const double normed = (double)x[e] * side->weight[e] / side->head_scale[r];
@@ -664,7 +682,7 @@ static void finish_rows(const struct pair_split *split, struct side *side, bool 
         if (is_late)
             normalize(split, side, r, is_bias);
         if (config->positions == ATTN_POSITIONS_ROTARY && side == &split->queries)
-            factor *= (double)attn_rope_query_factor(&config->rope[split->block], side->rows[r]);
+            factor *= (double)attn_rope_query_factor(&config->rope[split->layer], side->rows[r]);
         for (size_t e = 0; e < width; e++)
             x[e] *= factor;
     }
@@ -707,17 +725,18 @@ static void read_wide(const struct pair_split *split, struct side *side,
     const bool is_pos = strcmp(writer->part, "pos") == 0;
     const bool is_all = begins_late(split);
     const bool has_embed = !is_all && position >= n_front; /* [CLS] of a picture has no patch */
-    const float *embed =
-        has_embed ? kept(split, ATTN_SITE_EMBED, ATTN_NO_LAYER) + (position - n_front) * d : NULL;
-    const float *x = writer->block >= 0 ? kept(split, ATTN_SITE_MLP_OUT, writer->block)
-                                        : kept(split, ATTN_SITE_RESID_PRE, 0);
+    const float *embed = has_embed ? kept_embeddings(split) + (position - n_front) * d : NULL;
+    const bool is_mlp = writer->at.layer != ATTN_NO_LAYER;
+    const struct attn_location first = attn_layer_at(split->dims, ATTN_SITE_RESID_PRE, 0);
+    const float *x = is_mlp ? kept(split, ATTN_SITE_MLP_OUT, &writer->at)
+                            : kept(split, ATTN_SITE_RESID_PRE, &first);
 
     x += position * d;
     for (size_t i = 0; i < d; i++)
-        side->wide[i] = writer->block >= 0 || is_all ? (double)x[i]
-                        : is_pos                     ? (double)x[i] - (embed ? (double)embed[i] : 0)
-                        : embed                      ? (double)embed[i]
-                                                     : 0;
+        side->wide[i] = is_mlp || is_all ? (double)x[i]
+                        : is_pos         ? (double)x[i] - (embed ? (double)embed[i] : 0)
+                        : embed          ? (double)embed[i]
+                                         : 0;
 }
 
 /* Sets side->x to what WRITER has written. */
@@ -740,7 +759,7 @@ static void map_source(const struct pair_split *split, struct side *side)
     const size_t width = split->config->d_head;
 
     for (size_t r = 0; r < side->n; r++) {
-        const float *k = kept(split, side->site, split->block) +
+        const float *k = kept(split, side->site, &split->at) +
                          (side->head * side->n_row + side->rows[r]) * width;
 
         for (size_t e = 0; e < width; e++)
@@ -763,8 +782,8 @@ static void map_bias(const struct pair_split *split, struct side *side)
     const struct attn_config *config = split->config;
     const size_t width = config->d_head, d = config->d_model, n = side->n_row;
     const bool is_clipped = config->qkv_clip > 0 && config->qk_norm != ATTN_QK_NORM_ALL_HEADS;
-    const float *stream = kept(split, ATTN_SITE_RESID_PRE, split->block);
-    const float *found = kept(split, side->site, split->block) + side->head * n * width;
+    const float *stream = kept(split, ATTN_SITE_RESID_PRE, &split->at);
+    const float *found = kept(split, side->site, &split->at) + side->head * n * width;
 
     for (size_t r = 0; r < side->n; r++) {
         double *x = side->x + r * width;
@@ -787,11 +806,11 @@ static void go_before_sum_norm(const struct pair_split *split, struct side *side
                                const struct writer *writer)
 {
     const struct attn_config *config = split->config;
-    const struct attn_block_weights *w = &split->model->weights.blocks[writer->block];
+    const struct attn_block_weights *w = attn_block_at(&split->model->weights, &writer->at);
     const bool is_mlp = writer->part == mlp_norm_bias;
     const struct attn_norm_weights *norm = is_mlp ? &w->end_norm : &w->mid_norm;
     const float *sum =
-        kept(split, is_mlp ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_MID, writer->block);
+        kept(split, is_mlp ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_MID, &writer->at);
     const size_t d = config->d_model, width = config->d_head;
 
     attn_vector_elements(&norm->b, 0, d, side->wide);
@@ -811,12 +830,12 @@ static void go_before_sum_norm(const struct pair_split *split, struct side *side
 
 /* --- Heads of a block ------------------------------------------------------------------------- */
 
-/* Sets side->branch, the map from the output of the heads of BLOCK for a norm after them of scale
- * 1, and the biases of that block. */
-static void read_branch(const struct pair_split *split, struct side *side, int block)
+/* Sets side->branch, the map from the output of the current heads for a norm after them of scale 1,
+ * and the biases of their layer. */
+static void read_branch(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->config;
-    const struct attn_block_weights *w = &split->model->weights.blocks[block];
+    const struct attn_block_weights *w = attn_block_at(&split->model->weights, &split->current);
     const size_t d = config->d_model, width = config->d_head;
     const double factor = config->residual_scale > 0 ? config->residual_scale : 1;
     double *vector = side->wide;
@@ -847,9 +866,10 @@ static void map_head(void *context, size_t head, int worker)
     const struct pair_split *split = context;
     const struct side *side = split->side;
     const struct attn_config *config = split->config;
-    const struct attn_matrix *out = &split->model->weights.blocks[split->current].out.weight;
+    const struct attn_matrix *out =
+        &attn_block_at(&split->model->weights, &split->current)->out.weight;
     const size_t d = config->d_model, width = config->d_head, of_z = config->d_value;
-    const float *found = kept(split, ATTN_SITE_Z, split->current) + head * side->n_row * of_z;
+    const float *found = kept(split, ATTN_SITE_Z, &split->current) + head * side->n_row * of_z;
     double *block = split->scratch + (size_t)worker * split->n_scratch;
     double *z = block + of_z * d, *made = z + side->n * of_z;
     double *x = side->heads + head * side->n * width;
@@ -870,14 +890,14 @@ static void map_head(void *context, size_t head, int worker)
     }
 }
 
-/* Sets side->branch_scale to the scale of the norm after the heads of BLOCK: the number by which
- * their sum, mapped, is larger than the output of the block's attention, mapped. */
-static void find_branch_scale(const struct pair_split *split, struct side *side, int block)
+/* Sets side->branch_scale to the scale of the norm after the current heads: the number by which
+ * their sum, mapped, is larger than the output of their layer's attention, mapped. */
+static void find_branch_scale(const struct pair_split *split, struct side *side)
 {
     const struct attn_config *config = split->config;
     const size_t width = config->d_head, d = config->d_model;
-    const float *out = kept(split, ATTN_SITE_ATTN_OUT, block);
-    const bool has_norm = split->model->weights.blocks[block].ln1_post.w.data;
+    const float *out = kept(split, ATTN_SITE_ATTN_OUT, &split->current);
+    const bool has_norm = attn_block_at(&split->model->weights, &split->current)->ln1_post.w.data;
 
     for (size_t r = 0; r < side->n; r++) {
         double product = 0, square = 0, *after = side->x;
@@ -903,13 +923,13 @@ static void find_branch_scale(const struct pair_split *split, struct side *side,
     }
 }
 
-static void map_block(struct pair_split *split, struct side *side, int block)
+static void map_layer(struct pair_split *split, struct side *side, const struct attn_location *at)
 {
     split->side = side;
-    split->current = block;
-    read_branch(split, side, block);
+    split->current = *at;
+    read_branch(split, side);
     attn_pool_run(split->frame.run->host->pool, split->config->n_head, map_head, split);
-    find_branch_scale(split, side, block);
+    find_branch_scale(split, side);
 }
 
 /* Sets side->x to what a head of the current block has written, or if HEAD is negative the biases
@@ -933,22 +953,22 @@ static void take_branch(const struct pair_split *split, struct side *side, int h
 static enum attn_status map_side(struct pair_split *split, struct side *side,
                                  struct attn_error *err)
 {
-    int mapped = -1; /* the block whose heads are computed */
+    size_t mapped = SIZE_MAX; /* the index of the layer whose heads are computed */
 
     for (size_t i = side->n_writer; i-- > 0;) {
         const struct writer *writer = &side->writers[i];
         const bool is_bias = strcmp(writer->part, "bias") == 0;
-        const bool is_of_heads = writer->head >= 0 || strcmp(writer->part, "attn_bias") == 0;
+        const bool is_of_heads = writer->at.head >= 0 || strcmp(writer->part, "attn_bias") == 0;
 
-        if (is_of_heads && writer->block != mapped) {
+        if (is_of_heads && attn_location_index(&writer->at) != mapped) {
             ATTN_TRY(attn_host_check_canceled(split->frame.run->host, err));
-            map_block(split, side, writer->block);
-            mapped = writer->block;
+            map_layer(split, side, &writer->at);
+            mapped = attn_location_index(&writer->at);
         }
         if (writer->part == attn_norm_bias || writer->part == mlp_norm_bias)
             go_before_sum_norm(split, side, writer);
         else if (is_of_heads)
-            take_branch(split, side, writer->head);
+            take_branch(split, side, writer->at.head);
         else if (is_bias)
             map_bias(split, side);
         else if (strcmp(writer->part, "norm_bias") == 0)
@@ -975,9 +995,9 @@ static enum attn_status prepare_rotary(struct pair_split *split, struct attn_err
     size_t n_pair;
 
     if (split->config->positions != ATTN_POSITIONS_ROTARY ||
-        split->config->rope[split->block].d_rotary == 0)
+        split->config->rope[split->layer].d_rotary == 0)
         return ATTN_OK;
-    rotary->rope = &split->config->rope[split->block];
+    rotary->rope = &split->config->rope[split->layer];
     n_pair = rotary->rope->d_rotary / 2;
     rotary->frequencies = attn_frame_alloc(frame, 2 * n + 2, n_pair * sizeof(float));
     ATTN_TRY(attn_frame_memory(frame, err));
@@ -1041,7 +1061,7 @@ static void find_pair(const struct pair_split *split, size_t a, size_t b, double
 /* Returns what is added to the score of query I and key J for their positions. */
 static double position_bias(const struct pair_split *split, size_t i, size_t j)
 {
-    const struct attn_attention *attention = &split->layers[split->block];
+    const struct attn_attention *attention = &split->layers[split->layer];
     const struct attn_score_bias *bias = attention->bias;
     const double found =
         bias
@@ -1087,14 +1107,14 @@ static void put_writer(const struct pair_split *split, const struct writer *writ
                        struct attn_cell *part)
 {
     const bool is_mlp = strcmp(writer->part, "mlp") == 0 || writer->part == mlp_norm_bias;
-    const struct attn_location at = attn_location_of_block(
-        split->dims, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z, writer->block, writer->head);
+    const struct attn_location at =
+        attn_location_in(split->dims, &writer->at, is_mlp ? ATTN_SITE_MLP_OUT : ATTN_SITE_Z);
 
     part[0] = attn_cell_string(writer->part);
-    if (writer->block >= 0)
+    if (at.layer != ATTN_NO_LAYER)
         attn_location_put(&at, &part[1]);
-    if (writer->head >= 0)
-        part[3] = attn_cell_integer(writer->head);
+    if (at.head != ATTN_ALL_HEADS)
+        part[3] = attn_cell_integer(at.head);
 }
 
 static bool is_by_key(const struct pair_split *split)
@@ -1120,7 +1140,7 @@ static enum attn_status append(struct pair_split *split, const struct writer *qu
 static enum attn_status append_whole(struct pair_split *split, const char *part, const double c[2],
                                      struct attn_error *err)
 {
-    const struct writer whole = {part, -1, -1};
+    const struct writer whole = {part, {.layer = ATTN_NO_LAYER, .head = ATTN_ALL_HEADS}};
 
     return append(split, is_by_key(split) ? NULL : &whole, is_by_key(split) ? &whole : NULL, c,
                   err);
@@ -1157,11 +1177,11 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct pair_split *split = state;
     const struct attn_config *config = split->config;
-    const struct attn_attention *attention = &split->layers[split->block];
+    const struct attn_attention *attention = &split->layers[split->layer];
     const size_t per_key_head = config->n_head / config->n_kv_head;
     double c[2];
 
-    split->weights = &split->model->weights.blocks[split->block];
+    split->weights = attn_block_at(&split->model->weights, &split->at);
     split->queries.map = &split->weights->q, split->keys.map = &split->weights->k;
     split->queries.norm = &split->weights->q_norm, split->keys.norm = &split->weights->k_norm;
     split->queries.site = ATTN_SITE_Q, split->keys.site = ATTN_SITE_K;

@@ -5,7 +5,7 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "derived/gradient.h"
 #include "derived/relevance.h"
 #include "experiment/derivative.h"
@@ -463,7 +463,9 @@ static enum attn_status choose_again(struct attribution *a, struct attn_error *e
 
 static enum attn_status find_relevance(struct attribution *a, size_t goal, struct attn_error *err)
 {
-    const int last = (int)a->frame.config->n_layer - 1;
+    const struct attn_location last =
+        attn_layer_at(attn_selection_dims(a->frame.run->selection), relevance_site(a),
+                      a->frame.config->n_layer - 1);
     const float *row;
 
     if (goal > 0) {
@@ -475,7 +477,7 @@ static enum attn_status find_relevance(struct attribution *a, size_t goal, struc
     }
     ATTN_TRY(attn_derivative_backward(a->derivative, err));
     ATTN_TRY(attn_relevance_emit(a->relevance, attn_capture_trace(a->frame.capture), err));
-    row = attn_capture_block(a->frame.capture, relevance_site(a), last);
+    row = attn_capture_tensor(a->frame.capture, &last);
     memset(a->attribution, 0, a->n * sizeof *a->attribution);
     for (size_t query = 0; query < a->n; query++) {
         if (a->weights[query] <= 0)

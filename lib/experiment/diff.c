@@ -7,7 +7,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/questions_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
@@ -330,14 +330,13 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
                                 struct attn_error *err)
 {
     struct diff *diff = user;
-    const int block = attn_location_block(&event->at);
-    const bool is_of_source = diff->frame.config->is_cross[block];
+    const struct attn_dims *dims = attn_selection_dims(diff->frame.run->selection);
+    const bool is_of_source = attn_location_is_cross(dims, &event->at);
     const size_t n_a = is_of_source ? diff->n_source : diff->alignment.n_a;
     const size_t n_b = is_of_source ? diff->n_source : diff->alignment.n_b;
     const size_t n_part = count_parts(diff, is_of_source);
-    const float *kept =
-        attn_capture_block_head(diff->frame.capture, ATTN_SITE_PATTERN, block, event->at.head);
-    struct head_sum *sum = &diff->sums[(size_t)block * diff->n_head + (size_t)event->at.head];
+    const float *kept = attn_capture_head(diff->frame.capture, &event->at);
+    struct head_sum *sum = &diff->sums[attn_head_index(dims, &event->at)];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t row = event->row0 + r;
@@ -458,10 +457,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     ATTN_TRY(compare(diff, err));
     for (size_t i = 0; i < diff->n_layer * diff->n_head; i++) {
         const struct head_sum *sum = &diff->sums[i];
-        const struct attn_location at = attn_frame_at(
-            &diff->frame, ATTN_SITE_PATTERN, (int)(i / diff->n_head), (int)(i % diff->n_head));
+        const struct attn_location at =
+            attn_head_at(attn_selection_dims(diff->frame.run->selection), ATTN_SITE_PATTERN, i);
         struct attn_cell row[N_COLUMN] = {
-            [HEAD] = attn_cell_integer((int64_t)(i % diff->n_head)),
+            [HEAD] = attn_cell_integer(at.head),
             [ROWS] = attn_cell_integer((int64_t)sum->n_row),
         };
 

@@ -303,8 +303,7 @@ static enum attn_status begin_measures(struct reading *reading, struct attn_erro
 
 static size_t index_of(const struct reading *reading, const struct attn_location *at)
 {
-    return (size_t)attn_location_block(at) * attn_model_config(reading->run->model)->n_head +
-           (size_t)at->head;
+    return attn_head_index(attn_selection_dims(reading->run->selection), at);
 }
 
 /* Adds the largest weights of ROW to EXAMPLE. */
@@ -482,18 +481,14 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_frame *frame = &examples->frame;
     const struct attn_examples_args *args = frame->args;
     const struct attn_selection *selection = frame->run->selection;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(begin_reading(&examples->reading, frame->run, args, err));
     if (args->headvis)
         ATTN_TRY(begin_measures(&examples->reading, err));
     ATTN_TRY(read_text(&examples->reading, err));
-    for (int block = 0; block < (int)frame->config->n_layer; block++)
-        for (int head = 0; head < (int)frame->config->n_head; head++) {
-            const struct attn_location at = attn_frame_at(frame, ATTN_SITE_PATTERN, block, head);
-
-            if (attn_selection_has_block_head(selection, block, head))
-                ATTN_TRY(append_head(examples, &at, err));
-        }
+    while (attn_selection_next_head(selection, &at))
+        ATTN_TRY(append_head(examples, &at, err));
     return args->headvis ? report_measures(examples, err) : ATTN_OK;
 }
 
@@ -524,10 +519,8 @@ static const struct attn_examples_args *args_of(const struct corpus *corpus)
 /* Whether a model with CONFIG has the head AT, which may come from a forged file. */
 static bool is_in(const struct attn_config *config, const struct attn_location *at)
 {
-    const int n_layer = (int)config->n_layer;
-
-    return at->layer >= 0 && at->layer < n_layer && attn_location_block(at) < n_layer &&
-           at->head >= 0 && at->head < (int)config->n_head;
+    return at->layer >= 0 && attn_location_index(at) < config->n_layer && at->head >= 0 &&
+           at->head < (int)config->n_head;
 }
 
 /* Creates the heads, which are the rows of TABLE, the answer about the first item. */

@@ -153,8 +153,7 @@ static enum attn_status read_row(struct reader *reader, struct attn_card_head *h
     if (is_known(head, key, size) ||
         (size == sizeof piece - 1 && memcmp(key, piece, size) == 0)) /* not a token by itself */
         return ATTN_OK;
-    attn_readout_head(reader->model, attn_location_block(&head->at), head->at.head, row->vector,
-                      reader->scratch, reader->out);
+    attn_readout_head(reader->model, &head->at, row->vector, reader->scratch, reader->out);
     attn_session_reset(reader->session);
     ATTN_TRY(attn_session_feed_layer(reader->session, &end, reader->out, NULL, 1, err));
     ATTN_TRY(attn_session_logits_at(reader->session, 0, 1, reader->logits, err));

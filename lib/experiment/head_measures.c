@@ -85,7 +85,7 @@ static enum attn_status measure(struct run_survey *survey, struct attn_error *er
     return ATTN_OK;
 }
 
-static enum attn_status append_head(struct run_survey *survey, int layer, int head,
+static enum attn_status append_head(struct run_survey *survey, const struct attn_location *at,
                                     struct attn_error *err)
 {
     const struct attn_run *run = survey->run;
@@ -93,14 +93,13 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
     const int n_batch = run->model ? 1 : (int)run->axes.n_batch;
     const int n_head = (int)dims->n_head / n_batch,
               n_shared = (int)(dims->n_head / dims->n_kv_head);
-    const struct attn_location at = attn_location_of_block(dims, ATTN_SITE_PATTERN, layer, head);
     struct attn_cell row[N_COLUMN] = {
-        [BATCH] = attn_cell_integer(head / n_head),
-        [HEAD] = attn_cell_integer(head % n_head),
-        [KV_HEAD] = attn_cell_integer(head % n_head / n_shared),
+        [BATCH] = attn_cell_integer(at->head / n_head),
+        [HEAD] = attn_cell_integer(at->head % n_head),
+        [KV_HEAD] = attn_cell_integer(at->head % n_head / n_shared),
     };
 
-    attn_location_put(&at, &row[STACK]);
+    attn_location_put(at, &row[STACK]);
     for (int i = 0; i < ATTN_N_MEASURE; i++) {
         const enum attn_measure measure = attn_measure_order[i];
         struct attn_cell *cell = &row[KV_HEAD + 1 + i];
@@ -108,7 +107,7 @@ static enum attn_status append_head(struct run_survey *survey, int layer, int he
 
         if ((survey->measures & ATTN_MEASURE_BIT(measure)) == 0)
             continue;
-        value = attn_measure_group_find(&survey->group, measure, &at);
+        value = attn_measure_group_find(&survey->group, measure, at);
         if (attn_measure_is_count(measure))
             *cell = attn_cell_integer((int64_t)value);
         else if (!isnan(value))
@@ -122,6 +121,7 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     const struct attn_run *run = survey->run;
     const struct attn_selection *selection = run->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(measure(survey, err));
     survey->rows = (struct attn_rows){
@@ -132,12 +132,10 @@ static enum attn_status survey_run(struct run_survey *survey, struct attn_error 
     for (int i = 0; i < ATTN_N_MEASURE; i++)
         survey->rows.hidden[KV_HEAD + 1 + i] =
             (survey->measures & ATTN_MEASURE_BIT(attn_measure_order[i])) == 0;
-    attn_rows_hide_stacks(columns, N_COLUMN, survey->rows.hidden, dims->has_pairs || dims->encoder);
+    attn_rows_hide_stacks(columns, N_COLUMN, survey->rows.hidden, attn_dims_has_stacks(dims));
     ATTN_TRY(attn_rows_create(&survey->rows, "heads", err));
-    for (int layer = 0; layer < (int)dims->n_layer; layer++)
-        for (int head = 0; head < (int)dims->n_head; head++)
-            if (attn_selection_has_block_head(selection, layer, head))
-                ATTN_TRY(append_head(survey, layer, head, err));
+    while (attn_selection_next_head(selection, &at))
+        ATTN_TRY(append_head(survey, &at, err));
     return ATTN_OK;
 }
 

@@ -8,7 +8,7 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/questions_internal.h"
 #include "experiment/readout.h"
 #include "forward/session_internal.h"
@@ -111,8 +111,7 @@ enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_DIFFERENCE, VALUE_RIGHT, N_TAR
 
 /* One reading: of a tensor of a layer, or of one head. */
 struct reading {
-    int layer, head;     /* head: ATTN_ALL_HEADS for a site of the stream */
-    enum attn_site site; /* site of the stream */
+    struct attn_location at;
     size_t position;
     bool is_hidden; /* has no row */
 };
@@ -345,19 +344,26 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     return attn_frame_find_answer(frame, &answer, &lens->answer, err);
 }
 
-/* Whether LAYER has rows. */
-static bool is_shown(const struct lens *lens, int layer)
+static const struct attn_dims *dims_of(const struct lens *lens)
 {
-    return attn_selection_has_block_head(lens->frame.run->selection, layer, 0);
+    return attn_selection_dims(lens->frame.run->selection);
+}
+
+/* Whether the layer of AT, whose site is one of attention, has rows. */
+static bool is_shown(const struct lens *lens, struct attn_location at)
+{
+    at.head = 0;
+    return attn_selection_has_head(lens->frame.run->selection, &at);
 }
 
 /* Refuses layers of the encoder alone: no output layer reads it. */
 static enum attn_status check_layers(const struct lens *lens, struct attn_error *err)
 {
     const char *layers = lens->frame.request.selection.layers;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    for (int layer = 0; layer < (int)lens->frame.config->n_layer; layer++)
-        if (is_shown(lens, layer))
+    while (attn_dims_next_layer(dims_of(lens), &at))
+        if (is_shown(lens, at))
             return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS, "`layers` are '%s', which a lens does not read",
                        attn_quote_string(layers ? layers : "").text);
@@ -505,15 +511,13 @@ static enum attn_status append_values(struct lens *lens, const struct reading *r
                                       const double *values, struct attn_error *err)
 {
     const size_t top = lens->top, n_vocab = lens->frame.config->n_vocab;
-    const struct attn_location at =
-        attn_frame_at(&lens->frame, reading->site, reading->layer, reading->head);
     struct attn_cell row[N_COLUMN] = {
-        [SITE] = attn_cell_string(attn_site_name(reading->site)),
-        [HEAD] = attn_cell_integer(reading->head),
+        [SITE] = attn_cell_string(attn_site_name(reading->at.site)),
+        [HEAD] = attn_cell_integer(reading->at.head),
         [POSITION] = attn_cell_integer((int64_t)reading->position),
     };
 
-    attn_location_put(&at, &row[STACK]);
+    attn_location_put(&reading->at, &row[STACK]);
     if (lens->answer.has_target) {
         row[RANK] = attn_cell_real(values[VALUE_RANK]);
         row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
@@ -584,7 +588,7 @@ static enum attn_status feed(struct lens *lens, const float *rows, size_t i, str
     const struct attn_config *config = lens->frame.config;
     struct attn_session *session = lens->frame.session;
     const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
-    const struct attn_location end = attn_dims_end(attn_selection_dims(lens->frame.run->selection));
+    const struct attn_location end = attn_dims_end(dims_of(lens));
 
     if (is_alone) { /* a classifier computes logits for its first position only */
         attn_session_reset(session);
@@ -633,10 +637,11 @@ static enum attn_status read_rows(struct lens *lens, struct reading reading, con
     struct attn_error failure = {0};
     enum attn_status status;
 
-    if (!jacobian || reading.layer + 1 == (int)lens->frame.config->n_layer)
+    if (!jacobian || attn_location_index(&reading.at) + 1 == lens->frame.config->n_layer)
         return read_queries(lens, reading, rows, err);
     for (size_t i = 0; i < lens->n_query; i++)
-        attn_jacobian_apply(jacobian, (size_t)reading.layer, rows + i * d, lens->stream + i * d);
+        attn_jacobian_apply(jacobian, attn_location_index(&reading.at), rows + i * d,
+                            lens->stream + i * d);
     status = read_queries(lens, reading, lens->stream, &failure);
     if (status == ATTN_OK)
         return ATTN_OK;
@@ -647,7 +652,7 @@ static enum attn_status read_rows(struct lens *lens, struct reading reading, con
                    "the jacobian of '%s' makes values of layer %d that are not finite, expected "
                    "float32 numbers",
                    attn_quote_string(lens->args->jacobian ? lens->args->jacobian : "array").text,
-                   reading.layer);
+                   reading.at.layer);
     return attn_error_at(status, ATTN_STAGE_INPUT, err);
 }
 
@@ -657,16 +662,17 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
                                            ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
                                            ATTN_SITE_NORMALIZED_RESID_POST};
-    const int n_layer = (int)lens->frame.config->n_layer;
-    const enum attn_site output =
-        attn_site_of_output(attn_selection_dims(lens->frame.run->selection));
+    const enum attn_site output = attn_site_of_output(dims_of(lens));
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    for (int layer = 0; layer < n_layer; layer++)
+    while (attn_dims_next_layer(dims_of(lens), &at))
         for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
-            const struct reading reading = {layer, ATTN_ALL_HEADS, sites[i], 0,
-                                            !is_shown(lens, layer)};
-            const float *rows = attn_capture_block(lens->frame.capture, sites[i], layer);
-            const bool is_answer = sites[i] == output && layer + 1 == n_layer;
+            struct reading reading = {.is_hidden = !is_shown(lens, at)};
+            const float *rows = attn_location_find(dims_of(lens), &at, sites[i], &reading.at)
+                                    ? attn_capture_tensor(lens->frame.capture, &reading.at)
+                                    : NULL;
+            const bool is_answer =
+                sites[i] == output && attn_location_index(&at) + 1 == lens->frame.config->n_layer;
             const bool is_asked = (sites[i] == ATTN_SITE_RESID_PRE && !lens->frame.plan) ||
                                   is_answer || attn_sites_have(lens->sites, sites[i]);
 
@@ -676,28 +682,24 @@ static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Sets lens->stream to the output of one head at each query. */
-static void write_head(struct lens *lens, int layer, int head)
+/* Sets lens->stream to the output of the head AT at each query. */
+static void write_head(struct lens *lens, const struct attn_location *at)
 {
     const struct attn_config *config = lens->frame.config;
-    const float *z = attn_capture_block_head(lens->frame.capture, ATTN_SITE_Z, layer, head);
+    const float *z = attn_capture_head(lens->frame.capture, at);
 
     for (size_t i = 0; i < lens->n_query; i++)
-        attn_readout_head(lens->frame.run->model, layer, head, z + i * config->d_value,
-                          lens->scratch, lens->stream + i * config->d_model);
+        attn_readout_head(lens->frame.run->model, at, z + i * config->d_value, lens->scratch,
+                          lens->stream + i * config->d_model);
 }
 
 static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
 {
-    const struct attn_config *config = lens->frame.config;
+    struct reading reading = {.at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER}};
 
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++) {
-            const struct reading reading = {layer, head, ATTN_SITE_Z, 0, false};
-
-            if (!is_shown(lens, layer))
-                continue;
-            write_head(lens, layer, head);
+    while (attn_dims_next_head(dims_of(lens), &reading.at))
+        if (is_shown(lens, reading.at)) {
+            write_head(lens, &reading.at);
             ATTN_TRY(read_queries(lens, reading, lens->stream, err));
         }
     return ATTN_OK;

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/derivative.h"
 #include "experiment/readout.h"
 #include "host/host_internal.h"
@@ -77,13 +77,13 @@ static void add_store(struct summing *s, enum attn_site site, bool is_of_source,
                        .width = attn_site_n_head(site, &s->dims) * attn_site_width(site, &s->dims)};
 }
 
-static float *layer_rows(const struct summing *s, const struct store *store, int layer)
+static float *layer_rows(const struct summing *s, const struct store *store, size_t layer)
 {
-    return store->rows + (size_t)layer * s->n * store->width;
+    return store->rows + layer * s->n * store->width;
 }
 
 static const float *find_rows(const struct summing *s, enum attn_site site, bool is_of_source,
-                              int layer)
+                              size_t layer)
 {
     for (size_t i = 0; i < s->n_store; i++)
         if (s->stores[i].site == site && s->stores[i].is_of_source == is_of_source)
@@ -105,7 +105,7 @@ static void run_rows(void *context, size_t task, int worker)
     const struct row_work *work = context;
     const struct attn_trace_event *event = work->event;
     const size_t width = work->store->width, head = event->at.head > 0 ? (size_t)event->at.head : 0;
-    float *rows = layer_rows(work->s, work->store, attn_location_block(&event->at));
+    float *rows = layer_rows(work->s, work->store, attn_location_index(&event->at));
 
     (void)worker;
     for (size_t i = task * ROWS_PER_TASK; i < (task + 1) * ROWS_PER_TASK && i < event->n_row; i++)
@@ -136,7 +136,7 @@ static void keep_rows(const struct summing *s, struct store *store,
         share_rows(&work);
     else
         attn_trace_keep_rows(event, s->pool, store->width,
-                             layer_rows(s, store, attn_location_block(&event->at)));
+                             layer_rows(s, store, attn_location_index(&event->at)));
 }
 
 /* Receives the events of feeds (attn_trace_fn). */
@@ -158,9 +158,9 @@ static enum attn_status on_feed(void *user, const struct attn_trace_event *event
 
 /* --- Sums ------------------------------------------------------------------------------------- */
 
-static double *sums_of(const struct summing *s, int layer, size_t unit)
+static double *sums_of(const struct summing *s, size_t layer, size_t unit)
 {
-    return s->sums + ((size_t)layer * s->n_unit + unit) * s->n_row;
+    return s->sums + (layer * s->n_unit + unit) * s->n_row;
 }
 
 static bool has_row(const struct summing *s, size_t row)
@@ -181,15 +181,15 @@ static void add_row(const struct row_work *work, size_t i, float *stored)
         return;
     for (size_t j = 0; j < event->n_col; j++)
         sum += (double)stored[j] * (double)g[j];
-    sums_of(s, attn_location_block(&event->at), head)[row] += s->weight * sum;
+    sums_of(s, attn_location_index(&event->at), head)[row] += s->weight * sum;
 }
 
 /* Adds the products of all rows, summed per column. */
 static void add_columns(const struct summing *s, const struct attn_trace_event *event)
 {
     const struct store *store = &s->stores[0];
-    const float *rows = layer_rows(s, store, attn_location_block(&event->at));
-    double *sums = sums_of(s, attn_location_block(&event->at), 0);
+    const float *rows = layer_rows(s, store, attn_location_index(&event->at));
+    double *sums = sums_of(s, attn_location_index(&event->at), 0);
 
     for (size_t i = 0; i < event->n_row; i++) {
         const size_t row = event->row0 + i;
@@ -222,21 +222,22 @@ static enum attn_status on_encoder_gradient(void *user, const struct attn_trace_
                                             struct attn_error *err)
 {
     const struct summing *s = user;
-    const int layer = attn_location_block(&event->at), head = event->at.head;
+    struct attn_location at = event->at;
     const float *base, *other;
-    double *sum = s->encoder_sums + (size_t)layer * s->n_encoder_head + (size_t)head;
+    double *sum = s->encoder_sums + attn_location_index(&at) * s->n_encoder_head + (size_t)at.head;
 
     (void)err;
     if (event->at.site != ATTN_SITE_Z_GRAD)
         return ATTN_OK;
-    base = attn_capture_block_head(s->encoder[0], ATTN_SITE_Z, layer, head);
-    other = attn_capture_block_head(s->encoder[1], ATTN_SITE_Z, layer, head);
+    at.site = ATTN_SITE_Z;
+    base = attn_capture_head(s->encoder[0], &at);
+    other = attn_capture_head(s->encoder[1], &at);
     for (size_t i = 0; i < event->n_row; i++)
         for (size_t j = 0; j < event->n_col; j++) {
-            const size_t at = (event->row0 + i) * event->n_col + j;
+            const size_t k = (event->row0 + i) * event->n_col + j;
 
-            *sum += s->weight * (((double)other[at] - (double)base[at]) *
-                                 (double)event->data[i * event->ld + j]);
+            *sum += s->weight *
+                    (((double)other[k] - (double)base[k]) * (double)event->data[i * event->ld + j]);
         }
     return ATTN_OK;
 }
@@ -256,7 +257,7 @@ static void take_swapped(struct summing *s)
             const size_t n_head = is_alone ? n_group : s->n_head;
             const double *found =
                 s->swap_sums + ((layer * s->n_variant + variant) * s->n_head + first) * s->n;
-            double *sums = sums_of(s, (int)layer, unit);
+            double *sums = sums_of(s, layer, unit);
 
             for (size_t h = 0; h < n_head; h++)
                 for (size_t row = 0; row < s->n; row++)
@@ -304,16 +305,15 @@ static enum attn_status find_factors(struct summing *s, struct attn_error *err)
     ATTN_TRY(ATTN_ALLOC(squares, 2 * s->n_unit, err));
     others = squares + s->n_unit;
     for (size_t at = 0; at < s->n_layer * s->n; at++) {
-        const int layer = (int)(at / s->n);
-        const size_t row = at % s->n;
+        const size_t layer = at / s->n, row = at % s->n;
 
-        if (!is_of_keys(s) && layer + 1 == (int)s->n_layer && row < first)
+        if (!is_of_keys(s) && layer + 1 == s->n_layer && row < first)
             continue; /* earlier rows are not stored, because their gradients are 0 */
         add_squares(s, find_rows(s, s->options.site, false, layer) + row * width, squares);
         add_squares(s, find_rows(s, s->options.site, true, layer) + row * width, others);
         for (size_t h = 0; h < s->n_variant; h++) {
             const double now = scale_of(s, squares, s->n_unit, h, others);
-            float *own = s->factors + ((size_t)layer * s->n_variant + h) * s->n + row;
+            float *own = s->factors + (layer * s->n_variant + h) * s->n + row;
 
             own[0] = (float)(now / scale_of(s, others, s->n_unit, SIZE_MAX, NULL));
             own[n_factor] = (float)(now / scale_of(s, squares, s->n_unit, SIZE_MAX, NULL));
@@ -330,8 +330,8 @@ static void fill_swaps(struct summing *s)
     const bool is_key = is_of_keys(s);
     const size_t n_each = s->n_variant * s->n;
 
-    for (int layer = 0; layer < (int)s->n_layer; layer++) {
-        float *own = s->factors ? s->factors + (size_t)layer * n_each : NULL;
+    for (size_t layer = 0; layer < s->n_layer; layer++) {
+        float *own = s->factors ? s->factors + layer * n_each : NULL;
 
         s->swaps[layer] = (struct attn_heads_swap){
             .q = is_key ? NULL : find_rows(s, q, true, layer),
@@ -341,7 +341,7 @@ static void fill_swaps(struct summing *s)
             .n_variant = s->n_variant,
             .own = own,
             .scale = own ? own + s->n_layer * n_each : NULL,
-            .sums = s->swap_sums + (size_t)layer * n_each * s->n_head};
+            .sums = s->swap_sums + layer * n_each * s->n_head};
         if (s->options.method == ATTN_PATCH_IG) {
             s->swaps[layer].base_q = find_rows(s, q, false, layer);
             s->swaps[layer].base_k = find_rows(s, k, false, layer);

@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/patch_internal.h"
 #include "experiment/questions_internal.h"
 #include "grid/table_cells.h"

@@ -79,16 +79,16 @@ void attn_readout_along(const struct attn_config *config, const struct attn_matr
         memcpy(along, u + head * width, width * sizeof *along);
 }
 
-void attn_readout_head(const struct attn_model *model, int block, int head, const float *z,
-                       double *scratch, float *out)
+void attn_readout_head(const struct attn_model *model, const struct attn_location *at,
+                       const float *z, double *scratch, float *out)
 {
     const struct attn_config *config = attn_model_config(model);
-    const struct attn_block_weights *weights = &model->weights.blocks[block];
+    const struct attn_block_weights *weights = attn_block_at(&model->weights, at);
     const size_t d = config->d_model;
     double *y = scratch, *factors = scratch + d;
 
     memset(y, 0, d * sizeof *y);
-    attn_readout_add_head(config, &weights->out.weight, (size_t)head, z, y);
+    attn_readout_add_head(config, &weights->out.weight, (size_t)at->head, z, y);
     attn_vector_elements(&weights->attn_scale.w, 0, d, factors);
     for (size_t k = 0; k < d; k++)
         out[k] = (float)(weights->attn_scale.w.data ? y[k] * factors[k] : y[k]);

@@ -32,9 +32,9 @@ void attn_readout_add_head(const struct attn_config *config, const struct attn_m
 void attn_readout_along(const struct attn_config *config, const struct attn_matrix *out,
                         size_t head, const double *u, double *along);
 
-/* Sets OUT [D] to the output of HEAD in BLOCK for Z [Ev], without a bias: times its W_O, times the
+/* Sets OUT [D] to the output of the head AT for Z [Ev], without a bias: times its W_O, times the
  * layer scale. SCRATCH is [2, D]. */
-void attn_readout_head(const struct attn_model *model, int block, int head, const float *z,
-                       double *scratch, float *out);
+void attn_readout_head(const struct attn_model *model, const struct attn_location *at,
+                       const float *z, double *scratch, float *out);
 
 #endif

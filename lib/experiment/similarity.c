@@ -8,7 +8,7 @@
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/questions_internal.h"
 #include "study/frame.h"
 #include "study/trial.h"
@@ -19,7 +19,7 @@ static const size_t largest_size = (size_t)1 << 30; /* maximum bytes of all patt
 
 /* A head whose keys are positions. */
 struct head {
-    int layer, head;
+    struct attn_location at;
     const float *pattern; /* [n, n] borrowed */
 };
 
@@ -56,6 +56,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     const size_t n_byte = attn_size_mul(attn_size_mul(n_all, n_token), n_token * sizeof(float));
     const struct attn_watch watch = {.selection = frame->run->selection,
                                      .capture = &frame->capture};
+    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     char size[ATTN_QUANTITY_SIZE];
 
     if (n_byte > largest_size) {
@@ -69,12 +71,10 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     similarity->heads = attn_frame_alloc(frame, n_all, sizeof *similarity->heads);
     similarity->pairs = attn_frame_alloc(frame, n_all * (n_all - 1) / 2, sizeof *similarity->pairs);
     ATTN_TRY(attn_frame_memory(frame, err));
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head; head++)
-            if (!config->is_cross[layer])
-                similarity->heads[similarity->n_head++] = (struct head){
-                    layer, head,
-                    attn_capture_block_head(frame->capture, ATTN_SITE_PATTERN, layer, head)};
+    while (attn_dims_next_head(dims, &at))
+        if (!attn_location_is_cross(dims, &at))
+            similarity->heads[similarity->n_head++] =
+                (struct head){at, attn_capture_head(frame->capture, &at)};
     for (size_t a = 0; a < similarity->n_head; a++)
         for (size_t b = a + 1; b < similarity->n_head; b++)
             similarity->pairs[similarity->n_pair++] = (struct pair){.a = a, .b = b};
@@ -154,13 +154,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
         for (int k = 0; k < 2; k++) {
             const struct head *head = &similarity->heads[k == 0 ? pair->a : pair->b];
 
-            const struct attn_location at =
-                attn_frame_at(frame, ATTN_SITE_PATTERN, head->layer, head->head);
-
-            attn_location_put(&at, cell);
+            attn_location_put(&head->at, cell);
             cell += 2;
-            *cell++ = attn_cell_integer(head->head);
-            *cell++ = attn_cell_integer(at.layer * (int64_t)n_head + head->head);
+            *cell++ = attn_cell_integer(head->at.head);
+            *cell++ = attn_cell_integer(head->at.layer * (int64_t)n_head + head->at.head);
         }
         *cell = attn_cell_real(pair->js);
         ATTN_TRY(attn_frame_append(frame, row, err));

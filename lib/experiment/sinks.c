@@ -477,10 +477,10 @@ static enum attn_status on_stream(void *user, const struct attn_trace_event *eve
 {
     struct sinks *sinks = user;
     const size_t width = event->n_col;
-    const int last = (int)sinks->frame.config->n_layer - 1;
+    const size_t last = sinks->frame.config->n_layer - 1;
 
     if (event->at.stack == ATTN_STACK_ENCODER ||
-        (event->at.site != ATTN_SITE_RESID_PRE && attn_location_block(&event->at) != last))
+        (event->at.site != ATTN_SITE_RESID_PRE && attn_location_index(&event->at) != last))
         return ATTN_OK;
     for (size_t r = 0; r < event->n_row; r++)
         for (size_t c = 0; c < width; c++)

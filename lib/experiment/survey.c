@@ -12,7 +12,7 @@
 #include "base/param_internal.h"
 #include "base/random.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "experiment/head_cards_output.h"
 #include "experiment/parts.h"
 #include "experiment/questions_internal.h"
@@ -490,8 +490,7 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
             found[ABS] = 1 - match->difference / (double)measured->run->text.n;
         }
         if (measured->pairs)
-            attn_word_pairs_find(measured->pairs, attn_location_block(at), at->head, &found[WEIGHT],
-                                 &found[PERCENTILE]);
+            attn_word_pairs_find(measured->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
     }
     return ATTN_OK;
 }
@@ -908,8 +907,7 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
         attn_word_pairs_add(pairs, &event);
         if (!survey->args->is_weight)
             attn_word_pairs_count(pairs, &event);
-        attn_word_pairs_find(pairs, attn_location_block(&event.at), event.at.head, &found[WEIGHT],
-                             &found[PERCENTILE]);
+        attn_word_pairs_find(pairs, &event.at, &found[WEIGHT], &found[PERCENTILE]);
     }
     attn_word_pairs_free(pairs);
     return ATTN_OK;

@@ -29,9 +29,8 @@ struct words {
 
 struct attn_word_pairs {
     struct words text, source; /* source: for layers that attend to it; otherwise empty */
-    const bool *is_cross;      /* [n_layer] borrowed from the model */
-    size_t n_head;
-    unsigned char *from; /* [n] owns; flags of the tokens of `from` */
+    struct attn_dims dims;     /* of the model, which it borrows from */
+    unsigned char *from;       /* [n] owns; flags of the tokens of `from` */
     size_t n_from;
     double *sums;       /* [n_layer * n_head, words] owns; sums of each head */
     struct head *heads; /* [n_layer * n_head] owns */
@@ -71,8 +70,7 @@ static enum attn_status fill(const struct attn_run *run, const char *from, const
     ATTN_TRY(find_words(run, &run->text, text, err));
     ATTN_TRY(find_words(run, &run->source, source, err));
     n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
-    pairs->is_cross = config->is_cross;
-    pairs->n_head = config->n_head;
+    pairs->dims = attn_config_dims(config, 1);
     ATTN_TRY(ATTN_ALLOC(pairs->from, text->n, err));
     ATTN_TRY(ATTN_ALLOC(pairs->heads, n, err));
     ATTN_TRY(ATTN_ALLOC(pairs->sums, attn_size_mul(n, n_word), err));
@@ -115,21 +113,22 @@ void attn_word_pairs_free(struct attn_word_pairs *pairs)
     attn_free(pairs);
 }
 
-static struct head *head_of(const struct attn_word_pairs *pairs, int layer, int head)
+static struct head *head_of(const struct attn_word_pairs *pairs, const struct attn_location *at)
 {
-    return &pairs->heads[(size_t)layer * pairs->n_head + (size_t)head];
+    return &pairs->heads[attn_head_index(&pairs->dims, at)];
 }
 
-/* Returns the words at which the heads of LAYER look. */
-static const struct words *keys_of(const struct attn_word_pairs *pairs, int layer)
+/* Returns the words at which the head AT looks. */
+static const struct words *keys_of(const struct attn_word_pairs *pairs,
+                                   const struct attn_location *at)
 {
-    return pairs->is_cross[layer] ? &pairs->source : &pairs->text;
+    return attn_location_is_cross(&pairs->dims, at) ? &pairs->source : &pairs->text;
 }
 
 void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
-    const struct words *keys = keys_of(pairs, attn_location_block(&event->at));
-    struct head *head = head_of(pairs, attn_location_block(&event->at), event->at.head);
+    const struct words *keys = keys_of(pairs, &event->at);
+    struct head *head = head_of(pairs, &event->at);
 
     for (size_t r = 0; r < event->n_row; r++) {
         struct attn_row row = attn_event_row(event, r);
@@ -146,9 +145,8 @@ void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_
 
 void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
 {
-    const struct words *text = &pairs->text,
-                       *keys = keys_of(pairs, attn_location_block(&event->at));
-    struct head *head = head_of(pairs, attn_location_block(&event->at), event->at.head);
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, &event->at);
+    struct head *head = head_of(pairs, &event->at);
 
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r, word = text->of[position];
@@ -171,11 +169,11 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
     }
 }
 
-void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
-                          double *percentile)
+void attn_word_pairs_find(const struct attn_word_pairs *pairs, const struct attn_location *at,
+                          double *weight, double *percentile)
 {
-    const struct head *found = head_of(pairs, layer, head);
-    const struct words *text = &pairs->text, *keys = keys_of(pairs, layer);
+    const struct head *found = head_of(pairs, at);
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, at);
     const double n = (double)text->n_word;
     const double n_pair = keys == text ? n * (n - 1) / 2 : n * (double)keys->n_word;
 

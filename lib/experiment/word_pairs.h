@@ -35,7 +35,7 @@ void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trac
 /* Sets *weight to the weight on the columns of TO, averaged over the rows of FROM. Sets *percentile
  * to the share of pairs with a smaller weight, among all pairs of a word and an earlier word (or a
  * word of the source). Both are NaN if the keys of the head do not include TO. */
-void attn_word_pairs_find(const struct attn_word_pairs *pairs, int layer, int head, double *weight,
-                          double *percentile);
+void attn_word_pairs_find(const struct attn_word_pairs *pairs, const struct attn_location *at,
+                          double *weight, double *percentile);
 
 #endif

@@ -12,6 +12,7 @@
 #include "formats/safetensors.h"
 #include "kernels/linear.h"
 #include "model/family.h"
+#include "trace/places.h"
 
 #include <stddef.h>
 
@@ -141,6 +142,13 @@ struct attn_weights {
     struct attn_weights *turned;
     struct attn_monitor *turning; /* owns; held while `turned` is made */
 };
+
+/* Returns the weights of the layer of AT. */
+static inline const struct attn_block_weights *attn_block_at(const struct attn_weights *weights,
+                                                             const struct attn_location *at)
+{
+    return &weights->blocks[attn_location_index(at)];
+}
 
 enum { ATTN_WEIGHT_NAME_SIZE = 128, ATTN_WEIGHT_MAX_RANK = 4 };
 

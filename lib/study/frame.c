@@ -495,15 +495,6 @@ enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_c
     return attn_rows_append(&frame->rows, cells, NULL, 0, err);
 }
 
-struct attn_location attn_frame_at(const struct attn_frame *frame, enum attn_site site, int block,
-                                   int head)
-{
-    const struct attn_dims dims = {.n_layer = frame->config->n_layer,
-                                   .has_pairs = frame->config->stack.has_encoder};
-
-    return attn_location_of_block(&dims, site, block, head);
-}
-
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)
 {
     if (frame->request.on_progress)

@@ -182,10 +182,6 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);
 
-/* Returns the location of SITE of block BLOCK and HEAD in the model that runs. */
-struct attn_location attn_frame_at(const struct attn_frame *frame, enum attn_site site, int block,
-                                   int head);
-
 /* Reports progress: N_DONE of N parts are done. */
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n);
 

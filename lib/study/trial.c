@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "edits/edits_internal.h"
 #include "forward/session_internal.h"
 #include "input/encoder.h"
@@ -31,9 +31,9 @@ struct trial {
     const struct attn_run *run;
     const struct attn_edit *edits; /* [n_edit] borrowed; applied after those of the run */
     size_t n_edit;
-    int layer;          /* first layer; ATTN_NO_LAYER: begins with the input */
-    const float *resid; /* [T, D] resid_pre of that layer, or NULL */
-    int encoder_layer;  /* the same for the encoder, if `edits` has edits of it */
+    struct attn_location at;         /* first layer; ATTN_NO_LAYER: begins with the input */
+    const float *resid;              /* [T, D] resid_pre of that layer, or NULL */
+    struct attn_location encoder_at; /* the same for the encoder, if `edits` has edits of it */
     const float *encoder_resid;
     size_t n_encoder_row; /* becomes the number of rows of the encoder that `edits` changed */
 };
@@ -48,8 +48,8 @@ enum attn_status attn_trial_check_host(const struct attn_host *host, struct attn
 
 /* Where a forward pass begins. */
 struct beginning_place {
-    int layer;  /* first layer; ATTN_NO_LAYER: at the embeddings */
-    bool has_z; /* begins with z of that layer, not with its resid_pre */
+    struct attn_location at; /* first layer; ATTN_NO_LAYER: at the embeddings */
+    bool has_z;              /* begins with z of that layer, not with its resid_pre */
 };
 
 /* Returns true if a pass that begins at PLACE still computes SITE of its first layer. */
@@ -65,7 +65,6 @@ static size_t copy_edits_of(const struct attn_run *run, bool is_of_encoder,
                             const struct beginning_place *place, struct attn_edit *edits)
 {
     const struct attn_model *model = is_of_encoder ? run->model->encoder : run->model;
-    const int n_layer = (int)attn_model_config(model)->n_layer;
     const struct attn_dims dims = attn_config_dims(attn_model_config(model), 1);
     const struct attn_edit *items =
         is_of_encoder ? attn_edits_of_encoder(&run->edits) : run->edits.items;
@@ -74,21 +73,28 @@ static size_t copy_edits_of(const struct attn_run *run, bool is_of_encoder,
 
     for (size_t i = 0; i < n_item; i++) {
         struct attn_edit edit = items[i];
-        const bool is_whole = place->layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
+        const bool is_whole =
+            place->at.layer == ATTN_NO_LAYER || !attn_site_is_in_layer(edit.at.site);
         /* the edit lies before the beginning, in the first layer */
         const bool is_done = !is_whole && !is_to_come(place, edit.at.site);
         const bool is_each = !is_whole && edit.at.layer == ATTN_ALL_LAYERS;
-        const int first = is_done ? place->layer + 1 : place->layer;
-        /* an edit of all layers is copied once per layer */
-        const int end = is_each && is_done ? n_layer : first + 1;
+        const size_t first = is_whole ? 0 : attn_location_index(&place->at) + is_done;
+        struct attn_location at = attn_location_in(&dims, &place->at, ATTN_SITE_PATTERN);
 
-        if (!is_whole && !is_each && attn_location_block(&edit.at) < first)
-            continue;
-        for (int layer = first; layer < end; layer++, n++) {
-            if (is_each && is_done)
-                edit.at = attn_location_of_block(&dims, edit.at.site, layer, edit.at.head);
+        if (is_whole || !is_done || !is_each) {
+            if (!is_whole && !is_each && attn_location_index(&edit.at) < first)
+                continue;
             if (edits)
                 edits[n] = edit;
+            n++;
+            continue;
+        }
+        while (attn_dims_next_layer(&dims, &at)) { /* once for each layer that follows */
+            at.head = items[i].at.head;
+            edit.at = attn_location_in(&dims, &at, edit.at.site);
+            if (edits)
+                edits[n] = edit;
+            n++;
         }
     }
     return n;
@@ -293,7 +299,7 @@ void attn_trials_release(struct attn_trials *trials)
 
 /* A change, and the first layer that it affects. */
 struct beginning {
-    int layer;
+    struct attn_location at;
     size_t change; /* index of the change */
 };
 
@@ -344,8 +350,10 @@ static int by_layer(const void *a, const void *b)
 {
     const struct beginning *x = a, *y = b;
 
-    if (x->layer != y->layer)
-        return x->layer < y->layer ? -1 : 1;
+    const int order = attn_location_order(&x->at, &y->at);
+
+    if (order != 0)
+        return order;
     return x->change < y->change ? -1 : x->change > y->change;
 }
 
@@ -356,36 +364,36 @@ static bool go_together(const struct attn_trials *trials)
     return trials->can_skip && trials->run->source.n == 0 && attn_answer_n_row(trials->answer) == 1;
 }
 
-/* Returns the first block of RUN's model that an edit of AT changes: for edits of the encoder the
- * first that attends to the source. */
-static int first_layer(const struct attn_run *run, const struct attn_location *at)
+/* Returns where RUN's model begins if an edit of AT changes it: at its layer, for edits of the
+ * encoder at the first that attends to the source. */
+static struct attn_location first_layer(const struct attn_run *run, const struct attn_location *at)
 {
-    const struct attn_config *config = attn_model_config(run->model);
-    int layer = 0;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    struct attn_location first = {.site = ATTN_SITE_RESID_PRE, .layer = ATTN_NO_LAYER};
 
     if (at->stack != ATTN_STACK_ENCODER)
-        return attn_location_block(at);
-    while (!config->is_cross[layer])
-        layer++;
-    return layer;
+        return attn_location_in(dims, at, ATTN_SITE_RESID_PRE);
+    while (attn_dims_next_layer(dims, &first) && !attn_location_is_cross(dims, &first))
+        continue;
+    return first;
 }
 
 /* Begins TRIAL at the first layer of the encoder that its edits change, if there is one. */
 static void skip_encoder(const struct attn_trials *trials, struct trial *trial)
 {
-    const int n_layer = (int)trials->run->encoder_dims.n_layer;
-    int first = n_layer;
+    const struct attn_location end = attn_dims_end(&trials->run->encoder_dims);
+    struct attn_location first = end;
 
     for (size_t i = 0; i < trial->n_edit; i++) {
         const struct attn_location *at = &trial->edits[i].at;
 
-        if (at->stack == ATTN_STACK_ENCODER && at->layer < first)
-            first = at->layer;
+        if (at->stack == ATTN_STACK_ENCODER && at->layer < first.layer)
+            first.layer = at->layer;
     }
-    if (first == n_layer || !trials->encoder_capture)
+    if (first.layer == end.layer || !trials->encoder_capture)
         return;
-    trial->encoder_layer = first;
-    trial->encoder_resid = attn_capture_block(trials->encoder_capture, ATTN_SITE_RESID_PRE, first);
+    trial->encoder_at = first;
+    trial->encoder_resid = attn_capture_tensor(trials->encoder_capture, &first);
 }
 
 /* Runs the encoder with the edits of run and trial, for which EDITS has room. ROWS receives its
@@ -394,7 +402,7 @@ static enum attn_status encode(struct trial *trial, struct attn_edit *edits, flo
                                struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
-    const struct beginning_place place = {trial->encoder_layer, false};
+    const struct beginning_place place = {trial->encoder_at, false};
     struct attn_pass pass = attn_run_encoder_pass(run);
     struct attn_encoder_rows made = {.final = rows};
 
@@ -402,7 +410,7 @@ static enum attn_status encode(struct trial *trial, struct attn_edit *edits, flo
     pass.options.edits = edits;
     pass.options.n_edit = pass.n_uncounted +
                           copy_changes(trial->edits, trial->n_edit, true, edits + pass.n_uncounted);
-    pass.at.layer = trial->encoder_layer;
+    pass.at = trial->encoder_at;
     pass.resid = trial->encoder_resid;
     ATTN_TRY(attn_encoder_run(&pass, &made, err));
     trial->n_encoder_row = made.n_edited;
@@ -415,7 +423,7 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
                                  struct attn_edit *edits, struct attn_session **session,
                                  struct attn_error *err)
 {
-    const struct beginning_place place = {trial->layer, false};
+    const struct beginning_place place = {trial->at, false};
     const size_t n_run = copy_edits(trial->run, &place, edits);
     struct attn_pass pass = attn_run_pass(trial->run);
 
@@ -424,7 +432,7 @@ static enum attn_status run_text(const struct trial *trial, const struct attn_se
     pass.options.edits = edits;
     pass.options.n_edit = n_run + copy_changes(trial->edits, trial->n_edit, false, edits + n_run);
     pass.n_uncounted = trial->n_edit > 0 ? n_run : 0;
-    pass.at.layer = trial->layer;
+    pass.at = trial->at;
     pass.resid = trial->resid;
     return attn_pass_run(&pass, session, err);
 }
@@ -434,7 +442,7 @@ static enum attn_status run_trial(struct trial *trial, struct attn_session **ses
                                   struct attn_error *err)
 {
     const struct attn_run *run = trial->run;
-    const size_t n_run = copy_edits(run, &(struct beginning_place){trial->layer, false}, NULL);
+    const size_t n_run = copy_edits(run, &(struct beginning_place){trial->at, false}, NULL);
     struct attn_sequence encoded = {.n = run->source.n};
     struct attn_edit *edits;
     enum attn_status status = ATTN_OK;
@@ -457,19 +465,21 @@ static enum attn_status run_trial(struct trial *trial, struct attn_session **ses
 /* Groups the N changes into packs: each of one layer, and of about equal size. */
 static enum attn_status make_packs(struct work *work, size_t n, struct attn_error *err)
 {
-    const int n_layer = (int)attn_model_config(work->trials->run->model)->n_layer;
+    const struct attn_dims *dims = attn_selection_dims(work->trials->run->selection);
     const size_t n_most = work->n_together;
 
     ATTN_TRY(ATTN_ALLOC(work->beginnings, n, err));
     ATTN_TRY(ATTN_ALLOC(work->packs, n, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_trial_change *change = &work->changes[i];
-        int first = change->n_edit > 0 ? n_layer : 0;
+        struct attn_location first =
+            change->n_edit > 0 ? attn_dims_end(dims) : attn_layer_at(dims, ATTN_SITE_RESID_PRE, 0);
 
         for (size_t k = 0; k < change->n_edit; k++) {
-            const int layer = first_layer(work->trials->run, &work->edits[change->first + k].at);
+            const struct attn_location at =
+                first_layer(work->trials->run, &work->edits[change->first + k].at);
 
-            first = layer < first ? layer : first;
+            first = attn_location_order(&at, &first) < 0 ? at : first;
         }
         work->beginnings[i] = (struct beginning){first, i};
     }
@@ -478,7 +488,8 @@ static enum attn_status make_packs(struct work *work, size_t n, struct attn_erro
         size_t n_pack;
 
         end = first + 1;
-        while (end < n && work->beginnings[end].layer == work->beginnings[first].layer)
+        while (end < n &&
+               attn_location_order(&work->beginnings[end].at, &work->beginnings[first].at) == 0)
             end++;
         for (n_pack = (end - first + n_most - 1) / n_most; n_pack > 0; n_pack--) {
             const size_t size = (end - first) / n_pack;
@@ -504,15 +515,15 @@ static enum attn_status try_alone(const struct work *work, const struct pack *pa
     struct trial trial = {.run = trials->run,
                           .edits = work->edits + work->changes[number].first,
                           .n_edit = work->changes[number].n_edit,
-                          .layer = ATTN_NO_LAYER,
-                          .encoder_layer = ATTN_NO_LAYER};
+                          .at.layer = ATTN_NO_LAYER,
+                          .encoder_at.layer = ATTN_NO_LAYER};
     struct attn_session *session = NULL;
     enum attn_status status;
 
     skip_encoder(trials, &trial);
     if (trials->can_skip) {
-        trial.layer = pack->beginnings[0].layer;
-        trial.resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, trial.layer);
+        trial.at = pack->beginnings[0].at;
+        trial.resid = attn_capture_tensor(trials->capture, &trial.at);
     }
     reading.logits = attn_alloc_uninitialized(n_logit, sizeof *reading.logits, err);
     if (!reading.logits)
@@ -617,12 +628,13 @@ static enum attn_status run_together(const struct work *work, const struct pack 
 {
     static const struct attn_edit none; /* for runs without changes */
     const struct attn_trials *trials = work->trials;
-    const int layer = pack->beginnings[0].layer;
-    const float *resid = attn_capture_block(trials->capture, ATTN_SITE_RESID_PRE, layer);
-    const float *z = trials->has_z ? attn_capture_block(trials->capture, ATTN_SITE_Z, layer) : NULL;
+    const struct attn_location *at = &pack->beginnings[0].at;
+    const struct attn_location of_z = {at->stack, at->layer, ATTN_ALL_HEADS, ATTN_SITE_Z};
+    const float *resid = attn_capture_tensor(trials->capture, at);
+    const float *z = trials->has_z ? attn_capture_tensor(trials->capture, &of_z) : NULL;
     const float **rows_of_z = worker->rows + pack->n;
     const struct attn_session_start start = {
-        .at.layer = layer, .resid = worker->rows, .z = z ? rows_of_z : NULL};
+        .at = *at, .resid = worker->rows, .z = z ? rows_of_z : NULL};
 
     for (size_t i = 0; i < pack->n; i++) {
         const struct attn_trial_change *change = &work->changes[pack->beginnings[i].change];
@@ -638,7 +650,7 @@ static enum attn_status run_together(const struct work *work, const struct pack 
             .n_logit = 1};
     }
     if (trials->run->edits.n > 0)
-        ATTN_TRY(add_edits(work, pack, &(struct beginning_place){layer, z != NULL}, worker, err));
+        ATTN_TRY(add_edits(work, pack, &(struct beginning_place){*at, z != NULL}, worker, err));
     attn_session_reset(worker->session);
     ATTN_TRY(attn_session_feed_from(worker->session, &start, worker->sequences, pack->n, err));
     return attn_host_check_canceled(trials->run->host, err);

@@ -133,6 +133,13 @@ struct attn_location attn_location_in(const struct attn_dims *dims, const struct
     return attn_location_of_block(dims, site, attn_location_block(at), at->head);
 }
 
+bool attn_location_find(const struct attn_dims *dims, const struct attn_location *at,
+                        enum attn_site site, struct attn_location *own)
+{
+    *own = attn_location_in(dims, at, site);
+    return attn_location_block(own) == attn_location_block(at);
+}
+
 size_t attn_location_n_key(const struct attn_dims *dims, const struct attn_location *at)
 {
     return attn_site_n_key(dims, attn_location_block(at));

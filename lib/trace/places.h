@@ -46,6 +46,11 @@ struct attn_location attn_head_at(const struct attn_dims *dims, enum attn_site s
 struct attn_location attn_location_in(const struct attn_dims *dims, const struct attn_location *at,
                                       enum attn_site site);
 
+/* As attn_location_in, in *own; false if SITE is not computed in that layer, but in the layer of
+ * attention that comes before or after it. */
+bool attn_location_find(const struct attn_dims *dims, const struct attn_location *at,
+                        enum attn_site site, struct attn_location *own);
+
 /* Return S, the number of keys that the layer of AT attends to; the number of columns of the tensor
  * AT; the site that holds the output of the layer of AT; the number of selected heads of AT. */
 size_t attn_location_n_key(const struct attn_dims *dims, const struct attn_location *at);

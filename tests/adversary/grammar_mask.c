@@ -151,8 +151,9 @@ static enum attn_status serve(const struct attn_case *c, struct attn_host *host,
     if (status == ATTN_OK)
         status = attn_run_perform(run, attn_capture_trace(capture), &result, err);
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
-        check_pattern((const struct known *)c->known.bytes,
-                      attn_capture_block(capture, ATTN_SITE_PATTERN, 0));
+        check_pattern(
+            (const struct known *)c->known.bytes,
+            attn_capture_tensor(capture, &(struct attn_location){.site = ATTN_SITE_PATTERN}));
     attn_capture_free(capture);
     attn_result_release(&result);
     attn_run_free(run);

@@ -4,9 +4,10 @@
 #include "experiment/questions_internal.h"
 
 #include "base/status_internal.h"
-#include "capture/capture_internal.h"
+#include "capture/capture.h"
 #include "study/frame.h"
 #include "study/trial.h"
+#include "trace/trace_internal.h"
 
 #include <stddef.h>
 
@@ -81,21 +82,19 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct attn_frame *frame = &((struct reach *)state)->frame;
     const struct attn_reach_args *args = frame->args;
-    const struct attn_config *config = frame->config;
+    const struct attn_dims *dims = attn_selection_dims(frame->run->selection);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
-    for (int layer = 0; layer < (int)config->n_layer; layer++)
-        for (int head = 0; head < (int)config->n_head && !config->is_cross[layer]; head++) {
-            const float *pattern =
-                attn_capture_block_head(frame->capture, ATTN_SITE_PATTERN, layer, head);
-            const struct attn_location at = attn_frame_at(frame, ATTN_SITE_PATTERN, layer, head);
-            struct attn_cell row[N_COLUMN] = {
-                [HEAD] = attn_cell_integer(head),
-                [REACH] = attn_cell_real(measure(pattern, frame->run->text.n, args->n_skipped)),
-            };
+    while (attn_dims_next_head(dims, &at)) {
+        const float *pattern = attn_capture_head(frame->capture, &at);
+        struct attn_cell row[N_COLUMN] = {[HEAD] = attn_cell_integer(at.head)};
 
-            attn_location_put(&at, &row[STACK]);
-            ATTN_TRY(attn_frame_append(frame, row, err));
-        }
+        if (attn_location_is_cross(dims, &at))
+            continue;
+        row[REACH] = attn_cell_real(measure(pattern, frame->run->text.n, args->n_skipped));
+        attn_location_put(&at, &row[STACK]);
+        ATTN_TRY(attn_frame_append(frame, row, err));
+    }
     return ATTN_OK;
 }
 

@@ -325,9 +325,12 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_uint_eq(n, 0);
     ck_assert_ptr_null(attn_many_measure(NULL, ATTN_MEASURE_MAX));
     ck_assert_ptr_null(attn_capture_trace(NULL));
-    ck_assert_ptr_null(attn_capture_block(NULL, ATTN_SITE_Z, 0));
-    ck_assert_ptr_null(attn_capture_block_head(NULL, ATTN_SITE_Z, 0, 0));
-    ck_assert(!attn_capture_block_has_cell(NULL, ATTN_SITE_PATTERN, 0, 0));
+    ck_assert_ptr_null(
+        attn_capture_tensor(NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0}));
+    ck_assert_ptr_null(attn_capture_head(
+        NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0, .head = 0}));
+    ck_assert(!attn_capture_has_cell(
+        NULL, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = 0}, 0));
     ck_assert_ptr_null(attn_format_find(NULL));
     ck_assert_ptr_null(attn_colormap_find(NULL));
     ck_assert_ptr_null(attn_colormap_at(SIZE_MAX));
@@ -981,18 +984,31 @@ START_TEST(captures_have_no_other_places)
 
     ck_assert_int_eq(attn_capture_create(attn_run_selection(run), &capture, NULL), ATTN_OK);
     ck_assert_int_eq(attn_run_perform(run, attn_capture_trace(capture), &result, NULL), ATTN_OK);
-    ck_assert_ptr_nonnull(attn_capture_block_head(capture, ATTN_SITE_PATTERN, 0, 0));
+    ck_assert_ptr_nonnull(attn_capture_head(
+        capture, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = 0, .head = 0}));
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_PATTERN, 0, others[i]));
-        ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_PATTERN, others[i], 0));
-        ck_assert_ptr_null(attn_capture_block_head(capture, (enum attn_site)others[i], 0, 0));
-        ck_assert_ptr_null(attn_capture_block(capture, ATTN_SITE_PATTERN, others[i]));
-        ck_assert_ptr_null(attn_capture_block(capture, (enum attn_site)others[i], 0));
-        ck_assert(!attn_capture_block_has_cell(capture, ATTN_SITE_PATTERN, others[i], 0));
-        ck_assert(!attn_capture_block_has_cell(capture, (enum attn_site)others[i], 0, 0));
+        ck_assert_ptr_null(attn_capture_head(
+            capture,
+            &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = 0, .head = others[i]}));
+        ck_assert_ptr_null(attn_capture_head(
+            capture,
+            &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = others[i], .head = 0}));
+        ck_assert_ptr_null(attn_capture_head(
+            capture,
+            &(struct attn_location){.site = (enum attn_site)others[i], .layer = 0, .head = 0}));
+        ck_assert_ptr_null(attn_capture_tensor(
+            capture, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = others[i]}));
+        ck_assert_ptr_null(attn_capture_tensor(
+            capture, &(struct attn_location){.site = (enum attn_site)others[i], .layer = 0}));
+        ck_assert(!attn_capture_has_cell(
+            capture, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = others[i]}, 0));
+        ck_assert(!attn_capture_has_cell(
+            capture, &(struct attn_location){.site = (enum attn_site)others[i], .layer = 0}, 0));
     }
-    ck_assert(!attn_capture_block_has_cell(capture, ATTN_SITE_PATTERN, 0, SIZE_MAX));
-    ck_assert_ptr_null(attn_capture_block_head(capture, ATTN_SITE_RESID_PRE, 0, 0));
+    ck_assert(!attn_capture_has_cell(
+        capture, &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = 0}, SIZE_MAX));
+    ck_assert_ptr_null(attn_capture_head(
+        capture, &(struct attn_location){.site = ATTN_SITE_RESID_PRE, .layer = 0, .head = 0}));
     attn_capture_free(capture);
     attn_result_release(&result);
     attn_run_free(run);
