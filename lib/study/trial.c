@@ -138,7 +138,6 @@ void attn_trial_note_idle(const struct attn_run *run, const struct attn_session 
                               run->edits.n_part, 0);
 }
 
-/* Selects what WATCH names. */
 static enum attn_status select_tensors(const struct attn_run *run, const struct attn_watch *watch,
                                        struct attn_selection **selection, struct attn_error *err)
 {
@@ -221,14 +220,13 @@ enum attn_status attn_watch(const struct attn_run *run, const struct attn_watch 
 {
     struct attn_selection *made = NULL;
     struct attn_capture *capture = NULL;
-    struct attn_trace trace = {watch->selection, watch->on_event, watch->user};
+    struct attn_trace trace = {NULL, watch->on_event, watch->user};
     struct shared_trace shared = {.watch = watch};
     enum attn_status status = ATTN_OK;
 
     if (!watch->selection && (watch->on_event || watch->capture))
         status = attn_error_at(select_tensors(run, watch, &made, err), ATTN_STAGE_OPTIONS, err);
-    if (made)
-        trace.selection = made;
+    trace.selection = made ? made : watch->selection;
     if (status == ATTN_OK && watch->capture)
         status = attn_capture_create(trace.selection, &capture, err);
     if (capture)
