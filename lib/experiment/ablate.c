@@ -442,16 +442,16 @@ static enum attn_status list_parts(struct ablation *ablation, struct attn_error 
 
 /* --- Replacements ----------------------------------------------------------------------------- */
 
-static enum attn_status add_means(const struct ablation *ablation, struct attn_edit_means *means,
-                                  const struct attn_run *run, struct attn_error *err)
+static enum attn_status add_means(struct ablation *ablation, const struct attn_run *run,
+                                  struct attn_error *err)
 {
     const struct attn_watch watch = {.of =
                                          ablation->has_encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
-                                     .edits = means->edits,
-                                     .n_edit = means->n,
+                                     .edits = ablation->edits,
+                                     .n_edit = ablation->tensors.n,
                                      .is_silent = true,
                                      .on_event = attn_edit_means_add,
-                                     .user = means};
+                                     .user = &ablation->means};
 
     return attn_watch(run, &watch, err);
 }
@@ -484,8 +484,8 @@ static enum attn_status keep_tensors(struct ablation *ablation, const struct att
 }
 
 /* Reads reference I. *is_short: it has too few rows and is skipped. */
-static enum attn_status read_reference(struct ablation *ablation, struct attn_edit_means *means,
-                                       size_t i, bool *is_short, struct attn_error *err)
+static enum attn_status read_reference(struct ablation *ablation, size_t i, bool *is_short,
+                                       struct attn_error *err)
 {
     struct attn_frame *frame = &ablation->frame;
     const bool is_mean = ablation->args->with == ATTN_ABLATE_WITH_MEAN;
@@ -496,25 +496,24 @@ static enum attn_status read_reference(struct ablation *ablation, struct attn_ed
     ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
     *is_short = !is_mean && run->text.n < frame->run->text.n;
     if (!*is_short)
-        status = is_mean ? add_means(ablation, means, run, err) : keep_tensors(ablation, run, err);
+        status = is_mean ? add_means(ablation, run, err) : keep_tensors(ablation, run, err);
     attn_run_free(run);
     return status;
 }
 
 /* Lets the edits write the means over all references or, without any, over the text. */
-static enum attn_status find_means(struct ablation *ablation, struct attn_edit_means *means,
-                                   struct attn_error *err)
+static enum attn_status find_means(struct ablation *ablation, struct attn_error *err)
 {
     const struct attn_run *run = ablation->frame.run;
     bool is_short;
 
-    *means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
-    ATTN_TRY(attn_edit_means_begin(means, attn_selection_dims(run->selection), err));
+    ablation->means = (struct attn_edit_means){.edits = ablation->edits, .n = ablation->tensors.n};
+    ATTN_TRY(attn_edit_means_begin(&ablation->means, attn_selection_dims(run->selection), err));
     if (ablation->args->n_reference == 0)
-        ATTN_TRY(add_means(ablation, means, run, err));
+        ATTN_TRY(add_means(ablation, run, err));
     for (size_t i = 0; i < ablation->args->n_reference; i++)
-        ATTN_TRY(read_reference(ablation, means, i, &is_short, err));
-    attn_edit_means_finish(means);
+        ATTN_TRY(read_reference(ablation, i, &is_short, err));
+    attn_edit_means_finish(&ablation->means);
     return ATTN_OK;
 }
 
@@ -530,10 +529,10 @@ static enum attn_status share_means(struct ablation *ablation, struct attn_error
     enum attn_status status = ATTN_OK;
 
     if (!found || ablation->frame.run->source.n > 0 || has_own_places)
-        return find_means(ablation, &ablation->means, err);
+        return find_means(ablation, err);
     attn_monitor_enter(found->monitor);
     if (!found->edits) {
-        status = find_means(ablation, &ablation->means, err);
+        status = find_means(ablation, err);
         if (status == ATTN_OK)
             status = ATTN_ALLOC(found->edits, n, err);
         if (status == ATTN_OK) {
@@ -567,7 +566,7 @@ static enum attn_status find_values(struct ablation *ablation, struct attn_error
     const double drawn = attn_random_double(&ablation->random) * (double)n;
 
     for (size_t i = 0; is_short && i < n; i++)
-        ATTN_TRY(read_reference(ablation, NULL, ((size_t)drawn + i) % n, &is_short, err));
+        ATTN_TRY(read_reference(ablation, ((size_t)drawn + i) % n, &is_short, err));
     return is_short ? attn_refuse(err, ATTN_STAGE_INPUT,
                                   "no text of the references has as many tokens as the text, %zu",
                                   ablation->frame.run->text.n)
