@@ -81,9 +81,9 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Measures", measures_rows), 0},
     QUESTION_PART(attn_table_order_params, tables.order),
     QUESTION_PART(attn_view_params, tables.picture.options),
-    OUTPUT_OPTIONS(struct question_args, tables.output),
+    OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
     {&explain_options, 0},
-    PICTURE_OPTIONS(struct question_args, tables.picture),
+    PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
     QUESTION_PART(running_options, running),
 };
 

@@ -94,7 +94,7 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Other", progress_rows), 0},
     {&attn_prediction_params, AT(prompt.asked)},
     {&attn_span_params, AT(prompt.labels)},
-    MODEL_OPTIONS(struct batch_args, model),
+    MODEL_OPTIONS(offsetof(struct batch_args, model)),
     {&attn_attention_params, AT(attention)},
     {&attn_dropout_params, AT(attention)},
     {&attn_selection_params, AT(prompt.asked)},

@@ -66,7 +66,7 @@ static const struct attn_param output_rows[] = {
 };
 
 static const struct attn_param_part parts[] = {
-    MODEL_OPTIONS(struct bench_args, model),
+    MODEL_OPTIONS(offsetof(struct bench_args, model)),
     {OPTION_LIST("Measuring", measuring_rows), 0},
     {OPTION_LIST("Output", output_rows), 0},
     {&running_options, offsetof(struct bench_args, running)},

@@ -18,18 +18,18 @@
 #define EXAMPLE "attn-cli generate -m fable -n 20 \"The keys to the cabinet\""
 
 static const struct attn_param_part parts[] = {
-    PROMPT_OPTIONS(struct question_args, prompt),
+    PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
     QUESTION_PART(attn_source_params, prompt.asked),
     QUESTION_PART(attn_listing_params, items),
     QUESTION_PART(attn_restart_params, items),
     QUESTION_PART(option_question, prompt.asked),
-    MODEL_OPTIONS(struct question_args, model),
+    MODEL_OPTIONS(offsetof(struct question_args, model)),
     QUESTION_PART(attn_attention_params, attention),
     QUESTION_PART(attn_key_mask_params, prompt.asked),
     QUESTION_PART(attn_selection_params, prompt.asked),
     QUESTION_PART(attn_view_params, tables.picture.options),
-    OUTPUT_OPTIONS(struct question_args, tables.output),
-    PICTURE_OPTIONS(struct question_args, tables.picture),
+    OUTPUT_OPTIONS(offsetof(struct question_args, tables.output)),
+    PICTURE_OPTIONS(offsetof(struct question_args, tables.picture)),
     QUESTION_PART(attn_edit_params, edits),
     QUESTION_PART(attn_place_params, places),
     QUESTION_PART(running_options, running),

@@ -18,7 +18,7 @@ struct models_args {
 
 static const struct attn_param_part parts[] = {
     {&attn_table_order_params, offsetof(struct models_args, tables.order)},
-    TABLES_OPTIONS(struct models_args, tables.output),
+    TABLES_OPTIONS(offsetof(struct models_args, tables.output)),
 };
 
 static enum attn_status list_models(struct call *call, struct attn_error *err);

@@ -22,10 +22,10 @@ struct model_args {
 extern const struct attn_param_list model_options, weights_options, compute_options;
 
 /* All of them. */
-#define MODEL_OPTIONS(type, member)                                                                \
-    {&model_options, offsetof(type, member)}, {&weights_options, offsetof(type, member)},          \
+#define MODEL_OPTIONS(at)                                                                          \
+    {&model_options, (at)}, {&weights_options, (at)},                                              \
     {                                                                                              \
-        &compute_options, offsetof(type, member)                                                   \
+        &compute_options, (at)                                                                     \
     }
 
 enum { MODEL_N_OVERRIDE = 6, MODEL_PATH_SIZE = 4096, MODEL_N_STORE = 2 };

@@ -21,15 +21,15 @@ struct output_args {
 extern const struct attn_param_list output_options, tables_options;
 
 /* With those of the formats. */
-#define OUTPUT_OPTIONS(type, member)                                                               \
-    {&option_tensor_formats, offsetof(type, member.paths)},                                        \
+#define OUTPUT_OPTIONS(at)                                                                         \
+    {&option_tensor_formats, (at) + offsetof(struct output_args, paths)},                          \
     {                                                                                              \
-        &output_options, offsetof(type, member)                                                    \
+        &output_options, (at)                                                                      \
     }
-#define TABLES_OPTIONS(type, member)                                                               \
-    {&option_table_formats, offsetof(type, member.paths)},                                         \
+#define TABLES_OPTIONS(at)                                                                         \
+    {&option_table_formats, (at) + offsetof(struct output_args, paths)},                           \
     {                                                                                              \
-        &tables_options, offsetof(type, member)                                                    \
+        &tables_options, (at)                                                                      \
     }
 
 /* Returns the path of the output of FORMAT, "-" for standard output; NULL if it is not given. */

@@ -24,12 +24,12 @@ struct picture_args {
 extern const struct attn_param_list heatmap_options, color_options, full_options;
 
 /* All options of pictures of tensors. */
-#define PICTURE_OPTIONS(type, member)                                                              \
-    {&heatmap_options, offsetof(type, member)},                                                    \
-        {&attn_picture_params, offsetof(type, member.options)},                                    \
-        {&color_options, offsetof(type, member)},                                                  \
+#define PICTURE_OPTIONS(at)                                                                        \
+    {&heatmap_options, (at)},                                                                      \
+        {&attn_picture_params, (at) + offsetof(struct picture_args, options)},                     \
+        {&color_options, (at)},                                                                    \
     {                                                                                              \
-        &full_options, offsetof(type, member)                                                      \
+        &full_options, (at)                                                                        \
     }
 
 /* Completes the options of ARGS for this terminal: sets its width, unless it is given, and its

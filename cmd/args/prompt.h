@@ -20,12 +20,12 @@ struct prompt_args {
 extern const struct attn_param_list prompt_text_options, prompt_options;
 
 /* The options for all kinds of input, from --sentence to --embeds. */
-#define PROMPT_OPTIONS(type, member)                                                               \
-    {&prompt_text_options, offsetof(type, member)}, {&prompt_options, offsetof(type, member)},     \
-        {&attn_reading_params, offsetof(type, member.asked)},                                      \
-        {&attn_pair_params, offsetof(type, member.asked)},                                         \
+#define PROMPT_OPTIONS(at)                                                                         \
+    {&prompt_text_options, (at)}, {&prompt_options, (at)},                                         \
+        {&attn_reading_params, (at) + offsetof(struct prompt_args, asked)},                        \
+        {&attn_pair_params, (at) + offsetof(struct prompt_args, asked)},                           \
     {                                                                                              \
-        &attn_numbers_params, offsetof(type, member.asked)                                         \
+        &attn_numbers_params, (at) + offsetof(struct prompt_args, asked)                           \
     }
 
 /* Returns true if there are labels to compare an image with. */

@@ -73,12 +73,13 @@ extern const struct question_args question_args_default;
 
 /* The lists after those of the input, of the question itself and of pictures. */
 #define QUESTION_OPTIONS                                                                           \
-    MODEL_OPTIONS(struct question_args, model), QUESTION_PART(attn_attention_params, attention),   \
+    MODEL_OPTIONS(offsetof(struct question_args, model)),                                          \
+        QUESTION_PART(attn_attention_params, attention),                                           \
         QUESTION_PART(attn_key_mask_params, prompt.asked),                                         \
         QUESTION_PART(attn_dropout_params, attention), QUESTION_PART(attn_edit_params, edits),     \
         QUESTION_PART(attn_place_params, places),                                                  \
         QUESTION_PART(attn_table_order_params, tables.order),                                      \
-        TABLES_OPTIONS(struct question_args, tables.output),                                       \
+        TABLES_OPTIONS(offsetof(struct question_args, tables.output)),                             \
         QUESTION_PART(running_options, running)
 
 /* The options of a command that only asks a question. */

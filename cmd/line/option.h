@@ -36,10 +36,10 @@ struct command;
                "wait until the disk has each file and its name: what is written survives a "       \
                "power failure")
 
-/* The member `items` of TYPE.MEMBER, a struct text_list, in a row of the type TEXTS. */
+/* A row of the type TEXTS that fills TYPE.MEMBER, a struct text_list. */
 #define OPTION_TEXTS(word, what, type, member, ...)                                                \
-    ATTN_PARAM(TEXTS, word, what, type, member.items, __VA_ARGS__,                                 \
-               .second = offsetof(type, member.n))
+    ATTN_PARAM(TEXTS, word, what, type, member, __VA_ARGS__,                                       \
+               .second = offsetof(type, member) + offsetof(struct text_list, n))
 
 /* Stand for the parameters of the command's question, which fill its arguments: those that belong
  * to its input, and the others. The offset is that of the request, which some of them fill. */

@@ -20,7 +20,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Values in the given order. Borrows the texts and owns the array. */
+/* Values in the given order. Borrows the texts and owns the array, which is first: OPTION_TEXTS. */
 struct text_list {
     const char **items;
     size_t n;

@@ -1,7 +1,6 @@
 /*
- * param.h - the parameters of requests and questions, each defined once. The options of commands
- * with their help, the arguments of Python, the keys of items, and error messages are derived from
- * these lists.
+ * param.h - parameters, each defined once. The options of commands with their help, the arguments
+ * of Python, the keys of items, and error messages are derived from these lists.
  *
  *     static const struct attn_param rows[] = {
  *         ATTN_PARAM(COUNT, "top", "K", struct attn_lens_args, top,
@@ -79,8 +78,7 @@ enum attn_param_trait {
     ATTN_PARAM_NOT_COMPARED = 2,     /* cannot be combined with a comparison */
     ATTN_PARAM_NO_OPTION = 4,        /* only available to programs */
     ATTN_PARAM_NO_KEYWORD = 8,       /* only available on the command line */
-    /* tensors depend on this parameter; outputs that record options include it */
-    ATTN_PARAM_SHAPES_TENSORS = 16,
+    ATTN_PARAM_SHAPES_TENSORS = 16,  /* tensors depend on it; outputs record it */
     ATTN_PARAM_IS_CLOSED = 64,       /* for REAL: the value may equal `most` */
     ATTN_PARAM_TAKES_HELP = 128,     /* the value `help` on the command line lists its values */
     ATTN_PARAM_IS_FILE = 256,        /* the path of a file on which results depend */
@@ -138,18 +136,15 @@ struct attn_param {
 
 /* An option of the command alone, whose settings are parameters with `of`. */
 #define ATTN_PARAM_WITH_SETTINGS(word, ...)                                                        \
-    {                                                                                              \
-        .name = (word), .argument = "'NAME=VALUE ...'", .type = ATTN_PARAM_SETTINGS,               \
-        .home = ATTN_PARAM_OF_CALLER, .traits = ATTN_PARAM_NO_KEYWORD, .help = __VA_ARGS__         \
-    }
+    ATTN_PARAM_KEPT(SETTINGS, word, "'NAME=VALUE ...'", __VA_ARGS__,                               \
+                    .traits = ATTN_PARAM_NO_KEYWORD)
 
 /* Parameters under one heading of the help. */
 struct attn_param_list {
     const char *heading;
     const struct attn_param *items; /* [n] */
     size_t n;
-    /* for a question: its options are listed with those of the input, before the others */
-    bool is_input;
+    bool is_input; /* for a question: its options are listed with those of the input, first */
 };
 
 #define ATTN_PARAM_LIST(title, array)                                                              \
@@ -163,9 +158,8 @@ struct attn_param_part {
     size_t offset; /* offset of the list's struct */
 };
 
-/* Sets PARAM in HOME, the struct with its fields, to TEXT as written on a command line. LABEL is
- * its name for messages: "top" or "--top". HOME borrows TEXT; attn_param_release frees memory that
- * was allocated. */
+/* Sets PARAM in HOME, the struct with its fields, to TEXT as written on a command line. Messages
+ * call it LABEL, "--top". HOME borrows TEXT; attn_param_release frees memory that was allocated. */
 ATTN_API enum attn_status attn_param_set(const struct attn_param *param, void *home,
                                          const char *label, const char *text,
                                          struct attn_error *err);
