@@ -15,8 +15,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXAMPLE "attn-cli generate -m fable -n 20 \"The keys to the cabinet\""
-
 static const struct attn_param_part parts[] = {
     PROMPT_OPTIONS(offsetof(struct question_args, prompt)),
     QUESTION_PART(attn_source_params, prompt.asked),
@@ -46,7 +44,7 @@ const struct command command_generate = {
     .name = "generate",
     .question = &attn_question_generate,
     .usage = "[OPTIONS] TEXT",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli generate -m fable -n 20 \"The keys to the cabinet\"\n"
                 "  attn-cli generate -m fable --temperature 0.8 --top-k 40 \"Once upon a time\"\n"
                 "  attn-cli generate -m fable --stop . --heads 2.2 --csv - \"The keys\"\n"
                 "  attn-cli generate -m fable --items prompts.csv --jsonl texts.jsonl\n"
@@ -207,7 +205,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(outputs_check_text(question->call, &args->prompt, err));
     if (!prompt_is_given(&args->prompt) && attn_input_is_given(&args->prompt.asked.source))
         args->prompt.text = "";
-    ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
     ATTN_TRY(question_check(question, err));
     question->reuse = true;
     ATTN_TRY(request_check(question, err));

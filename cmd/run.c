@@ -17,8 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define EXAMPLE "attn-cli run --sentence \"Life is short, eat dessert first\""
-
 static const struct attn_param mean_rows[] = {
     ATTN_PARAM_KEPT(
         TEXT, "mean-by", "LABEL",
@@ -94,7 +92,7 @@ const struct command command_run = {
         "scores without gradient however much it matters. The sites pattern_x_grad (the\n"
         "pattern times its gradient) and relevance (that, followed through the layers)\n"
         "need a metric, too.\n",
-    .examples = "  " EXAMPLE "\n"
+    .examples = "  attn-cli run --sentence \"Life is short, eat dessert first\"\n"
                 "  attn-cli run -m fable --heads 2.2 --queries -1 \"The cat sat on the mat\"\n"
                 "  attn-cli run -m fable --top 5 --next ' are' --next ' is' \"The keys\"\n"
                 "  attn-cli run -m fable --target ' are' --foil ' is' \"The keys\"\n"
@@ -277,7 +275,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     if (only_of_items)
         return refuse(err, NULL, "--%s needs --items", only_of_items);
     ATTN_TRY(outputs_check_text(question->call, &args->prompt, err));
-    ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
+    ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
     if (!args->is_compared && tables_are_chosen(&args->tables))
         return refuse(err, NULL, "--sort and --limit need --compare");
     ATTN_TRY(check_gradient(args, err));
