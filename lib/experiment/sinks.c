@@ -439,7 +439,7 @@ static enum attn_status append_stream(struct sinks *sinks, const struct attn_tra
                                       struct attn_error *err)
 {
     struct attn_frame *frame = &sinks->frame;
-    const size_t n = sinks->n * event->n_col;
+    const size_t width = frame->config->d_model, n = sinks->n * width;
     size_t largest = 0, n_massive = 0;
     struct attn_location at = event->at;
     struct attn_cell row[N_LAYER_COLUMN] = {[SITE] = attn_cell_string(attn_site_name(at.site))};
@@ -461,10 +461,10 @@ static enum attn_status append_stream(struct sinks *sinks, const struct attn_tra
     attn_location_put(&at, &row[OF_STACK]);
     row[MASSIVE] = attn_cell_real((double)n_massive);
     row[LARGEST] = attn_cell_real((double)sinks->stream[largest]);
-    row[OF_POSITION] = attn_cell_integer((int64_t)(largest / event->n_col));
+    row[OF_POSITION] = attn_cell_integer((int64_t)(largest / width));
     row[LARGEST_TOKEN] =
         attn_cell_position(&frame->run->text.tokens, (size_t)row[OF_POSITION].integer);
-    row[DIM] = attn_cell_integer((int64_t)(largest % event->n_col));
+    row[DIM] = attn_cell_integer((int64_t)(largest % width));
     row[MEDIAN] = attn_cell_real(median);
     if (median > 0)
         row[RATIO] = attn_cell_real((double)sinks->stream[largest] / median);
