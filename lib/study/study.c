@@ -37,17 +37,11 @@ struct idle_edit {
 
 struct attn_study {
     const struct attn_study_args *args;
-    struct attn_fold_form form;
-    struct attn_study_defaults defaults;
+    struct attn_study_form form;
     const struct attn_places *places; /* places of the request; or NULL */
     uint64_t untaken;                 /* bit set of the defaults that no item has used */
-    struct attn_host *host;
     bool has_begun;
-    bool is_listed;                         /* no table of means is made */
-    const struct attn_study_gather *gather; /* makes the table instead; or NULL */
-    bool is_ragged;                         /* items have different numbers of rows */
-    bool is_torn;   /* the fold has an item that was not written, so no checkpoint is possible */
-    unsigned pairs; /* set of ATTN_ITEM_BIT: the texts that the experiment supports */
+    bool is_torn; /* the fold has an item that was not written, so no checkpoint is possible */
     bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
     struct attn_fold *fold;         /* owns */
     struct attn_each *each;         /* owns; NULL: items are not written */
@@ -170,7 +164,7 @@ static enum attn_status check_defaults(const struct attn_study_defaults *default
  * file only until each default was used, which usually takes one item. */
 static enum attn_status look_for_defaults(struct attn_study *study, struct attn_error *err)
 {
-    const struct attn_study_defaults *defaults = &study->defaults;
+    const struct attn_study_defaults *defaults = &study->form.defaults;
     const uint64_t keys = all_defaults(defaults, false);
     uint64_t untaken = keys, size;
     struct attn_items *items;
@@ -181,7 +175,7 @@ static enum attn_status look_for_defaults(struct attn_study *study, struct attn_
         return ATTN_OK;
     ATTN_TRY(attn_items_open_again(study->args->items, &items, err));
     while (untaken != 0 && attn_items_next(items, &item, NULL) == ATTN_OK && item) {
-        attn_item_choose(item, study->pairs);
+        attn_item_choose(item, study->form.pairs);
         is_empty = is_empty && item->failure != ATTN_RECORD_FAILURE_NONE;
         take_defaults(defaults, item, &untaken);
         attn_item_free(item);
@@ -215,7 +209,7 @@ static enum attn_status build(struct attn_study *study, struct attn_error *err)
     ATTN_TRY(ATTN_ALLOC(study->ids, N_SLOT, err));
     study->seed = attn_hash_seed();
     ATTN_TRY(attn_monitor_create(1, &study->monitor, err));
-    return attn_fold_create(&study->form, study->args, &study->fold, err);
+    return attn_fold_create(&study->form.fold, study->args, &study->fold, err);
 }
 
 enum attn_status attn_study_open(const struct attn_study_args *args,
@@ -229,15 +223,9 @@ enum attn_status attn_study_open(const struct attn_study_args *args,
     ATTN_TRY(attn_error_at(check(args, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->args = args;
-    made->form = form->fold;
-    made->defaults = form->defaults;
+    made->form = *form;
     made->untaken = all_defaults(&form->defaults, true);
     made->places = request->reading.places;
-    made->host = form->host;
-    made->pairs = form->pairs;
-    made->is_listed = form->is_listed;
-    made->gather = form->gather;
-    made->is_ragged = form->is_ragged;
     made->on_note = request->on_note;
     made->on_progress = request->on_progress;
     made->user = request->user;
@@ -425,9 +413,9 @@ static enum attn_status check_failures(const struct attn_study *study, struct at
 static enum attn_status add_answer(struct attn_study *study, const struct attn_item_result *result,
                                    struct attn_error *err)
 {
-    if (study->gather)
-        ATTN_TRY(study->gather->add(study->gather->user, result, err));
-    if (!study->is_listed)
+    if (study->form.gather)
+        ATTN_TRY(study->form.gather->add(study->form.gather->user, result, err));
+    if (!study->form.is_listed)
         ATTN_TRY(attn_error_at(attn_fold_add(study->fold, result, err), ATTN_STAGE_INPUT, err));
     if (!result->metric)
         return ATTN_OK;
@@ -448,11 +436,11 @@ static enum attn_status add_kept_item(void *user, const struct attn_item_result 
     struct attn_study *study = user;
 
     note_repeated_id(study, result->item);
-    take_defaults(&study->defaults, result->item, &study->untaken);
+    take_defaults(&study->form.defaults, result->item, &study->untaken);
     study->sum.n_item++;
     if (!result->rows)
         return ATTN_OK;
-    if (!study->is_listed)
+    if (!study->form.is_listed)
         ATTN_TRY(attn_fold_check_kept(study->fold, result, err));
     return add_answer(study, result, err);
 }
@@ -465,15 +453,15 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
     study->has_begun = true;
     if (!study->args->each)
         return ATTN_OK;
-    form.columns = study->form.columns;
-    form.n_column = study->form.n_column;
+    form.columns = study->form.fold.columns;
+    form.n_column = study->form.fold.n_column;
     form.hidden = study->hidden;
-    form.is_ragged = study->is_ragged;
-    form.are_kept = !study->is_listed || study->gather;
+    form.is_ragged = study->form.is_ragged;
+    form.are_kept = !study->form.is_listed || study->form.gather;
     form.on_note = forward_note;
     form.user = study;
-    ATTN_TRY(attn_each_open(study->args->each, &form, study->host, study->args->items, &study->each,
-                            err));
+    ATTN_TRY(attn_each_open(study->args->each, &form, study->form.host, study->args->items,
+                            &study->each, err));
     ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, &study->sum.n_failed, err));
     return check_failures(study, err);
 }
@@ -484,14 +472,14 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 static void choose_label(const struct attn_study *study, struct attn_item *item)
 {
     static const int32_t first;
-    const struct attn_model *model = attn_host_model(study->host);
+    const struct attn_model *model = attn_host_model(study->form.host);
     struct attn_answer_args *answer = &item->answer;
 
     if (!model || !attn_model_has_one_label(model) || answer->target || answer->target_id)
         return;
-    for (size_t i = 0; i < study->defaults.n; i++)
-        if (study->defaults.items[i].keys &&
-            strcmp(study->defaults.items[i].keys, attn_target_params.items[0].keys) == 0)
+    for (size_t i = 0; i < study->form.defaults.n; i++)
+        if (study->form.defaults.items[i].keys &&
+            strcmp(study->form.defaults.items[i].keys, attn_target_params.items[0].keys) == 0)
             return;
     answer->target_id = &first;
 }
@@ -504,7 +492,7 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
 
         ATTN_TRY(attn_items_peek(study->args->items, i, &next, err));
         *item = next;
-        attn_item_choose(next, study->pairs);
+        attn_item_choose(next, study->form.pairs);
         if (next)
             choose_label(study, next);
         if (!next || next->failure == ATTN_RECORD_FAILURE_NONE)
@@ -556,9 +544,9 @@ enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
 {
     static const bool nothing[ATTN_MOST_COLUMNS];
     /* columns that the table of all items lacks */
-    const bool *lacking = study->gather ? nothing : hidden;
+    const bool *lacking = study->form.gather ? nothing : hidden;
 
-    memcpy(study->hidden, hidden, study->form.n_column * sizeof *hidden);
+    memcpy(study->hidden, hidden, study->form.fold.n_column * sizeof *hidden);
     ATTN_TRY(check_labels(study, err));
     ATTN_TRY(look_for_defaults(study, err));
     ATTN_TRY(attn_fold_check_test(study->fold, lacking, err));
@@ -570,7 +558,7 @@ enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
 /* Chooses the texts of ITEM, and gives it the places of the request and the only label. */
 static void complete_item(const struct attn_study *study, struct attn_item *item)
 {
-    attn_item_choose(item, study->pairs);
+    attn_item_choose(item, study->form.pairs);
     attn_item_name_places(item, study->places);
     choose_label(study, item);
 }
@@ -589,7 +577,7 @@ enum attn_status attn_study_next(struct attn_study *study, struct attn_item **it
     if (!*item)
         return ATTN_OK;
     complete_item(study, *item);
-    take_defaults(&study->defaults, *item, &study->untaken);
+    take_defaults(&study->form.defaults, *item, &study->untaken);
     if (study->args->lists_labels && !study->is_labeled &&
         (*item)->failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
@@ -658,7 +646,7 @@ enum attn_status attn_study_take(struct attn_study *study, struct attn_item_resu
 
     study->sum.n_item++;
     report(study);
-    if (!has_failed && !study->is_listed)
+    if (!has_failed && !study->form.is_listed)
         has_failed = attn_fold_check(study->fold, result, &result->err) != ATTN_OK;
     if (has_failed) /* what a reader has not refused does not fit the question */
         result->failure = result->item->failure != ATTN_RECORD_FAILURE_NONE
@@ -684,9 +672,9 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
     if (study->each)
         ATTN_TRY(attn_each_finish(study->each, err));
-    if (study->gather)
-        ATTN_TRY(study->gather->tabulate(study->gather->user, study, table, err));
-    if (!study->is_listed)
+    if (study->form.gather)
+        ATTN_TRY(study->form.gather->tabulate(study->form.gather->user, study, table, err));
+    if (!study->form.is_listed)
         ATTN_TRY(attn_error_at(attn_fold_tabulate(study->fold, study->hidden, table, err),
                                ATTN_STAGE_INPUT, err));
     if (*table && !study->has_metrics)
@@ -695,7 +683,7 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
     attn_items_note_mark(study->args->items, forward_note, study);
     attn_fold_count(study->fold, sum, &n_single);
     if (sum->n_failed < sum->n_item &&
-        check_defaults(&study->defaults, study->untaken, &unused) != ATTN_OK)
+        check_defaults(&study->form.defaults, study->untaken, &unused) != ATTN_OK)
         attn_note(forward_note, study, ATTN_NOTE_UNUSED_DEFAULT, "%s", unused.message);
     if (sum->n_failed > MOST_NAMED)
         attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "%zu more items failed",
