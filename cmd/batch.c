@@ -169,7 +169,7 @@ static enum attn_status check(struct call *call, struct attn_error *err)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
                       "'%s' is a second input, expected one", args->inputs.items[1]);
     ATTN_TRY(attn_question_check(&attn_question_batch, option_is_param_given, call, err));
-    if (args->asked.options.is_resumed && is_standard(args->output))
+    if (args->asked.options.each.is_resumed && is_standard(args->output))
         return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
     return attn_attention_args_check(&args->attention, err);
 }
@@ -185,9 +185,9 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     };
 
     ATTN_TRY(restart_begin(batch->call, &form, &batch->restart, err));
-    batch->options.asked = batch->restart.asked.data;
-    batch->options.command = batch->restart.command;
-    batch->options.n_command = batch->restart.n;
+    batch->options.each.asked = batch->restart.asked.data;
+    batch->options.each.command = batch->restart.command;
+    batch->options.each.n_command = batch->restart.n;
     return ATTN_OK;
 }
 
@@ -294,7 +294,7 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
         return refuse(err, "add measures to --fields, or write --csv or --npy",
                       "--measures needs an output that has measures");
     if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
-        args->asked.options.form != ATTN_ITEMS_LINES || predict->n_next > 0)
+        args->asked.options.items.form != ATTN_ITEMS_LINES || predict->n_next > 0)
         return ATTN_OK;
     if (predict->top == 0)
         return refuse(err, NULL, "predictions in --fields need --top or --next");
@@ -378,14 +378,14 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 
     ATTN_TRY(list_outputs(batch, err));
     ATTN_TRY(attn_edit_texts_list_files(&batch->args->edits, &mask, 1, err));
-    options->files = (const char *const *)args->edits.files;
-    options->n_file = args->edits.n_file;
-    options->path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
-    options->source = &batch->source.source;
-    options->cancel = interrupt_flag();
+    options->each.files = (const char *const *)args->edits.files;
+    options->each.n_file = args->edits.n_file;
+    options->items.path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
+    options->each.source = &batch->source.source;
+    options->items.cancel = interrupt_flag();
     options->on_note = args->running.is_quiet ? NULL : note_message;
     options->on_progress = on_progress;
-    options->is_spoiled = restart_is_spoiled;
+    options->each.is_spoiled = restart_is_spoiled;
     options->user = batch;
     return attn_batch_open(options, &batch->batch, err);
 }
@@ -394,12 +394,12 @@ static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 static enum attn_status run_all(struct batch *batch, struct attn_error *err)
 {
     char done[ATTN_QUANTITY_SIZE], all[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
-    struct attn_batch_result result = {0};
+    struct attn_each_result result = {0};
     struct attn_error failure = {0};
 
     attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
     progress_clear();
-    attn_quantity_count(result.n_record, all);
+    attn_quantity_count(result.n_item, all);
     if (result.is_abandoned) /* the reader closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
@@ -410,7 +410,7 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     }
     if (!result.is_complete)
         note("%s of %s records in %.*f s, %s failed",
-             attn_quantity_count(result.n_record - result.n_failed, done), all,
+             attn_quantity_count(result.n_item - result.n_failed, done), all,
              result.seconds < 10 ? 1 : 0, result.seconds,
              attn_quantity_count(result.n_failed, failed));
     if (result.has_failed)

@@ -2,7 +2,6 @@
  * only share has_ended. The ledger (batch/ledger_internal.h) manages the files on disk. */
 #include "experiment/batch.h"
 
-#include "base/clock.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"
@@ -10,7 +9,7 @@
 #include "base/param_internal.h"
 #include "base/status_internal.h"
 #include "base/thread.h"
-#include "batch/ledger_internal.h"
+#include "batch/records_internal.h"
 #include "experiment/questions_internal.h"
 #include "host/host_internal.h"
 #include "records/batch_lines.h"
@@ -18,6 +17,7 @@
 #include "records/record_reader.h"
 #include "records/restart_params.h"
 #include "run/item_internal.h"
+#include "study/each_internal.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -29,7 +29,7 @@ static const int forms[] = {ATTN_ITEMS_BY_NAME, ATTN_ITEMS_JSON_LINES, ATTN_ITEM
                             ATTN_ITEMS_FASTA};
 
 static const struct attn_param record_rows[] = {
-    ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_batch_args, options.form,
+    ATTN_PARAM(CHOICE, "items_format", NULL, struct attn_batch_args, options.items.form,
                "default: auto, by the name of INPUT, .fasta, else JSON Lines, objects with 'text', "
                "'ids' or 'image', or FASTA if it begins with > or ;. lines: a text a line, without "
                "a final \\r",
@@ -42,16 +42,16 @@ static const struct attn_param record_rows[] = {
                "write these keys of a record beside its results: JSON has an object labels, CSV "
                "columns after id. all: those that mean nothing else; in CSV those of the first "
                "record"),
-    ATTN_SHARD_PARAM(struct attn_batch_args, options.shard, options.n_shard),
+    ATTN_SHARD_PARAM(struct attn_batch_args, options.items.shard, options.items.n_shard),
     ATTN_FAILED_PARAM(struct attn_batch_args, options.max_failed),
-    ATTN_RESUME_PARAM(struct attn_batch_args, options.is_resumed),
+    ATTN_RESUME_PARAM(struct attn_batch_args, options.each.is_resumed),
 };
 const struct attn_param_list attn_batch_record_params = ATTN_PARAM_LIST("Input", record_rows);
 
 static const struct attn_param limit_rows[] = {
     ATTN_PARAM(SEED, "limit", "N", struct attn_batch_args, options.max_record,
                "take only the first N records; 0: all, the default", .most = INT64_MAX),
-    ATTN_PARAM(COUNT, "max_line", "BYTES", struct attn_batch_args, options.max_line,
+    ATTN_PARAM(COUNT, "max_line", "BYTES", struct attn_batch_args, options.items.max_line,
                "longest line in bytes; the record of a longer one fails, however long it is; "
                "default: 16777216",
                .least = 1, .most = INT32_MAX),
@@ -112,7 +112,7 @@ static const struct attn_param writing_rows[] = {
                "digits after the point in JSON and CSV; default: as many as bring back the "
                "same number",
                .most = 17, .read = read_precision),
-    ATTN_PARAM(FLAG, "sync", NULL, struct attn_batch_args, options.is_synced,
+    ATTN_PARAM(FLAG, "sync", NULL, struct attn_batch_args, options.each.is_synced,
                "wait for the disk at each checkpoint, and for each file and its name at the "
                "end: what is done survives a power failure"),
 };
@@ -144,9 +144,9 @@ const struct attn_question attn_question_batch = {
 
 struct attn_batch {
     struct attn_batch_options options;
-    struct attn_ledger ledger;
-    bool is_run;      /* attn_batch_run was called; a batch runs once */
-    bool is_complete; /* an earlier run was complete */
+    struct attn_each *each; /* owns; the files */
+    struct attn_each_result result;
+    bool is_run; /* attn_batch_run was called; a batch runs once */
 
     struct attn_record_names names; /* owns; the requested labels */
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
@@ -161,18 +161,10 @@ struct attn_batch {
     const struct attn_places *places; /* borrowed; those of the request, or NULL */
     struct attn_items *items;         /* owns; the input */
 
-    uint64_t n_before;       /* number of records of earlier processes */
-    uint64_t begin_of_lines; /* offset of the first line in the input */
-    uint64_t begin_of_work;  /* offset of the first line that this process reads */
-
-    uint64_t n_read;            /* number of records read */
+    uint64_t begin_of_lines;    /* offset of the first line in the input */
+    uint64_t begin_of_work;     /* offset of the first line that this process reads */
     struct attn_error read_err; /* error while reading */
 };
-
-static bool is_canceled(const struct attn_batch *batch)
-{
-    return attn_is_canceled(batch->options.cancel);
-}
 
 enum { N_EDGE = 3 }; /* default number of keys per query in `edges` */
 
@@ -211,52 +203,43 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
 
-    if (!attn_is_choice((int)options->form, ATTN_ITEMS_FASTA + 1, "form", err))
+    if (!attn_is_choice((int)options->items.form, ATTN_ITEMS_FASTA + 1, "form", err))
         return ATTN_INVALID;
-    if (options->form == ATTN_ITEMS_CSV || options->form == ATTN_ITEMS_TSV)
+    if (options->items.form == ATTN_ITEMS_CSV || options->items.form == ATTN_ITEMS_TSV)
         return attn_error_set(err, ATTN_INVALID, "`form` is CSV, which a batch does not read");
-    if (options->n_shard > 0 && options->shard >= options->n_shard)
+    if (options->items.n_shard > 0 && options->items.shard >= options->items.n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
-                              options->shard, options->n_shard);
-    if (options->labels && options->form == ATTN_ITEMS_LINES)
+                              options->items.shard, options->items.n_shard);
+    if (options->labels && options->items.form == ATTN_ITEMS_LINES)
         return attn_error_set(err, ATTN_INVALID,
                               "`labels` are keys of records, and texts have none");
     batch->names.text = options->text_key;
     batch->names.id = options->id_key;
+    batch->names.needs_numbers = has_output(batch, "npz");
+    batch->names.most = options->max_record;
     if (options->labels)
         ATTN_TRY(attn_record_names_parse(options->labels, &batch->names, err));
     ATTN_TRY(ATTN_ALLOC(batch->seen_labels, batch->names.n, err));
     return choose_table(batch, err);
 }
 
-static enum attn_status open_items(struct attn_batch *batch, struct attn_error *err)
-{
-    const struct attn_batch_options *options = &batch->options;
-    struct attn_items_options records = ATTN_ITEMS_OPTIONS_DEFAULT;
-    uint64_t size;
-    bool is_file;
-
-    records.path = options->path;
-    records.form = options->form;
-    records.max_line = options->max_line;
-    records.shard = options->shard;
-    records.n_shard = options->n_shard;
-    records.cancel = options->cancel;
-    ATTN_TRY(attn_items_open_records(&records, &batch->names, has_output(batch, "npz"),
-                                     &batch->items, err));
-    is_file = attn_items_are_of_file(batch->items, &size);
-    return attn_ledger_describe_input(&batch->ledger, is_file, size, err);
-}
-
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
+    const struct attn_each_outputs outputs = {.items = options->outputs,
+                                              .n = options->n_output,
+                                              .max_failed = options->max_failed,
+                                              .cancel = options->items.cancel};
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
-    ATTN_TRY(attn_ledger_name(&batch->ledger, options->outputs, options->n_output, err));
+    form.on_note = options->on_note;
+    form.user = options->user;
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(
-        attn_ledger_describe(&batch->ledger, options->asked, options->files, options->n_file, err));
-    return open_items(batch, err);
+    batch->options.items.size = sizeof(struct attn_items_options); /* callers need not set them */
+    batch->options.each.size = sizeof(struct attn_each_options);
+    batch->options.each.result = &batch->result;
+    ATTN_TRY(attn_items_open_records(&options->items, &batch->names, &batch->items, err));
+    return attn_each_open(&options->each, &form, &outputs, batch->items, &batch->each, err);
 }
 
 enum attn_status attn_batch_open(const struct attn_batch_options *given, struct attn_batch **batch,
@@ -275,25 +258,6 @@ enum attn_status attn_batch_open(const struct attn_batch_options *given, struct 
     }
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
-    made->ledger = (struct attn_ledger){
-        .unit = "record",
-        .unit_key = "records",
-        .option = "output",
-        .is_resumed = options.is_resumed,
-        .is_synced = options.is_synced,
-        .skips_input = true,
-        .shard = options.shard,
-        .n_shard = options.n_shard,
-        .source = options.source,
-        .cancel = options.cancel,
-        .on_note = options.on_note,
-        .user = options.user,
-        .command = options.command,
-        .n_command = options.n_command,
-        .is_spoiled = options.is_spoiled,
-        .spoiled_user = options.user,
-        .journal = -1,
-    };
     status = open_batch(made, err);
     if (status == ATTN_OK)
         *batch = made;
@@ -310,7 +274,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_record_names_release(&batch->names);
     attn_item_release(&batch->first);
     attn_free(batch->columns);
-    attn_ledger_release(&batch->ledger);
+    attn_each_free(batch->each);
     attn_items_free(batch->items);
     attn_free(batch);
 }
@@ -341,21 +305,6 @@ static void plan(struct attn_batch *batch, const struct attn_records_form *form,
         many->n_edge = N_EDGE;
     many->has_surprisal = fields & ATTN_RECORD_FIELD_BIT(SURPRISAL);
     many->keeps_tensors = fields & ATTN_RECORD_FIELD_BIT(TENSORS) || has_output(batch, "npz");
-}
-
-/* Returns an error for outputs that would overwrite the input. */
-static enum attn_status check_outputs(const struct attn_batch *batch, struct attn_error *err)
-{
-    for (size_t i = 0; i < batch->ledger.n_output; i++) {
-        const char *path = batch->ledger.outputs[i].path;
-
-        if (!path || !attn_items_are_of_path(batch->items, path))
-            continue;
-        attn_error_set(err, ATTN_INVALID, "the output '%s' is the input, expected another file",
-                       attn_quote_string(path).text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    return ATTN_OK;
 }
 
 /* Reads the labels of the first record in the lines of TEXT [size]. */
@@ -431,8 +380,7 @@ static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host 
 
     ATTN_TRY(attn_host_check_model(host, err));
     ATTN_TRY(fill_form(batch, host, many, &form, err));
-    ATTN_TRY(check_outputs(batch, err));
-    return attn_ledger_open(&batch->ledger, &form, host, err);
+    return attn_each_begin(batch->each, host, &form, err);
 }
 
 /* --- Records in ------------------------------------------------------------------------------ */
@@ -460,14 +408,11 @@ static void check_next(const struct attn_batch *batch, struct attn_item *item)
 static enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
 {
     struct attn_batch *batch = user;
-    const uint64_t most = batch->options.max_record;
 
     (void)err;
-    if ((most > 0 && batch->n_read >= most) ||
-        attn_items_next(batch->items, item, &batch->read_err) != ATTN_OK || !*item)
+    if (attn_items_next(batch->items, item, &batch->read_err) != ATTN_OK || !*item)
         return ATTN_OK;
-    batch->n_read++;
-    if (batch->options.form != ATTN_ITEMS_LINES)
+    if (batch->options.items.form != ATTN_ITEMS_LINES)
         attn_item_name_places(*item, batch->places);
     check_next(batch, *item);
     return ATTN_OK;
@@ -478,14 +423,16 @@ static enum attn_status next(void *user, struct attn_item **item, struct attn_er
 static void emit_progress(const struct attn_batch *batch)
 {
     const struct attn_batch_options *options = &batch->options;
-    const double first = (double)batch->begin_of_lines, at = (double)batch->ledger.done.end;
+    const struct attn_each_result *result = attn_each_result(batch->each);
+    const double first = (double)batch->begin_of_lines;
+    const double at = (double)attn_each_input_end(batch->each);
     const double left = (double)attn_batch_lines_end(attn_items_lines(batch->items)) - at;
     const double read = at - (double)batch->begin_of_work;
     struct attn_batch_progress progress = {
-        .n_record = batch->ledger.done.n_record,
-        .n_failed = batch->ledger.n_failed,
-        .n_before = batch->n_before,
-        .seconds = attn_ledger_seconds(&batch->ledger),
+        .n_record = result->n_item,
+        .n_failed = result->n_failed,
+        .n_before = result->n_before,
+        .seconds = attn_each_seconds(batch->each),
     };
 
     if (!options->on_progress)
@@ -495,12 +442,6 @@ static void emit_progress(const struct attn_batch *batch)
         progress.seconds_left = progress.seconds * left / read;
     }
     options->on_progress(options->user, &progress);
-}
-
-static enum attn_status check_failures(const struct attn_batch *batch, struct attn_error *err)
-{
-    return attn_items_check_failures("records", batch->ledger.n_failed, batch->ledger.done.n_record,
-                                     batch->options.max_failed, err);
 }
 
 /* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
@@ -531,9 +472,11 @@ static enum attn_status take(struct attn_batch *batch, const struct attn_item_re
     if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
         !batch->has_noted_text)
         note_text(batch, item);
-    ATTN_TRY(attn_ledger_write(&batch->ledger, result, err));
+    ATTN_TRY(attn_each_write(batch->each, result, err));
     emit_progress(batch);
-    return check_failures(batch, err);
+    return attn_items_check_failures("records", attn_each_result(batch->each)->n_failed,
+                                     attn_each_result(batch->each)->n_item,
+                                     batch->options.max_failed, err);
 }
 
 /* Processes a result (attn_done_fn). */
@@ -548,111 +491,17 @@ static void end_reading(void *user)
     attn_items_stop(((const struct attn_batch *)user)->items);
 }
 
-/* --- Beginning, or resuming ------------------------------------------------------------------ */
-
-/* Returns an error if the number of lines before the shard is not N, which is recorded in PATH. N
- * 0: they were not counted. */
-static enum attn_status compare_lines_before(struct attn_batch *batch, uint64_t n, const char *path,
-                                             struct attn_error *err)
-{
-    uint64_t found = n;
-
-    if (n > 0)
-        ATTN_TRY(attn_items_count_before(batch->items, &found, err));
-    return found == n
-               ? ATTN_OK
-               : attn_ledger_report_input(attn_items_name(batch->items), path,
-                                          "has another number of lines before the shard", err);
-}
-
-/* Returns an error if the lines so far do not have the digest HEX, which is recorded in PATH. */
-static enum attn_status compare_digest(const struct attn_batch *batch, const char *hex,
-                                       const char *path, struct attn_error *err)
-{
-    char what[96], found[ATTN_DIGEST_HEX_SIZE];
-    uint64_t begin, end;
-
-    attn_items_digest(batch->items, found);
-    if (strcmp(found, hex) == 0)
-        return ATTN_OK;
-    attn_batch_lines_range(attn_items_lines(batch->items), &begin, &end);
-    snprintf(what, sizeof what, "differs between byte %" PRIu64 " and byte %" PRIu64, begin, end);
-    return attn_ledger_report_input(attn_items_name(batch->items), path, what, err);
-}
-
-/* Skips the input up to the ledger's checkpoint. ATTN_INVALID at the stage of the options if that
- * part of the input, or the number of lines before it, has changed. */
-static enum attn_status skip_done(struct attn_batch *batch, struct attn_error *err)
-{
-    const struct attn_ledger_done *done = &batch->ledger.done;
-    const char *path = batch->ledger.journal_path.data;
-
-    if (batch->ledger.journal >= 0) { /* the input up to the checkpoint must be skipped */
-        ATTN_TRY(attn_items_skip(batch->items, (size_t)done->n_record, done->begin, done->end,
-                                 (uint32_t)done->crc, err));
-        ATTN_TRY(compare_digest(batch, done->input, path, err));
-        ATTN_TRY(compare_lines_before(batch, done->n_line_before, path, err));
-    }
-    ATTN_TRY(attn_ledger_cut(&batch->ledger, err));
-    batch->n_before = batch->n_read = done->n_record;
-    return check_failures(batch, err);
-}
-
-/* Compares the input up to the end recorded in MADE. The input must end there, unless `max_record`
- * stopped the run. ATTN_INVALID at the stage of the options if it has changed. */
-static enum attn_status compare_input(struct attn_batch *batch, const struct attn_ledger_made *made,
-                                      struct attn_error *err)
-{
-    const char *manifest_path = batch->ledger.manifest_path.data;
-    const uint64_t most = batch->options.max_record;
-    struct attn_item *next = NULL;
-
-    ATTN_TRY(attn_batch_lines_take(attn_items_lines(batch->items), made->end, err));
-    ATTN_TRY(compare_digest(batch, made->input, manifest_path, err));
-    if (most == 0 || made->n_record < most)
-        ATTN_TRY(attn_items_next(batch->items, &next, err));
-    attn_item_free(next);
-    if (is_canceled(batch))
-        return attn_report_stopped(err);
-    if (next)
-        return attn_ledger_report_input(attn_items_name(batch->items), manifest_path,
-                                        "has more lines", err);
-    return compare_lines_before(batch, made->n_line_before, manifest_path, err);
-}
-
-/* If an earlier run is complete, compares its outputs with the manifest; otherwise resumes it. */
-static enum attn_status resume(struct attn_batch *batch, struct attn_ledger_made *made,
-                               struct attn_error *err)
-{
-    ATTN_TRY(attn_ledger_find(&batch->ledger, made, err));
-    if (!made->is_there)
-        return attn_error_at(skip_done(batch, err), ATTN_STAGE_OUTPUT, err);
-    ATTN_TRY(compare_input(batch, made, err));
-    batch->is_complete = true;
-    attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_COMPLETE, "'%s' is complete",
-              attn_quote_string(batch->ledger.name).text);
-    return ATTN_OK;
-}
-
-static enum attn_status prepare(struct attn_batch *batch, struct attn_host *host,
-                                struct attn_many_options *many, struct attn_ledger_made *made,
-                                struct attn_error *err)
-{
-    ATTN_TRY(open_outputs(batch, host, many, err));
-    return batch->options.is_resumed ? resume(batch, made, err) : ATTN_OK;
-}
-
 /* --- All of it ------------------------------------------------------------------------------- */
 
 /* Sends notes about labels that no record had, which may be misspelt, and about continuations given
  * for all records if every record had its own. */
 static void note_unseen(const struct attn_batch *batch, bool has_next)
 {
-    const uint64_t n_record = batch->ledger.done.n_record;
+    const struct attn_each_result *result = attn_each_result(batch->each);
 
-    if (batch->n_before > 0 || n_record == 0)
+    if (result->n_before > 0 || result->n_item == 0)
         return;
-    if (has_next && !batch->has_used_next && batch->ledger.n_failed < n_record)
+    if (has_next && !batch->has_used_next && result->n_failed < result->n_item)
         attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_UNUSED_DEFAULT,
                   "`next` has no effect: all records have their own");
     for (size_t i = 0; i < batch->names.n; i++)
@@ -676,11 +525,11 @@ static enum attn_status compute(struct attn_batch *batch, struct attn_host *host
 
     attn_batch_lines_range(attn_items_lines(batch->items), &batch->begin_of_lines,
                            &batch->begin_of_work);
-    batch->ledger.begun = attn_clock_seconds();
     batch->places = many->request ? many->request->reading.places : NULL;
     emit_progress(batch);
     ATTN_TRY(attn_run_many(host, many, &calls, err));
-    if (is_canceled(batch)) /* the lines ended early because of the cancel */
+    if (attn_is_canceled(
+            batch->options.items.cancel)) /* the lines ended early because of the cancel */
         return attn_report_stopped(err);
     ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
     note_unseen(batch,
@@ -688,60 +537,30 @@ static enum attn_status compute(struct attn_batch *batch, struct attn_host *host
     attn_items_note_mark(batch->items, batch->options.on_note, batch->options.user);
     return ATTN_OK;
 }
-/* --- The end --------------------------------------------------------------------------------- */
-
-/* Gives the outputs their final names, after everything was computed. */
-static enum attn_status finish(struct attn_batch *batch, const struct attn_host *host,
-                               struct attn_error *err)
-{
-    struct attn_ledger *ledger = &batch->ledger;
-
-    ledger->input_name = attn_items_name(batch->items);
-    attn_batch_lines_range(attn_items_lines(batch->items), &ledger->input_begin,
-                           &ledger->input_end);
-    ledger->has_failed = ledger->n_failed > 0 && batch->options.max_failed < 0;
-    return attn_ledger_finish(ledger, host, err);
-}
 
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
-                            const struct attn_many_options *given, struct attn_batch_result *result,
-                            struct attn_error *err)
+                            const struct attn_many_options *given, struct attn_error *err)
 {
     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
-    struct attn_ledger_made made = {0};
     enum attn_status status;
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
-    status = prepare(batch, host, &many, &made, err);
-    *result = (struct attn_batch_result){.n_record = made.n_record,
-                                         .n_failed = made.n_failed,
-                                         .has_failed = made.has_failed,
-                                         .is_complete = batch->is_complete};
-    attn_ledger_made_release(&made);
-    if (status != ATTN_OK || batch->is_complete)
-        attn_ledger_remove_empty(&batch->ledger);
-    if (status != ATTN_OK || batch->is_complete)
-        return status;
-    status = compute(batch, host, &many, err);
+    status = open_outputs(batch, host, &many, err);
     if (status == ATTN_OK)
-        status = attn_error_at(finish(batch, host, err), ATTN_STAGE_OUTPUT, err);
-    if (status != ATTN_OK) {
-        result->is_abandoned = attn_records_is_abandoned(batch->ledger.records);
-        result->can_resume = attn_ledger_keep(&batch->ledger, err);
-    }
-    result->n_record = batch->ledger.done.n_record;
-    result->n_failed = batch->ledger.n_failed;
-    result->has_failed = batch->ledger.n_failed > 0 && batch->options.max_failed < 0;
-    result->seconds =
-        1e-3 * (double)batch->ledger.milliseconds_before + attn_ledger_seconds(&batch->ledger);
+        status = attn_each_resume(batch->each, NULL, NULL, err);
+    if (status == ATTN_OK && !attn_each_result(batch->each)->is_complete)
+        status = compute(batch, host, &many, err);
+    if (status == ATTN_OK)
+        status = attn_each_finish(batch->each, err);
+    if (status != ATTN_OK)
+        attn_each_keep(batch->each, err);
     return status;
 }
 
 enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                 const struct attn_many_options *many,
-                                struct attn_batch_result *result, struct attn_error *err)
+                                struct attn_each_result *result, struct attn_error *err)
 {
-    struct attn_batch_result found = {0};
     struct attn_error failure = {0};
     enum attn_status status;
 
@@ -752,8 +571,8 @@ enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     batch->is_run = true;
-    status = run(batch, host, many, &found, &failure);
+    status = run(batch, host, many, &failure);
     if (result)
-        *result = found;
+        *result = batch->result;
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }

@@ -6,9 +6,9 @@
  *     struct attn_records_item outputs[] = {{"jsonl", "results.jsonl"}, {"npy", "arrays"}};
  *     struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
  *     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
- *     struct attn_batch_result result;
- *     options.path = "prompts.jsonl", options.is_resumed = true;
- *     options.outputs = outputs, options.n_output = 2, options.source = &source;
+ *     struct attn_each_result result;
+ *     options.items.path = "prompts.jsonl", options.each.is_resumed = true;
+ *     options.outputs = outputs, options.n_output = 2, options.each.source = &source;
  *     many.request = &request, many.measures = ATTN_MEASURES_DEFAULT;
  *     attn_batch_open(&options, &batch, &err);                  // opens the input
  *     attn_host_create(&source, &host_options, &host, &err);
@@ -18,7 +18,7 @@
  * Outputs are written to FILE.part and get their final names when all are complete. If the first
  * output is a file, FILE.journal is written beside it, with a line for each checkpoint, about one
  * per second. At the end it is replaced by FILE.run.json with version, model files, options, input,
- * counts and outputs, and their SHA-256. With `is_resumed`, a batch continues after the last
+ * counts and outputs, and their SHA-256. With `each.is_resumed`, a batch continues after the last
  * checkpoint that the parts contain; if it is already complete, its input and outputs are compared
  * with the manifest; if nothing exists, it begins. Results do not depend on threads, shards or
  * restarts.
@@ -34,6 +34,7 @@
 #include "batch/records.h"
 #include "records/items.h"
 #include "run/many.h"
+#include "study/each.h"
 
 /* The progress of a batch. */
 struct attn_batch_progress {
@@ -47,18 +48,14 @@ struct attn_batch_progress {
 struct attn_batch_options {
     size_t size; /* size of this struct */
 
-    const char *path; /* path of a file or a pipe; NULL or "-": standard input */
-    /* LINES: each line is a text, without a final \r; JSON_LINES: an object with `text` or `ids`,
-     * and optionally `id`, `source` and `next`, its own continuations; FASTA; BY_NAME: JSON_LINES,
-     * or FASTA by the name or the first byte. CSV and TSV are not read */
-    enum attn_items_form form;
+    /* The records. LINES: each line is a text, without a final \r; JSON_LINES: an object with
+     * `text` or `ids`, and optionally `id`, `source` and `next`, its own continuations; FASTA;
+     * BY_NAME: JSON_LINES, or FASTA by the name or the first byte. CSV, TSV, data and inputs are
+     * not read. A shard may be of a file alone. */
+    struct attn_items_options items;
     const char *text_key; /* name of the key `text` in these objects; NULL: "text" */
     const char *id_key;   /* name of the key `id`; NULL: "id" */
-    /* maximum bytes of a line; a longer line is a failed record; 0: ATTN_MAX_LINE */
-    size_t max_line;
-    size_t shard;        /* number of the shard, from 0 */
-    size_t n_shard;      /* number of shards; 0: the whole input, which may then be a pipe */
-    uint64_t max_record; /* maximum number of records; 0: all */
+    uint64_t max_record;  /* maximum number of records; 0: all */
     /* number of records that may fail before the batch ends; negative: any number */
     int64_t max_failed;
 
@@ -71,33 +68,16 @@ struct attn_batch_options {
     /* decimals of numbers, 0..17; -1: the shortest text that reads back as the same number */
     int precision;
 
-    bool is_resumed; /* resumes a run that ended early; the first output must be a file */
-    bool is_synced;  /* syncs to disk at each checkpoint and at the end */
+    /* How the files are kept: a run that ended early is resumed if the first output is a file. Its
+     * path, sink, form and result are not used. */
+    struct attn_each_options each;
 
-    /* The source of the host's model. Required if the first output is a file. */
-    const struct attn_source *source;
-
-    /* The other options that affect the results, as a JSON object on one line. A run can only be
-     * resumed with the same text. NULL: "{}"; the caller then ensures that the options are the
-     * same. */
-    const char *asked;
-    /* [n_file] masks and archives that affect the results; their SHA-256 is added to the options */
-    const char *const *files;
-    size_t n_file;
-    const char *const *command; /* [n_command] the command line, recorded in the manifest */
-    size_t n_command;
-
-    /* cancel flag of the host; nonzero ends the batch early; or NULL */
-    const volatile sig_atomic_t *cancel;
     attn_note_fn on_note; /* receives notes about resumed and damaged outputs; or NULL */
 
     /* Reports progress, before the first record and after each record. Called on any thread, one
      * call at a time. May be NULL. */
     void (*on_progress)(void *user, const struct attn_batch_progress *progress);
 
-    /* Called when the batch ends early. Returns true if the last results may be wrong; they then
-     * get no checkpoint. May be NULL. */
-    bool (*is_spoiled)(void *user);
     void *user; /* passed to the functions above */
 
     /* keys of a record to write beside its results, "condition,verb"; or "all" keys without another
@@ -116,16 +96,6 @@ struct attn_batch_args {
     struct attn_many_options many;
 };
 
-/* The result of a batch. */
-struct attn_batch_result {
-    uint64_t n_record, n_failed; /* includes earlier runs */
-    bool has_failed;             /* records failed, although max_failed is negative */
-    bool is_complete;            /* the outputs were complete before; nothing was computed */
-    bool can_resume;             /* the batch ended early, and can be resumed after n_record */
-    bool is_abandoned; /* the batch ended early because the readers of its pipes closed them */
-    double seconds;    /* computing time, including earlier runs */
-};
-
 struct attn_batch;
 
 /* Opens only the input, so that errors are found before a large model is opened. OPTIONS and its
@@ -140,7 +110,7 @@ ATTN_API enum attn_status attn_batch_open(const struct attn_batch_options *optio
  * resumed because model, input, options or outputs differ. */
 ATTN_API enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
                                          const struct attn_many_options *many,
-                                         struct attn_batch_result *result, struct attn_error *err);
+                                         struct attn_each_result *result, struct attn_error *err);
 
 ATTN_API void attn_batch_free(struct attn_batch *batch); /* keeps the parts; NULL is allowed */
 

@@ -15,10 +15,10 @@ struct attn_items {
     struct attn_items_options options;
     /* borrowed; the keys of records (attn_items_open_records); NULL: items */
     const struct attn_record_names *names;
-    bool needs_numbers, has_numbers; /* every record needs its number; number_before was counted */
-    uint64_t number_before;          /* number of records before the shard */
-    atomic_bool is_unwanted;         /* attn_items_stop was called */
-    char *path;                      /* owns; NULL: standard input, or bytes in memory */
+    bool has_numbers;        /* number_before was counted */
+    uint64_t number_before;  /* number of records before the shard */
+    atomic_bool is_unwanted; /* attn_items_stop was called */
+    char *path;              /* owns; NULL: standard input, or bytes in memory */
     struct attn_batch_lines *lines;
     struct attn_batch_line line;
     struct attn_sha256 read;    /* digest of all lines that were read */
@@ -249,6 +249,9 @@ static enum attn_status take_input(struct attn_items *items, struct attn_item **
 static enum attn_status read_next(struct attn_items *items, struct attn_item **item,
                                   struct attn_error *err)
 {
+    *item = NULL;
+    if (items->names && items->names->most > 0 && items->n_read >= items->names->most)
+        return ATTN_OK;
     if (items->options.inputs)
         return take_input(items, item, err);
     for (;;) {
@@ -258,7 +261,6 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         bool is_over, is_of_shard;
 
         ATTN_TRY(read_line(items, &line, &is_over, err));
-        *item = NULL;
         if (is_over && items->n_read == 0 && are_texts(items) && !items->names)
             return attn_error_set(err, ATTN_INVALID,
                                   "'%s' has no lines, expected one text per line",
@@ -277,7 +279,7 @@ static enum attn_status read_next(struct attn_items *items, struct attn_item **i
         made->crc = items->line.crc;
         status = read_item(items, made, err);
         if (status == ATTN_OK && items->names &&
-            (items->needs_numbers || made->id_kind == ATTN_RECORD_ID_NUMBER))
+            (items->names->needs_numbers || made->id_kind == ATTN_RECORD_ID_NUMBER))
             status = attn_items_count_before(items, NULL, err);
         made->number += (size_t)items->number_before;
         if (status == ATTN_OK && is_of_shard) {
@@ -343,6 +345,8 @@ enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t be
                                  uint32_t crc, struct attn_error *err)
 {
     items->n_read = n;
+    if (begin == end)
+        return attn_batch_lines_take(items->lines, end, err);
     return attn_batch_lines_skip(items->lines, &items->line, begin, end, crc, err);
 }
 
@@ -514,11 +518,11 @@ static enum attn_status open_items(struct attn_items *items, struct attn_error *
 enum attn_status attn_items_open(const struct attn_items_options *options,
                                  struct attn_items **items, struct attn_error *err)
 {
-    return attn_items_open_records(options, NULL, false, items, err);
+    return attn_items_open_records(options, NULL, items, err);
 }
 
 enum attn_status attn_items_open_records(const struct attn_items_options *given,
-                                         const struct attn_record_names *names, bool needs_numbers,
+                                         const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err)
 {
     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
@@ -535,7 +539,6 @@ enum attn_status attn_items_open_records(const struct attn_items_options *given,
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->options = options;
     made->names = names;
-    made->needs_numbers = needs_numbers;
     status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
     if (status == ATTN_OK) {
         *items = made;

@@ -13,17 +13,17 @@ struct attn_csv_reader; /* csv_reader.h */
 
 /* Opens the records of a batch, whose keys and labels are NAMES, borrowed. They differ from items:
  * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
- * read, so that the records before it are counted when the first record needs its number, or if
- * NEEDS_NUMBERS; a cancel ends them. */
+ * read, so that the records before it are counted when the first record needs its number; a cancel
+ * ends them. */
 enum attn_status attn_items_open_records(const struct attn_items_options *options,
-                                         const struct attn_record_names *names, bool needs_numbers,
+                                         const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err);
 
 /* Ends reading, also when it waits for a pipe. May be called on any thread. */
 void attn_items_stop(struct attn_items *items);
 
 /* Skips N records, the last of which has the line from BEGIN to END with CRC
- * (attn_batch_lines_skip). */
+ * (attn_batch_lines_skip), which is not checked if BEGIN is END. */
 enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
                                  uint32_t crc, struct attn_error *err);
 

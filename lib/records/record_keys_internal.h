@@ -57,6 +57,8 @@ struct attn_record_names {
     struct attn_buffer list; /* owns; the names of labels, each null-terminated */
     const char **labels;     /* [n] owns; in the order of the list */
     size_t n, capacity;
+    bool needs_numbers; /* records with ids need their number, too */
+    uint64_t most;      /* number of records to read; 0: all */
 };
 
 /* Parses a list of labels, "condition,verb" or "all", into NAMES. ATTN_INVALID for an empty or

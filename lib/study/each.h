@@ -44,11 +44,13 @@ enum attn_each_form {
 };
 
 struct attn_each_result {
-    uint64_t n_item;   /* number of written items, including earlier runs */
-    uint64_t n_before; /* number of items from earlier runs */
-    bool is_complete;  /* an earlier run was complete already */
-    bool can_resume;   /* the run ended early, and can be resumed after n_item */
-    bool is_abandoned; /* the run ended early because the reader of its pipe closed it */
+    uint64_t n_item, n_failed; /* number of written items, including earlier runs */
+    uint64_t n_before;         /* number of items from earlier runs */
+    bool has_failed;           /* items failed, and no number of failures was allowed */
+    bool is_complete;          /* an earlier run was complete already */
+    bool can_resume;           /* the run ended early, and can be resumed after n_item */
+    bool is_abandoned;         /* the run ended early because the reader of its pipe closed it */
+    double seconds;            /* computing time, including earlier runs */
 };
 
 struct attn_each_options {

@@ -19,19 +19,35 @@
 
 struct attn_each;
 
-/* Copies GIVEN and FORM, of which it needs the columns, how rows are kept and where notes go;
- * everything else is borrowed. */
+/* The outputs of a batch [n]; or NULL: those of GIVEN, which are rows. The input of a batch is not
+ * replayed but skipped, and its failures cause an exit code only if max_failed is negative. */
+struct attn_each_outputs {
+    const struct attn_records_item *items;
+    size_t n;
+    int64_t max_failed;
+    const volatile sig_atomic_t *cancel; /* or NULL */
+};
+
+/* The first names the outputs; GIVEN and OUTPUTS are copied, and FORM, of which it needs the
+ * columns, how rows are kept and where notes go. The second opens them, those of a batch with its
+ * own FORM, otherwise NULL. Everything else is borrowed. */
 enum attn_status attn_each_open(const struct attn_each_options *given,
-                                const struct attn_records_form *form, struct attn_host *host,
-                                struct attn_items *items, struct attn_each **each,
-                                struct attn_error *err);
+                                const struct attn_records_form *form,
+                                const struct attn_each_outputs *outputs, struct attn_items *items,
+                                struct attn_each **each, struct attn_error *err);
+enum attn_status attn_each_begin(struct attn_each *each, struct attn_host *host,
+                                 const struct attn_records_form *form, struct attn_error *err);
 
 /* If `is_resumed`, reads the items from their beginning and calls TAKE for each item of earlier
- * runs. Call once, before the first item. *N_FAILED is the number of items that had failed.
- * ATTN_INVALID at the stage of the options if the file belongs to another model, input or
- * options. */
+ * runs, or skips those of a batch. Call once, before the first item. ATTN_INVALID at the stage of
+ * the options if the file belongs to another model, input or options. */
 enum attn_status attn_each_resume(struct attn_each *each, attn_record_take_fn take, void *user,
-                                  size_t *n_failed, struct attn_error *err);
+                                  struct attn_error *err);
+
+/* What was written so far; the time since attn_each_begin; and where the last item ends. */
+const struct attn_each_result *attn_each_result(struct attn_each *each);
+double attn_each_seconds(const struct attn_each *each);
+uint64_t attn_each_input_end(const struct attn_each *each);
 
 /* Writes the result of the next item. */
 enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *result,

@@ -448,6 +448,8 @@ static enum attn_status add_kept_item(void *user, const struct attn_item_result 
 /* Opens the file of rows, and adds the items of earlier runs. */
 static enum attn_status begin(struct attn_study *study, struct attn_error *err)
 {
+    const struct attn_each_outputs rows = {.cancel = study->form.host->options.cancel,
+                                           .max_failed = -1};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
 
     study->has_begun = true;
@@ -460,9 +462,11 @@ static enum attn_status begin(struct attn_study *study, struct attn_error *err)
     form.are_kept = !study->form.is_listed || study->form.gather;
     form.on_note = forward_note;
     form.user = study;
-    ATTN_TRY(attn_each_open(study->args->each, &form, study->form.host, study->args->items,
-                            &study->each, err));
-    ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, &study->sum.n_failed, err));
+    ATTN_TRY(
+        attn_each_open(study->args->each, &form, &rows, study->args->items, &study->each, err));
+    ATTN_TRY(attn_each_begin(study->each, study->form.host, NULL, err));
+    ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, err));
+    study->sum.n_failed = (size_t)attn_each_result(study->each)->n_failed;
     return check_failures(study, err);
 }
 

@@ -44,17 +44,17 @@ static struct attn_batch_options options_for(struct attn_records_item *output)
 {
     struct attn_batch_options options = ATTN_BATCH_OPTIONS_DEFAULT;
 
-    options.path = "in";
-    options.form = ATTN_ITEMS_LINES;
+    options.items.path = "in";
+    options.items.form = ATTN_ITEMS_LINES;
     options.outputs = output;
     options.n_output = 1;
     options.fields = ATTN_RECORD_FIELD_BIT(IDS);
-    options.source = &source;
+    options.each.source = &source;
     return options;
 }
 
 static enum attn_status run(const struct attn_batch_options *options, struct attn_host *host,
-                            struct attn_batch_result *result, struct attn_error *err)
+                            struct attn_each_result *result, struct attn_error *err)
 {
     struct attn_batch *batch;
     enum attn_status status = attn_batch_open(options, &batch, err);
@@ -70,7 +70,7 @@ START_TEST(shards_together_are_the_whole)
 {
     struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
     struct attn_batch_options options;
-    struct attn_batch_result result;
+    struct attn_each_result result;
     struct attn_error err = {0};
     char path[64], *all, *parts = calloc(1, 1 << 16);
     struct attn_host *host;
@@ -80,16 +80,16 @@ START_TEST(shards_together_are_the_whole)
     write_lines();
     options = options_for(&output);
     ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
-    ck_assert_uint_eq(result.n_record, N_LINE);
+    ck_assert_uint_eq(result.n_item, N_LINE);
     ck_assert_uint_eq(result.n_failed, N_LINE / 10);
     ck_assert(result.has_failed && !result.is_complete && !result.can_resume);
     all = attn_file_text("out.jsonl");
-    options.n_shard = 3;
-    for (options.shard = 0; options.shard < 3; options.shard++) {
+    options.items.n_shard = 3;
+    for (options.items.shard = 0; options.items.shard < 3; options.items.shard++) {
         char *part;
 
         ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
-        snprintf(path, sizeof path, "out-%05zu-of-00003.jsonl", options.shard);
+        snprintf(path, sizeof path, "out-%05zu-of-00003.jsonl", options.items.shard);
         part = attn_file_text(path);
         memcpy(parts + strlen(parts), part, strlen(part));
         free(part);
@@ -112,7 +112,7 @@ START_TEST(goes_on_where_it_ended)
 {
     struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
     struct attn_batch_options options;
-    struct attn_batch_result result;
+    struct attn_each_result result;
     struct attn_error err = {0};
     char note[256] = "", *all, *again;
     struct attn_host *host;
@@ -129,7 +129,7 @@ START_TEST(goes_on_where_it_ended)
     ck_assert_str_eq(err.message, "2 of 20 records failed, `max_failed` allows 1");
     ck_assert(result.can_resume && !result.has_failed);
     options = options_for(&output);
-    options.is_resumed = true;
+    options.each.is_resumed = true;
     options.on_note = keep_note;
     options.user = note;
     err = (struct attn_error){0};
@@ -140,9 +140,9 @@ START_TEST(goes_on_where_it_ended)
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_OK);
     ck_assert_str_eq(note, "'out.jsonl' is complete");
     ck_assert(result.is_complete && result.has_failed);
-    ck_assert_uint_eq(result.n_record, N_LINE);
+    ck_assert_uint_eq(result.n_item, N_LINE);
     ck_assert_uint_eq(result.n_failed, N_LINE / 10);
-    options.asked = "{\"other\":1}";
+    options.each.asked = "{\"other\":1}";
     ck_assert_int_eq(run(&options, host, &result, &err), ATTN_INVALID);
     ck_assert_str_eq(err.message, "'out.jsonl.run.json' is of a run with other options, expected "
                                   "the same");
@@ -157,7 +157,7 @@ START_TEST(names_the_field_that_does_not_fit)
 {
     struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
     struct attn_batch_options options = options_for(&output), other;
-    struct attn_batch_result result;
+    struct attn_each_result result;
     struct attn_batch *batch = NULL;
     struct attn_error err = {0};
     struct attn_host *host;
@@ -175,15 +175,15 @@ START_TEST(names_the_field_that_does_not_fit)
         ck_assert_msg(strstr(err.message, words), "%s", err.message);                              \
     } while (0)
     REFUSED("outputs", n_output, 0);
-    REFUSED("source", source, NULL);
-    options.n_shard = 1;
-    REFUSED("shard is 1 of 1", shard, 1);
-    options.n_shard = 0;
+    REFUSED("source", each.source, NULL);
+    options.items.n_shard = 1;
+    REFUSED("shard is 1 of 1", items.shard, 1);
+    options.items.n_shard = 0;
     REFUSED("size", size, 3);
     output.path = NULL;
     REFUSED("path", n_output, 1);
     ck_assert_int_eq(attn_sink_create_memory(&output.sink, NULL), ATTN_OK);
-    REFUSED("is_resumed", is_resumed, true);
+    REFUSED("is_resumed", each.is_resumed, true);
     attn_sink_free(output.sink);
     output.path = "in";
     err = (struct attn_error){0};
@@ -209,7 +209,7 @@ END_TEST
 static void survive_failed_allocations(const struct attn_batch_options *options, const char *lines,
                                        size_t n_file)
 {
-    struct attn_batch_result result;
+    struct attn_each_result result;
     enum attn_status status = ATTN_NO_MEMORY;
     struct attn_host *host;
 
@@ -248,7 +248,7 @@ START_TEST(survives_them_with_labels_and_words)
     struct attn_batch_options options = options_for(outputs);
 
     options.n_output = 2;
-    options.form = ATTN_ITEMS_BY_NAME;
+    options.items.form = ATTN_ITEMS_BY_NAME;
     options.labels = "all";
     options.fields = ATTN_RECORD_FIELD_BIT(SURPRISAL);
     survive_failed_allocations(&options,

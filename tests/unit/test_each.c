@@ -219,6 +219,7 @@ static enum attn_status write_next(struct attn_items *items, struct attn_each *e
 static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                   struct attn_error *err)
 {
+    const struct attn_each_outputs rows = {.max_failed = -1};
     struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
     struct attn_each *each;
     enum attn_status status;
@@ -230,8 +231,11 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
     form.are_kept = !asked->has_no_rows;
     form.on_note = keep_note;
     asked->each.result = &asked->result;
-    ATTN_TRY(attn_each_open(&asked->each, &form, host, items, &each, err));
-    status = attn_each_resume(each, take, asked, &asked->n_failed, err);
+    ATTN_TRY(attn_each_open(&asked->each, &form, &rows, items, &each, err));
+    status = attn_each_begin(each, host, NULL, err);
+    if (status == ATTN_OK)
+        status = attn_each_resume(each, take, asked, err);
+    asked->n_failed = (size_t)attn_each_result(each)->n_failed;
     for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
         if (asked->n_most > 0 && i == asked->n_most)
             status = attn_error_set(err, ATTN_CANCELED, "enough");

@@ -128,14 +128,14 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
         if own.get(name) is not None:
             fill(args, at, param, name, own[name], keep)
     how, many = args.options, args.many
-    how.path = path_bytes(path, "path")
+    how.items.path = path_bytes(path, "path")
     how.precision = whole(precision, "precision", -1, 17)
     how.outputs, how.n_output = items, len(items)
-    how.source = POINTER(c.attn_source)(host.found[0].source)
+    how.each.source = POINTER(c.attn_source)(host.found[0].source)
     asked = dict(given, outputs=[name for name, _ in outputs])
-    how.asked = as_asked(asked)
-    how.files, how.n_file = files_of(options)
-    how.cancel, how.on_note = POINTER(c_int)(host.cancel), noting(calls.notes)
+    how.each.asked = as_asked(asked)
+    how.each.files, how.each.n_file = files_of(options)
+    how.items.cancel, how.on_note = POINTER(c_int)(host.cancel), noting(calls.notes)
     if called(on_progress, "on_progress") is not None:
         how.on_progress = type(how.on_progress)(calls.progress)
     request.struct.on_note = how.on_note
@@ -144,7 +144,7 @@ def run_batch(model: Model, path, output, *, items_format: str = "auto", csv=Non
 
 
 def _run(host, how, many, calls: _Callbacks) -> Batch:
-    batch, result = c_void_p(), c.attn_batch_result()
+    batch, result = c_void_p(), c.attn_each_result()
 
     def compute():
         call("attn_batch_open", byref(how), byref(batch))
@@ -154,13 +154,13 @@ def _run(host, how, many, calls: _Callbacks) -> Batch:
         interruptible(compute, host.cancel)
     except Error as problem:
         if calls.problem is None:
-            raise continued(problem, result.can_resume, f"record {result.n_record}") from None
+            raise continued(problem, result.can_resume, f"record {result.n_item}") from None
     finally:
         lib.attn_batch_free(batch)
     if calls.problem is not None:
         host.cancel.value = 0
         raise calls.problem
-    return Batch(result.n_record, result.n_failed, result.is_complete, result.seconds, warn_of(calls.notes))
+    return Batch(result.n_item, result.n_failed, result.is_complete, result.seconds, warn_of(calls.notes))
 
 
 def continued(problem: Error, can_resume: bool, where: str) -> Error:

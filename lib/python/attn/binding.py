@@ -1021,10 +1021,6 @@ class attn_batch_args(Structure):
     pass
 
 
-class attn_batch_result(Structure):
-    pass
-
-
 class attn_study_sum(Structure):
     pass
 
@@ -2215,10 +2211,13 @@ attn_items_options._fields_ = [
 ]
 attn_each_result._fields_ = [
     ("n_item", c_uint64),
+    ("n_failed", c_uint64),
     ("n_before", c_uint64),
+    ("has_failed", c_bool),
     ("is_complete", c_bool),
     ("can_resume", c_bool),
     ("is_abandoned", c_bool),
+    ("seconds", c_double),
 ]
 attn_each_options._fields_ = [
     ("size", c_size_t),
@@ -2252,46 +2251,24 @@ attn_batch_progress._fields_ = [
 ]
 attn_batch_options._fields_ = [
     ("size", c_size_t),
-    ("path", c_char_p),
-    ("form", c_int),
+    ("items", attn_items_options),
     ("text_key", c_char_p),
     ("id_key", c_char_p),
-    ("max_line", c_size_t),
-    ("shard", c_size_t),
-    ("n_shard", c_size_t),
     ("max_record", c_uint64),
     ("max_failed", c_int64),
     ("outputs", POINTER(attn_records_item)),
     ("n_output", c_size_t),
     ("fields", c_uint64),
     ("precision", c_int),
-    ("is_resumed", c_bool),
-    ("is_synced", c_bool),
-    ("source", POINTER(attn_source)),
-    ("asked", c_char_p),
-    ("files", POINTER(c_char_p)),
-    ("n_file", c_size_t),
-    ("command", POINTER(c_char_p)),
-    ("n_command", c_size_t),
-    ("cancel", POINTER(c_int)),
+    ("each", attn_each_options),
     ("on_note", attn_note_fn),
     ("on_progress", CFUNCTYPE(None, c_void_p, POINTER(attn_batch_progress))),
-    ("is_spoiled", CFUNCTYPE(c_bool, c_void_p)),
     ("user", c_void_p),
     ("labels", c_char_p),
 ]
 attn_batch_args._fields_ = [
     ("options", attn_batch_options),
     ("many", attn_many_options),
-]
-attn_batch_result._fields_ = [
-    ("n_record", c_uint64),
-    ("n_failed", c_uint64),
-    ("has_failed", c_bool),
-    ("is_complete", c_bool),
-    ("can_resume", c_bool),
-    ("is_abandoned", c_bool),
-    ("seconds", c_double),
 ]
 attn_study_sum._fields_ = [
     ("size", c_size_t),
@@ -3100,7 +3077,7 @@ FUNCTIONS = {
     "attn_record_field_name": (c_char_p, [c_int]),
     "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_batch_result), POINTER(attn_error)]),
+    "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_each_result), POINTER(attn_error)]),
     "attn_batch_free": (None, [c_void_p]),
     "attn_comparison_tabulate": (c_int, [POINTER(attn_comparison), c_int, POINTER(attn_labels), c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_comparison_free": (None, [POINTER(attn_comparison)]),
