@@ -57,6 +57,8 @@ static void count_linear(struct extent *extent, const struct attn_linear *linear
 static struct inventory take_inventory(const struct attn_model *model, size_t n_expert)
 {
     const struct attn_weights *weights = &model->weights;
+    const struct attn_dims dims = attn_config_dims(&model->config, 1);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     struct inventory found = {.embedding = {0, 0}};
 
     count_tensor(&found.embedding, &weights->embed);
@@ -72,10 +74,10 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
     count_vector(&found.embedding, &weights->registers);
     count_norm(&found.norms, &weights->ln_row);
     count_norm(&found.norms, &weights->ln_embed);
-    for (size_t layer = 0; layer < model->config.n_layer; layer++) {
-        const struct attn_block_weights *block = &weights->blocks[layer];
+    while (attn_dims_next_layer(&dims, &at)) {
+        const struct attn_block_weights *block = attn_block_at(weights, &at);
 
-        if (attn_weights_are_shared(&model->config, layer))
+        if (attn_weights_are_shared(&model->config, attn_location_index(&at)))
             continue;
         for (size_t i = 0; i < ATTN_BLOCK_N_NORM; i++)
             count_norm(&found.norms, &block->norms[i]);
@@ -170,13 +172,14 @@ static void add_product(uint64_t *sum, uint64_t a, uint64_t b)
     *sum = attn_saturated_add(*sum, attn_saturated_mul(a, b));
 }
 
-/* Adds the linear maps, pairs and matrix products of one layer, which has N_KEY keys. */
-static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_key,
-                      struct attn_cost *cost)
+/* Adds the linear maps, pairs and matrix products of the layer of AT, which has N_KEY keys, of a
+ * source if IS_CROSS. */
+static void add_layer(const struct attn_model *model, const struct attn_location *at,
+                      uint64_t n_key, bool is_cross, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
-    const struct attn_block_weights *block = &model->weights.blocks[layer];
-    const struct attn_attention *attention = &c->attention[layer];
+    const struct attn_block_weights *block = attn_block_at(&model->weights, at);
+    const struct attn_attention *attention = &c->attention[attn_location_index(at)];
     const uint64_t n = cost->n_position, d_qk = c->n_head * c->d_head, d_z = c->n_head * c->d_value;
     uint64_t n_pair, width = n; /* number of pairs of a query and a key in one head */
 
@@ -192,7 +195,7 @@ static void add_layer(const struct attn_model *model, size_t layer, uint64_t n_k
         add_product(&cost->mlp, 3 * n * c->n_expert_used, c->d_model * c->d_expert);
     if (attention->kind == ATTN_ATTENTION_WINDOW && attention->window < n)
         width = attention->window; /* the first `width` queries see fewer keys */
-    n_pair = c->is_cross[layer] || attention->mask != ATTN_MASK_CAUSAL
+    n_pair = is_cross || attention->mask != ATTN_MASK_CAUSAL
                  ? attn_saturated_mul(n, n_key)
                  : attn_saturated_mul(width, 2 * n - width + 1) / 2;
     add_product(&cost->n_pair, n_pair, c->n_head);
@@ -206,12 +209,15 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
     const struct attn_weights *weights = &model->weights;
     const uint64_t n = cost->n_position, d = c->d_embed, n_front = 1 + c->image.n_register;
     const bool is_pooled = c->pooling != ATTN_POOLING_NONE;
+    const struct attn_dims dims = attn_config_dims(c, 1);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
     uint64_t n_cached = 0, one;
 
-    for (size_t layer = 0; layer < c->n_layer; layer++) {
-        const uint64_t n_key = c->is_cross[layer] ? cost->n_source : n;
+    while (attn_dims_next_layer(&dims, &at)) {
+        const bool is_cross = attn_location_is_cross(&dims, &at);
+        const uint64_t n_key = is_cross ? cost->n_source : n;
 
-        add_layer(model, layer, n_key, cost);
+        add_layer(model, &at, n_key, is_cross, cost);
         n_cached = attn_saturated_add(n_cached, n_key);
     }
     if (c->output != ATTN_OUTPUT_NONE)

@@ -4,6 +4,7 @@
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "trace/blocks.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,6 +2,7 @@
 #include "trace/location_internal.h"
 
 #include "base/table_internal.h"
+#include "trace/blocks.h"
 #include "trace/places.h"
 #include "trace/trace_internal.h"
 

@@ -1,18 +1,9 @@
-/* location_internal.h - converts locations to blocks and to cells of tables, and compares them. */
+/* location_internal.h - converts locations to cells of tables, and compares them. */
 #ifndef ATTN_TRACE_LOCATION_INTERNAL_H
 #define ATTN_TRACE_LOCATION_INTERNAL_H
 
 #include "base/table.h"
 #include "trace/location.h"
-
-/* Returns the location of SITE in BLOCK. The rooms model, forward and gradient count blocks; a
- * layer of a decoder that attends to a source is two blocks. These rooms, and code that reads
- * tensors by block, call it. */
-struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,
-                                            int block, int head);
-
-/* Returns the number, in its stack, of the block that has the site of AT. */
-int attn_location_block(const struct attn_location *at);
 
 /* Whether AT is attention to a source, so that its keys are rows of the source. */
 bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);

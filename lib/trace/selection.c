@@ -13,6 +13,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "trace/blocks.h"
 #include "trace/places.h"
 
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/glob.h"
 #include "base/status_internal.h"
+#include "trace/blocks.h"
 
 #include <stdio.h>
 #include <string.h>

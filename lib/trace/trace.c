@@ -4,6 +4,7 @@
 
 #include "base/given.h"
 #include "base/pool_internal.h"
+#include "trace/blocks.h"
 
 #include <math.h>
 #include <string.h>

@@ -54,9 +54,6 @@ size_t attn_site_n_head(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_first_row(enum attn_site site, const struct attn_dims *dims);
 size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims);
 
-/* Returns the number of columns of SITE in LAYER: keys, or the width of a vector. */
-size_t attn_site_n_column(enum attn_site site, const struct attn_dims *dims, int layer);
-
 /* Whether SITE has a single row, number 0, for all positions: logits of an image classifier,
  * text_embed, image_embed. No choice of queries leaves this row out. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
@@ -69,24 +66,9 @@ enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_
  * normalized_resid_post. */
 enum attn_site attn_site_of_output(const struct attn_dims *dims);
 
-/* As attn_site_of_output, for block LAYER. The first block of a pair has no MLP, so its output is
- * that of its attention. */
-enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer);
-
-/* Whether LAYER lacks SITE although the model has it. False for ATTN_ALL_LAYERS. */
-bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer);
-
-/* Returns S, the number of keys that LAYER attends to: n_position, or n_source. */
-size_t attn_site_n_key(const struct attn_dims *dims, int layer);
-
 /* Whether SITE comes after the attention of its layer: sites of the MLP, and the output of the
  * layer. */
 bool attn_site_is_after_attention(enum attn_site site);
-
-/* Returns the stack that SITE of block LAYER belongs to. *number becomes the number of the layer in
- * this stack. */
-enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
-                                          int layer, int *number);
 
 /* Returns the stack that ITEM of a list names at its beginning, such as "cross:", and the length of
  * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */
@@ -103,12 +85,10 @@ enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dim
  * rows head by head. */
 void attn_selection_take_rows(struct attn_selection *selection);
 
-/* Return what is selected. LAYER must be in range. */
+/* Return what is selected. */
 bool attn_selection_takes_rows(const struct attn_selection *selection);
 struct attn_site_set attn_selection_sites(const struct attn_selection *selection);
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
-bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
-size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
 /* The first returns the encoder's part, for changes. The second returns whether only the encoder
@@ -122,25 +102,10 @@ bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at);
 size_t attn_selection_n_slot(const struct attn_selection *selection);
 
-/* Returns the part of SELECTION that has the stack of AT: SELECTION itself or its encoder's part;
- * *block becomes the block of AT there. NULL if SELECTION is NULL or has no such stack or layer. */
-const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
-                                                 const struct attn_location *at, int *block);
-
 /* Whether the head of AT is selected. For sites of keys it is a key/value head, which is selected
  * if a query head of its group is. */
 bool attn_selection_has_tensor_head(const struct attn_selection *selection,
                                     const struct attn_location *at);
-
-/* As the functions attn_selection_add_head, attn_selection_has_head, attn_selection_wants and
- * attn_selection_shape, but for the block number BLOCK. */
-enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
-                                          struct attn_error *err);
-bool attn_selection_has_block_head(const struct attn_selection *selection, int block, int head);
-bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
-                                int block);
-int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
-                               int block, size_t shape[3]);
 
 /* Removes the sites of which no chosen layer, head or query has a row. */
 void attn_selection_drop_sites(struct attn_selection *selection);
@@ -177,9 +142,6 @@ size_t attn_selection_n_rowless(const struct attn_selection *selection, enum att
 /* Whether all layers and heads are chosen, and whether all queries are. */
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
 bool attn_selection_is_all_queries(const struct attn_selection *selection);
-
-/* Whether a chosen query head h of LAYER uses KV_HEAD: h / (H/G) == kv_head. */
-bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
 
 /* Creates the selection that a run needs so that the sites MADE of SELECTION can be computed from
  * it: the other sites of SELECTION, and the residual stream at all positions. If LAST is not NULL,
@@ -266,9 +228,8 @@ enum attn_status attn_edits_check(const struct attn_edit *edits, size_t n_edit,
 /* Whether one of the edits changes the tensor AT, in any head. */
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct attn_location *at);
 
-/* Whether one of the edits is a function; whether one is a function of a matrix in LAYER. */
+/* Whether one of the edits is a function. */
 bool attn_edits_have_function(const struct attn_edit *edits, size_t n_edit);
-bool attn_edits_have_matrix_function(const struct attn_edit *edits, size_t n_edit, int layer);
 
 /* What calls of the functions among edits need. Functions of matrices are called before the edits
  * are applied, since threads compute parts of one matrix. */

@@ -136,6 +136,17 @@ check_texts() {
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }
 
+# Numbers of blocks, of which a layer of a decoder with a source has two, are known to four rooms; the
+# others ask by location (trace/places.h).
+check_blocks() {
+    local line
+    local known='#include "trace/blocks\.h"|\battn_location_(of_)?block\b|\battn_model_stack_of\b|\bdims(\.|->)(has_pairs\b|is_cross\[)'
+    known+='|\bblocks\[|\bint block\b'
+    while read -r line; do
+        report "$(cut -d: -f1,2 <<<"$line"): knows numbers of blocks, expected a location"
+    done < <(printf '%s\n' "$@" | grep -vE '^lib/(trace|model|forward|gradient|kernels)/' | xargs grep -nE "$known")
+}
+
 # Functions that the library must not need; those of the second list only outside base.
 banned='v?f?printf|v?dprintf|f?puts|f?putc|putchar|perror|stdout|stderr|exit|_exit|_Exit|quick_exit'
 banned+='|atexit|abort|(secure_)?getenv|setenv|putenv|unsetenv|environ|signal|sigaction|sigprocmask'
@@ -210,6 +221,7 @@ mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
 check_includes "${sources[@]}"
 check_file_names "${sources[@]}"
 check_texts "${sources[@]}"
+check_blocks "${sources[@]}"
 if [ $# -gt 0 ]; then
     check_uses "$@"
     check_state "$@"

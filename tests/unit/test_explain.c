@@ -8,6 +8,7 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "trace/blocks.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
