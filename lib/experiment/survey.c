@@ -397,7 +397,8 @@ static enum attn_status on_pairs(void *user, const struct attn_trace_event *even
     const struct measured_text *measured = user;
 
     (void)err;
-    attn_word_pairs_count(measured->pairs, event);
+    if (event->at.site != ATTN_SITE_V)
+        attn_word_pairs_count(measured->pairs, event);
     return ATTN_OK;
 }
 
