@@ -238,6 +238,7 @@ struct attn_record_columns {
 enum attn_status attn_record_columns_set(struct attn_record_columns *columns,
                                          const char *const *names, size_t n, bool are_all,
                                          struct attn_error *err);
+void attn_record_columns_release(struct attn_record_columns *columns);
 
 /* X(name): attn_item_sink_NAME is defined in record_NAME.c; csv and edges in record_rows.c. */
 #define ATTN_ITEM_SINK_MAP(X)                                                                      \
