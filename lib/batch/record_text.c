@@ -3,8 +3,8 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "base/note.h"
 #include "base/sink_internal.h"
+#include "base/status_internal.h"
 #include "encode/quoting.h"
 
 #include <stdlib.h>
