@@ -3,7 +3,7 @@
 
 #include "attention/keys.h"
 #include "base/given.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "trace/site_set.h"
 
 #include <math.h>

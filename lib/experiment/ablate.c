@@ -17,7 +17,7 @@
 #include "model/config_internal.h"
 #include "records/items_internal.h"
 #include "study/frame.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -11,7 +11,7 @@
 #include "predict/logits.h"
 #include "study/rows.h"
 #include "tokenizer/tokenizer.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "writers/token_text.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #include "grid/table_cells.h"
 #include "input/position.h"
 #include "run/input_params.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

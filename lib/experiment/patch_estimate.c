@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "experiment/patch_internal.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -22,7 +22,7 @@
 #include "study/frame.h"
 #include "study/reply.h"
 #include "tokenizer/tokenizer_extra.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -6,7 +6,7 @@
 #include "base/pool_internal.h"
 #include "base/thread.h"
 #include "model/config_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

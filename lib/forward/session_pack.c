@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/step_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 
 #include <string.h>
 

@@ -8,7 +8,7 @@
 
 #include "base/pool_internal.h"
 #include "forward/xielu.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/location_internal.h"
 #include "trace/trace_extra.h"
 

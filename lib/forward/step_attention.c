@@ -5,7 +5,7 @@
 
 #include "attention/attention_internal.h"
 #include "base/pool_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -10,7 +10,7 @@
 #include "attention/tile.h"
 #include "base/pool_internal.h"
 #include "kernels/panels.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

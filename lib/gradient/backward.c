@@ -12,7 +12,7 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "gradient/backward_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <assert.h>

@@ -15,7 +15,7 @@
 
 #include "forward/step_internal.h"
 #include "model/config_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

@@ -12,7 +12,7 @@
 #include "forward/step_internal.h"
 #include "forward/xielu.h"
 #include "model/config_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "model/config_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 struct attn_kept_layers {

@@ -12,7 +12,7 @@
 #include "formats/safetensors.h"
 #include "kernels/linear.h"
 #include "model/family.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 
 #include <stddef.h>
 

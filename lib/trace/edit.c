@@ -4,7 +4,7 @@
 
 #include "base/given.h"
 #include "base/memory.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 
 #include <assert.h>
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "trace/location_internal.h"
 
 #include "base/table_internal.h"
-#include "trace/blocks.h"
-#include "trace/places.h"
+#include "trace/blocks_internal.h"
+#include "trace/places_internal.h"
 #include "trace/trace_internal.h"
 
 struct attn_location attn_location_of_block(const struct attn_dims *dims, enum attn_site site,

@@ -1,7 +1,7 @@
 /* model_stack.c - see model_stack.h. */
 #include "trace/model_stack.h"
 
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

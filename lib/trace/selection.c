@@ -13,8 +13,8 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "trace/blocks.h"
-#include "trace/places.h"
+#include "trace/blocks_internal.h"
+#include "trace/places_internal.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/given.h"
 #include "base/glob.h"
 #include "base/status_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,7 +4,7 @@
 
 #include "base/given.h"
 #include "base/pool_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 
 #include <math.h>
 #include <string.h>

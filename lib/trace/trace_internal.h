@@ -6,7 +6,7 @@
 #include "trace/edit.h"
 #include "trace/location_internal.h"
 #include "trace/model_stack.h"
-#include "trace/places.h"
+#include "trace/places_internal.h"
 #include "trace/selection.h"
 #include "trace/site.h"
 #include "trace/site_set.h"

@@ -5,7 +5,7 @@
  * A valid list selects what was written, and nothing else.
  */
 #include "tests/adversary/case.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

@@ -6,7 +6,7 @@
  * list that is refused changes nothing.
  */
 #include "tests/fuzz/fuzz.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* made_up_run.c - see made_up_run.h. */
 #include "tests/support/made_up_run.h"
 #include "tests/support/assert.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
 #include "forward/session_extra.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -137,10 +137,10 @@ check_texts() {
 }
 
 # Numbers of blocks, of which a layer of a decoder with a source has two, are known to four rooms; the
-# others ask by location (trace/places.h).
+# others ask by location (trace/places_internal.h).
 check_blocks() {
     local line
-    local known='#include "trace/blocks\.h"|\battn_location_(of_)?block\b|\battn_model_stack_of\b|\bdims(\.|->)(has_pairs\b|is_cross\[)'
+    local known='#include "trace/blocks_internal\.h"|\battn_location_(of_)?block\b|\battn_model_stack_of\b|\bdims(\.|->)(has_pairs\b|is_cross\[)'
     known+='|\bblocks\[|\bint block\b'
     while read -r line; do
         report "$(cut -d: -f1,2 <<<"$line"): knows numbers of blocks, expected a location"

@@ -16,7 +16,7 @@
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer_internal.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <limits.h>

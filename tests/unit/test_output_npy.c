@@ -7,7 +7,7 @@
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <dirent.h>

@@ -10,7 +10,7 @@
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -7,7 +7,7 @@
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/suite.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <pthread.h>

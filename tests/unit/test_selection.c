@@ -4,7 +4,7 @@
 #include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <limits.h>

@@ -13,7 +13,7 @@
 #include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
 

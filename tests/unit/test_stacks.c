@@ -12,7 +12,7 @@
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
-#include "trace/blocks.h"
+#include "trace/blocks_internal.h"
 #include "trace/model_stack.h"
 
 #include <math.h>

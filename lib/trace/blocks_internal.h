@@ -1,11 +1,11 @@
 /*
- * blocks.h - layers by the number of their block, for the rooms trace, model, forward and gradient
- * alone (tests/tools/check_layers.sh). A layer of a decoder that attends to a source is two blocks:
- * block 2N attends to the text and has no MLP, block 2N + 1 attends to the source. Other rooms ask
- * by location: trace/places.h.
+ * blocks_internal.h - layers by the number of their block, for the rooms trace, model, forward and
+ * gradient alone (tests/tools/check_layers.sh). A layer of a decoder that attends to a source is
+ * two blocks: block 2N attends to the text and has no MLP, block 2N + 1 attends to the source.
+ * Other rooms ask by location: trace/places_internal.h.
  */
-#ifndef ATTN_TRACE_BLOCKS_H
-#define ATTN_TRACE_BLOCKS_H
+#ifndef ATTN_TRACE_BLOCKS_INTERNAL_H
+#define ATTN_TRACE_BLOCKS_INTERNAL_H
 
 #include "trace/location.h"
 #include "trace/selection.h"

@@ -1,13 +1,13 @@
 /*
- * places.h - goes through the layers and heads of one stack, and numbers them for arrays. A decoder
- * with a source computes two layers of attention for each layer: itself, then the source.
+ * places_internal.h - goes through the layers and heads of one stack, and numbers them for arrays.
+ * A decoder with a source computes two layers of attention for each layer: itself, then the source.
  *
  *     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
  *     while (attn_selection_next_head(selection, &at))
  *         sums[attn_head_index(dims, &at)] = 0; // [n_layer, n_head]
  */
-#ifndef ATTN_TRACE_PLACES_H
-#define ATTN_TRACE_PLACES_H
+#ifndef ATTN_TRACE_PLACES_INTERNAL_H
+#define ATTN_TRACE_PLACES_INTERNAL_H
 
 #include "trace/location_internal.h"
 #include "trace/selection.h"
