@@ -169,7 +169,7 @@ static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *le
 /* Pools ROW into the three planes of a set. POOLS [3, columns of the thumbnail] are the running
  * sums. A row with a single key, whose weight is 1, is left out of cells with other rows. */
 static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
-                     struct attn_page_pool *pools, unsigned char *plane)
+                     size_t n_weight, struct attn_page_pool *pools, unsigned char *plane)
 {
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
     const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
@@ -178,12 +178,12 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
 
     if (row % head->k == 0)
         memset(pools, 0, head->n_plane * n * sizeof *pools);
-    for (size_t c = 0; c < head->n_column; c++) {
+    for (size_t c = 0; c < n_weight; c++) {
         n_key += isfinite(weights[c]) != 0;
         rest += c > 0 && isfinite(weights[c]) ? weights[c] : 0;
     }
-    for (size_t i = 0; i < n; i++) {
-        const size_t end = (i + 1) * head->k < head->n_column ? (i + 1) * head->k : head->n_column;
+    for (size_t i = 0; i * head->k < n_weight; i++) {
+        const size_t end = (i + 1) * head->k < n_weight ? (i + 1) * head->k : n_weight;
         /* largest weight, and largest weight without the first key */
         float most = -1, most_later = -1;
 
@@ -206,36 +206,38 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
 }
 
 /* Adds ROW to the planes of SET: 0, or 1 for the exact attention of a comparison. */
-static void take_row(struct attn_page_head *head, size_t set, size_t row, const float *weights)
+static void take_row(struct attn_page_head *head, size_t set, size_t row, const float *weights,
+                     size_t n_weight)
 {
     const size_t n = head->n_thumb_col;
     unsigned char *plane =
         head->thumb + (set * head->n_plane * head->n_thumb_row + row / head->k) * n;
 
     if (head->n_plane > 1) {
-        pool_row(head, row, weights, head->pools + set * head->n_plane * n, plane);
+        pool_row(head, row, weights, n_weight, head->pools + set * head->n_plane * n, plane);
         return;
     }
-    for (size_t c = 0; c < n; c++)
+    for (size_t c = 0; c < n_weight; c++)
         if (isfinite(weights[c]))
             plane[c] = (unsigned char)attn_page_level(sqrtf(fminf(fmaxf(weights[c], 0), 1)), 254);
 }
 
-void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights)
+void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
+                             size_t n_weight)
 {
-    for (size_t c = 0; c < head->n_column; c++) { /* cells that a level cannot encode */
+    for (size_t c = 0; c < n_weight; c++) { /* cells that a level cannot encode */
         size_t n = 1;
 
         head->n_outside += weights[c] < 0 || (weights[c] > 1 && isfinite(weights[c]));
         if (!isinf(weights[c]))
             continue;
-        while (c + n < head->n_column && isinf(weights[c + n]))
+        while (c + n < n_weight && isinf(weights[c + n]))
             n++;
         attn_buffer_append_format(&head->not_finite, "%s%zu,%zu,%zu",
                                   head->not_finite.size > 0 ? "," : "", row, c, n);
         c += n - 1;
     }
-    take_row(head, 0, row, weights);
+    take_row(head, 0, row, weights, n_weight);
 }
 
 /* Cells of the difference keep the value farthest from 0. */
@@ -246,7 +248,7 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
     unsigned char *begin = head->thumb + row / head->k * head->n_thumb_col;
     unsigned char *difference = begin + 2 * head->n_plane * size;
 
-    take_row(head, 1, row, exact);
+    take_row(head, 1, row, exact, head->n_column);
     for (size_t c = 0; c < head->n_column; c++) {
         const float a = isfinite(chosen[c]) ? chosen[c] : 0, b = isfinite(exact[c]) ? exact[c] : 0;
         const float root = sqrtf(fminf(fabsf(a - b), 1));
@@ -260,14 +262,16 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
     }
 }
 
-void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
+size_t attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n)
 {
     struct attn_row from = attn_event_row(event, r);
     struct attn_cells cells;
+    size_t end = 0;
 
     for (size_t c = 0; c < n; c++)
         row[c] = NAN;
-    while (attn_row_next(&from, &cells))
+    for (; attn_row_next(&from, &cells); end = cells.first + cells.n)
         for (size_t i = 0; i < cells.n; i++)
             row[cells.first + i] = isfinite(cells.values[i]) ? cells.values[i] : INFINITY;
+    return end;
 }

@@ -91,8 +91,10 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place);
 
-/* Adds ROW of HEAD to its thumbnail. WEIGHTS [n_column] are NaN where masked. */
-void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights);
+/* Adds ROW of HEAD to its thumbnail. WEIGHTS [n_weight] are NaN where masked; later columns are
+ * masked. */
+void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
+                             size_t n_weight);
 
 /* Adds a row of the exact attention, and the difference CHOSEN - EXACT, to the thumbnails. */
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
@@ -313,8 +315,9 @@ struct attn_page {
     bool has_best; /* `best` has the cells of a head */
 };
 
-/* Copies row R of EVENT to ROW [n], with NaN for masked cells and infinity for NaN and infinity. */
-void attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n);
+/* Copies row R of EVENT to ROW [n], with NaN for masked cells and infinity for NaN and infinity.
+ * Returns the number of columns up to the last that is not masked. */
+size_t attn_page_read_row(const struct attn_trace_event *event, size_t r, float *row, size_t n);
 
 /* --- Numbers (page_numbers.c) ----------------------------------------------------------------- */
 

@@ -426,15 +426,18 @@ static enum attn_status write_document(struct attn_page *w, struct attn_error *e
 }
 
 /* Writes the levels of ROW [n]: one byte each to HIGH; with two bytes, the high byte to HIGH and
- * the low byte to LOW. */
-static void put_levels(const struct attn_page *w, const float *row, size_t n, unsigned char *high,
-                       struct attn_buffer *low)
+ * the low byte to LOW. Columns from N_SEEN on are masked. */
+static void put_levels(const struct attn_page *w, const float *row, size_t n, size_t n_seen,
+                       unsigned char *high, struct attn_buffer *low)
 {
     unsigned char *lower = w->n_byte == 2 ? (unsigned char *)attn_buffer_reserve(low, n) : NULL;
 
     if (!high || (w->n_byte == 2 && !lower))
         return;
-    for (size_t c = 0; c < n; c++) {
+    memset(high + n_seen, 0, n - n_seen);
+    if (lower)
+        memset(lower + n_seen, 0, n - n_seen);
+    for (size_t c = 0; c < n_seen; c++) {
         const float weight = row[c] > 0 ? row[c] : 0;
         unsigned level = 0;
 
@@ -511,12 +514,13 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
     const size_t n = head->n_column;
 
     for (size_t r = 0; r < event->n_row; r++) {
-        attn_page_read_row(event, r, w->row, n);
+        const size_t n_seen = attn_page_read_row(event, r, w->row, n);
+
         if (w->n_row == 0 && head->has_rows)
             attn_page_data_begin(w->data, head->id);
-        attn_page_head_take_row(head, w->n_row, w->row);
+        attn_page_head_take_row(head, w->n_row, w->row, n_seen);
         if (head->has_rows)
-            put_levels(w, w->row, n, attn_page_data_reserve(w->data, n), &w->low);
+            put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
         if (has_table(head))
             memcpy(w->cells + w->n_row * n, w->row, n * sizeof *w->row);
         if (exact) {
@@ -524,7 +528,7 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
 
             attn_page_read_row(exact, r, w->exact_row, n);
             attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
-            put_levels(w, w->exact_row, n, high, &w->exact_low);
+            put_levels(w, w->exact_row, n, n, high, &w->exact_low);
             w->exact_high.size += high ? n : 0;
         }
         if (++w->n_row == head->n_row)
