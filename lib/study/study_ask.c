@@ -180,7 +180,7 @@ static enum attn_status done(void *user, const struct attn_item_result *given,
 {
     struct packing *packing = user;
     struct attn_item_result result = *given;
-    struct attn_spaces spaces = {NULL};
+    struct attn_spaces spaces = {0};
 
     result.spaces = &spaces;
     ATTN_TRY(find(packing, &result, err));
