@@ -24,10 +24,10 @@ struct attn_measurement {
     struct attn_metric_settings settings;
     const struct attn_selection *selection;
     struct attn_pool *pool;
-    size_t n_layer, n_head;
+    size_t n_head;
     struct attn_metric_places places; /* own their arrays */
     bool has_places;                  /* `places` was filled */
-    double *sums;                     /* owns; [n_layer, n_head, n_term] */
+    double *sums;                     /* owns; [n_slot, n_head, n_term] */
     double *terms;    /* owns; [n_position, n_term] the terms of the rows of one event */
     bool *is_counted; /* owns; [n_position] whether each of these rows counts */
 };
@@ -155,7 +155,6 @@ enum attn_status attn_measurement_create(const struct attn_metric *metric,
     m->settings.has_sinks = attn_sites_have(attn_selection_dims(selection)->sites, ATTN_SITE_SINK);
     m->selection = selection;
     m->pool = pool;
-    m->n_layer = dims->n_layer;
     m->n_head = larger->n_head > dims->n_head ? larger->n_head : dims->n_head;
     m->sums = attn_alloc(attn_selection_n_slot(selection) * m->n_head * metric->n_term,
                          sizeof(double), err);

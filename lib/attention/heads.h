@@ -87,7 +87,8 @@ void attn_heads_plan(struct attn_heads_memory *memory, struct attn_arena *arena,
 /* Number of multiply-adds below which one thread finishes before a second one wakes up. */
 enum { ATTN_SHARED_WORK = 200000 };
 
-/* Returns the matrix sites that SELECTION selects in LAYER. A NULL selection selects nothing. */
+/* Returns the matrix sites that SELECTION selects in the layer of AT, whose site does not matter. A
+ * NULL selection selects nothing. */
 struct attn_site_set attn_heads_watched_sites(const struct attn_selection *selection,
                                               struct attn_location at);
 

@@ -1,6 +1,6 @@
 /*
  * ledger_internal.h - manages results on disk while they are computed: growing files, their
- * checkpoints, and a manifest. A batch (batch.h) and the rows of items (each.h) each own a ledger.
+ * checkpoints, and a manifest. The results of a batch and of items (each.h) own one.
  *
  *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
  *     attn_ledger_name(&ledger, outputs, n_output, &err);   // a file, so it can be resumed
@@ -91,7 +91,7 @@ struct attn_ledger {
     /* range of the input that was read, in bytes; set by the owner */
     uint64_t input_begin, input_end;
 
-    struct attn_records *records; /* owns; the outputs; opened by the owner */
+    struct attn_records *records; /* owns; the outputs */
     /* owns; digests of the model's files, which the journal needs. Without a name this and the next
      * two are NULL */
     struct attn_model_files *model;

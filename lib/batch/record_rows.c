@@ -268,8 +268,9 @@ static enum attn_status write_rows(struct attn_record_writer *writer,
     struct attn_buffer key = {0}, *out = &writer->text;
     enum attn_status status;
 
-    if (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
-        found != ATTN_RECORD_FAILURE_LINE_TOO_LONG)
+    if (rows->has_columns || /* an earlier item succeeded, perhaps before a restart */
+        (found != ATTN_RECORD_FAILURE_BAD_JSON && found != ATTN_RECORD_FAILURE_BAD_CSV &&
+         found != ATTN_RECORD_FAILURE_LINE_TOO_LONG))
         ATTN_TRY(take_labels(writer, err));
     if (!result->failure && !had_columns)
         ATTN_TRY(take_columns(rows, result->rows, err));

@@ -342,7 +342,7 @@ static enum attn_status take_step(struct attn_records *records, step_fn step, co
     return ATTN_OK;
 }
 
-/* Writes an result (step_fn). ARGUMENT is the result. */
+/* Writes a result (step_fn). ARGUMENT is the result. */
 static enum attn_status add_result(struct attn_record_writer *writer, const void *argument,
                                    struct attn_error *err)
 {

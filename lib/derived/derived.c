@@ -202,7 +202,7 @@ static struct attn_location last_to_need_earlier(const struct attn_derivation *d
 
         while (kinds[i]->needs_earlier && attn_dims_next_layer(dims, &at))
             if (attn_selection_wants(derivation->asked_by->selection, &at) &&
-                attn_location_order(&at, &last) > 0)
+                (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
                 last = at;
     }
     return last;
@@ -254,7 +254,7 @@ static enum attn_status finish_layer(struct attn_derivation *derivation,
     if (status == ATTN_OK && derivation->contacts &&
         !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
         status = attn_contacts_emit(derivation->contacts, err);
-    if (attn_location_order(output, &last) < 0)
+    if (last.layer != ATTN_NO_LAYER && attn_location_order(output, &last) < 0)
         return status;
     attn_free(derivation->resid_pre[layer]);
     derivation->resid_pre[layer] = NULL;

@@ -81,7 +81,6 @@ static double find_length(const struct weighting *weighting, const float *v)
 static void compute_lengths(struct weighting *weighting, const struct attn_trace_event *event)
 {
     const size_t first = (size_t)event->at.head * weighting->n_shared;
-
     struct attn_location at = event->at;
 
     for (size_t head = first; head < first + weighting->n_shared; head++) {

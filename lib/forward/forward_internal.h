@@ -96,7 +96,7 @@ struct attn_forward {
                                    a pack has its own */
     const struct attn_trace *trace; /* NULL: no tensor is watched */
     bool is_trace_over;             /* it watches no later tensor */
-    /* In the last layer that runs, only positions first_watched to end_watched are watched. */
+    /* In the last layer that runs, only positions first_watched .. end_watched - 1 are watched. */
     size_t first_watched, end_watched;
     struct attn_step_place end; /* the last tensor that is needed */
     bool has_logits;            /* inputs of the output layer are kept for later */

@@ -13,7 +13,8 @@
 
 #include <stddef.h>
 
-/* Reads N elements of V from FIRST on; zeros if the model lacks the vector. */
+/* Reads elements FIRST to FIRST + n - 1 of V into ELEMENTS [n]; zeros if the model lacks the
+ * vector. */
 void attn_vector_elements(const struct attn_vector *v, size_t first, size_t n, double *elements);
 
 /* Maps N components of an input: y [n_col] += x [n] W[row0 .. row0 + n, :]. */

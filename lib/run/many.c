@@ -115,7 +115,7 @@ static void note_oddities(struct many *many, const struct attn_many_item *item)
     }
 }
 
-/* Passes the result of the item in SLOT to the caller. Implements `hand_out_result` of struct
+/* Passes the result of the item in SLOT to the caller. Implements `take` of struct
  * attn_window_form. */
 static enum attn_status hand_out_result(void *user, void *slot, bool is_followed,
                                         struct attn_error *err)

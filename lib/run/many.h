@@ -97,8 +97,8 @@ struct attn_item_result {
     struct attn_error err;      /* the message of the failure */
 };
 
-/* Reads the next item; NULL after the last. The caller owns it, and keeps it valid until `release`.
- * May block. Called on the thread that called attn_run_many. */
+/* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid
+ * until `release`. May block. Called on the thread that called attn_run_many. */
 typedef enum attn_status (*attn_next_fn)(void *user, struct attn_item **item,
                                          struct attn_error *err);
 

@@ -297,6 +297,7 @@ enum attn_status attn_each_resume(struct attn_each *each, attn_record_take_fn ta
         status = attn_items_check_failures("records", each->result.n_failed, each->result.n_item,
                                            each->of.max_failed, err);
         each->has_written = status == ATTN_OK;
+        each->ledger.begun = attn_clock_seconds(); /* without the time of checking */
     }
     attn_ledger_made_release(&made);
     return status;
@@ -325,8 +326,9 @@ enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_
 
 const struct attn_each_result *attn_each_result(struct attn_each *each)
 {
-    each->result.seconds =
-        1e-3 * (double)each->ledger.milliseconds_before + attn_ledger_seconds(&each->ledger);
+    if (!each->result.is_complete)
+        each->result.seconds =
+            1e-3 * (double)each->ledger.milliseconds_before + attn_ledger_seconds(&each->ledger);
     return &each->result;
 }
 

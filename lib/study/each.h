@@ -46,11 +46,11 @@ enum attn_each_form {
 struct attn_each_result {
     uint64_t n_item, n_failed; /* number of written items, including earlier runs */
     uint64_t n_before;         /* number of items from earlier runs */
-    bool has_failed;           /* items failed, and no number of failures was allowed */
+    bool has_failed;           /* items failed, and no limit of failures was set */
     bool is_complete;          /* an earlier run was complete already */
     bool can_resume;           /* the run ended early, and can be resumed after n_item */
     bool is_abandoned;         /* the run ended early because the reader of its pipe closed it */
-    double seconds;            /* computing time, including earlier runs */
+    double seconds; /* computing time, including earlier runs; 0 if is_complete */
 };
 
 struct attn_each_options {

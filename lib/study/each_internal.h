@@ -1,7 +1,8 @@
 /*
  * each_internal.h - see each.h: functions for studies.
  *
- *     attn_each_open(&options, &form, host, items, &each, &err);
+ *     attn_each_open(&options, &form, &outputs, items, &each, &err);
+ *     attn_each_begin(each, host, NULL, &err);
  *     attn_each_resume(each, take, user, &err);          // items of earlier runs
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item)
  *         attn_each_write(each, &result, &err);           // with `rows`, or a failure

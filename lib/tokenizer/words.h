@@ -46,7 +46,8 @@ void attn_word_list_release(struct attn_word_list *list);
 void attn_words_mark(const struct attn_tokenizer *tokenizer, const int32_t *ids, size_t n,
                      bool *begins);
 
-/* Returns the prefix of parts of words ("##"), or NULL. Borrowed. TOKENIZER may be NULL. */
+/* Returns the prefix of tokens that continue a word ("##"), or NULL. Borrowed. TOKENIZER may be
+ * NULL. */
 const char *attn_words_piece(const struct attn_tokenizer *tokenizer);
 
 #endif

@@ -131,9 +131,10 @@ static inline bool is_at(const struct attn_edit *edit, enum attn_site site, int 
 bool attn_edits_touch(const struct attn_edit *edits, size_t n_edit, const struct attn_location *at)
 {
     const bool is_of_model = n_edit > 0 && !attn_site_is_in_layer(at->site);
+    const int block = n_edit > 0 ? attn_location_block(at) : 0;
 
     for (size_t i = 0; i < n_edit; i++)
-        if (is_at(&edits[i], at->site, attn_location_block(at), is_of_model))
+        if (is_at(&edits[i], at->site, block, is_of_model))
             return true;
     return false;
 }
@@ -185,7 +186,8 @@ enum { BLOCK = 64 }; /* rows edited at once: apply_edit returns one bit for each
 static inline bool is_of(const struct attn_edit *edit, const struct attn_edit_target *target,
                          bool is_of_model)
 {
-    return is_at(edit, target->at.site, attn_location_block(&target->at), is_of_model) &&
+    return edit->at.site == target->at.site &&
+           is_at(edit, target->at.site, attn_location_block(&target->at), is_of_model) &&
            (edit->at.head == target->at.head || edit->at.head == ATTN_ALL_HEADS ||
             target->at.head == ATTN_ALL_HEADS);
 }

@@ -1,4 +1,4 @@
-/* location.c - see location_internal.h and places.h. */
+/* location.c - see location_internal.h, places_internal.h and blocks_internal.h. */
 #include "trace/location_internal.h"
 
 #include "base/table_internal.h"

@@ -345,12 +345,13 @@ static enum attn_status refuse_layer(const struct attn_selection *selection,
 {
     const struct attn_dims *encoder = selection->dims.encoder;
     const size_t n_layer = attn_dims_n_whole_layer(&selection->dims);
-    const bool has_stacks = selection->dims.has_pairs;
+    const bool has_stacks = selection->dims.has_pairs, is_one = selection->dims.is_of_decoder;
 
-    if (has_stacks == (at->stack == ATTN_STACK_ONLY))
+    if ((has_stacks || is_one) == (at->stack == ATTN_STACK_ONLY))
         return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
                               attn_model_stack_name(at->stack),
                               has_stacks ? "'encoder', 'decoder' or 'cross'"
+                              : is_one   ? "'encoder'"
                                          : "none: there is one");
     return attn_error_set(
         err, ATTN_INVALID, "there is no layer %d, expected 0 to %zu", at->layer,
@@ -600,8 +601,8 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
 
 /* Clears all heads or layers, and sets those of the list SPEC: an item counts in the stack that it
  * names, or in all stacks that have it. */
-static enum attn_status set_stacks(struct attn_selection *selection, bool is_heads,
-                                   const char *spec, struct attn_error *err)
+static enum attn_status read_stacks(struct attn_selection *selection, bool is_heads,
+                                    const char *spec, struct attn_error *err)
 {
     struct attn_error ignored = {0};
 
@@ -628,6 +629,25 @@ static enum attn_status set_stacks(struct attn_selection *selection, bool is_hea
         if (*item == '\0')
             return ATTN_OK;
     }
+}
+
+/* The same, but a list that is not valid changes nothing. */
+static enum attn_status set_stacks(struct attn_selection *selection, bool is_heads,
+                                   const char *spec, struct attn_error *err)
+{
+    struct attn_selection *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_copy(selection, &made, err));
+    status = read_stacks(made, is_heads, spec, err);
+    for (struct attn_selection *s = selection, *m = made; status == ATTN_OK && s;
+         s = s->encoder, m = m->encoder) {
+        memcpy(s->heads, m->heads, s->dims.n_layer * s->dims.n_head);
+        memcpy(s->layers, m->layers, s->dims.n_layer);
+        memcpy(s->after, m->after, s->dims.n_layer);
+    }
+    attn_selection_free(made);
+    return status;
 }
 
 enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,

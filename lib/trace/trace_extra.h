@@ -40,8 +40,9 @@ ATTN_API size_t attn_location_archive_name(const struct attn_location *at,
 ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                               struct attn_selection **copy, struct attn_error *err);
 
-/* Each replaces the chosen layers, heads or queries by those of the list SPEC. ATTN_INVALID, with
- * the valid range, if the list is not valid; the selection is then unchanged. */
+/* Each replaces the chosen layers, heads or queries by those of the list SPEC. In a model with two
+ * stacks numbers are those of the layers of each stack. ATTN_INVALID, with the valid range, if the
+ * list is not valid; the selection is then unchanged. */
 ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
                                                     const char *spec, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,

@@ -137,14 +137,14 @@ check_texts() {
 }
 
 # Numbers of blocks, of which a layer of a decoder with a source has two, are known to four rooms; the
-# others ask by location (trace/places_internal.h).
+# others ask by location (trace/places_internal.h). The blocks of kernels are those of quantized weights.
 check_blocks() {
     local line
     local known='#include "trace/blocks_internal\.h"|\battn_location_(of_)?block\b|\battn_model_stack_of\b|\bdims(\.|->)(has_pairs\b|is_cross\[)'
     known+='|\bblocks\[|\bint block\b'
     while read -r line; do
         report "$(cut -d: -f1,2 <<<"$line"): knows numbers of blocks, expected a location"
-    done < <(printf '%s\n' "$@" | grep -vE '^lib/(trace|model|forward|gradient|kernels)/' | xargs grep -nE "$known")
+    done < <(printf '%s\n' "$@" | grep -vE '^lib/(trace|model|forward|gradient|kernels)/' | xargs grep -nE "$known" /dev/null)
 }
 
 # Functions that the library must not need; those of the second list only outside base.
