@@ -202,7 +202,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
     ATTN_TRY(outputs_check_tables(&args->tables.output,
                                   "--json FILE holds ids, tokens and log-probabilities", err));
-    ATTN_TRY(outputs_check_text(question->call, &args->prompt, err));
+    ATTN_TRY(outputs_check_text(question->call, &args->tables.output, &args->prompt, err));
     if (!prompt_is_given(&args->prompt) && attn_input_is_given(&args->prompt.asked.source))
         args->prompt.text = "";
     ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));

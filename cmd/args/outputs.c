@@ -220,21 +220,20 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
     return status;
 }
 
-enum attn_status outputs_check_text(const struct call *call, const struct prompt_args *prompt,
-                                    struct attn_error *err)
+enum attn_status outputs_check_text(const struct call *call, const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err)
 {
-    const char *name = NULL, *value = NULL;
+    const struct option_walk *last = NULL; /* the last of a format and of what it has of its own */
 
     for (size_t i = 0; i < call->n_found; i++)
-        if (attn_format_find(call->found[i].name)) {
-            name = call->found[i].name;
-            value = call->given[call->found[i].n - 1];
-        }
-    if (prompt_is_given(prompt) || !name || strcmp(value, "-") == 0)
+        if ((const char *)call->args + call->found[i].offset == (const char *)&args->paths)
+            last = &call->found[i];
+    if (prompt_is_given(prompt) || !last || !attn_format_find(last->name) ||
+        strcmp(call->given[last->n - 1], "-") == 0)
         return ATTN_OK;
     return refuse(err, "a text comes after the name of the file",
-                  "no text given: '%s' was taken as the %s of '--%s'", value,
-                  attn_format_find(name)->argument, name);
+                  "no text given: '%s' was taken as the %s of '--%s'", call->given[last->n - 1],
+                  attn_format_find(last->name)->argument, last->name);
 }
 
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,

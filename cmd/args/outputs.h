@@ -84,8 +84,8 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
                                      struct attn_error *err);
 
 /* If PROMPT has no text, refuses the last output of CALL, whose FILE is probably the text. */
-enum attn_status outputs_check_text(const struct call *call, const struct prompt_args *prompt,
-                                    struct attn_error *err);
+enum attn_status outputs_check_text(const struct call *call, const struct output_args *args,
+                                    const struct prompt_args *prompt, struct attn_error *err);
 
 /* Checks ARGS. Sets *is_standard_used if data are written to standard output. */
 enum attn_status outputs_check(const struct output_args *args, bool *is_standard_used,
