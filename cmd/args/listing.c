@@ -34,6 +34,7 @@ enum attn_status listing_begin(struct question *question, const struct listing *
 {
     static const char *const formats[] = {"csv", "json", "jsonl"};
     struct question_args *args = question->call->args;
+    const bool is_synced = args->tables.output.is_synced;
     const char *found = NULL, *path = NULL;
 
     ATTN_TRY(check_options(question->call, listing->headings, listing->names, err));
@@ -48,7 +49,8 @@ enum attn_status listing_begin(struct question *question, const struct listing *
     }
     args->items.is_listed = true;
     args->items.asked.each.path = found || listing->has_no_rows ? path : "-";
-    args->tables.output.paths = (struct format_paths){.own = {NULL}};
+    args->tables = (struct tables_args)TABLES_ARGS_DEFAULT; /* items have no table */
+    args->tables.output.is_synced = is_synced;
     ATTN_TRY(question_begin_items(question, err));
     question->items.each.form = found && found[0] == 'j' ? ATTN_EACH_JSON_LINES : ATTN_EACH_CSV;
     return ATTN_OK;
