@@ -50,7 +50,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
 
     question->unit = "tokens";
-    ATTN_TRY(question_check(question, err));
+    /* with each metric the foil decides the column `right` */
+    ATTN_TRY(attn_question_check(&attn_question_score, option_is_param_given, question->call, err));
     ATTN_TRY(question_begin(question, err));
     ATTN_TRY(attn_score(question->host, &question->request, how, &question->table, &sum, err));
     ATTN_TRY(question_write(question, err));
