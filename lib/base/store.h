@@ -8,8 +8,8 @@
 
 struct attn_store;
 
-/* Returns SIZE bytes, aligned to 8 and not zeroed, which are valid until the store is released.
- * NULL on failure, with ERR set. */
+/* Returns SIZE bytes, aligned as pointers are and not zeroed, which are valid until the store is
+ * released. NULL on failure, with ERR set. */
 void *attn_store_take(struct attn_store **store, size_t size, struct attn_error *err);
 
 /* Returns a null-terminated copy of TEXT [size]; NULL on failure. */
