@@ -50,7 +50,7 @@ struct attn_each_result {
     bool is_complete;          /* an earlier run was complete already */
     bool can_resume;           /* the run ended early, and can be resumed after n_item */
     bool is_abandoned;         /* the run ended early because the reader of its pipe closed it */
-    double seconds; /* computing time, including earlier runs; 0 if is_complete */
+    double seconds;            /* computing time, including earlier runs; 0 if is_complete */
 };
 
 struct attn_each_options {
