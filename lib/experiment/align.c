@@ -1012,10 +1012,10 @@ static enum attn_status append_heads(struct align *align, struct attn_error *err
         for (int head = 0; head < (int)align->frame.config->n_head; head++) {
             const struct attn_location at = at_of(align, (size_t)layer, head);
 
-            if (is_used(align, &at)) {
-                has_heads = true;
-                ATTN_TRY(append_score_of(align, layer, layer, head, err));
-            }
+            if (!is_used(align, &at))
+                continue;
+            has_heads = true;
+            ATTN_TRY(append_score_of(align, layer, layer, head, err));
         }
         if (has_heads)
             ATTN_TRY(append_score_of(align, layer, layer, -1, err));

@@ -207,7 +207,7 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
 static enum attn_status make_item(struct attn_items *items, struct attn_item **item,
                                   struct attn_error *err)
 {
-    const size_t n = items->names ? 0 : 2 * ATTN_N_ITEM_PAIR * sizeof(struct attn_input);
+    const size_t n = items->names ? 0 : sizeof(struct attn_input) * 2 * ATTN_N_ITEM_PAIR;
     struct attn_item *made;
     struct attn_sha256 *read;
 

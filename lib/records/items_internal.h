@@ -15,7 +15,7 @@ struct attn_csv_reader; /* csv_reader.h */
  * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
  * read, so that the records before it are counted when the first record needs its number; a cancel
  * ends them. */
-enum attn_status attn_items_open_records(const struct attn_items_options *options,
+enum attn_status attn_items_open_records(const struct attn_items_options *given,
                                          const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err);
 

@@ -129,6 +129,7 @@ void attn_item_choose(struct attn_item *item, unsigned pairs)
 
 void attn_item_choose_first(struct attn_item *item)
 {
+    struct attn_input *pair = &item->texts[(size_t)2 * ATTN_ITEM_CLEAN_CORRUPTED];
     size_t first = ATTN_N_ITEM_PAIR;
     bool has_text = item->input.text || item->input.ids;
     struct attn_input of_all;
@@ -136,8 +137,8 @@ void attn_item_choose_first(struct attn_item *item)
     for (size_t p = 0; p < ATTN_N_ITEM_PAIR; p++)
         has_text = has_text || is_there(&item->texts[2 * p]) || is_there(&item->texts[2 * p + 1]);
     if (!has_text) {
-        item->input.image = item->texts[2 * ATTN_ITEM_CLEAN_CORRUPTED].image = item->images[0];
-        item->texts[2 * ATTN_ITEM_CLEAN_CORRUPTED + 1].image = item->images[1];
+        item->input.image = pair[0].image = item->images[0];
+        pair[1].image = item->images[1];
     }
     item->texts[0] = of_all = item->input;
     item->corrupted_source.key_mask = item->source.key_mask;

@@ -50,8 +50,8 @@ const struct attn_each_result *attn_each_result(struct attn_each *each);
 double attn_each_seconds(const struct attn_each *each);
 uint64_t attn_each_input_end(const struct attn_each *each);
 
-/* Writes the result of the next item. */
-enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *result,
+/* Writes GIVEN, the result of the next item. */
+enum attn_status attn_each_write(struct attn_each *each, const struct attn_item_result *given,
                                  struct attn_error *err);
 
 /* Completes the file and gives it its final name. */

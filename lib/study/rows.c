@@ -58,6 +58,7 @@ enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, stru
     size_t n = 0, n_shown;
 
     assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
+    assert(rows->columns[rows->n - 1].role == ATTN_ROLE_ROW_TYPE);
     for (size_t i = 0; i + 1 < rows->n; i++)
         if (!rows->hidden[i])
             columns[n++] = rows->columns[i];

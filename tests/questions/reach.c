@@ -11,13 +11,14 @@
 
 #include <stddef.h>
 
-enum { STACK, LAYER, HEAD, REACH, N_COLUMN };
+enum { STACK, LAYER, HEAD, REACH, ROW_TYPE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [STACK] = ATTN_COLUMN_STACK("stack"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [REACH] = ATTN_COLUMN_QUANTITY("reach", 3, "tokens", POSITIVE, "mean distance of keys"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 
 static const struct attn_table_view views[] = {
