@@ -408,6 +408,8 @@ static enum attn_status continue_text(struct spans *spans, struct attn_error *er
     request.selection.queries = NULL;
     request.on_note = NULL; /* the first run sent the same notes */
     ATTN_TRY(attn_run_prepare(frame->host, &request, &frame->other, err));
+    if (args->continuation) /* a generation sends the notes about idle edits itself */
+        frame->other->request.on_note = frame->request.on_note;
     spans->run = frame->other;
     spans->n = request.input.n_id;
     return ATTN_OK;
