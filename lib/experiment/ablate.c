@@ -972,7 +972,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     /* each row has its own controls; with an encoder each stack has, and each row has a copy */
     const bool has_own_control = args->is_cumulative || has_sets(ablation);
     const size_t n_copy = has_own_control || ablation->has_encoder ? n : 1;
-    const size_t n_drawn = has_own_control ? n : ablation->has_encoder ? 2 : 1;
+    /* those of the encoder come first; a stack without parts draws none */
+    const struct attn_part *parts = ablation->parts.items;
+    const size_t n_drawn =
+        has_own_control || n < 2 ? n : 1 + (is_of_encoder(parts) != is_of_encoder(parts + n - 1));
     double *changes = attn_frame_alloc(&ablation->frame, n_copy, n_control * sizeof *changes);
     const struct attn_trial_outcome *outcomes = ablation->outcomes;
     struct attn_trials *trials = &ablation->frame.trials;
