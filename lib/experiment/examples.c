@@ -519,7 +519,8 @@ static const struct attn_examples_args *args_of(const struct corpus *corpus)
 /* Whether a model with CONFIG has the head AT, which may come from a forged file. */
 static bool is_in(const struct attn_config *config, const struct attn_location *at)
 {
-    return at->layer >= 0 && attn_location_index(at) < config->n_layer && at->head >= 0 &&
+    return at->layer >= 0 && at->layer < (int)config->n_layer &&
+           attn_location_index(at) < config->n_layer && at->head >= 0 &&
            at->head < (int)config->n_head;
 }
 

@@ -224,11 +224,12 @@ static enum attn_status on_encoder_gradient(void *user, const struct attn_trace_
     const struct summing *s = user;
     struct attn_location at = event->at;
     const float *base, *other;
-    double *sum = s->encoder_sums + attn_location_index(&at) * s->n_encoder_head + (size_t)at.head;
 
     (void)err;
     if (event->at.site != ATTN_SITE_Z_GRAD)
         return ATTN_OK;
+    double *sum = s->encoder_sums + attn_location_index(&at) * s->n_encoder_head + (size_t)at.head;
+
     at.site = ATTN_SITE_Z;
     base = attn_capture_head(s->encoder[0], &at);
     other = attn_capture_head(s->encoder[1], &at);
