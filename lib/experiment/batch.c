@@ -19,7 +19,7 @@
 #include "run/item_internal.h"
 #include "study/each_internal.h"
 
-#include <inttypes.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 

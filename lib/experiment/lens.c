@@ -13,7 +13,6 @@
 #include "experiment/readout.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
-#include "model/elements.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"

@@ -17,7 +17,6 @@
 #include "experiment/parts.h"
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
-#include "input/encoder.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"
@@ -26,7 +25,6 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,7 +49,6 @@ enum {
     N_COLUMN
 };
 
-/* Entropies and distances are unbounded; shares are 0 to 1. */
 enum {
     SHOW_TYPE = 2,
     SHOW_PATTERN = 4,
@@ -62,6 +59,7 @@ enum {
     SHOW_MEASURES = 128
 };
 
+/* Entropies and distances are unbounded; shares are 0 to 1. */
 #define MEASURE_RANGE(id, is_count)                                                                \
     ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
              ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \

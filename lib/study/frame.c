@@ -123,7 +123,7 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
 {
     const struct attn_tokenizer *tokenizer = NULL;
 
-    if (!spaces || frame->has_noted_spaces || spaces->what || spaces->is_at_end)
+    if (!spaces || spaces->what || spaces->is_at_end)
         return;
     *spaces = frame->spaces;
     if (input->text && attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)

@@ -139,14 +139,13 @@ struct attn_frame {
     struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
     struct attn_run *run;             /* owns; the run of the request */
     struct attn_run *other;           /* owns; a second run to compare with */
-    struct attn_selection *selection; /* owns; set by attn_frame_select */
+    struct attn_selection *selection; /* owns; of attn_frame_select or attn_derivative_select */
     struct attn_capture *capture;     /* owns */
     struct attn_session *session;     /* owns */
     struct attn_trials trials;        /* owns */
     struct attn_rows rows;            /* owns */
     const struct attn_answer *asked;  /* borrowed; what attn_frame_find_answer found; or NULL */
     struct attn_spaces spaces;        /* unusual spaces of the words in the question */
-    bool has_noted_spaces; /* notes about spaces were sent by an experiment that this one uses */
     void *owned[ATTN_FRAME_MOST_OWNED];
     size_t n_owned;
     bool lacks_memory; /* an allocation failed; see attn_frame_memory */
