@@ -62,7 +62,7 @@ struct attn_edit_means {
 /* Initialize with = {0}; end with attn_edits_release. */
 struct attn_edit_list {
     /* [n + n_encoder] owns; first the edits of the model that is fed the text, then those of its
-     * encoder, which name no stack */
+     * encoder, which name it */
     struct attn_edit *items;
     size_t n, n_encoder, capacity;
     struct attn_edit_part *parts; /* [n_part] owns */

@@ -310,7 +310,8 @@ static bool has_stack(const struct attn_edit_means *means, bool is_of_encoder)
     return i < means->n;
 }
 
-/* Runs the stacks that MEANS are of, without edits, and adds their values to MEANS. */
+/* Runs the stacks that MEANS are of, without edits, and adds their values to MEANS. If
+ * source.is_later, a decoder's means need a run of the encoder, too. */
 static enum attn_status run_text(const struct attn_edit_scope *scope, struct attn_edit_means *means,
                                  struct attn_error *err)
 {

@@ -13,8 +13,7 @@ enum attn_status attn_edits_append(struct attn_edit_list *list, const struct att
 enum attn_status attn_edits_link(struct attn_edit_list *list, size_t edit, size_t part,
                                  struct attn_error *err);
 
-/* Moves the edits of MODEL's encoder behind the others, when all edits are in LIST. Functions among
- * them then get events that name the encoder. */
+/* Moves the edits of MODEL's encoder behind the others, when all edits are in LIST. */
 enum attn_status attn_edits_split(const struct attn_model *model, struct attn_edit_list *list,
                                   struct attn_error *err);
 

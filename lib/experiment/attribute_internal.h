@@ -10,8 +10,8 @@ extern const struct attn_experiment attn_attribute_tokens; /* methods with a row
 extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad and causes */
 extern const struct attn_experiment attn_attribute_pairs;  /* of a score, with `score` */
 
-/* A cell of a pattern. With query 0 it is a key that a head reads; with head -1, the MLP at
- * position `query`. */
+/* A cell of a pattern. With query 0 it is a key that a head reads; if at.head is
+ * ATTN_ALL_HEADS, the MLP at position `query`. */
 struct attn_found_cell {
     struct attn_location at;
     size_t query, key;

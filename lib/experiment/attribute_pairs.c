@@ -83,7 +83,7 @@ static const struct attn_column columns[N_COLUMN] = {
 
 enum { DEFAULT_MOST = 20 };
 
-/* The biases of norms that follow the sums of a block. */
+/* The biases of norms that follow the sums of a layer. */
 static const char attn_norm_bias[] = "attn_norm_bias", mlp_norm_bias[] = "mlp_norm_bias";
 
 /* A part of the stream, or of the map from it: a head of a layer of attention, what belongs to that
@@ -104,17 +104,17 @@ struct side {
     size_t n, n_row;                      /* n_row: positions in the text, or in the source */
     bool is_of_source;                    /* keys of a source, whose rows are one writer */
     double *stream;                       /* [D, E] map from the stream, for a norm of scale 1 */
-    double *branch;       /* [D, E] the same from the output of the current block's heads */
+    double *branch;       /* [D, E] the same from the output of the current layer's heads */
     double *scale;        /* [n] scale of the norm before the layer, or 1 */
-    double *branch_scale; /* [n] scale of the norm after the current block's heads, or 1 */
+    double *branch_scale; /* [n] scale of the norm after the current layer's heads, or 1 */
     double *head_scale;   /* [n] scale of the norm of the head, or 1 */
     double *length;       /* [n] length of the vector if scores are cosines, or 1 */
     double *weight;       /* [E] weight of the norm of the head, or 1 */
     double *bias;         /* [3, E] bias of that norm, of the map, and of the norm before the layer,
                              mapped */
     double
-        *branch_bias; /* [2, E] of the current block: b_O, to be scaled; bias of the norm after */
-    double *heads;    /* [H, n, E] the heads of the current block */
+        *branch_bias; /* [2, E] of the current layer: b_O, to be scaled; bias of the norm after */
+    double *heads;    /* [H, n, E] the heads of the current layer */
     double *x;        /* [n, E] the current writer */
     double *wide;     /* [D] scratch */
     struct writer *writers;
@@ -828,7 +828,7 @@ static void go_before_sum_norm(const struct pair_split *split, struct side *side
     }
 }
 
-/* --- Heads of a block ------------------------------------------------------------------------- */
+/* --- Heads of a layer ------------------------------------------------------------------------- */
 
 /* Sets side->branch, the map from the output of the current heads for a norm after them of scale 1,
  * and the biases of their layer. */
@@ -860,7 +860,7 @@ static bool is_direct(const struct attn_config *config, size_t n)
     return n * d * (of_z + width) < of_z * width * (d + n);
 }
 
-/* Maps the head number HEAD of the current block (attn_task_fn). */
+/* Maps the head number HEAD of the current layer (attn_task_fn). */
 static void map_head(void *context, size_t head, int worker)
 {
     const struct pair_split *split = context;
@@ -932,7 +932,7 @@ static void map_layer(struct pair_split *split, struct side *side, const struct 
     find_branch_scale(split, side);
 }
 
-/* Sets side->x to what a head of the current block has written, or if HEAD is negative the biases
+/* Sets side->x to what a head of the current layer has written, or if HEAD is negative the biases
  * after its heads. */
 static void take_branch(const struct pair_split *split, struct side *side, int head)
 {

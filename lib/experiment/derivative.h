@@ -2,8 +2,8 @@
  * derivative.h - a metric and its gradients at given embeddings, for attributions and estimates.
  * Private to lib/experiment.
  *
- *     struct attn_derivative_options options = {.rule = rule, .gradients = {sites, on_event,
- * user}}; attn_derivative_create(run, &answer, &options, &derivative, &err);
+ *     struct attn_derivative_options options = {.gradients = {sites, on_event, user}};
+ *     attn_derivative_create(run, &answer, &options, &derivative, &err);
  *     attn_derivative_feed(derivative, x, &value, &err);       // the metric at x
  *     attn_derivative_backward(derivative, &err);              // on_event gets the gradients there
  *     attn_derivative_free(derivative);
