@@ -208,7 +208,7 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
     if (options->items.form == ATTN_ITEMS_CSV || options->items.form == ATTN_ITEMS_TSV)
         return attn_error_set(err, ATTN_INVALID, "`form` is CSV, which a batch does not read");
     if (options->items.inputs || options->items.data)
-        return attn_error_set(err, ATTN_INVALID, "`inputs` and `data` are not read by a batch");
+        return attn_error_set(err, ATTN_INVALID, "a batch reads no inputs and no data");
     if (options->items.n_shard > 0 && options->items.shard >= options->items.n_shard)
         return attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less",
                               options->items.shard, options->items.n_shard);

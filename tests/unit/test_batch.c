@@ -176,6 +176,7 @@ START_TEST(names_the_field_that_does_not_fit)
     } while (0)
     REFUSED("outputs", n_output, 0);
     REFUSED("source", each.source, NULL);
+    REFUSED("no inputs and no data", items.data, "{}");
     options.items.n_shard = 1;
     REFUSED("shard is 1 of 1", items.shard, 1);
     options.items.n_shard = 0;
