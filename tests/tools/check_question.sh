@@ -94,7 +94,7 @@ except ValueError as problem:
 PYTHON
     has answer "^\(text=None, \*, skip: 'int' = 0, sort: 'str \| None' = None" \
         '^ *How far back each head looks\.$' '^ +skip +leave out the first K tokens' \
-        "^\['layer', 'head', 'reach'\] 2$" '^32$' '^2$' '<svg' '^skip is -1, expected'
+        "^\['layer', 'head', 'reach', 'row_type'\] 2$" '^32$' '^2$' '<svg' '^skip is -1, expected'
 else
     echo 'check-question: skipped Python, numpy is missing'
 fi
