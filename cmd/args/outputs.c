@@ -13,18 +13,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Digits of decimal formats. */
+#define OPTION_PRECISION(help)                                                                     \
+    ATTN_PARAM(COUNT, "precision", "N", struct output_args, precision, help,                       \
+               .media =                                                                            \
+                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER, \
+               .most = 17)
+
 /* Options that formats have in common. */
 static const struct attn_param shared_rows[] = {
     ATTN_PARAM(FLAG, "add", NULL, struct output_args, is_addition,
                "keep the files in DIR that an earlier run wrote and this one does not; without "
                "--add they are removed"),
     OPTION_SYNC(struct output_args),
-    ATTN_PARAM(COUNT, "precision", "N", struct output_args, precision,
-               "digits after the point in decimal formats; default: as many as bring back the "
-               "same number",
-               .media =
-                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER,
-               .most = 17),
+    OPTION_PRECISION("digits after the point in decimal formats; default: as many as bring back "
+                     "the same number"),
 };
 
 const struct attn_param_list output_options = ATTN_PARAM_LIST("Output", shared_rows);
@@ -223,7 +226,7 @@ enum attn_status outputs_check_model(const struct output_args *args, const struc
 enum attn_status outputs_check_text(const struct call *call, const struct output_args *args,
                                     const struct prompt_args *prompt, struct attn_error *err)
 {
-    const struct option_walk *last = NULL; /* the last of a format and of what it has of its own */
+    const struct option_walk *last = NULL; /* the last option that names a file */
 
     for (size_t i = 0; i < call->n_found; i++)
         if ((const char *)call->args + call->found[i].offset == (const char *)&args->paths)
@@ -256,12 +259,8 @@ enum attn_status outputs_check(const struct output_args *args, bool *is_standard
 /* Options in addition to those of the formats. */
 static const struct attn_param tables_rows[] = {
     OPTION_SYNC(struct output_args),
-    ATTN_PARAM(COUNT, "precision", "N", struct output_args, precision,
-               "digits after the point; default in files: as many as bring back the same "
-               "number",
-               .media =
-                   ATTN_MEDIUM_TABLE | ATTN_MEDIUM_DECIMAL | ATTN_MEDIUM_ROWS | ATTN_MEDIUM_PAPER,
-               .most = 17),
+    OPTION_PRECISION("digits after the point; default in files: as many as bring back the same "
+                     "number"),
 };
 
 const struct attn_param_list tables_options = ATTN_PARAM_LIST("Output", tables_rows);

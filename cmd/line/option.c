@@ -22,8 +22,8 @@ const struct attn_param_list option_tensor_formats = {.heading = "Output"},
                              option_table_formats = {.heading = "Output"},
                              option_picture_formats = {.heading = "Pictures"};
 
-/* Returns the list that LIST, one of the three above, stands for: the formats that have what it is
- * about, each followed by its own option. Kept. */
+/* Returns the formats of LIST, which is one of the three lists above, each followed by its own
+ * option. The list that is returned is kept. */
 static const struct attn_param_list *list_formats(const struct attn_param_list *list)
 {
     static const struct attn_param_list *const kinds[] = {
