@@ -326,12 +326,22 @@ $(BUILD)/attn-cli: $(CMD_OBJECTS) $(if $(filter asan,$(MODE)),$(BUILD)/tests/sup
 $(BUILD)/attn.wasm: $(CMD_OBJECTS) $(LIB_OBJECTS) | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ @$(BUILD)/libraries.libs -o $@
 
-$(UNIT_TESTS): %: %.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
+# One program has all unit tests and runs the file of its name. A single file that is asked for is linked alone: it does not
+# wait for the others.
+UNIT := $(BUILD)/tests/unit/all
+$(UNIT): $(UNIT_TESTS:=.o)
+	$(LINK_TESTS)
+	@cd $(@D) && for name in $(notdir $(UNIT_TESTS)); do ln -sf all $$name; done
+$(UNIT_TESTS): %: %.o
+	$(LINK_TESTS)
+$(BROWSER_TESTS): %: %.o $(BUILD)/tests/browser/browser.o
+	$(LINK_TESTS)
+$(UNIT) $(UNIT_TESTS) $(BROWSER_TESTS): $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
+LINK_TESTS = $(call say,LD)$(LINK) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 # Their models and arrays are unpacked where git ignores them.
 FIXTURES := tests/fixtures/.unpacked
-$(UNIT_TESTS) $(FUZZERS) $(BROWSER_TESTS): | $(FIXTURES)
+$(UNIT) $(UNIT_TESTS) $(FUZZERS) $(BROWSER_TESTS): | $(FIXTURES)
 $(FIXTURES): $(wildcard tests/fixtures/*.tar tests/golden/*.tar)
 	@tests/tools/fixtures.sh unpack
 
@@ -342,15 +352,12 @@ fixtures-check: $(FIXTURES)
 .PHONY: fixtures fixtures-check
 
 # It looks at what the tool makes of the library's texts.
-$(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
+$(UNIT) $(BUILD)/tests/unit/test_cli_fields: $(filter-out %/main.o,$(CMD_OBJECTS))
 
 # It runs the example that needs no library.
-$(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
+$(UNIT) $(BUILD)/tests/unit/test_one_layer: | $(BUILD)/lib/examples/one_layer
 $(BUILD)/lib/examples/one_layer: %: %.o | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $^ -lm -o $@
-
-$(BROWSER_TESTS): %: %.o $(BUILD)/tests/browser/browser.o $(SUPPORT_OBJECTS) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
-	$(call say,LD)$(LINK) $^ @$(BUILD)/check.libs @$(BUILD)/libraries.libs -o $@
 
 $(FUZZERS): %: %.o $(FUZZ_SHARED) $(BUILD)/libattn.a | $(BUILD)/hardening.ldflags
 	$(call say,LD)$(LINK) $(if $(filter fuzz,$(MODE)),-fsanitize=fuzzer) $(filter %.o,$^) $(filter %.a,$^) @$(BUILD)/libraries.libs -o $@
@@ -395,7 +402,7 @@ test: deps-test ## build, then run all tests, or those of PARTS='cli readme inst
 	@$(MAKE) $(if $(filter unit corpora torture,$(PARTS)),tests,all)
 	@$(if $(filter asan,$(MODE)),TORTURE_PARTS=adversary) tests/run.sh $(PARTS)
 
-tests: all $(UNIT_TESTS) $(FUZZERS) $(CONFORMANCE) $(ADVERSARY) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
+tests: all $(UNIT) $(FUZZERS) $(CONFORMANCE) $(ADVERSARY) $(if $(filter release,$(MODE)),$(BUILD)/tests/torture/failing_calls.so)
 	@:
 
 unit: tests ## run the unit tests; with TORTURE=full whole sweeps, of which make test takes a sample
@@ -421,7 +428,7 @@ $(BUILD)/tests/torture/%.so: tests/torture/%.c tests/support/sealed_memory.c $(B
 conformance: $(BUILD)/tests/conformance/json_suite ## judge the files of JSONTestSuite: make conformance DATA=FOLDER
 	@$< $(wildcard $(DATA)/*.json)
 
-valgrind: $(UNIT_TESTS) ## run the unit tests under valgrind: many minutes
+valgrind: $(UNIT) ## run the unit tests under valgrind: many minutes
 	@tests/run_valgrind.sh $(UNIT_TESTS)
 
 check-python: all $(ADVERSARY) $(FIXTURES) ## open what is written with numpy, pandas, jq and unzip, and run the README's Python

@@ -1,6 +1,7 @@
-/* suite.c - runs the tests of one file under Check. */
+/* suite.c - see suite.h. */
 #include "tests/support/suite.h"
 
+#include <errno.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -75,4 +76,32 @@ int attn_run_suite(const char *name, const TTest *const *tests, int n)
             fprintf(stderr, "  %s\n", tests[i]->name);
     }
     return n_run + n_left_out > 0 && n_failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static struct attn_suite *suites;
+
+void attn_add_suite(struct attn_suite *suite)
+{
+    suite->next = suites;
+    suites = suite;
+}
+
+/* Whether FILE is, apart from folders and .c, the name that the program was called by. */
+static bool has_name_of_program(const char *file)
+{
+    const char *name = strrchr(file, '/') != NULL ? strrchr(file, '/') + 1 : file;
+    const size_t size = strlen(program_invocation_short_name);
+
+    return strncmp(name, program_invocation_short_name, size) == 0 &&
+           strcmp(name + size, ".c") == 0;
+}
+
+int main(void)
+{
+    for (const struct attn_suite *suite = suites; suite != NULL; suite = suite->next)
+        if (has_name_of_program(suite->file))
+            return suite->run();
+    fprintf(stderr, "%s: no file of tests has this name; call it by that of one, as test_json\n",
+            program_invocation_name);
+    return EXIT_FAILURE;
 }

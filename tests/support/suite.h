@@ -14,6 +14,15 @@
 
 #include <stddef.h>
 
+/* The tests of one file, which its constructor adds. A program may have those of many files; it
+ * runs the file that has its own name. */
+struct attn_suite {
+    const char *file;
+    int (*run)(void);
+    struct attn_suite *next;
+};
+void attn_add_suite(struct attn_suite *suite);
+
 /* Runs TESTS [n] as suite NAME; returns the exit status, which is bad when no test ran. */
 int attn_run_suite(const char *name, const TTest *const *tests, int n);
 
@@ -28,10 +37,15 @@ size_t attn_one_of(size_t n);
 void attn_skip_test(const char *why);
 
 #define ATTN_SUITE(name, ...)                                                                      \
-    int main(void)                                                                                 \
+    static int run_suite(void)                                                                     \
     {                                                                                              \
         const TTest *const tests[] = {__VA_ARGS__};                                                \
         return attn_run_suite(name, tests, (int)(sizeof tests / sizeof *tests));                   \
+    }                                                                                              \
+    __attribute__((constructor)) static void add_suite(void)                                       \
+    {                                                                                              \
+        static struct attn_suite suite = {__FILE__, run_suite, NULL};                              \
+        attn_add_suite(&suite);                                                                    \
     }
 
 #endif
