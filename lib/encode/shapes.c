@@ -107,6 +107,12 @@ uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_sh
     return (void *)room;
 }
 
+void attn_shapes_set_mark(struct attn_shapes *shapes, const char *mark)
+{
+    shapes->mark = (struct attn_mark){shapes->text.size, strlen(mark)};
+    attn_buffer_append_string(&shapes->text, mark);
+}
+
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box)
 {
     add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BOX, .box = box});
@@ -114,23 +120,23 @@ void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box)
 
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line)
 {
-    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .tag = shapes->tag, .line = line});
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_LINE, .mark = shapes->mark, .line = line});
 }
 
 void attn_shapes_add_dot(struct attn_shapes *shapes, struct attn_shape_dot dot)
 {
-    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .tag = shapes->tag, .dot = dot});
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_DOT, .mark = shapes->mark, .dot = dot});
 }
 
 void attn_shapes_add_band(struct attn_shapes *shapes, struct attn_shape_band band)
 {
-    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BAND, .band = band});
+    add(shapes, &(struct attn_shape){.kind = ATTN_SHAPE_BAND, .mark = shapes->mark, .band = band});
 }
 
 void attn_shapes_add_text(struct attn_shapes *shapes, const struct attn_shape_text *text,
                           const char *bytes, size_t n)
 {
-    struct attn_shape shape = {.kind = ATTN_SHAPE_TEXT, .text = *text};
+    struct attn_shape shape = {.kind = ATTN_SHAPE_TEXT, .mark = shapes->mark, .text = *text};
 
     if (n == 0)
         return;

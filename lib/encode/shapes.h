@@ -86,10 +86,15 @@ struct attn_shape_text {
     size_t first, n; /* range of its bytes in `text`, UTF-8 without controls; set by _add_text */
 };
 
+/* What a shape stands for, in words of its figure: a range of bytes in `text`; n = 0: nothing. In
+ * SVG it is the "data-i" of the element. */
+struct attn_mark {
+    size_t first, n;
+};
+
 struct attn_shape {
     enum attn_shape_kind kind;
-    /* of a line or dot: if not 0, it is drawn alone, in SVG as the element "row-TAG-1" */
-    size_t tag;
+    struct attn_mark mark; /* of a line, dot, band or text; a marked line or band is drawn alone */
     union {
         struct attn_shape_cells cells;
         struct attn_shape_box box;
@@ -111,15 +116,15 @@ enum { ATTN_SHAPES_COLORS = 272, ATTN_SHAPES_NOTES = 12 };
 
 /* Initialize with = {0}; free with attn_shapes_release. */
 struct attn_shapes {
-    double width, height; /* in units; integers */
-    double points;        /* points per unit; 0: ATTN_SHAPES_POINTS */
-    double dpi;           /* pixels per inch of a PNG; 0: ATTN_SHAPES_DPI */
-    double cell;          /* side of the smallest cells, which must be whole pixels; or 0 */
-    double label;         /* size of the smallest labels in units; 0: unknown */
-    const char *font;     /* a font family to try before the usual ones, borrowed; or NULL */
-    bool is_proportional; /* `font` is proportional, not monospaced */
-    uint32_t paper;       /* background color */
-    size_t tag;           /* tag of the lines and dots that are added next */
+    double width, height;  /* in units; integers */
+    double points;         /* points per unit; 0: ATTN_SHAPES_POINTS */
+    double dpi;            /* pixels per inch of a PNG; 0: ATTN_SHAPES_DPI */
+    double cell;           /* side of the smallest cells, which must be whole pixels; or 0 */
+    double label;          /* size of the smallest labels in units; 0: unknown */
+    const char *font;      /* a font family to try before the usual ones, borrowed; or NULL */
+    bool is_proportional;  /* `font` is proportional, not monospaced */
+    uint32_t paper;        /* background color */
+    struct attn_mark mark; /* mark of the shapes that are added next */
     uint32_t palette[ATTN_SHAPES_COLORS];
     uint8_t opacities[ATTN_SHAPES_COLORS]; /* opacity of each color in veils; 255: opaque */
     size_t n_color;
@@ -148,6 +153,9 @@ void attn_shapes_picture_row(const struct attn_shapes *shapes, size_t height, si
 /* Adds CELLS and returns memory for their colors [n_row, n_col]; NULL after a failure. The caller
  * fills it before it adds other cells. */
 uint16_t *attn_shapes_add_cells(struct attn_shapes *shapes, const struct attn_shape_cells *cells);
+
+/* Sets the mark of the lines, dots, bands and texts that are added next; "": none. */
+void attn_shapes_set_mark(struct attn_shapes *shapes, const char *mark);
 
 void attn_shapes_add_box(struct attn_shapes *shapes, struct attn_shape_box box);
 void attn_shapes_add_line(struct attn_shapes *shapes, struct attn_shape_line line);

@@ -148,8 +148,10 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
             layout->streams.xs[cause->query],
             attn_streams_y(&layout->streams, (double)cause->layer + MLP_HEIGHT), radius,
             attn_streams_color(pen, cause->value)};
+        char mark[ATTN_STREAMS_MARK];
 
-        pen->shapes->tag = cause->row + 1;
+        snprintf(mark, sizeof mark, "%zu", cause->row);
+        attn_shapes_set_mark(pen->shapes, mark);
         if (cause->head >= 0) {
             attn_shapes_add_line(pen->shapes, line_of(pen, layout, cause));
             continue;
@@ -158,7 +160,7 @@ static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout
         layout->streams.taken[layout->streams.n_taken++] =
             (struct attn_shape_box){dot.x - radius, dot.y - radius, 2 * radius, 2 * radius, 0};
     }
-    pen->shapes->tag = 0;
+    attn_shapes_set_mark(pen->shapes, "");
 }
 
 /* Writes the name of the bundle of line I, the strongest of it: its layer and its heads, the

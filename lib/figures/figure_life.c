@@ -167,7 +167,8 @@ static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
     attn_shapes_add_text(pen->shapes, &at, text, (size_t)size);
 }
 
-/* Adds a ribbon that ends at the height Y, the top of its end, on the stream of the position. */
+/* Adds a ribbon, whose mark is "2,,5" for what the heads of layer 2 bring from key 5, "2,," for its
+ * MLP, or "rest2". It ends at the height Y, the top of its end, on the stream of the position. */
 static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
                        const struct ribbon *ribbon, double y)
 {
@@ -180,6 +181,7 @@ static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
         .bottom2 = y + height,
         .opacity = OPACITY,
         .color = ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value)};
+    char mark[ATTN_STREAMS_MARK];
 
     if (ribbon->place < 0 || (size_t)ribbon->place == layout->at) {
         band.x = end + (ribbon->place < 0 ? ROOT : -ROOT);
@@ -188,7 +190,15 @@ static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
         band.x = streams->xs[ribbon->place];
         band.top = from, band.bottom = from + height;
     }
+    if (ribbon->place >= 0)
+        snprintf(mark, sizeof mark, "%lld,,%zu", (long long)ribbon->layer,
+                 attn_grid_position(&streams->places, (size_t)ribbon->place));
+    else
+        snprintf(mark, sizeof mark, ribbon->is_rest ? "rest%lld" : "%lld,,",
+                 (long long)ribbon->layer);
+    attn_shapes_set_mark(pen->shapes, mark);
     attn_shapes_add_band(pen->shapes, band);
+    attn_shapes_set_mark(pen->shapes, "");
 }
 
 /* Returns the y of the lower end of the ribbons of LAYER on the stream. */

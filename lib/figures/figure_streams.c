@@ -135,6 +135,7 @@ static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_strea
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
+    char mark[ATTN_STREAMS_MARK];
     struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
                                    .color = pen->ink,
                                    .anchor = ATTN_ANCHOR_MIDDLE,
@@ -150,8 +151,11 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                              (double[]){streams->xs[i], top}, 1, pen->rule);
     for (size_t i = 0; i < streams->places.n; i++) {
         text.x = streams->xs[i] + (text.is_turned ? 0.35 * ATTN_FIGURE_TEXT : 0);
+        snprintf(mark, sizeof mark, ",,%zu", attn_grid_position(&streams->places, i));
+        attn_shapes_set_mark(pen->shapes, mark);
         attn_figure_add_label(pen, &text, &streams->places, i);
     }
+    attn_shapes_set_mark(pen->shapes, "");
     add_gaps(pen, streams);
     text = (struct attn_shape_text){.x = streams->left - 6,
                                     .size = ATTN_FIGURE_SMALL,

@@ -10,6 +10,7 @@ enum {
     ATTN_STREAMS_NAME = 10,   /* font size of names and words */
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
     ATTN_STREAMS_SAMPLE = 22, /* length of a sample in the legend */
+    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
 };
 
 /* How far a head's lines end above the stream that its layer reads, as a part of a layer's
@@ -45,7 +46,8 @@ static inline double attn_streams_y(const struct attn_figure_streams *streams, d
     return streams->bottom - i * streams->band;
 }
 
-/* Draws the streams, the words of the text, the gaps, and the numbers of layers. */
+/* Draws the streams, the words of the text, each with the mark ",,POSITION", the gaps, and the
+ * numbers of layers. */
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams);
 
 /* Adds TEXT [n] on a box of paper color. AT is its middle and its color. If NEEDS_ROOM, adds it

@@ -168,11 +168,13 @@ static void append_box(struct attn_buffer *out, const struct attn_shape_box *box
     attn_buffer_append_string(out, "/>\n");
 }
 
-/* Writes the id of the element that belongs to a row of a table, so that pages find it. */
-static void append_tag(struct attn_buffer *out, size_t tag)
+/* Writes what the element stands for, so that pages find it. */
+static void append_mark(struct attn_buffer *out, const struct attn_shapes *figure,
+                        struct attn_mark mark)
 {
-    if (tag > 0)
-        attn_buffer_append_format(out, " id=\"row-%zu\"", tag - 1);
+    if (mark.n > 0)
+        attn_buffer_append_format(out, " data-i=\"%.*s\"", (int)mark.n,
+                                  figure->text.data + mark.first);
 }
 
 static void append_stroke(struct attn_buffer *out, const struct attn_shape_line *line)
@@ -187,15 +189,18 @@ static void append_stroke(struct attn_buffer *out, const struct attn_shape_line 
 }
 
 /* Appends the leading bands of SHAPES [n] that look alike as one path. Returns their number. */
-static size_t append_bands(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
+static size_t append_bands(struct attn_buffer *out, const struct attn_shapes *figure,
+                           const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_band *first = &shapes[0].band;
     size_t i = 0;
 
     attn_buffer_append_string(out, "<path");
+    append_mark(out, figure, shapes[0].mark);
     append_color(out, "fill", first->color);
     append(out, " fill-opacity=\"@\" d=\"", &first->opacity);
-    for (; i < n && shapes[i].kind == ATTN_SHAPE_BAND && shapes[i].band.color == first->color;
+    for (; i < n && shapes[i].kind == ATTN_SHAPE_BAND && shapes[i].band.color == first->color &&
+           (i == 0 || (shapes[i].mark.n == 0 && shapes[0].mark.n == 0));
          i++) {
         const struct attn_shape_band *band = &shapes[i].band;
 
@@ -208,13 +213,14 @@ static size_t append_bands(struct attn_buffer *out, const struct attn_shape *sha
 }
 
 /* Appends the leading lines of SHAPES [n] that look alike as one path. Returns their number. */
-static size_t append_lines(struct attn_buffer *out, const struct attn_shape *shapes, size_t n)
+static size_t append_lines(struct attn_buffer *out, const struct attn_shapes *figure,
+                           const struct attn_shape *shapes, size_t n)
 {
     const struct attn_shape_line *first = &shapes[0].line;
     size_t i = 0;
 
     attn_buffer_append_string(out, "<path fill=\"none\"");
-    append_tag(out, shapes[0].tag);
+    append_mark(out, figure, shapes[0].mark);
     append_color(out, "stroke", first->color);
     append(out, " stroke-width=\"@\"", &first->width);
     if (first->opacity < 1)
@@ -223,7 +229,8 @@ static size_t append_lines(struct attn_buffer *out, const struct attn_shape *sha
     for (; i < n && shapes[i].kind == ATTN_SHAPE_LINE; i++) {
         const struct attn_shape_line *line = &shapes[i].line;
 
-        if (line->color != first->color || (i > 0 && (shapes[i].tag > 0 || shapes[0].tag > 0)) ||
+        if (line->color != first->color ||
+            (i > 0 && (shapes[i].mark.n > 0 || shapes[0].mark.n > 0)) ||
             llround(line->width * 100) != llround(first->width * 100) ||
             llround(line->opacity * 100) != llround(first->opacity * 100))
             break;
@@ -246,14 +253,16 @@ static bool has_blanks(const char *text, size_t n)
 }
 
 static void append_text(struct attn_buffer *out, const struct attn_shapes *figure,
-                        const struct attn_shape_text *text)
+                        const struct attn_shape *shape)
 {
+    const struct attn_shape_text *text = &shape->text;
     const char *bytes = figure->text.data + text->first;
 
     append(out,
            text->is_turned ? "<text transform=\"translate(@ @)rotate(-90)\""
                            : "<text x=\"@\" y=\"@\"",
            (double[]){text->x, text->y});
+    append_mark(out, figure, shape->mark);
     if (has_blanks(bytes, text->n))
         attn_buffer_append_string(out, " xml:space=\"preserve\"");
     if (attn_text_is_right_to_left(bytes, text->n))
@@ -282,7 +291,7 @@ static size_t append_texts(struct attn_buffer *out, const struct attn_shapes *fi
             text->is_bold != first->is_bold ||
             llround(text->size * 100) != llround(first->size * 100))
             break;
-        append_text(out, figure, text);
+        append_text(out, figure, &shapes[i]);
     }
     attn_buffer_append_string(out, "</g>\n");
     return i;
@@ -348,15 +357,15 @@ static enum attn_status append_shapes(struct attn_buffer *out, const struct attn
         break;
     case ATTN_SHAPE_DOT:
         append(out, "<circle cx=\"@\" cy=\"@\" r=\"@\"", (double[]){dot->x, dot->y, dot->radius});
-        append_tag(out, shapes[0].tag);
+        append_mark(out, figure, shapes[0].mark);
         append_color(out, "fill", dot->color);
         attn_buffer_append_string(out, "/>\n");
         break;
     case ATTN_SHAPE_BAND:
-        *n_written = append_bands(out, shapes, n);
+        *n_written = append_bands(out, figure, shapes, n);
         break;
     case ATTN_SHAPE_LINE:
-        *n_written = append_lines(out, shapes, n);
+        *n_written = append_lines(out, figure, shapes, n);
         break;
     case ATTN_SHAPE_TEXT:
         *n_written = append_texts(out, figure, shapes, n);

@@ -271,15 +271,15 @@ class View {
     this.figure.append(this.legend);
   }
 
-  // Makes the parts of a figure that belong to rows of the table ("row-3") show their numbers and
+  // Makes the parts of a figure that stand for rows of the table (data-i="3") show their numbers and
   // select their row. Above each lies a wider invisible part, which is easier to hit.
   makeParts(svg) {
     const near = document.createElementNS(svg.namespaceURI, 'g');
     svg.querySelector('.x-near')?.remove();
-    this.parts = [...svg.querySelectorAll('[id^="row-"]')];
+    this.parts = [...svg.querySelectorAll('[data-i]')].filter(part => /^\d+$/.test(part.dataset.i));
     for (const part of this.parts) {
-      const row = Number(part.id.slice(4)), wide = part.cloneNode();
-      wide.removeAttribute('id');
+      const row = Number(part.dataset.i), wide = part.cloneNode();
+      wide.removeAttribute('data-i');
       for (const [name, value] of [['stroke', '#000'], ['stroke-width', 14], ['opacity', 0]]) wide.setAttribute(name, value);
       near.append(wide);
       this.listen(wide, 'pointerenter', () => { this.light(row); this.announce(row, false); });
@@ -293,7 +293,7 @@ class View {
 
   // Fades all parts except for that of ROW.
   light(row) {
-    const found = this.parts.find(part => part.id === 'row-' + row);
+    const found = this.parts.find(part => Number(part.dataset.i) === row);
     for (const part of this.parts) part.style.opacity = found && part !== found ? 0.2 : '';
   }
 

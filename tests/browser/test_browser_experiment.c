@@ -375,9 +375,9 @@ static size_t point_at_row(size_t i)
         expression, sizeof expression,
         "(p => { const at = (p.getPointAtLength(p.getTotalLength() * 0.9))"
         ".matrixTransform(p.getScreenCTM()); const met = document.elementFromPoint(at.x, at.y);"
-        "return [at.x, at.y, [...document.querySelectorAll('.x-plot [id^=row-]')]"
-        "[[...met.parentNode.children].indexOf(met)].id.slice(4)].join(' '); })"
-        "(document.getElementById('row-%zu'))",
+        "return [at.x, at.y, [...document.querySelectorAll('.x-plot :is(path, circle)[data-i]')]"
+        "[[...met.parentNode.children].indexOf(met)].dataset.i].join(' '); })"
+        "(document.querySelector('[data-i=\"%zu\"]'))",
         i);
     text = attn_browser_text(browser, expression);
     ck_assert_int_eq(sscanf(text, "%lf %lf %zu", &x, &y, &row), 3);
@@ -399,7 +399,8 @@ START_TEST(lines_of_causes_say_their_numbers_and_show_their_heads)
     rows = cJSON_GetObjectItem(json, "rows");
     attn_browser_load(browser, "p.html", "");
     ck_assert_double_eq(
-        attn_browser_number(browser, "document.querySelectorAll('.x-plot [id^=row-]').length"),
+        attn_browser_number(
+            browser, "document.querySelectorAll('.x-plot :is(path, circle)[data-i]').length"),
         cJSON_GetArraySize(rows));
     for (int i = 0; i < cJSON_GetArraySize(rows); i += 3) {
         row = cJSON_GetArrayItem(rows, (int)point_at_row((size_t)i));
@@ -419,9 +420,9 @@ START_TEST(lines_of_causes_say_their_numbers_and_show_their_heads)
     attn_browser_point(browser, 2, 2);
     attn_browser_text(browser, "document.querySelector('.x-table').focus()");
     attn_browser_click_on(browser, ".x-table tbody tr:nth-child(3)");
-    assert_text("[...document.querySelectorAll('.x-plot [id^=row-]')].filter(p => "
-                "p.style.opacity === '').map(p => p.id).join()",
-                "row-2");
+    assert_text("[...document.querySelectorAll('.x-plot :is(path, circle)[data-i]')]"
+                ".filter(p => p.style.opacity === '').map(p => p.dataset.i).join()",
+                "2");
     leave();
 }
 END_TEST

@@ -2129,7 +2129,8 @@ START_TEST(an_answer_is_below_the_story)
     fclose(file);
     RUN("--html", "p.html", "--live", "--story", "story.json", keys);
     load("");
-    attn_browser_wait(browser, "document.querySelectorAll('#stage-ask [id^=row-]').length > 29");
+    attn_browser_wait(
+        browser, "document.querySelectorAll('#stage-ask :is(path, circle)[data-i]').length > 29");
     assert_text("(([story, ask]) => story.bottom <= innerHeight && story.bottom <= ask.top)("
                 "['story', 'ask'].map(id => document.getElementById('stage-' + id)"
                 ".getBoundingClientRect()))",
@@ -2513,9 +2514,10 @@ END_TEST
 START_TEST(lines_of_causes_are_knocked_out)
 {
     static const char press[] =
-        "document.querySelectorAll('.x-near > *')[[...document.querySelectorAll('[id^=row-]')]"
-        ".indexOf(document.getElementById('row-' + [...document.querySelectorAll("
-        "'#live-experiment tbody tr')].find(r => r.cells[0].textContent === 'head').dataset.row))]"
+        "document.querySelectorAll('.x-near > *')[[...document.querySelectorAll("
+        "':is(path, circle)[data-i]')].findIndex(part => part.dataset.i === [...document"
+        ".querySelectorAll('#live-experiment tbody tr')].find(r => r.cells[0].textContent === "
+        "'head').dataset.row)]"
         ".dispatchEvent(new MouseEvent('click', {bubbles: true}))";
     static const char cell[] =
         "(c => 'knockout ' + c[3] + '>' + c[4] + '@' + c[1] + '.' + c[2])([...document"
@@ -2530,7 +2532,8 @@ START_TEST(lines_of_causes_are_knocked_out)
     attn_browser_wait(browser, ID("live-target") ".value === ' are'");
     free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('[id^=row-]').length > 29");
+    attn_browser_wait(browser,
+                      "document.querySelectorAll(':is(path, circle)[data-i]').length > 29");
     free(attn_browser_text(browser, press));
     snprintf(expected, sizeof expected, ID("live-changes") ".textContent.includes(%s)", cell);
     attn_browser_wait(browser, expected);
@@ -2553,7 +2556,8 @@ static void ask_causes(void)
     attn_browser_wait(browser, ID("live-target") ".value !== ''");
     free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser, "document.querySelectorAll('[id^=row-]').length > 29");
+    attn_browser_wait(browser,
+                      "document.querySelectorAll(':is(path, circle)[data-i]').length > 29");
 }
 
 /* The picture has the width of the page, and the table is below. On a telephone it comes first, and

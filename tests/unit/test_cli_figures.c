@@ -531,14 +531,14 @@ static struct streams find_streams(const struct attn_svg *svg)
     return streams;
 }
 
-/* The element "row-I". */
+/* The element whose mark is row I. */
 static const struct attn_svg_item *find_row(const struct attn_svg *svg, size_t i)
 {
     char id[32];
 
-    snprintf(id, sizeof id, "row-%zu\n", i);
+    snprintf(id, sizeof id, "%zu\n", i);
     for (size_t k = 0; k < svg->n; k++) {
-        const char *value = attn_svg_value(svg, &svg->items[k], "id");
+        const char *value = attn_svg_value(svg, &svg->items[k], "data-i");
 
         if (value && strncmp(value, id, strlen(id)) == 0)
             return &svg->items[k];
@@ -721,6 +721,18 @@ START_TEST(causes_have_names_of_bundles_and_gaps)
 }
 END_TEST
 
+/* Asserts that MARK is that of an MLP, "2,,", or of a key, "2,,5", that begins at X. */
+static void ck_assert_marks(const char *mark, const struct streams *streams, size_t layer, double x)
+{
+    size_t found, key;
+    const int n = mark ? sscanf(mark, "%zu,,%zu", &found, &key) : 0;
+
+    ck_assert_int_ge(n, 1);
+    ck_assert_uint_eq(found, layer);
+    if (n == 2)
+        ck_assert_double_eq_tol(streams->x[key], x, 0.01);
+}
+
 /* Returns the height of the ribbon of COLOR that begins at X in layer LAYER and ends at END; 0 if
  * there is none. */
 static double ribbon_height(const struct attn_svg *svg, const struct streams *streams,
@@ -743,8 +755,10 @@ static double ribbon_height(const struct attn_svg *svg, const struct streams *st
                        &at[4], &at[5], &at[6], &at[7]) == 8 &&
                 fabs(at[0] - x) < 0.01 && fabs(at[2] - end) < 0.01 &&
                 at[5] <= streams->bottom - (double)layer * band &&
-                at[3] >= streams->bottom - ((double)layer + 1) * band)
+                at[3] >= streams->bottom - ((double)layer + 1) * band) {
+                ck_assert_marks(attn_svg_value(svg, &svg->items[i], "data-i"), streams, layer, x);
                 return at[5] - at[3];
+            }
         }
     }
     return 0;
