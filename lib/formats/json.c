@@ -1,10 +1,8 @@
 /*
- * json.c - JSON trees by cJSON, which gets only text that the strict scanner (json_reader.h)
- * accepted.
+ * json.c - JSON trees of cJSON, made from the tokens of the strict reader (json_reader.h).
  *
- * cJSON alone would accept invalid UTF-8, NUL and duplicate keys, cut strings at \u0000 and numbers
- * after 63 characters, and ignore the case of keys. The scanner refuses such texts first, so that
- * cJSON can fail only for lack of memory. An attn_node is a cJSON item; only this file uses cJSON.
+ * cJSON's own parser would accept invalid UTF-8, NUL and duplicate keys, cut strings at \u0000 and
+ * numbers after 63 characters. An attn_node is a cJSON item; only this file uses cJSON.
  */
 #include "formats/json.h"
 
@@ -20,7 +18,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MAX_NUMBER_SIZE = 63 }; /* longest number; cJSON copies it to 64 bytes */
+enum { MAX_NUMBER_SIZE = 63 }; /* more digits than a double holds */
 
 struct attn_json {
     cJSON *tree;       /* owns */
@@ -39,127 +37,143 @@ static const struct attn_node *node_of(const cJSON *item)
 }
 
 /* Returns NULL if cJSON can hold TOKEN, else what the message expects instead. */
-static const char *check_token(const struct attn_json_token *token)
+static const char *check_token(const struct attn_json_token *token, bool is_root)
 {
     double value;
 
-    switch (token->type) {
-    case ATTN_JSON_KEY:
-    case ATTN_JSON_STRING:
+    if (is_root)
+        return token->type == ATTN_JSON_OBJECT_BEGIN ? NULL : "an object";
+    if (token->type == ATTN_JSON_KEY || token->type == ATTN_JSON_STRING)
         return attn_json_has_nul(token) ? "a string without NUL" : NULL;
-    case ATTN_JSON_NUMBER:
-        if (token->size > MAX_NUMBER_SIZE)
-            return "a number of at most 63 characters";
-        return attn_parse_double(token->text, token->size, &value) ? NULL
-                                                                   : "a number below 1.8e308";
-    default:
+    if (token->type != ATTN_JSON_NUMBER)
         return NULL;
+    if (token->size > MAX_NUMBER_SIZE)
+        return "a number of at most 63 characters";
+    return attn_parse_double(token->text, token->size, &value) ? NULL : "a number below 1.8e308";
+}
+
+/* A tree while the tokens of its file are read. */
+struct growth {
+    struct attn_json_reader reader;
+    struct attn_json_keys keys;       /* owns */
+    struct attn_buffer text;          /* owns; scratch */
+    cJSON *open[ATTN_JSON_MAX_DEPTH]; /* the root, and the lists and objects in it that are read */
+    struct attn_json_token key;       /* of the current member */
+    const char *const *names;         /* as in attn_json_parse_named, or NULL */
+    bool is_left_empty;               /* the current member of the root */
+};
+
+/* Returns the text of TOKEN without escapes, valid until the next call; NULL without memory. */
+static const char *text_of(struct growth *growth, const struct attn_json_token *token)
+{
+    attn_buffer_reset(&growth->text);
+    attn_json_unescape(token, &growth->text);
+    return attn_buffer_string(&growth->text);
+}
+
+/* Returns the item of TOKEN, the begin of a value; NULL without memory. */
+static cJSON *make_item(struct growth *growth, const struct attn_json_token *token)
+{
+    double value = 0;
+
+    switch (token->type) {
+    case ATTN_JSON_OBJECT_BEGIN:
+        return cJSON_CreateObject();
+    case ATTN_JSON_ARRAY_BEGIN:
+        return cJSON_CreateArray();
+    case ATTN_JSON_STRING:
+        return cJSON_CreateString(text_of(growth, token));
+    case ATTN_JSON_NUMBER:
+        (void)attn_parse_double(token->text, token->size, &value);
+        return cJSON_CreateNumber(value);
+    case ATTN_JSON_NULL:
+        return cJSON_CreateNull();
+    default:
+        return cJSON_CreateBool(token->type == ATTN_JSON_TRUE);
     }
 }
 
-/* Checks all properties of FILE that cJSON relies on. */
-static enum attn_status check_file(const struct attn_file *file, struct attn_error *err)
+/* Adds TOKEN to the tree. Returns false without memory. */
+static bool add_token(struct growth *growth, const struct attn_json_token *token)
 {
-    struct attn_json_reader reader =
-        attn_json_reader_init((const char *)file->data, file->size, file->path);
-    struct attn_json_token token = {0};
+    const bool begins =
+        token->type == ATTN_JSON_OBJECT_BEGIN || token->type == ATTN_JSON_ARRAY_BEGIN;
+    const int depth = growth->reader.depth - begins; /* of the value in the tree */
+    const char *const *name = growth->names;
+    cJSON *item, *parent = depth > 0 ? growth->open[depth - 1] : NULL;
+
+    if (token->type == ATTN_JSON_KEY)
+        growth->key = *token;
+    if (token->type == ATTN_JSON_KEY || token->type == ATTN_JSON_OBJECT_END ||
+        token->type == ATTN_JSON_ARRAY_END || (growth->is_left_empty && depth > 1))
+        return true;
+    item = make_item(growth, token);
+    if (begins)
+        growth->open[depth] = item;
+    while (depth == 1 && name && *name && !attn_json_equals(&growth->key, *name))
+        name++;
+    growth->is_left_empty = depth == 1 ? name && !*name : growth->is_left_empty;
+    if (!parent || !item)
+        return item;
+    if (cJSON_IsArray(parent) ? cJSON_AddItemToArray(parent, item)
+                              : cJSON_AddItemToObject(parent, text_of(growth, &growth->key), item))
+        return true;
+    cJSON_Delete(item);
+    return false;
+}
+
+/* Reads all tokens into the tree. Grammar and keys are checked to the end before a token that the
+ * tree cannot hold is refused. */
+static enum attn_status grow(struct growth *growth, struct attn_error *err)
+{
+    struct attn_json_token token, refused;
     const char *expected = NULL;
 
-    if (file->size > ATTN_JSON_MAX_SIZE)
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %d",
-                              attn_quote_string(file->path).text, file->size, ATTN_JSON_MAX_SIZE);
-    ATTN_TRY(attn_json_check_keys(reader, err));
-    while (!expected && token.type != ATTN_JSON_END) {
-        const bool is_root = reader.offset == 0;
+    for (;;) {
+        const bool is_root = growth->reader.offset == 0;
 
-        ATTN_TRY(attn_json_next(&reader, &token, err));
-        expected =
-            is_root && token.type != ATTN_JSON_OBJECT_BEGIN ? "an object" : check_token(&token);
+        ATTN_TRY(attn_json_next_unique(&growth->reader, &growth->keys, &token, err));
+        if (token.type == ATTN_JSON_END)
+            break;
+        if (expected)
+            continue;
+        refused = token;
+        expected = check_token(&token, is_root);
+        if (!expected && !add_token(growth, &token))
+            return attn_error_no_memory(err);
     }
     if (!expected)
         return ATTN_OK;
     return attn_error_set(err, ATTN_FORMAT, "'%s' has '%s' at byte %zu, expected %s",
-                          attn_quote_string(file->path).text,
-                          attn_quote(token.text, token.size).text, token.offset, expected);
-}
-
-/* Parses TEXT, which was checked, into *json. NAME is the path of its file. */
-static enum attn_status make_tree(const char *text, size_t size, const char *name,
-                                  struct attn_json **json, struct attn_error *err)
-{
-    struct attn_json *document;
-
-    ATTN_TRY(ATTN_ALLOC(document, 1, err));
-    document->name = attn_strndup(name, strlen(name), err);
-    if (!document->name)
-        goto fail;
-    document->tree = cJSON_ParseWithLengthOpts(text, size, NULL, 0);
-    document->root = document->tree;
-    if (!document->tree) {
-        attn_error_no_memory(err);
-        goto fail;
-    }
-    *json = document;
-    return ATTN_OK;
-fail:
-    attn_json_free(document);
-    return ATTN_NO_MEMORY;
+                          attn_quote_string(growth->reader.name).text,
+                          attn_quote(refused.text, refused.size).text, refused.offset, expected);
 }
 
 enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json **json,
                                  struct attn_error *err)
 {
-    ATTN_TRY(check_file(file, err));
-    return make_tree((const char *)file->data, file->size, file->path, json, err);
-}
-
-/* Parses FILE, which was checked, but leaves lists and objects of the root empty unless NAMES has
- * their key. TEXT becomes the file without the parts that are left out. */
-static enum attn_status parse_named(const struct attn_file *file, const char *const *names,
-                                    struct attn_buffer *text, struct attn_json **json,
-                                    struct attn_error *err)
-{
-    const char *whole = (const char *)file->data;
-    struct attn_json_reader reader = attn_json_reader_init(whole, file->size, file->path);
-    struct attn_json_token token;
-    size_t begin = 0;
-
-    ATTN_TRY(attn_json_next(&reader, &token, err)); /* the opening brace */
-    for (;;) {
-        const char *const *name = names;
-        struct attn_json_reader after; /* a reader that stands after the value of this key */
-
-        ATTN_TRY(attn_json_next(&reader, &token, err));
-        if (token.type != ATTN_JSON_KEY)
-            break;
-        while (*name && !attn_json_equals(&token, *name))
-            name++;
-        after = reader;
-        ATTN_TRY(attn_json_skip(&after, err));
-        if (!*name) {
-            ATTN_TRY(attn_json_next(&reader, &token, err));
-            if (after.offset > reader.offset) { /* the value is a list or an object */
-                attn_buffer_append(text, whole + begin, reader.offset - begin);
-                begin = after.offset - 1; /* at its closing bracket */
-            }
-        }
-        reader = after;
-    }
-    attn_buffer_append(text, whole + begin, file->size - begin);
-    ATTN_TRY(attn_buffer_check(text, err));
-    return make_tree(text->data, text->size, file->path, json, err);
+    return attn_json_parse_named(file, NULL, json, err);
 }
 
 enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
                                        struct attn_json **json, struct attn_error *err)
 {
-    struct attn_buffer text = {0};
+    struct growth growth = {
+        .reader = attn_json_reader_init((const char *)file->data, file->size, file->path),
+        .names = names};
+    struct attn_json *document;
     enum attn_status status;
 
-    ATTN_TRY(check_file(file, err));
-    status = parse_named(file, names, &text, json, err);
-    attn_buffer_release(&text);
-    return status;
+    if (file->size > ATTN_JSON_MAX_SIZE)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %d",
+                              attn_quote_string(file->path).text, file->size, ATTN_JSON_MAX_SIZE);
+    ATTN_TRY(ATTN_ALLOC(document, 1, err));
+    document->name = attn_strndup(file->path, strlen(file->path), err);
+    status = document->name ? grow(&growth, err) : ATTN_NO_MEMORY;
+    document->root = document->tree = growth.open[0];
+    attn_free(growth.keys.keys);
+    attn_buffer_release(&growth.text);
+    ATTN_RETURN_MADE(status, json, document, attn_json_free);
 }
 
 enum attn_status attn_json_read_part(const struct attn_source *source, const char *name,
@@ -170,8 +184,7 @@ enum attn_status attn_json_read_part(const struct attn_source *source, const cha
     enum attn_status status;
 
     ATTN_TRY(attn_file_read_part(source, name, &file, err));
-    status =
-        names ? attn_json_parse_named(&file, names, json, err) : attn_json_parse(&file, json, err);
+    status = attn_json_parse_named(&file, names, json, err);
     attn_file_release(&file);
     return status;
 }

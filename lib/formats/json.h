@@ -1,6 +1,5 @@
-/* json.h - small JSON files (config, index, vocabulary) as trees, which cJSON makes after the
- * strict scanner has checked the text. Getters check the type and the range of a value; their
- * messages name the key and the file. */
+/* json.h - small JSON files (config, index, vocabulary) as trees of cJSON. Getters check the type
+ * and the range of a value; their messages name the key and the file. */
 #ifndef ATTN_FORMATS_JSON_H
 #define ATTN_FORMATS_JSON_H
 

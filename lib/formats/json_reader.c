@@ -711,19 +711,8 @@ bool attn_json_uint(const struct attn_json_token *token, uint64_t *value)
  * an object with millions of keys needs less memory here than its text does.
  */
 
-struct key {
-    uint32_t hash, offset; /* offset of its opening quote in the text */
-};
-
-/* The keys of all objects that are still open, the outermost first. */
-struct key_stack {
-    struct key *keys; /* [count]; owns */
-    size_t count, capacity;
-    size_t first[ATTN_JSON_MAX_DEPTH]; /* index of the first key of each level */
-};
-
 /* Returns the token of KEY, which the reader has already checked. */
-static struct attn_json_token token_of(const struct key *key, const char *text)
+static struct attn_json_token token_of(const struct attn_json_place *key, const char *text)
 {
     struct attn_json_token token = {ATTN_JSON_KEY, text + key->offset + 1, 0, false, key->offset};
 
@@ -735,7 +724,8 @@ static struct attn_json_token token_of(const struct key *key, const char *text)
     return token;
 }
 
-static int compare_strings(const struct key *a, const struct key *b, const char *text)
+static int compare_strings(const struct attn_json_place *a, const struct attn_json_place *b,
+                           const char *text)
 {
     const struct attn_json_token a_token = token_of(a, text), b_token = token_of(b, text);
 
@@ -743,7 +733,8 @@ static int compare_strings(const struct key *a, const struct key *b, const char 
 }
 
 /* Whether A comes before B. Equal keys keep the order of the text, so the second is reported. */
-static bool is_before(const struct key *a, const struct key *b, const char *text)
+static bool is_before(const struct attn_json_place *a, const struct attn_json_place *b,
+                      const char *text)
 {
     int order;
 
@@ -754,9 +745,9 @@ static bool is_before(const struct key *a, const struct key *b, const char *text
 }
 
 /* Moves the key at I down to its place in a heap of N keys that has the last key at the top. */
-static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
+static void sift_down(struct attn_json_place *keys, size_t i, size_t n, const char *text)
 {
-    const struct key moved = keys[i];
+    const struct attn_json_place moved = keys[i];
 
     for (size_t child = 2 * i + 1; child < n; child = 2 * i + 1) {
         child += child + 1 < n && is_before(&keys[child], &keys[child + 1], text);
@@ -769,12 +760,12 @@ static void sift_down(struct key *keys, size_t i, size_t n, const char *text)
 }
 
 /* A heap sort: qsort can't pass TEXT to the comparison, and qsort_r differs between C libraries. */
-static void sort_keys(struct key *keys, size_t n, const char *text)
+static void sort_keys(struct attn_json_place *keys, size_t n, const char *text)
 {
     for (size_t i = n / 2; i > 0; i--)
         sift_down(keys, i - 1, n, text);
     for (size_t i = n - 1; i > 0; i--) {
-        const struct key last = keys[i];
+        const struct attn_json_place last = keys[i];
 
         keys[i] = keys[0];
         keys[0] = last;
@@ -783,10 +774,10 @@ static void sort_keys(struct key *keys, size_t n, const char *text)
 }
 
 /* Checks that no two keys from FIRST on are equal, and removes them from the stack. */
-static enum attn_status pop_keys(struct key_stack *stack, size_t first,
-                                 struct attn_json_reader *reader, struct attn_error *err)
+static enum attn_status pop_keys(struct attn_json_keys *stack, size_t first,
+                                 const struct attn_json_reader *reader, struct attn_error *err)
 {
-    struct key *keys = stack->keys;
+    struct attn_json_place *keys = stack->keys;
 
     if (stack->count <= first)
         return ATTN_OK;
@@ -808,37 +799,37 @@ static enum attn_status pop_keys(struct key_stack *stack, size_t first,
     return ATTN_OK;
 }
 
-static enum attn_status check_keys(struct attn_json_reader *reader, struct key_stack *stack,
-                                   struct attn_error *err)
+enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct attn_json_keys *keys,
+                                       struct attn_json_token *token, struct attn_error *err)
 {
-    struct attn_json_token token = {0};
     uint64_t hash;
 
     if (reader->size > UINT32_MAX)
         return attn_error_set(err, ATTN_FORMAT, "'%s' has %zu bytes, expected at most %u",
                               attn_quote_string(reader->name).text, reader->size, UINT32_MAX);
-    do {
-        ATTN_TRY(attn_json_next(reader, &token, err));
-        if (token.type == ATTN_JSON_OBJECT_BEGIN) {
-            stack->first[reader->depth - 1] = stack->count;
-        } else if (token.type == ATTN_JSON_KEY) {
-            hash = attn_json_hash(&token);
-            ATTN_TRY(attn_grow(&stack->keys, &stack->capacity, stack->count + 1,
-                               sizeof *stack->keys, err));
-            stack->keys[stack->count++] =
-                (struct key){(uint32_t)(hash ^ hash >> 32), (uint32_t)token.offset};
-        } else if (token.type == ATTN_JSON_OBJECT_END) {
-            ATTN_TRY(pop_keys(stack, stack->first[reader->depth], reader, err));
-        }
-    } while (token.type != ATTN_JSON_END);
+    ATTN_TRY(attn_json_next(reader, token, err));
+    if (token->type == ATTN_JSON_OBJECT_BEGIN) {
+        keys->first[reader->depth - 1] = keys->count;
+    } else if (token->type == ATTN_JSON_KEY) {
+        hash = attn_json_hash(token);
+        ATTN_TRY(attn_grow(&keys->keys, &keys->capacity, keys->count + 1, sizeof *keys->keys, err));
+        keys->keys[keys->count++] =
+            (struct attn_json_place){(uint32_t)(hash ^ hash >> 32), (uint32_t)token->offset};
+    } else if (token->type == ATTN_JSON_OBJECT_END) {
+        ATTN_TRY(pop_keys(keys, keys->first[reader->depth], reader, err));
+    }
     return ATTN_OK;
 }
 
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
 {
-    struct key_stack stack = {0};
-    const enum attn_status status = check_keys(&reader, &stack, err);
+    struct attn_json_keys keys = {0};
+    struct attn_json_token token;
+    enum attn_status status;
 
-    attn_free(stack.keys);
+    do
+        status = attn_json_next_unique(&reader, &keys, &token, err);
+    while (status == ATTN_OK && token.type != ATTN_JSON_END);
+    attn_free(keys.keys);
     return status;
 }

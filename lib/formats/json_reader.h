@@ -4,7 +4,7 @@
  *
  * It refuses what lenient parsers accept: text that is not UTF-8, a byte order mark, NUL, raw
  * control characters in strings, lone surrogate escapes, leading zeros, NaN, trailing commas or
- * text, more than 64 levels. attn_json_check_keys finds duplicate keys. Reading tokens allocates
+ * text, more than 64 levels. attn_json_next_unique finds duplicate keys. Reading tokens allocates
  * nothing: they point into the text. After a failure the reader cannot be used.
  *
  *     struct attn_json_reader reader = attn_json_reader_init(text, size, "model.safetensors");
@@ -104,9 +104,24 @@ uint64_t attn_json_hash(const struct attn_json_token *token);
  * 2^64 - 1. */
 bool attn_json_uint(const struct attn_json_token *token, uint64_t *value);
 
-/* Checks the grammar of all that READER has not read yet, and that no object has a key twice. The
- * text may have at most 4 GiB. Allocates 8 bytes for each key of the objects that are open at the
- * same time. */
+/* A key of an object that is still open. */
+struct attn_json_place {
+    uint32_t hash, offset; /* offset of its opening quote in the text */
+};
+
+/* The keys of all objects that are still open, the outermost first. Initially zeroed. */
+struct attn_json_keys {
+    struct attn_json_place *keys; /* [count]; owns; release it with attn_free */
+    size_t count, capacity;
+    size_t first[ATTN_JSON_MAX_DEPTH]; /* index of the first key of each level */
+};
+
+/* As attn_json_next, and when an object ends, checks that it has no key twice. KEYS is that of all
+ * tokens since the begin of the text, which may have at most 4 GiB. */
+enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct attn_json_keys *keys,
+                                       struct attn_json_token *token, struct attn_error *err);
+
+/* Checks the grammar of all that READER has not read yet, and that no object has a key twice. */
 enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err);
 
 #endif

@@ -40,6 +40,7 @@ START_TEST(refuses_what_a_tree_cannot_hold)
          "'m/config.json' has 'a\\\\u0000b' at byte 1, expected a string without NUL"},
         {"{\"a\":[\"\\u0000\"]}",
          "'m/config.json' has '\\\\u0000' at byte 6, expected a string without NUL"},
+        {"{\"a\":1e999,\"b\":[}", "'m/config.json' has '}' at byte 16, expected a value or ']'"},
         {"{\"a\":1e999}", "'m/config.json' has '1e999' at byte 5, expected a number below 1.8e308"},
         {"{\"a\":0."
          "00000000000000000000000000000000000000000000000000000000000001}",
