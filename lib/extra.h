@@ -50,7 +50,6 @@
 /* Many inputs, also from and to files. */
 #include "analysis/measure.h"
 #include "analysis/head_cards.h"
-#include "analysis/head_patterns.h"
 #include "run/item.h"
 #include "run/many.h"
 #include "records/items.h"

@@ -51,9 +51,8 @@ static const char *find_lacking(enum attn_figure kind, unsigned traits)
         unsigned lacking; /* the kinds of figures without it */
     } parts[] = {
         {ATTN_PARAM_OF_SCALE, "color scale", KIND(BARS) | KIND(CURVE) | KIND(MAP)},
-        {ATTN_PARAM_OF_OTHER_SCALE, "other scale", KIND(MAP) | KIND(POSTER) | KIND(CARD)},
-        {ATTN_PARAM_OF_NUMBERS, "numbers", KIND(MAP) | KIND(POSTER) | KIND(CARD)},
-        {ATTN_PARAM_OF_CELLS, "cells of another size", KIND(CARD)},
+        {ATTN_PARAM_OF_OTHER_SCALE, "other scale", KIND(MAP)},
+        {ATTN_PARAM_OF_NUMBERS, "numbers", KIND(MAP)},
         {ATTN_PARAM_OF_CELLS, "cells",
          KIND(BARS) | KIND(CURVE) | KIND(TOKENS) | KIND(LINES) | KIND(ARCS) | KIND(POINTS)}};
 

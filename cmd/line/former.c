@@ -26,6 +26,8 @@ static const struct {
     {"ablate-pattern", NULL, NULL,
      SINCE "--ablate pattern:L.H, or uniform:HEADS for equal weights"},
     {"parts", "ablate", NULL, SINCE "--by head|attn|mlp|layer|neuron:L"},
+    {"order", "heads", NULL,
+     SINCE "heads come by layer; order --csv FILE with scipy.cluster.hierarchy"},
     {"per", "score", NULL, SINCE "--by text|token|word"},
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},

@@ -3,7 +3,6 @@
 #define ATTN_ANALYSIS_ANALYSIS_INTERNAL_H
 
 #include "analysis/difference.h"
-#include "analysis/head_patterns.h"
 #include "analysis/measure.h"
 #include "analysis/metric.h"
 
@@ -54,16 +53,5 @@ void attn_difference_cells(const struct attn_difference *difference,
 
 /* Returns KL(p || q) in nats of two distributions, given as logits EXACT and OTHER [n]. */
 double attn_logits_kl(const float *exact, const float *other, size_t n);
-
-/* --- Typical patterns (analysis/head_patterns.h) ---------------------------------------------- */
-
-/* Adds the rows of EVENT, an event of the pattern. */
-void attn_head_patterns_add(struct attn_head_patterns *patterns,
-                            const struct attn_trace_event *event);
-
-/* Returns the mean weight of the head AT in the cell QUERY, KEY over the texts in which this cell
- * is not masked; NaN if there are none. */
-float attn_head_patterns_mean(const struct attn_head_patterns *patterns,
-                              const struct attn_location *at, size_t query, size_t key);
 
 #endif

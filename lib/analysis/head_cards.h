@@ -1,6 +1,6 @@
 /*
  * head_cards.h - the cards of heads: what each head does in many texts, shown by its typical
- * pattern, its distances, and texts. A survey fills them, and figures and pages draw them:
+ * pattern, its distances, and texts. A survey fills them, and pages draw them:
  *
  *     attn_head_cards_create(&cards, &err);
  *     args.cards = cards; // experiment/survey.h

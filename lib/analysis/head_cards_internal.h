@@ -15,7 +15,6 @@
 #define ATTN_ANALYSIS_HEAD_CARDS_INTERNAL_H
 
 #include "analysis/head_cards.h"
-#include "analysis/head_patterns.h"
 #include "base/buffer.h"
 #include "trace/location.h"
 #include "trace/trace.h"
@@ -23,9 +22,10 @@
 #include <stdint.h>
 
 enum {
-    ATTN_CARD_EACH = 5,  /* texts of each part */
-    ATTN_CARD_KEYS = 12, /* largest weights of a row that are kept */
-    ATTN_CARD_NEAR = 8,  /* ranges of distances on each side of 0 */
+    ATTN_PATTERN_SIDE = 24, /* tokens of the typical pattern */
+    ATTN_CARD_EACH = 5,     /* texts of each part */
+    ATTN_CARD_KEYS = 12,    /* largest weights of a row that are kept */
+    ATTN_CARD_NEAR = 8,     /* ranges of distances on each side of 0 */
     ATTN_CARD_DISTANCES = 2 * ATTN_CARD_NEAR + 1,
     ATTN_CARD_SAMPLE = 256, /* texts of which the middle and the drawn ones are chosen */
     ATTN_CARD_WRITTEN = 5,  /* tokens that a key writes */

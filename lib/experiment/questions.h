@@ -44,8 +44,8 @@ ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *as
  * Fills PICTURE for TABLE, the answer to ASKED: the view of the table, the wording of its title,
  * the model, the metric, the text (or the two texts of a pair, or which items were averaged), and
  * how many columns name a group. For items, the numbers come from the sum of the study
- * (study/study.h). The fields `run`, `other_run`, `lens`, `patterns`, ATTN_VIEW_CLUSTERED and a
- * text that is already set are not changed.
+ * (study/study.h). The fields `run`, `other_run`, `lens` and a text that is already set are not
+ * changed.
  *
  * TABLE may be NULL if it was not computed yet; the view then only has the kind of figure, and
  * `rows` is 0 if this question has no picture. PICTURE borrows from ASKED, and from itself, so a

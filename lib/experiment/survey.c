@@ -255,10 +255,6 @@ static const struct attn_param param_rows[] = {
                     "not say that the heads read and write the same things. `similarity` without a "
                     "value is the old name of `pairs`",
                     .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM_KEPT(CHOICE, "order", NULL,
-                    "how a picture of `pairs` orders the heads: by layer (default), or those "
-                    "that are alike side by side (average linkage)",
-                    .words = "layer|cluster", .traits = ATTN_PARAM_NO_KEYWORD),
     ATTN_PARAM(REAL, "threshold", "X", struct attn_survey_args, threshold,
                "the score above which a head has a type; default: 0.5"),
     ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_survey_args, sort,
@@ -311,17 +307,13 @@ const struct attn_question attn_question_heads = {
         "'attn-cli help measures' explains each of them.\n"
         "\n"
         "`figure map` draws a cell for each head: its hue and letter say where it looks\n"
-        "most, and heads that share keys and values stand together. `figure poster` puts\n"
-        "all heads on one sheet, those that are alike side by side, each with the mean\n"
-        "over the texts of its weights between the first 24 tokens. `figure card` is a\n"
-        "page about one head over `items`: five texts in which it looks most strongly at\n"
-        "another token than the first, five in the middle and five drawn by chance,\n"
-        "distances, the tokens that it writes, and what is lost without it. That loss\n"
-        "takes one more run for each text: without `effect` the change of ce.\n"
+        "most, and heads that share keys and values stand together.\n"
         "\n"
-        "`html` over `items` is an atlas: points by any two measures, which open cards.\n"
-        "All heads share one pass over the texts. Only `effect` costs more there: a run\n"
-        "for each head and text.\n",
+        "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
+        "five texts in which a head looks most strongly at another token than the first,\n"
+        "five in the middle and five drawn by chance, distances, and the tokens that it\n"
+        "writes. All heads share one pass over the texts. Only `effect` costs more there:\n"
+        "a run for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
     .experiment = &experiment,
@@ -383,8 +375,6 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
         match_rows(measured, event);
     if (measured->pairs)
         attn_word_pairs_add(measured->pairs, event);
-    if (measured->survey->args->patterns)
-        attn_head_patterns_add(measured->survey->args->patterns, event);
     return ATTN_OK;
 }
 
@@ -920,12 +910,6 @@ static enum attn_status find_item(void *user, struct attn_item_result *result,
     struct attn_rows rows = survey->frame.rows;
 
     take_measures(survey, result);
-    for (size_t i = 0; survey->args->patterns && i < survey->parts.n; i++) {
-        struct attn_trace_event event = event_of(result, &survey->parts.items[i].at);
-
-        event.is_causal = !survey->frame.config->is_encoder;
-        attn_head_patterns_add(survey->args->patterns, &event);
-    }
     ATTN_TRY(take_pairs(survey, result, err));
     memset(survey->heads, 0, survey->parts.n * sizeof *survey->heads);
     add_found(survey);
@@ -974,7 +958,7 @@ static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
     if (survey->args->has_effect || survey->args->pattern || survey->encoder || survey->args->cards)
         return attn_study_ask(frame->study, frame->host, ask_item, survey, err);
     options.measures = survey->measured;
-    options.keeps_tensors = survey->has_pairs || survey->args->patterns;
+    options.keeps_tensors = survey->has_pairs;
     return attn_study_pack_run(&pack, &options, err);
 }
 
@@ -1076,8 +1060,7 @@ static enum attn_status prepare(void *state, struct attn_error *err)
     survey->has_pairs = args->from || args->to;
     if (frame->study)
         ATTN_TRY(peek_pairs(survey, err));
-    if (attn_host_model(frame->host)->encoder && !survey->has_pairs && !args->pattern &&
-        !args->patterns)
+    if (attn_host_model(frame->host)->encoder && !survey->has_pairs && !args->pattern)
         survey->encoder = &attn_host_model(frame->host)->encoder->config;
     ATTN_TRY(list_heads(survey, err));
     n = survey->parts.n;

@@ -41,7 +41,6 @@
 #define ATTN_EXPERIMENT_SURVEY_H
 
 #include "analysis/head_cards.h"
-#include "analysis/head_patterns.h"
 #include "analysis/measure.h"
 #include "base/table.h"
 #include "formats/ndarray.h"
@@ -70,8 +69,6 @@ struct attn_survey_args {
     size_t n_most;                       /* maximum number of rows; 0: all */
     const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
     bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
-    /* the patterns of all items are added here, for a poster; or NULL */
-    struct attn_head_patterns *patterns;
     /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
     struct attn_head_cards *cards;
 };

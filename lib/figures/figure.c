@@ -322,9 +322,7 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
         [ATTN_FIGURE_CURVE] = attn_figure_draw_plot,
         [ATTN_FIGURE_CAUSES] = attn_figure_draw_causes,
         [ATTN_FIGURE_MAP] = attn_figure_draw_matrix,
-        [ATTN_FIGURE_POSTER] = attn_figure_draw_poster,
         [ATTN_FIGURE_LIFE] = attn_figure_draw_life,
-        [ATTN_FIGURE_CARD] = attn_figure_draw_card,
         [ATTN_FIGURE_ARCS] = attn_figure_draw_arcs,
     };
 

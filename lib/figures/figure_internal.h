@@ -91,8 +91,6 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
 enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_poster(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_card(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* Returns the font size in units of letters of 5 points, the smallest that are easy to read. */
 static inline double attn_figure_least_letters(const struct attn_figure_pen *pen)
@@ -122,7 +120,7 @@ static inline const struct attn_level_matrix *attn_figure_matrix(const struct at
 /* Returns true if the legend lists the kinds of heads instead of a ramp. */
 static inline bool attn_figure_has_kinds(const struct attn_figure_pen *pen)
 {
-    return pen->content->kind == ATTN_FIGURE_MAP || pen->content->kind == ATTN_FIGURE_POSTER;
+    return pen->content->kind == ATTN_FIGURE_MAP;
 }
 
 struct attn_grid_axis attn_figure_rows(struct attn_figure_pen *pen,

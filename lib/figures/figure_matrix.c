@@ -124,9 +124,8 @@ static struct axis_labels plan_labels(const struct attn_figure_pen *pen, struct 
 
     labels.has_labels =
         axis.texts ? side >= (pen->is_printed ? BANDED : ATTN_FIGURE_LABELLED) : false;
-    labels.is_by_group = !labels.has_labels && axis.texts && axis.begins && !axis.has_blocks;
-    labels.is_thinned =
-        !labels.has_labels && axis.texts && axis.is_named && !axis.begins == !axis.has_blocks;
+    labels.is_by_group = !labels.has_labels && axis.texts && axis.begins;
+    labels.is_thinned = !labels.has_labels && axis.texts && axis.is_named && !axis.begins;
     labels.has_positions = labels.has_labels && !axis.is_named && !pen->is_printed;
     labels.size = labels.has_labels ? fmin(ATTN_FIGURE_TEXT, side * 0.95) : ATTN_FIGURE_SMALL;
     if (labels.has_labels && labels.size < attn_figure_least_letters(pen)) {

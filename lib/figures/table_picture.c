@@ -139,7 +139,7 @@ static enum attn_status check_kind(enum attn_figure kind, const struct table_pic
         !is_map)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure %s`' draws no table, expected grid, tokens, bars, curve, "
-                              "causes, map, poster, life or card",
+                              "causes, map or life",
                               attn_figure_name(kind));
     if (is_map && picture->options.n_patch_row > 0)
         return attn_error_set(err, ATTN_INVALID,

@@ -10,8 +10,8 @@
 struct attn_table_drawing {
     const struct attn_table *table;
     const struct attn_table_picture *picture;
-    enum attn_figure kind; /* matrix, tokens, bars, curve, causes, map, poster or patches */
-    bool is_figure;        /* it is drawn as one figure: a plot, or a map over a picture */
+    enum attn_figure kind;          /* matrix, tokens, bars, curve, causes, map or patches */
+    bool is_figure;                 /* it is drawn as one figure: a plot, or a map over a picture */
     const struct attn_grid *figure; /* the numbers with their labels and texts */
     /* [rows of the table] the cell of each row of the table (a pair of columns has one of its two
      * cells); SIZE_MAX: not drawn */

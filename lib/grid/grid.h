@@ -10,9 +10,7 @@
 #include "writers/picture.h"
 #include "writers/token_text.h"
 
-struct attn_backdrop;  /* writers/output.h */
-struct attn_card_head; /* analysis/head_cards_internal.h */
-struct attn_head_kind; /* analysis/head_kind.h */
+struct attn_backdrop; /* writers/output.h */
 
 /* The rows or the columns of a grid, with their labels. */
 struct attn_grid_axis {
@@ -28,7 +26,6 @@ struct attn_grid_axis {
     /* which text each position belongs to (`texts` of struct attn_labels); a line precedes the
      * second text; or NULL */
     const uint8_t *parts;
-    bool has_blocks; /* lines of `begins` enclose blocks of similar items, not named groups */
     /* number of columns in a group, separated by a gap from the next; 0: no groups */
     size_t n_together;
     /* Set by figures. */
@@ -79,13 +76,6 @@ struct attn_grid_causes {
 struct attn_grid_life {
     const struct attn_table *lens, *parts;
     size_t n_layer;
-};
-
-/* What a head does in many texts: a row of a table, and its card. Borrowed. */
-struct attn_grid_card {
-    const struct attn_table *table;    /* its only row is the head */
-    const struct attn_card_head *head; /* analysis/head_cards_internal.h */
-    const char *effect;                /* words of the column `change`; or NULL */
 };
 
 /* How the numbers of a part of a table are drawn. */
@@ -139,12 +129,7 @@ struct attn_grid {
     /* for ATTN_FIGURE_CAUSES, drawn instead of the matrix; or NULL */
     const struct attn_grid_causes *causes;
     const struct attn_grid_life *life; /* the same for ATTN_FIGURE_LIFE; or NULL */
-    const struct attn_grid_card *card; /* the same for ATTN_FIGURE_CARD; or NULL */
     int digits;                        /* decimals of numbers that are not in percent */
-    /* For a poster of [n] heads, whose patterns are one below the other in the matrix. */
-    const struct attn_head_kind *const *kinds; /* kind of each head, NULL without one */
-    const double *weights;                     /* mean weight of each head on tokens of its kind */
-    const size_t *order;                       /* order of the heads on the sheet */
 };
 
 /* Returns the grid of MATRICES [n] of RUN. TOKENS must come from attn_token_labels_init. */

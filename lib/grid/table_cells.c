@@ -165,16 +165,9 @@ static enum attn_status read_kind(const struct attn_table *table,
     if (kind == ATTN_FIGURE_LIFE)
         return attn_table_life_read(table, picture, cells, err);
     if (picture->n_label > 0 && (kind != ATTN_FIGURE_MATRIX || is_pairs))
-        return attn_table_refuse_groups(is_pairs                   ? "a grid of pairs"
-                                        : kind == ATTN_FIGURE_MAP  ? "a map"
-                                        : kind == ATTN_FIGURE_CARD ? "a card"
-                                                                   : "a poster",
-                                        err);
-    if (kind == ATTN_FIGURE_CARD)
-        return attn_table_card_read(table, picture, cells, err);
-    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER)
-        return (kind == ATTN_FIGURE_MAP ? attn_table_head_map_read
-                                        : attn_table_poster_read)(table, picture, cells, err);
+        return attn_table_refuse_groups(is_pairs ? "a grid of pairs" : "a map", err);
+    if (kind == ATTN_FIGURE_MAP)
+        return attn_table_head_map_read(table, picture, cells, err);
     if (!is_pairs && of->rows == of->columns && of->rows < SIZE_MAX) {
         attn_error_set(err, ATTN_INVALID,
                        "a grid is laid out by two columns, and this table has one: '%s'",
@@ -187,36 +180,14 @@ static enum attn_status read_kind(const struct attn_table *table,
     return (is_pairs ? attn_table_pairs_read : read_cells)(table, picture, cells, err);
 }
 
-/* Sets title, note and scale of a map or poster of heads by kind. */
-static void set_kind_words(enum attn_figure kind, struct attn_grid *figure)
+/* Sets title, note and scale of a map of heads. */
+static void set_map_words(struct attn_grid *figure)
 {
-    const bool is_map = kind == ATTN_FIGURE_MAP;
-
-    figure->is_share = !is_map;
+    figure->is_share = false;
     figure->quantity = "mean weight (square root)";
-    figure->scale = (struct attn_color_scale){.curve = is_map ? ATTN_CURVE_LINEAR : ATTN_CURVE_SQRT,
-                                              .span = ATTN_SPAN_UNIT};
-    if (kind == ATTN_FIGURE_CARD)
-        return;
-    figure->title = is_map ? "where each head looks most" : "typical patterns of all heads";
-    figure->note = is_map
-                       ? "the stronger a hue, the larger the mean weight (square root)"
-                       : "mean weights of the first 24 tokens (square root), alike heads together";
-}
-
-/* Sets title and note of a card, and the words of the effect. */
-static enum attn_status find_card_words(const struct attn_table *table,
-                                        const struct attn_table_picture *picture,
-                                        struct attn_table_cells *cells, struct attn_error *err)
-{
-    const struct attn_column *change = attn_table_column(table, attn_table_find(table, "change"));
-
-    if (change)
-        attn_table_words_find(&cells->effect, change, picture);
-    cells->card.effect = cells->effect.quantity;
-    cells->grid.title = cells->words.title;
-    cells->grid.note = cells->note;
-    return attn_buffer_check(&cells->effect.bytes, err);
+    figure->scale = (struct attn_color_scale){.curve = ATTN_CURVE_LINEAR, .span = ATTN_SPAN_UNIT};
+    figure->title = "where each head looks most";
+    figure->note = "the stronger a hue, the larger the mean weight (square root)";
 }
 
 /* Sets the texts of the figure: the first two texts of PICTURE, each followed by the third. */
@@ -287,9 +258,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->digits = cells->grid.life
                          ? LIFE_DIGITS
                          : attn_table_cell_digits(column, most, cells->columns.axis.n_main > 0);
-    if (kind == ATTN_FIGURE_MAP || kind == ATTN_FIGURE_POSTER || kind == ATTN_FIGURE_CARD) {
-        set_kind_words(kind, figure);
-        return kind == ATTN_FIGURE_CARD ? find_card_words(table, picture, cells, err) : ATTN_OK;
+    if (kind == ATTN_FIGURE_MAP) {
+        set_map_words(figure);
+        return ATTN_OK;
     }
     return find_words(column, picture, cells, err);
 }
@@ -311,7 +282,6 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_token_texts_release(cells->tokens, ATTN_GRID_N_TOKENS);
     attn_free(cells->kinds);
     attn_free(cells->weights);
-    attn_free(cells->order);
     attn_free(cells->lows);
     attn_free(cells->highs);
     attn_free(cells->matrix.cells);
@@ -321,7 +291,6 @@ void attn_table_cells_release(struct attn_table_cells *cells)
     attn_free(cells->parts);
     attn_free(cells->marks);
     attn_table_words_release(&cells->words);
-    attn_table_words_release(&cells->effect);
     attn_buffer_release(&cells->quantity);
     attn_buffer_release(&cells->both);
     attn_buffer_release(&cells->joined[0]);

@@ -44,13 +44,10 @@ struct attn_table_cells {
         tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
     struct attn_grid_causes causes;
     struct attn_grid_life life;
-    struct attn_grid_card card;
-    struct attn_table_words effect; /* of the column `change`, for a card */
     char note[80];
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
     double *weights;                     /* [n_row of the table] mean weight of each head; owns */
-    size_t *order;                       /* [n_row of the table] order of heads on a poster; owns */
 };
 
 /* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be

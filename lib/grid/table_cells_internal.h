@@ -20,12 +20,6 @@ enum attn_status attn_table_pairs_read(const struct attn_table *table,
 enum attn_status attn_table_head_map_read(const struct attn_table *table,
                                           const struct attn_table_picture *picture,
                                           struct attn_table_cells *cells, struct attn_error *err);
-enum attn_status attn_table_poster_read(const struct attn_table *table,
-                                        const struct attn_table_picture *picture,
-                                        struct attn_table_cells *cells, struct attn_error *err);
-enum attn_status attn_table_card_read(const struct attn_table *table,
-                                      const struct attn_table_picture *picture,
-                                      struct attn_table_cells *cells, struct attn_error *err);
 enum attn_status attn_table_series_read(const struct attn_table *table,
                                         const struct attn_table_picture *picture, bool is_curve,
                                         struct attn_table_cells *cells, struct attn_error *err);

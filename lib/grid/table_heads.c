@@ -1,18 +1,15 @@
-/* table_heads.c - a map of heads by kind, and a poster of the patterns of all heads. */
+/* table_heads.c - a map of heads by kind. */
 #include "grid/table_heads.h"
 
 #include "grid/table_cells_internal.h"
 
 #include "analysis/analysis_internal.h"
-#include "analysis/head_cards_internal.h"
 #include "analysis/head_kind.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "grid/clusters.h"
 
 #include <math.h>
-#include <stdio.h>
 
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
@@ -94,123 +91,4 @@ enum attn_status attn_table_head_map_read(const struct attn_table *table,
     cells->columns.axis.n_together = n_sharing(table, cells->columns.axis.n);
     cells->grid.cells = texts;
     return attn_buffer_check(&texts->bytes, err);
-}
-
-/* Orders N heads by similarity of their patterns. The distance of two patterns is half the sum of
- * |a - b|. */
-static enum attn_status order_heads(const struct attn_level_matrix *matrix, size_t n, size_t *order,
-                                    struct attn_error *err)
-{
-    enum { N_CELL = ATTN_PATTERN_SIDE * ATTN_PATTERN_SIDE };
-    enum attn_status status;
-    float *distances, a, b;
-
-    ATTN_TRY(ATTN_ALLOC(distances, n * n, err));
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; k < i; k++) {
-            double sum = 0;
-
-            for (size_t c = 0; c < N_CELL; c++) {
-                const size_t row = c / ATTN_PATTERN_SIDE, column = c % ATTN_PATTERN_SIDE;
-
-                a = b = 0;
-                attn_level_cell(matrix, i * ATTN_PATTERN_SIDE + row, column, &a);
-                attn_level_cell(matrix, k * ATTN_PATTERN_SIDE + row, column, &b);
-                sum += fabs((double)a - (double)b);
-            }
-            distances[i * n + k] = distances[k * n + i] = (float)(sum / 2);
-        }
-    status = attn_clusters_order(distances, n, order, NULL, err);
-    attn_free(distances);
-    return status;
-}
-
-/* Reads the patterns of all heads of the table, one below the other. */
-enum attn_status attn_table_poster_read(const struct attn_table *table,
-                                        const struct attn_table_picture *picture,
-                                        struct attn_table_cells *cells, struct attn_error *err)
-{
-    const size_t layers = cells->of.rows, heads = cells->of.columns, n = attn_table_n_row(table);
-    struct attn_table_axis *rows = &cells->rows;
-
-    if (!picture->patterns)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure poster`' needs the patterns of a run, which are not there");
-    ATTN_TRY(attn_table_kinds_find(table, cells, err));
-    ATTN_TRY(attn_table_axis_create(rows, n, n, err));
-    ATTN_TRY(ATTN_ALLOC(cells->order, n, err));
-    ATTN_TRY(
-        attn_level_matrix_create(n * ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE, &cells->matrix, err));
-    for (size_t i = 0; i < n; i++) {
-        struct attn_location at;
-
-        attn_table_read_layer(table, i, layers, &at);
-        at.head = (int)attn_table_cell(table, i, heads).integer;
-        attn_grid_append_layer(&rows->texts.bytes, &at);
-        attn_buffer_append_format(&rows->texts.bytes, ".%d", at.head);
-        rows->texts.ends[rows->texts.n++] = rows->texts.bytes.size;
-        for (size_t query = 0; query < ATTN_PATTERN_SIDE; query++)
-            for (size_t key = 0; key < ATTN_PATTERN_SIDE; key++) {
-                const float mean = attn_head_patterns_mean(picture->patterns, &at, query, key);
-
-                if (!isnan(mean))
-                    attn_level_matrix_put(&cells->matrix, i * ATTN_PATTERN_SIDE + query, key, mean);
-            }
-    }
-    ATTN_TRY(order_heads(&cells->matrix, n, cells->order, err));
-    rows->axis = attn_table_named_axis(rows, "");
-    cells->columns.axis = (struct attn_grid_axis){.n = ATTN_PATTERN_SIDE, .title = ""};
-    cells->grid.kinds = cells->kinds;
-    cells->grid.weights = cells->weights;
-    cells->grid.order = cells->order;
-    return attn_buffer_check(&rows->texts.bytes, err);
-}
-
-/* Reads the card of the only head of the table. */
-enum attn_status attn_table_card_read(const struct attn_table *table,
-                                      const struct attn_table_picture *picture,
-                                      struct attn_table_cells *cells, struct attn_error *err)
-{
-    struct attn_error unseen; /* tables of other measures have no kinds */
-    const struct attn_card_head *head;
-    struct attn_location at;
-    size_t index;
-
-    if (!picture->cards)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure card`' needs the texts of a run, which are not there");
-    if (attn_table_n_row(table) != 1) {
-        attn_error_set(err, ATTN_INVALID, "'`figure card`' shows one head, and the table has %zu",
-                       attn_table_n_row(table));
-        return attn_error_hint(err, "`heads 2.5` chooses one");
-    }
-    attn_table_read_layer(table, 0, cells->of.rows, &at);
-    at.head = (int)attn_table_cell(table, 0, cells->of.columns).integer;
-    index = attn_head_cards_find(picture->cards, &at);
-    if (index == SIZE_MAX)
-        return attn_error_set(err, ATTN_INVALID, "the cards lack the head of the table");
-    head = &picture->cards->heads[index];
-    ATTN_TRY(attn_table_axis_create(&cells->rows, 1, 1, err));
-    ATTN_TRY(attn_level_matrix_create(ATTN_PATTERN_SIDE, ATTN_PATTERN_SIDE, &cells->matrix, err));
-    for (size_t query = 0; query < ATTN_PATTERN_SIDE; query++)
-        for (size_t key = 0; key < ATTN_PATTERN_SIDE; key++)
-            if (!isnan(attn_card_cell(head, query, key)))
-                attn_level_matrix_put(&cells->matrix, query, key, attn_card_cell(head, query, key));
-    if (attn_table_kinds_find(table, cells, &unseen) == ATTN_NO_MEMORY)
-        return attn_error_no_memory(err);
-    attn_buffer_append_string(&cells->words.bytes, "head ");
-    attn_card_append_name(&at, &cells->words.bytes);
-    if (!head->is_cross && cells->kinds && cells->kinds[0])
-        attn_buffer_append_format(&cells->words.bytes, ": looks most at %s",
-                                  cells->kinds[0]->words);
-    if (attn_buffer_string(&cells->words.bytes))
-        cells->words.title = cells->words.bytes.data;
-    snprintf(cells->note, sizeof cells->note, "over %zu text%s%s", picture->cards->n_text,
-             picture->cards->n_text == 1 ? "" : "s",
-             picture->cards->has_all ? "" : "; middle and drawn of 256 by chance");
-    cells->card = (struct attn_grid_card){table, head, NULL};
-    cells->grid.card = &cells->card;
-    cells->rows.axis = (struct attn_grid_axis){.n = ATTN_PATTERN_SIDE, .title = ""};
-    cells->columns.axis = (struct attn_grid_axis){.n = ATTN_PATTERN_SIDE, .title = ""};
-    return attn_buffer_check(&cells->words.bytes, err);
 }

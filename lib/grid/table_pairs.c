@@ -4,7 +4,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "grid/clusters.h"
 
 #include <inttypes.h>
 #include <math.h>
@@ -29,8 +28,6 @@ struct pairs {
     struct pair_side *sides; /* [n] owns; each side once, sorted by number */
     size_t n;
     float *values; /* [n, n] owns; NaN: missing */
-    size_t *order; /* [n] owns */
-    bool *begins;  /* [n] owns; true where a layer or, if clustered, a block begins */
 };
 
 static struct pair_side side_of(const struct pairs *pairs, size_t row, int side)
@@ -66,8 +63,6 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
         if (i == 0 || pairs->sides[i].number != pairs->sides[i - 1].number)
             pairs->sides[pairs->n++] = pairs->sides[i];
     ATTN_TRY(ATTN_ALLOC(pairs->values, pairs->n * pairs->n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->order, pairs->n, err));
-    ATTN_TRY(ATTN_ALLOC(pairs->begins, pairs->n, err));
     for (size_t i = 0; i < pairs->n * pairs->n; i++)
         pairs->values[i] = i % (pairs->n + 1) == 0 ? 0 : NAN;
     for (size_t i = 0; i < n_row; i++) {
@@ -80,43 +75,19 @@ static enum attn_status read_pairs(struct pairs *pairs, size_t values, struct at
     return ATTN_OK;
 }
 
-/* Computes the order of the sides. For clustering, missing pairs get the largest distance. */
-static enum attn_status order_pairs(struct pairs *pairs, bool is_clustered, struct attn_error *err)
-{
-    const size_t n = pairs->n * pairs->n;
-    float *distances, most = 0;
-    enum attn_status status;
-
-    for (size_t i = 0; i < pairs->n; i++)
-        pairs->order[i] = i;
-    if (!is_clustered)
-        return ATTN_OK;
-    ATTN_TRY(ATTN_ALLOC(distances, n, err));
-    for (size_t i = 0; i < n; i++)
-        most = isfinite(pairs->values[i]) ? fmaxf(most, pairs->values[i]) : most;
-    for (size_t i = 0; i < n; i++)
-        distances[i] = isfinite(pairs->values[i]) ? pairs->values[i] : most;
-    status = attn_clusters_order(distances, pairs->n, pairs->order, pairs->begins, err);
-    attn_free(distances);
-    return status;
-}
-
-/* Labels an axis, "3.5", and marks where each layer or, if clustered, each block begins. */
-static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
-                                   struct attn_table_axis *axis, struct attn_error *err)
+/* Labels an axis, "3.5", and marks where each layer begins. */
+static enum attn_status name_pairs(const struct pairs *pairs, struct attn_table_axis *axis,
+                                   struct attn_error *err)
 {
     ATTN_TRY(attn_table_axis_create(axis, attn_table_n_row(pairs->table), pairs->n, err));
     for (size_t i = 0; i < pairs->n; i++) {
-        const struct pair_side *side = &pairs->sides[pairs->order[i]];
+        const struct pair_side *side = &pairs->sides[i];
 
         attn_grid_append_layer(&axis->texts.bytes, &side->at);
         attn_buffer_append_format(&axis->texts.bytes, ".%" PRId64, side->head);
         axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
         axis->positions[i] = i;
-        axis->begins[i] =
-            is_clustered ? pairs->begins[i]
-                         : i > 0 && attn_location_order(&side->at,
-                                                        &pairs->sides[pairs->order[i - 1]].at) != 0;
+        axis->begins[i] = i > 0 && attn_location_order(&side->at, &pairs->sides[i - 1].at) != 0;
     }
     axis->axis = (struct attn_grid_axis){.n = pairs->n,
                                          .texts = &axis->texts,
@@ -124,30 +95,12 @@ static enum attn_status name_pairs(const struct pairs *pairs, bool is_clustered,
                                          .has_own_texts = true,
                                          .is_named = true,
                                          .title = "head",
-                                         .begins = axis->begins,
-                                         .has_blocks = is_clustered};
+                                         .begins = axis->begins};
     return attn_buffer_check(&axis->texts.bytes, err);
 }
 
-/* Assigns each row of the table to one of its two cells. */
-static enum attn_status find_pair_rows(const struct pairs *pairs, struct attn_table_cells *cells,
-                                       struct attn_error *err)
-{
-    size_t *places; /* place of each side in the order */
-
-    ATTN_TRY(ATTN_ALLOC(places, pairs->n, err));
-    for (size_t i = 0; i < pairs->n; i++)
-        places[pairs->order[i]] = i;
-    for (size_t i = 0; i < attn_table_n_row(pairs->table); i++) {
-        cells->rows.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 0))];
-        cells->columns.of_rows[i] = places[place_of_side(pairs, side_of(pairs, i, 1))];
-    }
-    attn_free(places);
-    return ATTN_OK;
-}
-
-static enum attn_status place_pairs(struct pairs *pairs, bool is_clustered,
-                                    struct attn_table_cells *cells, struct attn_error *err)
+static enum attn_status place_pairs(struct pairs *pairs, struct attn_table_cells *cells,
+                                    struct attn_error *err)
 {
     static const enum attn_column_role roles[2][2] = {
         {ATTN_ROLE_LAYER, ATTN_ROLE_HEAD}, {ATTN_ROLE_OTHER_LAYER, ATTN_ROLE_OTHER_HEAD}};
@@ -163,18 +116,17 @@ static enum attn_status place_pairs(struct pairs *pairs, bool is_clustered,
     ATTN_TRY(read_pairs(pairs, cells->of.values, err));
     if (pairs->n == 0)
         return attn_error_set(err, ATTN_INVALID, "the table has no pairs to draw");
-    ATTN_TRY(order_pairs(pairs, is_clustered, err));
-    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->rows, err));
-    ATTN_TRY(name_pairs(pairs, is_clustered, &cells->columns, err));
+    ATTN_TRY(name_pairs(pairs, &cells->rows, err));
+    ATTN_TRY(name_pairs(pairs, &cells->columns, err));
     ATTN_TRY(attn_level_matrix_create(pairs->n, pairs->n, &cells->matrix, err));
-    for (size_t i = 0; i < pairs->n * pairs->n; i++) {
-        const size_t r = pairs->order[i / pairs->n], c = pairs->order[i % pairs->n];
-        const float value = pairs->values[r * pairs->n + c];
-
-        if (!isnan(value))
-            attn_level_matrix_put(&cells->matrix, i / pairs->n, i % pairs->n, value);
+    for (size_t i = 0; i < pairs->n * pairs->n; i++)
+        if (!isnan(pairs->values[i]))
+            attn_level_matrix_put(&cells->matrix, i / pairs->n, i % pairs->n, pairs->values[i]);
+    for (size_t i = 0; i < attn_table_n_row(pairs->table); i++) {
+        cells->rows.of_rows[i] = place_of_side(pairs, side_of(pairs, i, 0));
+        cells->columns.of_rows[i] = place_of_side(pairs, side_of(pairs, i, 1));
     }
-    return find_pair_rows(pairs, cells, err);
+    return ATTN_OK;
 }
 
 enum attn_status attn_table_pairs_read(const struct attn_table *table,
@@ -182,12 +134,10 @@ enum attn_status attn_table_pairs_read(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
     struct pairs pairs = {.table = table};
-    const enum attn_status status =
-        place_pairs(&pairs, (picture->view.traits & ATTN_VIEW_CLUSTERED) != 0, cells, err);
+    const enum attn_status status = place_pairs(&pairs, cells, err);
 
+    (void)picture;
     attn_free(pairs.sides);
     attn_free(pairs.values);
-    attn_free(pairs.order);
-    attn_free(pairs.begins);
     return status;
 }

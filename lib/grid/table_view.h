@@ -7,8 +7,7 @@
 #include "writers/output.h"
 #include "writers/picture.h"
 
-struct attn_head_cards;    /* analysis/head_cards.h */
-struct attn_head_patterns; /* analysis/head_patterns.h */
+struct attn_head_cards; /* analysis/head_cards.h */
 
 /* A column of a view: a value of enum attn_column_role, for the first column with that role; or
  * ATTN_TABLE_COLUMN(I), for column I of the table. 0: no column. */
@@ -27,10 +26,9 @@ enum attn_view_trait {
     /* its positions are those of one text: a picture labels them with the tokens of a run of that
      * text */
     ATTN_VIEW_TOKENS = 32,
-    ATTN_VIEW_CLUSTERED = 64, /* pairs are ordered by similarity, not by number */
     /* each row of the table is a row of the picture, labelled by `rows` and `texts`; each column of
      * numbers or of lists from `values` on is a part with its own scale. `quantity` is the title */
-    ATTN_VIEW_PARTS = 128
+    ATTN_VIEW_PARTS = 64
 };
 
 /* Which columns give rows, columns and numbers of a picture, and the wording of its title.
@@ -79,8 +77,7 @@ struct attn_table_picture {
     const struct attn_table *lens;
     /* for ATTN_FIGURE_LIFE: the parts of attn_life, whose tokens are in `lens`; or NULL */
     const struct attn_table *life;
-    const struct attn_head_patterns *patterns; /* for a poster */
-    const struct attn_head_cards *cards;       /* for a card, and for the atlas of a page */
+    const struct attn_head_cards *cards; /* for the atlas of a page */
     /* Room for words that the fields above may point to (experiment/questions.h). */
     char words[ATTN_VIEW_WORDS_SIZE], means[ATTN_VIEW_MEANS_SIZE];
 };

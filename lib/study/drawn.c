@@ -237,7 +237,6 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
 {
     const struct attn_table *table = drawn->table;
     struct attn_table_picture *picture = drawn->picture;
-    const unsigned kept = picture->view.traits & ATTN_VIEW_CLUSTERED;
     const struct attn_study_args *study = NULL;
     size_t answer;
 
@@ -249,7 +248,6 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
         drawn->has_answer = true;
     }
     picture->view = choose(experiment, table);
-    picture->view.traits |= kept;
     if (experiment->draw)
         experiment->draw(args, drawn);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;

@@ -5,8 +5,17 @@
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/number.h"
+#include "base/status_internal.h"
 
 #include <string.h>
+
+/* Figures that are no longer drawn, and what to use instead. */
+static const struct {
+    const char *name, *hint;
+} former[] = {
+    {"card", "`html` over `items` is an atlas of all heads, whose points open cards"},
+    {"poster", "`figure map` shows where each head looks most"},
+};
 
 static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
 #define FIGURE_NAME(name, number, text) [ATTN_FIGURE_##name] = (text),
@@ -52,10 +61,15 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
     if (strncmp(text, patches, sizeof patches - 1) == 0 &&
         read_patches(text + sizeof patches - 1, options))
         return ATTN_OK;
+    for (size_t i = 0; i < sizeof former / sizeof *former; i++)
+        if (strcmp(text, former[i].name) == 0) {
+            attn_error_set(err, ATTN_INVALID, "'%s' is no figure since 0.4.0", text);
+            return attn_error_hint(err, "%s", former[i].hint);
+        }
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' is no figure, expected matrix, grid, lines, arcs, tokens, points, "
                           "patches, over an image, or patches:RxC with R rows of C patches, or "
-                          "of a table grid, tokens, bars, curve, causes, map, poster, life or card",
+                          "of a table grid, tokens, bars, curve, causes, map or life",
                           attn_quote_string(text).text);
 }
 

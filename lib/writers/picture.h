@@ -27,12 +27,10 @@
     X(PATCHES, 6, "patches") /* rows of a pattern, arranged as patches of an image */              \
     X(BARS, 7, "bars")       /* rows of a table as bars from 0, with error bars */                 \
     X(CURVE, 8, "curve")     /* rows of a table by layer or position, one line per group */        \
-    X(CAUSES, 9, "causes")  /* cells and MLPs that cause an answer: positions across, layers up */ \
-    X(MAP, 10, "map")       /* heads of a table, colored by kind */                                \
-    X(POSTER, 11, "poster") /* the typical patterns of all heads, similar ones together */         \
-    X(LIFE, 12, "life")     /* what each layer adds to the answer of a position */                 \
-    X(CARD, 13, "card")     /* a page about one head over many texts */                            \
-    X(ARCS, 14, "arcs")     /* the text, and arcs from one query to its keys */
+    X(CAUSES, 9, "causes") /* cells and MLPs that cause an answer: positions across, layers up */  \
+    X(MAP, 10, "map")      /* heads of a table, colored by kind */                                 \
+    X(LIFE, 11, "life")    /* what each layer adds to the answer of a position */                  \
+    X(ARCS, 12, "arcs")    /* the text, and arcs from one query to its keys */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */

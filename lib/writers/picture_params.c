@@ -96,10 +96,9 @@ static const struct attn_param picture_rows[] = {
         OWN, "figure", "KIND", PICTURE, figure,
         "what a figure shows: matrix, grid, lines, arcs, tokens, points, patches or patches:RxC; "
         "for a table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for "
-        "each kind of head, poster, the typical pattern of each head, or card, a page about one "
-        "head; default: matrix for one head, grid for several and for tables, patches for "
-        "pictures; for `attn-cli score` and \140attribute `method`\140 tokens, causes for its "
-        "cells; life, for `attn-cli lens`: what each layer adds to the answer of a position",
+        "each kind of head; for `attn-cli lens` also life, what each layer adds to the answer of a "
+        "position. Default: matrix for one head, grid for several and for tables, patches for "
+        "pictures, tokens for numbers by token, causes for numbers by cell",
         .read = read_figure, .traits = NOT_EXPLAINED, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),

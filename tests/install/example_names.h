@@ -61,7 +61,6 @@ static struct attn_batch *batch;
 static struct attn_sink *sink;
 static struct attn_output output;
 static struct attn_comparison *found;
-static struct attn_head_patterns *patterns;
 static struct attn_head_cards *cards;
 static struct attn_generation made;
 static struct attn_ndarray pattern;
@@ -72,9 +71,7 @@ static struct lines {
     size_t at, n;
 } lines;
 
-#if defined IN_analysis_head_patterns_h
-static struct attn_survey_args args;
-#elif defined IN_analysis_head_cards_h
+#if defined IN_analysis_head_cards_h
 static struct attn_survey_args args;
 static struct attn_table_picture picture;
 #elif defined IN_experiment_attribute_generated_h

@@ -152,7 +152,6 @@ class Pictures(TestCase):
                 (["heads", "--from", "-1", "--to", "keys", KEYS], m.heads(KEYS, from_=-1, to="keys")),
                 (["heads", "--effect", *ANSWER, KEYS], m.heads(KEYS, effect=True, **HOW)),
                 (["heads", "--pairs", KEYS], m.similarity(KEYS)),
-                (["heads", "--pairs", "--order", "cluster", KEYS], m.similarity(KEYS).plot(order="cluster")),
                 (["ablate", *ANSWER, KEYS], m.ablate(KEYS, **HOW)),
                 (["ablate", *ANSWER, "--by", "mlp", KEYS], m.ablate(KEYS, by="mlp", **HOW)),
                 (["patch", "--clean", KEYS, "--corrupted", "The key to the cabinet", *ANSWER],
@@ -187,9 +186,8 @@ class Pictures(TestCase):
             self.assertEqual(picture.svg, theirs, arguments)
             self.assertEqual(picture._repr_svg_(), theirs)
 
-    def test_only_pairs_of_heads_are_clustered(self):
-        self.assert_raises(TypeError, "needs a table of similarity", model().heads(KEYS).plot, order="cluster")
-        self.assert_raises(ValueError, "'layer', 'cluster'", model().similarity(KEYS).plot, order="size")
+    def test_pairs_of_heads_have_one_order(self):
+        self.assert_raises(TypeError, "order", model().similarity(KEYS).plot, order="cluster")
 
     @needs_cli
     def test_options_shape_them(self):

@@ -464,36 +464,10 @@ START_TEST(patches_have_distances_in_two_dimensions)
 }
 END_TEST
 
-START_TEST(typical_patterns_are_means_over_texts)
-{
-    static const float data[2][4] = {{1, 0, 0.25f, 0.75f}, {1, 0, 0.75f, 0.25f}};
-    static const struct attn_location heads[] = {{.layer = 1, .head = 0}, {.layer = 1, .head = 1}};
-    struct attn_head_patterns *patterns;
-
-    ck_assert_int_eq(attn_head_patterns_create(2, 2, &patterns, NULL), ATTN_OK);
-    for (int text = 0; text < 2; text++) {
-        const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
-                                               .at.layer = 1,
-                                               .n_row = 2,
-                                               .n_col = 2,
-                                               .ld = 2,
-                                               .data = data[text],
-                                               .is_causal = true};
-
-        attn_head_patterns_add(patterns, &event);
-    }
-    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, &heads[0], 1, 0), 0.5);
-    ck_assert_double_eq((double)attn_head_patterns_mean(patterns, &heads[0], 0, 0), 1);
-    ck_assert(isnan(attn_head_patterns_mean(patterns, &heads[0], 0, 1))); /* masked */
-    ck_assert(isnan(attn_head_patterns_mean(patterns, &heads[1], 1, 0))); /* no text */
-    attn_head_patterns_free(patterns);
-}
-END_TEST
-
 ATTN_SUITE("metrics", measures_are_what_their_definitions_say, masked_keys_have_no_part_in_measures,
            keys_behind_the_query_may_be_punctuation, measures_without_rows_have_no_value,
            a_weight_that_is_no_number_makes_a_measure_none,
            a_measure_may_have_as_many_values_as_readers_have_room_for,
            a_measure_of_more_values_is_not_begun, later_keys_count_where_they_are_seen,
            within_a_source_are_neither_its_first_nor_its_last_place,
-           patches_have_distances_in_two_dimensions, typical_patterns_are_means_over_texts)
+           patches_have_distances_in_two_dimensions)

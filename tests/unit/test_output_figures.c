@@ -184,11 +184,10 @@ static enum attn_status draw_pairs(const char *format, size_t n_row, struct attn
                                    struct attn_error *err)
 {
     const struct attn_output output = {.format = attn_format_find(format), .sink = sink};
-    const struct attn_table_picture drawn = {
-        .view = {.rows = ATTN_ROLE_NUMBER,
-                 .columns = ATTN_ROLE_OTHER_NUMBER,
-                 .values = ATTN_TABLE_COLUMN(6),
-                 .traits = ATTN_VIEW_PAIRS | ATTN_VIEW_CLUSTERED}};
+    const struct attn_table_picture drawn = {.view = {.rows = ATTN_ROLE_NUMBER,
+                                                      .columns = ATTN_ROLE_OTHER_NUMBER,
+                                                      .values = ATTN_TABLE_COLUMN(6),
+                                                      .traits = ATTN_VIEW_PAIRS}};
 
     (void)n_row;
     return attn_table_picture_write(table, &drawn, &picture, &output, err);

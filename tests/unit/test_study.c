@@ -864,21 +864,19 @@ START_TEST(a_failing_allocation_leaves_nothing_of_packs)
 }
 END_TEST
 
-/* Surveys ITEMS, and draws the card of the only head or, as a page, the atlas. */
-static enum attn_status ask_cards(struct attn_items *items, bool is_page, struct attn_error *err)
+/* Surveys ITEMS, and writes the atlas. */
+static enum attn_status ask_cards(struct attn_items *items, struct attn_error *err)
 {
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     const struct attn_question_asked asked = {"heads", host, &request, &survey};
     struct attn_table_picture picture = {.n_label = 0};
-    struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
-    struct attn_output output = {.format = attn_format_find(is_page ? "html" : "svg")};
+    const struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_output output = {.format = attn_format_find("html")};
     struct attn_table *table = NULL;
     enum attn_status status;
 
-    request.selection.heads = is_page ? NULL : "2.5";
-    options.figure = is_page ? ATTN_FIGURE_DEFAULT : ATTN_FIGURE_CARD;
     survey.study = &study;
     study.items = items;
     status = attn_head_cards_create(&survey.cards, err);
@@ -904,20 +902,18 @@ START_TEST(a_failing_allocation_leaves_nothing_of_cards)
     static const char lines[] = "{\"text\": \"The keys to\"}\n{\"text\": \"The dog near\"}\n"
                                 "{\"text\": \"The\"}\n";
 
+    enum attn_status status = ATTN_NO_MEMORY;
+
     open_host();
-    for (int is_page = 0; is_page < 2; is_page++) {
-        enum attn_status status = ATTN_NO_MEMORY;
+    for (long n = 0; status != ATTN_OK; n += 1 + n / 32) {
+        struct attn_items *items = open_items(lines);
+        struct attn_error err = {0};
 
-        for (long n = 0; status != ATTN_OK; n += 1 + n / 32) {
-            struct attn_items *items = open_items(lines);
-            struct attn_error err = {0};
-
-            attn_alloc_fail_at(n);
-            status = ask_cards(items, is_page, &err);
-            attn_alloc_fail_off();
-            attn_items_free(items);
-            ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
-        }
+        attn_alloc_fail_at(n);
+        status = ask_cards(items, &err);
+        attn_alloc_fail_off();
+        attn_items_free(items);
+        ck_assert_msg(status == ATTN_OK || status == ATTN_NO_MEMORY, "%ld: %s", n, err.message);
     }
     close_host();
 }

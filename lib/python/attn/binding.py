@@ -443,11 +443,9 @@ ATTN_FIGURE_BARS = 7
 ATTN_FIGURE_CURVE = 8
 ATTN_FIGURE_CAUSES = 9
 ATTN_FIGURE_MAP = 10
-ATTN_FIGURE_POSTER = 11
-ATTN_FIGURE_LIFE = 12
-ATTN_FIGURE_CARD = 13
-ATTN_FIGURE_ARCS = 14
-ATTN_N_FIGURE = 15
+ATTN_FIGURE_LIFE = 11
+ATTN_FIGURE_ARCS = 12
+ATTN_N_FIGURE = 13
 ATTN_CELL_TEXT_AUTO = 0
 ATTN_CELL_TEXT_ALWAYS = 1
 ATTN_CELL_TEXT_NEVER = 2
@@ -458,8 +456,7 @@ ATTN_VIEW_STREAM = 4
 ATTN_VIEW_SORTED = 8
 ATTN_VIEW_GROUPS = 16
 ATTN_VIEW_TOKENS = 32
-ATTN_VIEW_CLUSTERED = 64
-ATTN_VIEW_PARTS = 128
+ATTN_VIEW_PARTS = 64
 ATTN_VIEW_WORDS_SIZE = 96
 ATTN_VIEW_ANSWER_SIZE = 128
 ATTN_VIEW_MEANS_SIZE = 256
@@ -490,7 +487,6 @@ ATTN_MEASURE_SINK = 21
 ATTN_MEASURE_MONOTONE = 22
 ATTN_MEASURE_DIAGONAL = 23
 ATTN_N_MEASURE = 26
-ATTN_PATTERN_SIDE = 24
 ATTN_RECORD_FAILURE_NONE = 0
 ATTN_RECORD_FAILURE_BAD_JSON = 1
 ATTN_RECORD_FAILURE_NO_TEXT = 2
@@ -2056,7 +2052,6 @@ attn_table_picture._fields_ = [
     ("other_run", POINTER(attn_labels)),
     ("lens", c_void_p),
     ("life", c_void_p),
-    ("patterns", c_void_p),
     ("cards", c_void_p),
     ("words", c_char * 96),
     ("means", c_char * 256),
@@ -2553,7 +2548,6 @@ attn_survey_args._fields_ = [
     ("n_most", c_size_t),
     ("study", POINTER(attn_study_args)),
     ("is_weight", c_bool),
-    ("patterns", c_void_p),
     ("cards", c_void_p),
 ]
 attn_link_file._fields_ = [
@@ -3060,8 +3054,6 @@ FUNCTIONS = {
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_head_cards_create": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_cards_free": (None, [c_void_p]),
-    "attn_head_patterns_create": (c_int, [c_size_t, c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_head_patterns_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
     "attn_item_choose": (None, [POINTER(attn_item), c_uint]),

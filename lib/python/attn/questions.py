@@ -270,14 +270,12 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
     them.
 
     `figure map` draws a cell for each head: its hue and letter say where it looks most, and heads that share keys and
-    values stand together. `figure poster` puts all heads on one sheet, those that are alike side by side, each with the
-    mean over the texts of its weights between the first 24 tokens. `figure card` is a page about one head over `items`:
-    five texts in which it looks most strongly at another token than the first, five in the middle and five drawn by
-    chance, distances, the tokens that it writes, and what is lost without it. That loss takes one more run for each
-    text: without `effect` the change of ce.
+    values stand together.
 
-    `html` over `items` is an atlas: points by any two measures, which open cards. All heads share one pass over the
-    texts. Only `effect` costs more there: a run for each head and text.
+    `html` over `items` is an atlas: points by any two measures, which open cards: five texts in which a head looks most
+    strongly at another token than the first, five in the middle and five drawn by chance, distances, and the tokens
+    that it writes. All heads share one pass over the texts. Only `effect` costs more there: a run for each head and
+    text.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
     probe       instead of a text, take LEN random tokens, repeated: the heads that find what followed the first time

@@ -236,14 +236,9 @@ class Table:
 
         options     figure ("grid", "bars", "curve", "tokens"), colormap, color_scale, values_text ("auto", "always",
                     "never": numbers in cells), cell, title, theme ("auto", "light", "dark"), dpi, font, font_size,
-                    figure_width ("85mm", "3.3in"); of similarity order: "layer", or "cluster", those that are alike side
-                    by side
+                    figure_width ("85mm", "3.3in")
         """
         drawn = self._layout(rows, columns, values)
-        if choice(options.pop("order", "layer"), {"layer": False, "cluster": True}, "order"):
-            if not drawn.get("traits", 0) & c.ATTN_VIEW_PAIRS:
-                raise TypeError("order='cluster' needs a table of similarity")
-            drawn["traits"] |= c.ATTN_VIEW_CLUSTERED
         return Picture(functools.partial(self._draw, drawn, options))
 
     def _draw(self, drawn: dict, options: dict, format: str, path) -> bytes | None:
@@ -253,7 +248,7 @@ class Table:
             options["values"] = options.pop("values_text")
         picture = picture_options(options, keep)
         if options:
-            raise unexpected(next(iter(options)), *KEYWORDS, "values_text", "order")
+            raise unexpected(next(iter(options)), *KEYWORDS, "values_text")
         made = self._native_picture(drawn)
         figure = picture.figure or made.view.figure
         if figure in (c.ATTN_FIGURE_BARS, c.ATTN_FIGURE_CURVE) or self._n_groups() > 1:
