@@ -166,7 +166,7 @@ static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *le
     *level = (unsigned char)attn_page_level(sqrtf(fminf(pool->sum / (float)pool->n, 1)), 254);
 }
 
-/* Pools ROW into the three planes of a set. POOLS [3, columns of the thumbnail] are the running
+/* Pools ROW into the two planes of a set. POOLS [2, columns of the thumbnail] are the running
  * sums. A row with a single key, whose weight is 1, is left out of cells with other rows. */
 static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
                      size_t n_weight, struct attn_page_pool *pools, unsigned char *plane)
@@ -174,14 +174,11 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
     const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
     size_t n_key = 0;
-    float rest = 0; /* sum of the row without the first key */
 
     if (row % head->k == 0)
         memset(pools, 0, head->n_plane * n * sizeof *pools);
-    for (size_t c = 0; c < n_weight; c++) {
+    for (size_t c = 0; c < n_weight; c++)
         n_key += isfinite(weights[c]) != 0;
-        rest += c > 0 && isfinite(weights[c]) ? weights[c] : 0;
-    }
     for (size_t i = 0; i * head->k < n_weight; i++) {
         const size_t end = (i + 1) * head->k < n_weight ? (i + 1) * head->k : n_weight;
         /* largest weight, and largest weight without the first key */
@@ -200,8 +197,6 @@ static void pool_row(const struct attn_page_head *head, size_t row, const float 
             pool_cell(&pools[i], most, &plane[i]);
         if (most_later >= 0)
             pool_cell(&pools[n + i], most_later, &plane[size + i]);
-        if (most_later >= 0 && rest > 0 && (n_key > 2 || is_last))
-            pool_cell(&pools[2 * n + i], most_later / rest, &plane[2 * size + i]);
     }
 }
 

@@ -19,10 +19,9 @@
  *
  * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)). A thumbnail
  * has levels for at most 32 x 32 cells, each pooled from k x k cells: the mean over its rows of the
- * largest weight of a row, as in a terminal. If k is above 1, a head has three thumbnails:
- * unchanged; without the first key; and without it and renormalized, because pooled cells cannot be
- * renormalized later. In a comparison there are thumbnails of the chosen and of the exact
- * attention, and one of the pooled difference farthest from 0: 128 + 127 sqrt(
+ * largest weight of a row, as in a terminal. If k is above 1, a head has two thumbnails: unchanged,
+ * and without the first key. In a comparison there are thumbnails of the chosen and of the exact
+ * attention, and one of the pooled difference farthest from 0: 128 + 127 sqrt(d).
  */
 
 /* X(name, words, unit): measures of a head, in the order in which the page lists them. */
@@ -37,7 +36,7 @@ enum {
 #undef ATTN_PAGE_MEASURE_ENUM
         ATTN_PAGE_N_MEASURE,
     ATTN_PAGE_THUMB = 32,   /* maximum cells of a side of a thumbnail */
-    ATTN_PAGE_N_PLANE = 3,  /* thumbnails of a head that is pooled */
+    ATTN_PAGE_N_PLANE = 2,  /* thumbnails of a head that is pooled */
     ATTN_PAGE_ID_SIZE = 32, /* bytes of an id: "L0H3", "cross-L0H3" */
 };
 

@@ -74,7 +74,6 @@ void attn_page_push_numbers(struct attn_json_writer *json, int n_byte)
         {.name = "probability", .digits = {4}},
         {.name = "component", .digits = {4}},
         {.name = "measure", .digits = {2}},
-        {.name = "limit", .figures = 4},
         {.name = "tick", .figures = 2, .is_bare = true},
     };
 
@@ -144,10 +143,4 @@ void attn_page_push_scales(struct attn_json_writer *json, const struct attn_colo
         attn_json_end(json);
     }
     attn_json_end(json);
-    if (asked->span == ATTN_SPAN_FIXED) {
-        char extent[64];
-
-        snprintf(extent, sizeof extent, "%g to %g", fixed.low, fixed.high);
-        attn_json_text(attn_page_push_key(json, "extent"), extent);
-    }
 }

@@ -153,9 +153,8 @@ function lineOf(h, set) {
   const isFrom = state.dir === 'from', out = new Float32Array(nFront + nCell).fill(NaN);
   const add = (p, row, column) => {
     if (column === 0 && !state.first) return;
-    let w = weightAt(bytes, row * cols + column, n);
+    const w = weightAt(bytes, row * cols + column, n);
     if (w !== w) return;
-    if (state.r) w /= restOf(bytes, row, cols, n);
     out[p] = (out[p] === out[p] ? out[p] : 0) + w;
   };
   for (const from of viewer.lookedFrom()) {
@@ -166,13 +165,6 @@ function lineOf(h, set) {
   return out;
 }
 
-// Returns the sum of a row without the first key, if that is left out.
-function restOf(bytes, row, cols, n) {
-  let sum = 0;
-  for (let j = state.first ? 0 : 1; j < cols; j++) sum += weightAt(bytes, row * cols + j, n) || 0;
-  return sum > 0 ? sum : 1;
-}
-
 const largestOf = weights => weights.subarray(nFront).reduce((most, w) =>
   isFinite(w) ? Math.max(most, Math.abs(w)) : most, 0);
 
@@ -180,7 +172,7 @@ const largestOf = weights => weights.subarray(nFront).reduce((most, w) =>
 let lines = { key: '', of: [], largest: 0 };
 
 function linesOf(set) {
-  const key = [set, state.dir, state.first, state.r, viewer.lookedFrom()].join();
+  const key = [set, state.dir, state.first, viewer.lookedFrom()].join();
   if (lines.key === key) return lines;
   const of = heads.map((_, h) => lineOf(h, set));
   lines = { key, of, largest: Math.max(...of.map(largestOf)) };
@@ -195,8 +187,8 @@ const largestNow = (weights, set) => isFollowing ? linesOf(set).largest : larges
 // Returns the numbers of the first and the last color of a map.
 function rangeOf(weights, set) {
   const isSigned = set === 'difference';
-  if (state.e === 'fixed') return [run.low, run.high];
-  const largest = state.e === 'unit' ? 1 : state.e === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
+  if (run.span === 'fixed') return [run.low, run.high];
+  const largest = run.span === 'unit' ? 1 : run.span === 'patches' ? Math.max(largestNow(weights, set), LEAST_END)
     : largestOf(weights) || 1;
   return [isSigned ? -largest : 0, largest];
 }
@@ -332,9 +324,9 @@ function ramp() {
 
 // Describes the end of the color range; undefined if the viewer's description fits.
 function span() {
-  if (!isShown()) return state.e === 'patches' ? ', to the largest of this matrix' : undefined;
+  if (!isShown()) return run.span === 'patches' ? ', to the largest of this matrix' : undefined;
   return { patches: painted.isEven ? ', to ten times an even weight' : ', to the largest weight on a patch', matrix: ', to the largest of this map',
-    row: ', to the largest of this map' }[state.e];
+    row: ', to the largest of this map' }[run.span];
 }
 
 // Moves the current query or key by patches. Above the first row are [CLS] and registers.
@@ -386,7 +378,6 @@ function onKey(event) {
 
 // Renames the controls that have other names for pictures. Called once.
 function open() {
-  if (run.span === 'patches') $('span').prepend(el('option', { value: 'patches' }, 'to the largest on a patch'));
   $('view-tokens').textContent = 'Picture';
   $('view-matrix').before($('view-tokens'));
   $('view-lines').hidden = heads[0].rows > 128;

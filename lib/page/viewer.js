@@ -195,19 +195,11 @@ async function decode(h, set) {
   return areMerged ? betweenWords(weights, h) : weights;
 }
 
-// Leaves out the first key, if so selected, and if IS_DIVIDED, divides the rest of each row by its
-// sum.
-function shape(weights, rows, cols, isDivided = state.r) {
-  if (state.first && !isDivided) return weights;
+// Leaves out the first key, if so selected.
+function shape(weights, rows, cols) {
+  if (state.first) return weights;
   const out = Float32Array.from(weights);
-  for (let i = 0; i < rows; i++) {
-    const row = out.subarray(i * cols, (i + 1) * cols);
-    if (!state.first) row[0] = NaN;
-    if (!isDivided) continue;
-    let sum = 0;
-    for (const w of row) if (isFinite(w)) sum += w;
-    for (let j = 0; j < cols; j++) if (isFinite(row[j])) row[j] = sum > 0 ? row[j] / sum : NaN;
-  }
+  for (let i = 0; i < rows; i++) out[i * cols] = NaN;
   return out;
 }
 
@@ -220,8 +212,7 @@ function difference(a, b) {
 
 async function makeOne(h, set) {
   if (set === 'difference') return difference(await makeOne(h, 0), await makeOne(h, 1));
-  const isSigned = isNaN(set), values = await (isSigned ? gradients.matrix(h, set) : decode(h, set));
-  return shape(values, heads[h].rows, heads[h].cols, !isSigned && state.r);
+  return shape(await (isNaN(set) ? gradients.matrix(h, set) : decode(h, set)), heads[h].rows, heads[h].cols);
 }
 
 // Returns the mean or the maximum of several heads. A cell that is masked in only some heads counts
@@ -245,7 +236,7 @@ async function makeCombined(list, set) {
 // Returns the matrix of one or more heads; null while it is being decoded, after which the page is
 // drawn again.
 function matrixOf(list, set) {
-  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first, state.r, areMerged].join(':');
+  const key = [nTaken, list.join(), set, list.length > 1 ? state.c : '', state.first, areMerged].join(':');
   const found = shapedOnes.get(key);
   if (found) return found;
   if (!waited.has(key)) {
@@ -277,7 +268,7 @@ function readThumbs(bytes, others, differences) {
     const k = head.pooled, rows = ceil(head.rows / k), cols = ceil(head.cols / k), n = rows * cols;
     const sets = run.sets.map((_, set) => {
       const from = set === 0 ? own : other, planes = [];
-      for (let p = 0; p < (k > 1 ? 3 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
+      for (let p = 0; p < (k > 1 ? 2 : 1); p++, from.at += n) planes.push(weightsOf(from.bytes, n, 1, from.at));
       return planes;
     });
     eachNotFinite(head, (row, column) => {
@@ -299,8 +290,7 @@ function thumbOf(h, set) {
   const { rows, cols, sets } = thumbs[h];
   if (isNaN(set)) return { rows, cols, weights: thumbs[h][set], isDifference: true, isPooled: heads[h].pooled > 1 };
   const planes = sets[set], isPooled = planes.length > 1;
-  const weights = !isPooled ? shape(planes[0], rows, cols)
-    : planes[state.first ? 0 : state.r ? 2 : 1];
+  const weights = isPooled ? planes[state.first ? 0 : 1] : shape(planes[0], rows, cols);
   return { rows, cols, weights, isPooled };
 }
 
@@ -325,9 +315,9 @@ const rampOf = isDifference => ramps[!isDifference ? rampName() : isDark() ? 'di
 // Returns the numbers of the first and the last color: for all matrices, for one, or for a row.
 function rangeOf(m, row) {
   const signed = Boolean(m.isDifference);
-  if (state.e === 'fixed') return [run.low, run.high];
-  if (state.e === 'unit') return [signed ? -1 : 0, 1];
-  const key = state.e === 'row' ? row : -1;
+  if (run.span === 'fixed') return [run.low, run.high];
+  if (run.span === 'unit') return [signed ? -1 : 0, 1];
+  const key = run.span === 'row' ? row : -1;
   m.ranges ??= new Map();
   if (!m.ranges.has(key))
     m.ranges.set(key, largestOf(key < 0 ? m.weights : rowOf(m, row)));
@@ -341,7 +331,7 @@ function largestOf(cells) {
   return most;
 }
 
-const stepper = range => attnPage.stepper(state.s, range, state.min);
+const stepper = range => attnPage.stepper(state.s, range);
 
 function colorOf(m, row, column) {
   const kind = kindOf(m, row, column);
@@ -391,11 +381,9 @@ const defaults = {
   v: VIEWS.includes(run.figure) ? run.figure : heads.length > 1 ? 'grid' : 'matrix', // the view
   h: run.start, // the head
   q: usualQuery, k: -1, // the cell, by positions; -1: none
-  s: run.scale, e: run.span, // scale, and its range: unit, matrix or row
+  s: run.scale, // scale
   map: run.colormap || '', // color map; '' follows the theme
   first: run.hides_first ? 0 : 1, // the first key is shown
-  r: run.renormalizes ? 1 : 0, // rows are divided by their sum
-  min: 0, // smaller weights are drawn as 0
   d: run.theme || '', // dark, light, or '' for the system's theme
   c: '', // how ticked heads are combined
   t: [], // ticked heads
@@ -439,9 +427,7 @@ const readQuery = text => rowOfQuery.has(readNumber(0, maxPosition)(text)) ? Num
 const readers = {
   v: readWord(VIEWS), h: readHead, q: readQuery, k: text => readNumber(0, maxKey)(text),
   s: readWord(Object.keys(run.scales)), map: readWord(rampNames),
-  e: readWord(['unit', 'matrix', 'row', run.span]),
-  first: readNumber(0, 1), r: readNumber(0, 1),
-  min: text => /^0?\.\d{1,6}$/.test(text) ? Number(text) : undefined,
+  first: readNumber(0, 1),
   d: readWord(['dark', 'light']), c: readWord(['mean', 'max']),
   t: text => listOf(text, readHead), p: text => listOf(text, readNumber(0, maxPosition)), words: readNumber(0, 1),
   dir: readWord(['from', 'to']), n: readNumber(1, 32),
@@ -543,7 +529,7 @@ function strongest(m, n) {
   for (let row = 0; row < m.rows; row++)
     for (const key of ranked(m, row).slice(0, n)) {
       const w = m.weights[row * m.cols + key];
-      if (abs(w) > 0.005 && abs(w) >= state.min) found.push({ row, key, w });
+      if (abs(w) > 0.005) found.push({ row, key, w });
     }
   return found;
 }
@@ -661,8 +647,8 @@ function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
-  const { s, e, first, r, m, o } = state;
-  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, e, state.min, first, r, m, o, over?.key()].join();
+  const { s, first, m, o } = state;
+  const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
     for (let h = 0; h < heads.length; h++) drawThumb(h, size, which);
     arrangeThumbs(size);
@@ -815,7 +801,7 @@ class Matrix {
 
   drawCells(context, seen) {
     const { r0, r1, c0, c1 } = seen;
-    const painted = [this.m.key, r0, r1, c0, c1, rampName(), isDark(), state.s, state.e, state.min].join();
+    const painted = [this.m.key, r0, r1, c0, c1, rampName(), isDark(), state.s].join();
     if (painted !== this.painted) paintCells(this.m, r0, r1, c0, c1, this.cells);
     this.painted = painted;
     context.imageSmoothingEnabled = false;
@@ -1255,7 +1241,7 @@ const DETAIL_ROOM = 240, DETAIL_SLACK = 60; // pixels for the tables of a query
 // Returns the ticks [place, text] of the scale for colors up to SIZE, made from the library's
 // ticks [place, number, text].
 function ticksOf(isSigned, size) {
-  const { fixed, signed, ticks } = run.scales[state.s], isFixed = state.e === 'fixed';
+  const { fixed, signed, ticks } = run.scales[state.s], isFixed = run.span === 'fixed';
   const factor = (isFixed ? 1 : size) * (unit() || 1);
   return (isFixed ? fixed : isSigned ? signed : ticks).map(([place, x, text]) =>
     [place, factor === 1 ? text : written(run.numbers.tick, x * factor)]);
@@ -1263,7 +1249,7 @@ function ticksOf(isSigned, size) {
 
 function drawRamp(m) {
   if (isOver()) return over.ramp();
-  return rampBox('ramp', opaque(rampOf(m.isDifference)), state.e === 'row' ? [] : ticksOf(m.isDifference, rangeOf(m, 0)[1]));
+  return rampBox('ramp', opaque(rampOf(m.isDifference)), run.span === 'row' ? [] : ticksOf(m.isDifference, rangeOf(m, 0)[1]));
 }
 
 function drawLegend(m) {
@@ -1271,13 +1257,12 @@ function drawLegend(m) {
   const kind = (text, ...before) => el('span', { class: 'kind' }, ...before, text);
   if (!m) return $('legend').replaceChildren();
   const parts = [m, ...(matrices.length === 3 ? [matrices[2].m] : [])].flatMap(one => [drawRamp(one),
-    kind((!one.isDifference ? run.quantity + ': ' : (unit() ? state.w : run.set_names.join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[state.e] ?? '') + (unit() ? gradients.note : ''))]);
+    kind((!one.isDifference ? run.quantity + ': ' : (unit() ? state.w : run.set_names.join(' minus ')) + ': signed ') + run.scales[state.s].words + (over?.span() ?? spans[run.span] ?? '') + (unit() ? gradients.note : ''))]);
   m.hasMasked ??= m.weights.some((w, i) => w !== w && (state.first || i % m.cols > 0));
   if (m.hasMasked) parts.push(kind('masked', swatch(nothingOf('masked'))));
   if (!state.first) parts.push(kind('first token left out', swatch(nothingOf('hidden'))));
   if (heads[state.h].not_finite) parts.push(kind('not finite', swatch(nothingOf('not_finite'))));
-  if (state.r && !unit()) parts.push(kind('rows divided by their sum'));
-  if (state.min) parts.push(kind('below ' + (unit() ? number(state.min) : written(run.numbers.limit, state.min)) + ' as 0'));
+  if (run.renormalizes && !unit()) parts.push(kind('rows divided by their sum'));
   if (heads[state.h].outside)
     parts.push(kind(heads[state.h].outside + ' weights outside 0 to 1 are shown as 0 or 1'));
   return $('legend').replaceChildren(...parts);
@@ -1459,11 +1444,7 @@ function draw() {
   for (const [id, name] of CONTROLS) $(id)[$(id).type === 'checkbox' ? 'checked' : 'value'] = state[name];
   $('tick').setAttribute('aria-pressed', state.t.includes(state.h));
   $('first').disabled = run.hides_first;
-  $('renormalize').disabled = run.renormalizes;
   $('words').checked = areMerged;
-  $('threshold').value = round(100 * sqrt(state.min));
-  $('threshold-value').textContent = written(run.numbers.limit, state.min);
-  $('span').querySelector('[value=unit]').text = unit() ? 'all heads' : '0 to 1';
   $('dark').setAttribute('aria-pressed', isDark());
   $('view-tools').replaceChildren(...tools());
   drawThumbs();
@@ -1480,8 +1461,7 @@ const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink')
   'font-family': paint('--mono'), 'xml:space': 'preserve', ...more }, text);
 
 function keptTitle(name) {
-  const more = (state.first ? '' : ', first token left out') + (state.r && !unit() ? ', renormalized' : '') +
-    (state.min ? ', from ' + written(run.numbers.limit, state.min) : '');
+  const more = (state.first ? '' : ', first token left out') + (run.renormalizes && !unit() ? ', renormalized' : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
 }
@@ -1662,12 +1642,10 @@ const KEYS = [
   ['g  m  t  l', 'heads, matrix, tokens, lines'],
   ['t', 'in tokens: weights from a token, or to it'],
   ['f', 'leave the first token out, or show it'],
-  ['r', 'divide rows by their sum'],
   ['u', 'tokens of a word together, or apart'],
   ['/', 'find a token or a head; Enter: the next one'],
   ['s', 'scale: square root, linear, logarithm'],
-  ['e  o', 'extent of the scale; colors'],
-  ['[  ]', 'smallest weight that is shown'],
+  ['o', 'colors'],
   ['Space  Enter', 'compare the head; open it as a matrix'],
   ['c', 'compared heads: apart, mean, maximum'],
   ['p  Esc', 'pin the token; unpin all'],
@@ -1709,9 +1687,7 @@ const actions = {
   t: () => state.v === 'tokens' ? turn() : set({ v: 'tokens' }),
   l: () => set({ v: 'lines' }),
   f: () => run.hides_first || set({ first: state.first ? 0 : 1 }),
-  r: () => run.renormalizes || set({ r: state.r ? 0 : 1 }),
   s: () => set({ s: next(Object.keys(run.scales), state.s) }),
-  e: () => set({ e: next(['unit', 'matrix', 'row'], state.e) }),
   o: () => set({ map: next(['', ...rampNames], state.map) }),
   c: () => set({ c: next(['', 'mean', 'max'], state.c) }),
   d: () => set({ d: isDark() ? 'light' : 'dark' }),
@@ -1720,7 +1696,6 @@ const actions = {
   w: () => set({ w: next(shownSets(), state.w) }),
   k: openKeep,
   p: () => pin(state.dir === 'from' ? state.q : max(0, state.k), isCross() && state.dir === 'to'),
-  '[': () => threshold(-4), ']': () => threshold(4),
   '-': () => zoom(-1), '+': () => zoom(1), '0': () => set({ z: 0 }),
   '?': openKeys,
   '/': () => $('find').focus(),
@@ -1731,10 +1706,6 @@ const actions = {
   Home: () => set({ k: 0 }),
   End: () => set({ k: heads[state.h].cols - 1 }),
 };
-
-const setThreshold = at => set({ min: round(at * at) / 1e4 });
-
-const threshold = by => setThreshold(clamp(round(100 * sqrt(state.min)) + by, 0, 99));
 
 function onKey(event) {
   const target = event.target, isIn = name => target.closest && target.closest(name);
@@ -1766,16 +1737,14 @@ let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
 
 // Ids of controls, and the members of `state` that they set.
-const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['span', 'e'], ['colormap', 'map'], ['first', 'first'],
-  ['renormalize', 'r'], ['which', 'w'], ['measure', 'm'], ['sort', 'o']];
+const CONTROLS = [['head', 'h'], ['combine', 'c'], ['scale', 's'], ['colormap', 'map'], ['first', 'first'],
+  ['which', 'w'], ['measure', 'm'], ['sort', 'o']];
 
 function fillControls() {
   fillHeads();
   $('scale').append(...Object.entries(run.scales).map(([value, { words }]) => el('option', { value }, words)));
   $('colormap').append(el('option', { value: '' }, 'by theme'),
     ...rampNames.map(name => el('option', { value: name }, name)));
-  if (run.span === 'fixed')
-    $('span').append(el('option', { value: 'fixed' }, run.extent));
 }
 
 // Fills the controls that depend on the shown run.
@@ -1803,7 +1772,6 @@ function listen() {
     if (event.key === 'Enter') { event.preventDefault(); seekNext(); }
     if (event.key === 'Escape') { event.target.value = ''; seek(''); event.target.blur(); }
   });
-  on($('threshold'), 'input', event => setThreshold(event.target.value));
   for (const [id, by] of [['previous-head', -1], ['next-head', 1]])
     click(id, () => set({ h: clamp(state.h + by, 0, heads.length - 1) }));
   click('tick', () => tick(state.h));
