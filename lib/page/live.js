@@ -193,6 +193,13 @@ async function ask(args, how) {
   return engine.ask(args, how);
 }
 
+// Runs COMMAND on the input and the changes WHAT. Rejects with the tool's message if it fails.
+async function answerOf(command, options, what = asked, wanted = undefined) {
+  const answer = await ask(argsOf(command, options, what), { wanted });
+  if (answer.code !== 0) throw new Error(messageOf(answer.err));
+  return answer;
+}
+
 const ownFiles = () => live.files.map((path, i) => [path, $('live-file-' + i).textContent]);
 
 // --- Another run --------------------------------------------------------------------------------
@@ -266,7 +273,6 @@ async function follow(view) {
     if (number !== nFollowed) return;
     typedOver = null;
     if (key !== shownKey) dropAnswer();
-    if (isExplained) explain().catch(tellOf);
     shownKey = key;
     showTexts(after.page.run);
     if (isPicture) showSeen(after.page.blocks['picture-data']);
@@ -478,7 +484,6 @@ function writeControls() {
   $('live-called').textContent = t(asked.source === null ? 'Sentence' : 'Translation');
   for (const name of ['aria-label', 'placeholder']) $('live-text').setAttribute(name, $('live-called').textContent);
   $('live-add').hidden = asked.pair !== null || !takesPairs || isPicture;
-  $('live-attention').value = attention;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
     ...Object.entries(off).map(([name, how]) => chip(t({ zero: 'head {} off', mean: 'head {} to its mean', uniform: 'head {} to equal weights' }[how], name),
@@ -487,7 +492,8 @@ function writeControls() {
       change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))),
     ...steerings.map(steering => chip(t('steer {}', steering), t('without {}', steering), () =>
       change({ steerings: asked.steerings.filter(s => s !== steering) }))),
-    ...rescales.map(factor => chip(t('factor {}', factor), t('without {}', factor), () => toggle(factor, 'rescales'))));
+    ...rescales.map(factor => chip(t('factor {}', factor), t('without {}', factor), () => toggle(factor, 'rescales'))),
+    ...attention ? [chip(t('attention {}', attention), t('without {}', attention), () => change({ attention: '' }))] : []);
   $('live-restore').disabled = !isChanged(asked);
   fitTexts();
 }
@@ -532,8 +538,6 @@ function makeControls() {
   const option = ([value, name]) => el('option', { value }, name);
   const temperature = el('input', { id: 'live-temperature', type: 'number', min: '0.1', max: '10', step: '0.1', value: '1',
     title: 'Logits are divided by it before their softmax: what generation with this temperature would draw from' });
-  const attention = el('input', { id: 'live-attention', placeholder: 'full', size: 12, list: 'live-kinds',
-    'aria-label': 'Attention, as --attention has it', spellcheck: 'false' });
   const place = el('section', { id: 'live-controls', 'aria-label': isPicture ? 'Another picture' : 'Another sentence' }, el('div', {},
     makePicture(),
     el('div', { class: 'live-row', id: 'live-from', hidden: '' }, el('label', { for: 'live-source' }, 'Source'),
@@ -551,16 +555,10 @@ function makeControls() {
         { title: 'This query does not look at this key. Or drag over cells of the matrix' }),
       el('select', { id: 'live-where', 'aria-label': 'Where a knockout counts' },
         ...[['head', 'in this head'], ['layer', 'in this layer'], ['all', 'in all heads']].map(option)),
-      button('live-why', 'Why this cell', whyCell, { title: 'Which parts of the model make this query look at this key. Or press a cell twice', 'aria-haspopup': 'dialog',
-        ...isPicture ? { hidden: '' } : {} }),
-      el('label', {}, 'Attention ', attention),
-      el('datalist', { id: 'live-kinds' }, ...['window:4', 'window:8', 'strided:2', 'log', 'block:4', 'linear']
-        .map(kind => el('option', { value: kind }))),
+      button('live-why', 'Why this cell', whyCell, { title: 'Which parts of the model make this query look at this key. Or press a cell twice', 'aria-haspopup': 'dialog' }),
       el('label', {}, 'Mask ', el('select', { id: 'live-mask' }, ...[['', "the model's"], ['causal', 'causal'], ['none', 'none']]
         .map(option))),
-      el('span', { class: 'group end' }, button('live-explain', 'Arithmetic', toggleArithmetic,
-        { title: 'How the weights of this query in this head come about', 'aria-pressed': 'false' }),
-        button('live-save', 'Save numbers', chooseOutputs), button('live-teach', 'Story', story.makeStory), button('live-command', 'Copy command', copyCommand),
+      el('span', { class: 'group end' }, button('live-save', 'Save numbers', chooseOutputs), button('live-teach', 'Story', story.makeStory), button('live-command', 'Copy command', copyCommand),
         button('live-files', 'Another model', chooseFiles))),
     el('div', { class: 'live-row', id: 'live-undo' }, el('span', { id: 'live-changes', class: 'group' }),
       button('live-restore', 'Restore all', () => change(noChanges())))),
@@ -573,7 +571,6 @@ function makeControls() {
     el('select', { id: 'live-how', 'aria-label': 'What a head gives that is off' },
       ...[['zero', 'to zero'], ['mean', 'to its mean']].map(option))));
   temperature.addEventListener('input', drawExpected);
-  attention.addEventListener('change', () => change({ attention: attention.value.trim() }));
   $('live-mask').addEventListener('change', event => change({ mask: event.target.value }));
 }
 
@@ -729,34 +726,41 @@ const scoreOptions = (head, q, k) => [...kept.filter(isOf(INTERVENTIONS)), ...op
 
 // Returns all pairs of writers of a score, and the command line that prints the largest.
 async function askPairs(head, q, k) {
-  const options = scoreOptions(head, q, k), command = commandOf('attribute', options, asked);
-  const { code, out, err } = await ask(argsOf('attribute', [...options, ['limit', ALL_PAIRS], ['json', '-']], asked));
-  if (code !== 0) throw new Error(messageOf(err));
-  return { rows: JSON.parse(out).rows, command };
+  const options = scoreOptions(head, q, k), { out } = await answerOf('attribute', [...options, ['limit', ALL_PAIRS], ['json', '-']]);
+  return { rows: JSON.parse(out).rows, command: commandOf('attribute', options, asked) };
 }
 
 // Shows all pairs of a score as the map of a page of `attribute --score`.
 async function showPairs(place, head, q, k) {
-  const { code, err, page } = await ask(argsOf('attribute', [...scoreOptions(head, q, k), ['html', 'page.html']], asked), { wanted: 'page' });
-  if (code !== 0) throw new Error(messageOf(err));
+  const { page } = await answerOf('attribute', [...scoreOptions(head, q, k), ['html', 'page.html']], asked, 'page');
   attnExperiment.show(place, { ...page.experiment, figure: page.figure });
 }
 
 // Returns the rows that COMMAND prints for the texts and changes WHAT.
 async function tableOf(command, options, what) {
-  const { code, out, err } = await ask(argsOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...options, ['json', '-']], what));
-  if (code !== 0) throw new Error(messageOf(err));
+  const { out } = await answerOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...options, ['json', '-']], what);
   return JSON.parse(out).rows;
 }
 
 const life = attnLife({ viewer, t, rowsOf: tableOf, shown: () => expected.changes, without: what => ({ ...what, ...noChanges() }), isSame, toggle, tellOf });
 
-const why = attnWhy({ viewer, t, askPairs, showMap: (...args) => showPairs(...args).catch(tellOf) });
+// Returns the options of --explain for a head.
+const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
+  ...optionsOf(asked), ['heads', head.at], ['explain', '']];
 
-function whyCell() {
-  const cell = cellHere();
-  return cell ? why.show(state.h, cell.q, cell.k) : undefined;
+// Returns the arithmetic of the row Q of a head as a page of --explain shows it, and as text.
+async function makeArithmetic(head, q, k) {
+  const { page } = await answerOf('run', [...explainOptions(head), ['html', 'page.html']], asked, 'page');
+  await attnNeurons.show(page.run, id => page.blocks[id], head.at, q, k);
+  return [attnNeurons.section];
 }
+async function makeText(head, q) {
+  const options = [...explainOptions(head), ['queries', String(q)]], { out } = await answerOf('run', options);
+  return [el('pre', { class: 'live-answer', tabindex: '0' }, out), el('p', { class: 'note' }, el('code', {}, commandOf('run', options, asked)))];
+}
+
+const why = attnWhy({ viewer, t, isPicture, askPairs, showMap: (...args) => showPairs(...args).catch(tellOf), makeArithmetic, makeText });
+const whyCell = () => why.show(state.h, viewer.cell().q, viewer.cell().k);
 
 // A drag over cells knocks them out.
 function listenToDrags() {
@@ -852,44 +856,6 @@ function readHash() {
 
 // --- Questions ----------------------------------------------------------------------------------
 
-// Returns the options of --explain for the current head.
-const explainOptions = () => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
-  ...optionsOf(asked), ['heads', headHere()], ['explain', '']];
-
-// Shows the arithmetic of a row as text, like --explain.
-const explainAsText = () => showAnswer(t('The arithmetic of one row'), 'run', [...explainOptions(), ['queries', String(state.q)]]);
-
-let isExplained = false, nExplained = 0;
-
-// Shows the arithmetic of all rows of the current head, like a page of --explain.
-async function explain() {
-  const number = ++nExplained, what = structuredClone(asked);
-  say(t('computing') + ' \u2026');
-  const { code, err, ms, page } = await ask(argsOf('run', [...explainOptions(), ['html', 'page.html']], what), { wanted: 'page' });
-  if (number !== nExplained || !isExplained || !isSame(what, asked)) return undefined;
-  if (code !== 0) return say(messageOf(err), true);
-  say(`${Math.round(ms)} ms`);
-  await attnNeurons.show(page.run, id => page.blocks[id], () => explain().catch(tellOf));
-  return attnNeurons.section.scrollIntoView({ block: 'nearest', behavior: 'instant' });
-}
-
-function toggleArithmetic() {
-  isExplained = !isExplained;
-  $('live-explain').setAttribute('aria-pressed', String(isExplained));
-  if (isExplained) return explain();
-  return attnNeurons.hide();
-}
-
-// Shows the output of the tool, unchanged, in a dialog.
-async function showAnswer(title, command, options) {
-  say(t('computing') + ' \u2026');
-  const { code, out, err, ms } = await ask(argsOf(command, options, asked));
-  if (code !== 0) return say(messageOf(err), true);
-  say(`${Math.round(ms)} ms`);
-  return viewer.openDialog(title, el('pre', { class: 'live-answer', tabindex: '0' }, out),
-    el('p', { class: 'note' }, el('code', {}, commandOf(command, options, asked))));
-}
-
 // The questions that can be asked about the input: the command, what it finds, and whether it needs
 // a target.
 const QUESTIONS = isPicture ? [
@@ -954,8 +920,7 @@ async function askQuestion() {
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ...method, ['html', 'page.html']];
   say(t('computing') + ' \u2026');
-  const { code, err, ms, page } = await ask(argsOf(command, [...options, ...question === 'causes' ? [widthOfCauses()] : []], what), { wanted: 'page' });
-  if (code !== 0) return say(messageOf(err), true);
+  const { ms, page } = await answerOf(command, [...options, ...question === 'causes' ? [widthOfCauses()] : []], what, 'page');
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
@@ -984,9 +949,7 @@ function chooseOutputs() {
 }
 
 async function saveOutput(format, path) {
-  const { code, err, file } = await ask(argsOf('run', [...kept, ...optionsOf(asked), [format, path]], asked),
-    { wanted: 'file' });
-  if (code !== 0) return say(messageOf(err), true);
+  const { file } = await answerOf('run', [...kept, ...optionsOf(asked), [format, path]], asked, 'file');
   return save(new Blob([file]), live.model.replace(/\.(gguf|json)$/, '') + path.slice(3));
 }
 
@@ -1063,9 +1026,7 @@ async function goOn() {
     return;
   }
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(asked), ['tokens', String(asked.source === null ? N_MORE : N_TRANSLATED)], ['json', '-']];
-  const { code, out, err } = await ask(argsOf('generate', options, asked));
-  if (code !== 0) return say(messageOf(err), true);
-  const { tokens } = JSON.parse(out);
+  const { tokens } = JSON.parse((await answerOf('generate', options)).out);
   if (tokens.length === 0) say(t('The model ends its text here.'));
   isGoingOn = true;
   for (const token of tokens) {
@@ -1194,7 +1155,7 @@ function listen() {
     if (event.target.closest?.('select, input, textarea')) return;
     if (event.key === 'x' && (state.v === 'grid' || stage?.isOpen())) toggleHead(headHere());
     else if (event.key === 'x') knockOutCell();
-    else if (event.key === 'y' && !isPicture) whyCell()?.catch(tellOf);
+    else if (event.key === 'y') whyCell().catch(tellOf);
     else if (event.key === 'i' && !isPicture) $('live-text').focus();
     else return;
     event.preventDefault();
@@ -1211,7 +1172,7 @@ function listen() {
   });
   listenToDrags();
   $('stage').addEventListener('dblclick', event => {
-    if (!isPicture && viewer.cellAt(event)) whyCell()?.catch(tellOf);
+    if (viewer.cellAt(event)) whyCell().catch(tellOf);
   });
   // lay out the page for paper before the viewer draws it
   for (const [event, isIt] of [['beforeprint', true], ['afterprint', false]])
@@ -1229,9 +1190,9 @@ globalThis.attnLive = {
 viewer.isReady.then(async () => {
   makeControls();
   makeQuestions();
-  attnNeurons.section.prepend(button('live-explain-text', 'As text', explainAsText));
   viewer.addToHash(hashParts);
-  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ...isPicture ? [] : [['y', 'why the head looks at the key of the cell'], ['i', 'type another sentence']]]);
+  viewer.addKeys([['x', 'knock the cell out; among all heads, switch the head off'], ['y', 'why the head looks at the key of the cell'],
+    ...isPicture ? [] : [['i', 'type another sentence']]]);
   viewer.onDrawn(onDrawn);
   listen();
   await readFiles();

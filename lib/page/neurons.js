@@ -8,7 +8,7 @@ const isThere = Boolean($('vectors'));
 let run = JSON.parse($('run').textContent), about, textOf = id => $(id).textContent;
 if (isThere) about = JSON.parse(textOf('vectors'));
 const MOST_KEYS = 64, MOST_KEPT = 64;
-const root = document.documentElement, { el, prefersDark, isDark } = attnPage, ramps = attnPage.rampsOf(run.colormaps);
+const root = document.documentElement, { el, isDark } = attnPage, ramps = attnPage.rampsOf(run.colormaps);
 let drawn = '', wanted = '';
 
 // --- The vectors --------------------------------------------------------------------------------
@@ -114,7 +114,7 @@ function keyLine(key, q, most, head, chosen) {
     el('td', { class: 'number' }, number(key.weight)), el('td', { class: 'meter', 'aria-hidden': 'true' }, bar),
     el('td', {}, strip(key.v, most.v, 'value', i => 'component ' + i + of + ': weight ' + number(key.weight) +
       ' \u00d7 v ' + number(key.v[i]) + ' = ' + number(key.weight * key.v[i]))));
-  line.addEventListener('click', () => follow(key.j));
+  if (isThere) line.addEventListener('click', () => attnViewer.set({ k: key.j }));
   return line;
 }
 
@@ -143,37 +143,11 @@ function fill(head, q, found, chosen) {
 
 // --- What the viewer shows ----------------------------------------------------------------------
 
-const inHash = (key, otherwise) => {
-  const found = new RegExp('[#&]' + key + '=(\\d+)(&|$)').exec(location.hash);
-  return found ? Number(found[1]) : otherwise;
-};
-
-function follow(k) {
-  const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
-  parts.set('k', k);
-  const hash = '#' + [...parts].map(part => part.join('=')).join('&');
-  try { history.replaceState(null, '', hash); } catch { location.replace(hash); return; }
-  dispatchEvent(new HashChangeEvent('hashchange'));
-}
-
-let isOn = isThere, onMissing = null; // on a live page: loads the vectors of the current head
-
-async function draw() {
-  const h = Number($('head').value), { stack, layer, head: n } = globalThis.attnViewer?.run.heads[h] ?? run.heads[h] ?? {};
-  if (isThere) run = globalThis.attnViewer?.run ?? run; // its rows are those of the shown stack
-  const head = run.heads.find(one => one.stack === stack && one.layer === layer && one.head === n);
-  if (!isOn) return;
-  if (!head) {
-    onMissing?.();
-    return;
-  }
-  const last = run.queries ? run.queries.at(-1) : head.rows - 1, q = inHash('q', last), k = inHash('k', -1);
-  const row = run.queries ? run.queries.indexOf(q) : q, isMerged = /[#&]words=1/.test(location.hash);
-  wanted = [h, q, k, isMerged, isDark()].join();
-  if (wanted === drawn) return;
-  const key = wanted;
-  section.hidden = isMerged || row < 0 || row >= head.rows; // words have no vectors
-  if (section.hidden) return;
+// Shows the row of the query Q in HEAD, and marks the key K. Without the row there is nothing to show.
+async function showRow(head, q, k) {
+  const row = run.queries ? run.queries.indexOf(q) : q, key = wanted = [head?.at, q, k, isDark()].join();
+  section.hidden = !head || row < 0 || row >= head.rows;
+  if (section.hidden || wanted === drawn) return;
   const found = await arithmetic(head, row);
   if (key !== wanted) return; // another row was chosen in the meantime
   drawn = key;
@@ -181,31 +155,27 @@ async function draw() {
   said.textContent = '';
   fill(head, q, found, k);
   // the drawn row, for scripts that test the page
-  section.dataset.row = [head.layer + '.' + head.head, q].join();
+  section.dataset.row = [head.at, q].join();
 }
 
-// For a live page: `show` shows the vectors of the run MADE, whose data blocks BLOCK_OF returns;
-// `hide` hides them.
+function draw() {
+  const { state } = attnViewer;
+  run = attnViewer.run; // its rows are those of the shown stack
+  return showRow(state.words ? undefined : run.heads[state.h], state.q, state.k); // words have no vectors
+}
+
+// For a live page: `show` draws a row of the head AT of the run MADE, whose data blocks BLOCK_OF returns.
 globalThis.attnNeurons = {
   section,
-  show(made, blockOf, missing) {
-    [run, textOf, onMissing, drawn, isOn] = [made, blockOf, missing, '', true];
+  show(made, blockOf, at, q, k) {
+    [run, textOf, drawn] = [made, blockOf, ''];
     about = JSON.parse(textOf('vectors'));
     kept.clear();
-    section.hidden = false;
-    return draw();
-  },
-  hide() {
-    isOn = false;
-    section.hidden = true;
+    return showRow(run.heads.find(head => head.at === at), q, k);
   },
 };
 
-section.hidden = !isThere;
+if (!isThere) return;
 $('app').after(section);
-// the viewer sets the address after it has drawn
-new MutationObserver(() => setTimeout(draw)).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
-addEventListener('hashchange', () => setTimeout(draw));
-prefersDark.addEventListener('change', () => draw());
-for (const event of ['beforeprint', 'afterprint']) addEventListener(event, () => draw());
+new MutationObserver(draw).observe(root, { attributes: true, attributeFilter: ['data-ready', 'data-theme'] });
 })();

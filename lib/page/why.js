@@ -1,9 +1,10 @@
-// why.js - why a head looks at a key, in a dialog of a live page. The score that the head gives to
-// the key is a sum over pairs: a part of the model that wrote the query, and one that wrote the key.
-// Two columns of bars compare this key with the best other one. The numbers are those of
-// `attn-cli attribute --score` (live.js).
+// why.js - why a head looks at a key, in a dialog of a live page with three tabs. Parts: the score that
+// the head gives to the key is a sum over pairs, a part of the model that wrote the query, and one that
+// wrote the key; two columns of bars compare this key with the best other one. The numbers are those of
+// `attn-cli attribute --score` (live.js). Arithmetic: how the weights of the row come about, as a page
+// of --explain shows it (neurons.js). As text: what --explain prints.
 'use strict';
-globalThis.attnWhy = ({ viewer, t, askPairs, showMap }) => {
+globalThis.attnWhy = ({ viewer, t, isPicture, askPairs, showMap, makeArithmetic, makeText }) => {
 const { el, written } = attnPage;
 const MOST = 10; // bars of a column
 const HELP = 'A bar to the right draws the head to this key, more than to the other words that it sees; to the left, away from it. A column adds up to its sum. It says what the score is made of in this text, not whether the head matters.';
@@ -56,20 +57,39 @@ function makeTable(query, keys, { shown, rest, sums }) {
     el('tfoot', {}, row(t('sum'), sums, 0)));
 }
 
-// Shows why head H looks from position Q at position K. Rejects with the tool's words if the tool
-// cannot say.
+// Returns the parts of the scores of KEYS, of which the first is the one in question.
+async function makeParts(head, q, keys) {
+  const found = [];
+  for (const { at } of keys) found.push(await askPairs(head, q, at));
+  const map = el('div', { class: 'why-map' }), all = el('details', {}, el('summary', {}, t('All pairs as a map')), map);
+  all.addEventListener('toggle', () => { if (all.open && !map.hasChildNodes()) showMap(map, head, q, keys[0].at); });
+  return [makeTable(viewer.nameAt(q, false), keys, rowsOf(found)), el('p', { class: 'note' }, t(HELP)), all,
+    el('p', { class: 'note' }, el('code', {}, found[0].command))];
+}
+
+// Shows why head H looks from position Q at position K; below 0: at the key with the largest weight. A
+// tab whose question the tool cannot answer has the tool's words.
 async function show(h, q, k) {
   const { run } = viewer, head = run.heads[h], weights = await viewer.decode(h, 0), row = weights.subarray(q * head.cols, (q + 1) * head.cols);
-  const other = [...row.keys()].filter(i => i !== k && row[i] >= 0).sort((a, b) => row[b] - row[a] || a - b)[0];
-  const keys = [k, ...other === undefined ? [] : [other]].map(at => ({ at, name: viewer.nameAt(at, head.is_source), weight: row[at] }));
-  const query = viewer.nameAt(q, false), found = [];
-  for (const { at } of keys) found.push(await askPairs(head, q, at));
+  const best = [...row.keys()].filter(i => i !== k && row[i] >= 0).sort((a, b) => row[b] - row[a] || a - b);
+  const keys = [...k < 0 ? [] : [k], ...best].slice(0, 2).map(at => ({ at, name: viewer.nameAt(at, head.is_source), weight: row[at] }));
+  const [from, to] = [viewer.tokensAt(q, false)[1], viewer.tokensAt(keys[0].at, head.is_source)[1]];
+  const tabs = [...isPicture ? [] : [['parts', 'Parts', () => makeParts(head, q, keys)]],
+    ['arithmetic', 'Arithmetic', () => makeArithmetic(head, from, to)], ['text', 'As text', () => makeText(head, from)]];
+  const place = el('div', { id: 'why-body', 'aria-live': 'polite' }), buttons = tabs.map(([id, name]) => el('button', { id: 'why-' + id, type: 'button' }, t(name)));
+  let shown = -1;
+  const open = async i => {
+    shown = i;
+    buttons.forEach((button, at) => button.setAttribute('aria-pressed', String(at === i)));
+    place.replaceChildren(t('computing') + ' \u2026');
+    const parts = await tabs[i][2]().catch(problem => [el('p', { class: 'problem' }, problem.message)]);
+    if (shown === i) place.replaceChildren(...parts);
+  };
+  buttons.forEach((button, i) => button.addEventListener('click', () => open(i)));
+  await open(0);
   if (run !== viewer.run) return;
-  const map = el('div', { class: 'why-map' }), all = el('details', {}, el('summary', {}, t('All pairs as a map')), map);
-  all.addEventListener('toggle', () => { if (all.open && !map.hasChildNodes()) showMap(map, head, q, k); });
-  viewer.openDialog(t("Why '{}' looks at '{}': head {}", query, keys[0].name, head.at), makeTable(query, keys, rowsOf(found)),
-    el('p', { class: 'note' }, t(HELP)),
-    all, el('p', { class: 'note' }, el('code', {}, found[0].command)));
+  viewer.openDialog(t("Why '{}' looks at '{}': head {}", viewer.nameAt(q, false), keys[0].name, head.at),
+    el('p', { class: 'tabs', role: 'group', 'aria-label': t('Why') }, ...buttons), place);
 }
 
 return { show };

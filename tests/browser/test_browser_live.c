@@ -427,8 +427,8 @@ START_TEST(an_address_restores_all_of_it)
     attn_browser_wait(browser, ID("which") ".value === 'difference'");
     assert_text(TOKENS, "The dogs");
     assert_text(ID("live-text") ".value", "The dogs");
-    assert_text(ID("live-attention") ".value", "window:2");
-    assert_text(ID("live-changes") ".children.length", "2");
+    assert_text(ID("live-changes") ".children.length", "3");
+    assert_text(ID("live-changes") ".lastChild.textContent", "attention window:2 \xc3\x97");
     assert_text(ID("head") ".value", "11");
     assert_text("location.hash",
                 "#v=matrix&h=1.3&w=difference&text=The%20dogs&ablate=2.5&knockout=1%3E0%40*.1&"
@@ -457,8 +457,7 @@ START_TEST(a_mistake_is_told_in_the_words_of_the_tool)
 {
     enter();
     open_page("");
-    free(attn_browser_text(browser, "(" ID("live-attention") ".value = 'window:x', " ID(
-                                        "live-attention") ".dispatchEvent(new Event('change')))"));
+    free(attn_browser_text(browser, "(location.hash = 'attention=window:x')"));
     attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
     assert_text(STATUS ".includes('window:x')", "true");
     assert_text("document.title", keys); /* the picture is that of before, and says so */
@@ -956,8 +955,9 @@ START_TEST(why_is_asked_by_keyboard)
     attn_browser_click_on(browser, "#dialog-close");
     open_bert(BERT("--rescale", "resid_pre:0=2", PAIR), "v=matrix&h=1.0&q=2&k=1");
     attn_browser_click_on(browser, "#live-why");
-    attn_browser_wait(browser, ID("live-status") ".classList.contains('problem')");
-    assert_text(DIALOG ".open", "false");
+    attn_browser_wait(browser, "document.querySelector('#dialog .problem')"); /* it says why not */
+    attn_browser_click_on(browser, "#why-text");
+    attn_browser_wait(browser, "document.querySelector('#dialog .live-answer, #dialog .problem')");
     leave();
 }
 END_TEST
@@ -2652,11 +2652,11 @@ START_TEST(temperature_and_arithmetic_and_command)
                                     ", " ID("live-temperature") ".value = '2', " ID(
                                         "live-temperature") ".dispatchEvent(new Event('input')))"));
     attn_browser_wait(browser, EXPECTED " !== cold");
-    attn_browser_click_on(browser, "#live-explain");
-    attn_browser_wait(browser, "document.querySelector('#neurons tbody tr')"); /* then it scrolls */
-    attn_browser_click_on(browser, "#live-explain-text");
+    attn_browser_click_on(browser, "#live-why");
     attn_browser_wait(browser, ID("dialog") ".open");
-    assert_text("document.querySelector('.live-answer').textContent.includes('softmax')", "true");
+    attn_browser_click_on(browser, "#why-text");
+    attn_browser_wait(browser, "document.querySelector('.live-answer')?.textContent.includes('softmax')");
+    assert_text("document.querySelectorAll('#dialog [aria-pressed=true]').length", "1");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-command");
     assert_text(ID("live-line") ".value",
@@ -2665,8 +2665,8 @@ START_TEST(temperature_and_arithmetic_and_command)
 }
 END_TEST
 
-/* The arithmetic follows the head, the query, the text and the changes; its numbers are those that
- * --explain prints. */
+/* The arithmetic is that of the head, the query, the text and the changes; its numbers are those
+ * that --explain prints. */
 START_TEST(arithmetic_is_looked_into)
 {
     static const char weights[] =
@@ -2688,13 +2688,15 @@ START_TEST(arithmetic_is_looked_into)
     enter();
     open_page("v=matrix&h=2.5&ablate=2.4&text=The%20keys%20to");
     attn_browser_wait(browser, "attnLive.isDone()");
-    assert_text(ID("neurons") ".hidden", "true");
-    attn_browser_click_on(browser, "#live-explain");
     for (size_t i = 0; i < sizeof steps / sizeof *steps; i++) {
         char place[64], *expected;
 
         free(attn_browser_text(browser, steps[i].step));
-        snprintf(place, sizeof place, ID("neurons") ".dataset.row === '%s,%s'", steps[i].head,
+        attn_browser_wait(browser, "attnLive.isDone()");
+        attn_browser_click_on(browser, "#live-why"); /* without a key: that with the most weight */
+        attn_browser_wait(browser, ID("dialog") ".open");
+        attn_browser_click_on(browser, "#why-arithmetic");
+        snprintf(place, sizeof place, ID("neurons") "?.dataset.row === '%s,%s'", steps[i].head,
                  steps[i].query);
         attn_browser_wait(browser, place);
         attn_browser_wait(browser, "attnLive.isDone()");
@@ -2704,9 +2706,8 @@ START_TEST(arithmetic_is_looked_into)
         snprintf(expression, sizeof expression, "%s === '%s'", weights, expected);
         attn_browser_wait(browser, expression);
         free(expected);
+        attn_browser_click_on(browser, "#dialog-close");
     }
-    attn_browser_click_on(browser, "#live-explain");
-    assert_text(ID("neurons") ".hidden", "true");
     leave();
 }
 END_TEST
