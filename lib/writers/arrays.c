@@ -331,19 +331,19 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
     return ATTN_OK;
 }
 
-/* Passes rows that are not scattered to PUT, in place or in pieces of at least 256 KiB. */
-static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *writer,
+/* Writes rows that are not scattered, in place or in pieces of at least 256 KiB. */
+static enum attn_status stream(struct attn_array_writer *writer, struct attn_array *array,
                                const struct attn_trace_event *event, const struct attn_place *place,
-                               attn_array_put_fn put, struct attn_error *err)
+                               struct attn_error *err)
 {
-    struct attn_array *array = attn_arrays_find(arrays, event);
+    struct attn_arrays *arrays = &writer->arrays;
     size_t width = place->extent.n_col;
     size_t row_size = width * sizeof(float);
     size_t offset = (place->head * place->extent.n_row + place->row) * row_size;
     size_t n_at_once = STAGE_FLOATS / width + 1, n;
 
     if (!event->keys && event->n_col == width && event->ld == width) {
-        put(writer, array, offset, event->data, event->n_row * row_size);
+        writer->put(&writer->base, array, offset, event->data, event->n_row * row_size);
         return ATTN_OK;
     }
     if (arrays->n_stage < n_at_once * width) {
@@ -358,17 +358,42 @@ static enum attn_status stream(struct attn_arrays *arrays, struct attn_writer *w
         n = event->n_row - row < n_at_once ? event->n_row - row : n_at_once;
         for (size_t r = 0; r < n; r++)
             attn_event_copy_row(event, row + r, arrays->stage + r * width, width);
-        put(writer, array, offset + row * row_size, arrays->stage, n * row_size);
+        writer->put(&writer->base, array, offset + row * row_size, arrays->stage, n * row_size);
     }
     return ATTN_OK;
 }
 
-enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
-                                  const struct attn_trace_event *event,
-                                  const struct attn_place *place, attn_array_put_fn put,
+/* Ends ARRAY, of which all numbers have arrived. */
+static enum attn_status end_array(struct attn_array_writer *writer, struct attn_array *array,
                                   struct attn_error *err)
 {
-    return attn_array_is_scattered(writer, event->at.site)
-               ? attn_arrays_gather(arrays, event, place, err)
-               : stream(arrays, writer, event, place, put, err);
+    if (array->data)
+        writer->put(&writer->base, array, 0, array->data, array->size);
+    attn_array_drop(array);
+    return writer->end ? writer->end(&writer->base, array, err) : ATTN_OK;
+}
+
+enum attn_status attn_array_writer_begin(struct attn_array_writer *writer, struct attn_error *err)
+{
+    for (size_t i = 0; i < writer->arrays.n_small; i++) {
+        if (writer->begin)
+            ATTN_TRY(writer->begin(&writer->base, &writer->arrays.items[i], err));
+        ATTN_TRY(end_array(writer, &writer->arrays.items[i], err));
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_array_writer_event(struct attn_writer *writer,
+                                         const struct attn_trace_event *event,
+                                         const struct attn_place *place, struct attn_error *err)
+{
+    struct attn_array_writer *w = (struct attn_array_writer *)writer;
+    struct attn_array *array = attn_arrays_find(&w->arrays, event);
+
+    if (w->begin)
+        ATTN_TRY(w->begin(writer, array, err));
+    ATTN_TRY(attn_array_is_scattered(writer, event->at.site)
+                 ? attn_arrays_gather(&w->arrays, event, place, err)
+                 : stream(w, array, event, place, err));
+    return place->is_last ? end_array(w, array, err) : ATTN_OK;
 }

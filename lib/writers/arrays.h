@@ -63,10 +63,24 @@ size_t attn_array_header(const struct attn_array *array, size_t least,
 typedef void (*attn_array_put_fn)(struct attn_writer *writer, struct attn_array *array,
                                   size_t offset, const void *bytes, size_t size);
 
-/* Adds the rows of an event: gathers scattered rows, and passes others to PUT. */
-enum attn_status attn_arrays_take(struct attn_arrays *arrays, struct attn_writer *writer,
-                                  const struct attn_trace_event *event,
-                                  const struct attn_place *place, attn_array_put_fn put,
-                                  struct attn_error *err);
+typedef enum attn_status (*attn_array_fn)(struct attn_writer *writer, struct attn_array *array,
+                                          struct attn_error *err);
+
+/* The struct of a binary format begins with this one. `open` sets the functions. */
+struct attn_array_writer {
+    struct attn_writer base;
+    struct attn_arrays arrays;
+    attn_array_fn begin; /* called before each part of an array; or NULL */
+    attn_array_put_fn put;
+    attn_array_fn end; /* called after the last part; or NULL */
+};
+
+/* Writes the small arrays. */
+enum attn_status attn_array_writer_begin(struct attn_array_writer *writer, struct attn_error *err);
+
+/* Writes the rows of an event; those of scattered arrays after the last one (attn_writer_ops). */
+enum attn_status attn_array_writer_event(struct attn_writer *writer,
+                                         const struct attn_trace_event *event,
+                                         const struct attn_place *place, struct attn_error *err);
 
 #endif

@@ -14,14 +14,13 @@
 #include <stdio.h>
 
 struct npy_writer {
-    struct attn_writer base;
-    struct attn_arrays arrays;
-    struct attn_sink **files; /* [arrays.n] owns; the open files; others are NULL */
+    struct attn_array_writer array;
+    struct attn_sink **files; /* [array.arrays.n] owns; the open files; others are NULL */
 };
 
 static struct attn_sink **file_of(const struct npy_writer *w, const struct attn_array *array)
 {
-    return &w->files[array - w->arrays.items];
+    return &w->files[array - w->array.arrays.items];
 }
 
 struct file_name {
@@ -32,32 +31,32 @@ static struct file_name file_name(const struct npy_writer *w, const struct attn_
 {
     struct file_name name;
 
-    snprintf(name.text, sizeof name.text, "%s%s", array->name, w->base.format->suffix);
+    snprintf(name.text, sizeof name.text, "%s%s", array->name, w->array.base.format->suffix);
     return name;
 }
 
-static enum attn_status open_file(struct npy_writer *w, const struct attn_array *array,
+/* Creates the file of ARRAY, unless it is open (attn_array_fn). */
+static enum attn_status open_file(struct attn_writer *writer, struct attn_array *array,
                                   struct attn_error *err)
 {
+    const struct npy_writer *w = (struct npy_writer *)writer;
     char header[ATTN_NPY_HEADER_SIZE];
-    struct file_name name = file_name(w, array);
     struct attn_sink **file = file_of(w, array);
 
-    ATTN_TRY(attn_directory_create_file(w->base.directory, name.text, file, err));
+    if (*file)
+        return attn_sink_check(*file, err);
+    ATTN_TRY(attn_directory_create_file(writer->directory, file_name(w, array).text, file, err));
     attn_sink_write(*file, header, attn_array_header(array, 0, header));
     return ATTN_OK;
 }
 
-static enum attn_status close_file(struct npy_writer *w, struct attn_array *array,
+static enum attn_status close_file(struct attn_writer *writer, struct attn_array *array,
                                    struct attn_error *err)
 {
-    struct attn_sink **file = file_of(w, array), *sink = *file;
+    struct attn_sink **file = file_of((struct npy_writer *)writer, array), *sink = *file;
 
-    if (array->data)
-        attn_sink_write(sink, array->data, array->size);
-    attn_array_drop(array);
     *file = NULL;
-    return attn_directory_commit_file(w->base.directory, sink, err);
+    return attn_directory_commit_file(writer->directory, sink, err);
 }
 
 /* Writes a piece to its place (attn_array_put_fn). */
@@ -73,40 +72,23 @@ static enum attn_status open_npy(struct attn_writer *writer, struct attn_error *
 {
     struct npy_writer *w = (struct npy_writer *)writer;
 
-    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
-    ATTN_TRY(ATTN_ALLOC(w->files, w->arrays.n, err));
-    for (size_t i = 0; i < w->arrays.n; i++)
-        attn_file_names_append(&writer->run->files, file_name(w, &w->arrays.items[i]).text);
+    ATTN_TRY(attn_arrays_init(&w->array.arrays, writer, err));
+    ATTN_TRY(ATTN_ALLOC(w->files, w->array.arrays.n, err));
+    for (size_t i = 0; i < w->array.arrays.n; i++)
+        attn_file_names_append(&writer->run->files, file_name(w, &w->array.arrays.items[i]).text);
     ATTN_TRY(attn_buffer_check(&writer->run->files.text, err));
-    for (size_t i = 0; i < w->arrays.n_small; i++) {
-        ATTN_TRY(open_file(w, &w->arrays.items[i], err));
-        ATTN_TRY(close_file(w, &w->arrays.items[i], err));
-    }
-    return ATTN_OK;
-}
-
-static enum attn_status event_npy(struct attn_writer *writer, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err)
-{
-    struct npy_writer *w = (struct npy_writer *)writer;
-    struct attn_array *array = attn_arrays_find(&w->arrays, event);
-    struct attn_sink **file = file_of(w, array);
-
-    if (!*file)
-        ATTN_TRY(open_file(w, array, err));
-    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
-    ATTN_TRY(attn_sink_check(*file, err));
-    return place->is_last ? close_file(w, array, err) : ATTN_OK;
+    w->array.begin = open_file, w->array.put = put_piece, w->array.end = close_file;
+    return attn_array_writer_begin(&w->array, err);
 }
 
 static void release_npy(struct attn_writer *writer)
 {
     struct npy_writer *w = (struct npy_writer *)writer;
 
-    for (size_t i = 0; w->files && i < w->arrays.n; i++)
+    for (size_t i = 0; w->files && i < w->array.arrays.n; i++)
         attn_sink_free(w->files[i]);
     attn_free(w->files);
-    attn_arrays_release(&w->arrays);
+    attn_arrays_release(&w->array.arrays);
 }
 
 const struct attn_format attn_npy_format = {
@@ -124,7 +106,7 @@ const struct attn_format attn_npy_format = {
         &(const struct attn_writer_ops){
             .size = sizeof(struct npy_writer),
             .open = open_npy,
-            .event = event_npy,
+            .event = attn_array_writer_event,
             .release = release_npy,
         },
 };

@@ -19,10 +19,9 @@
 enum { FEW_BYTES = 128 * 1024 };
 
 struct npz_writer {
-    struct attn_writer base;
+    struct attn_array_writer array;
     struct attn_npz_archive npz;
-    struct attn_arrays arrays;
-    struct attn_npz_member *members; /* [arrays.n] owns */
+    struct attn_npz_member *members; /* [array.arrays.n] owns */
 };
 
 /* A part of an array that is being written. */
@@ -48,18 +47,19 @@ static void put_part(struct attn_writer *writer, struct attn_array *array, size_
                      const void *bytes, size_t size)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
-    struct npz_part part = {w, &w->members[array - w->arrays.items], offset, size, bytes};
+    struct npz_part part = {w, &w->members[array - w->array.arrays.items], offset, size, bytes};
 
     attn_pool_run(size < FEW_BYTES ? NULL : writer->options.pool, 2, write_part, &part);
 }
 
-/* Completes an array whose numbers have all arrived. */
-static void complete_member(struct npz_writer *w, struct attn_array *array)
+static enum attn_status end_member(struct attn_writer *writer, struct attn_array *array,
+                                   struct attn_error *err)
 {
-    if (array->data)
-        put_part(&w->base, array, 0, array->data, array->size);
-    attn_array_drop(array);
-    attn_npz_complete(&w->npz, &w->members[array - w->arrays.items]);
+    struct npz_writer *w = (struct npz_writer *)writer;
+
+    (void)err;
+    attn_npz_complete(&w->npz, &w->members[array - w->array.arrays.items]);
+    return ATTN_OK;
 }
 
 static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *err)
@@ -69,32 +69,20 @@ static enum attn_status open_npz(struct attn_writer *writer, struct attn_error *
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
     attn_npz_begin(&w->npz, writer->is_in_order ? ATTN_NPZ_STREAMED : ATTN_NPZ_PLACED, writer->sink,
                    attn_sink_position(writer->sink));
-    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
-    ATTN_TRY(ATTN_ALLOC(w->members, w->arrays.n, err));
-    for (size_t i = 0; i < w->arrays.n; i++)
-        ATTN_TRY(attn_npz_plan(&w->npz, w->arrays.items[i].name, &w->arrays.items[i],
+    ATTN_TRY(attn_arrays_init(&w->array.arrays, writer, err));
+    ATTN_TRY(ATTN_ALLOC(w->members, w->array.arrays.n, err));
+    for (size_t i = 0; i < w->array.arrays.n; i++)
+        ATTN_TRY(attn_npz_plan(&w->npz, w->array.arrays.items[i].name, &w->array.arrays.items[i],
                                &w->members[i], err));
-    for (size_t i = 0; i < w->arrays.n_small; i++)
-        complete_member(w, &w->arrays.items[i]);
-    return ATTN_OK;
-}
-
-static enum attn_status event_npz(struct attn_writer *writer, const struct attn_trace_event *event,
-                                  const struct attn_place *place, struct attn_error *err)
-{
-    struct npz_writer *w = (struct npz_writer *)writer;
-
-    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_part, err));
-    if (place->is_last)
-        complete_member(w, attn_arrays_find(&w->arrays, event));
-    return ATTN_OK;
+    w->array.put = put_part, w->array.end = end_member;
+    return attn_array_writer_begin(&w->array, err);
 }
 
 static enum attn_status finish_npz(struct attn_writer *writer, struct attn_error *err)
 {
     struct npz_writer *w = (struct npz_writer *)writer;
 
-    for (size_t i = 0; i < w->arrays.n; i++)
+    for (size_t i = 0; i < w->array.arrays.n; i++)
         attn_npz_list(&w->npz, &w->members[i]);
     return attn_npz_finish(&w->npz, 0, err);
 }
@@ -104,7 +92,7 @@ static void release_npz(struct attn_writer *writer)
     struct npz_writer *w = (struct npz_writer *)writer;
 
     attn_npz_release(&w->npz);
-    attn_arrays_release(&w->arrays);
+    attn_arrays_release(&w->array.arrays);
     attn_free(w->members);
 }
 
@@ -121,7 +109,7 @@ const struct attn_format attn_npz_format = {
         &(const struct attn_writer_ops){
             .size = sizeof(struct npz_writer),
             .open = open_npz,
-            .event = event_npz,
+            .event = attn_array_writer_event,
             .finish = finish_npz,
             .release = release_npz,
         },

@@ -20,9 +20,8 @@
 #include <string.h>
 
 struct safetensors_writer {
-    struct attn_writer base;
-    struct attn_arrays arrays;
-    uint64_t *offsets; /* [arrays.n] owns; offset of each array in the data */
+    struct attn_array_writer array;
+    uint64_t *offsets; /* [array.arrays.n] owns; offset of each array in the data */
     uint64_t begin;    /* offset of the data in the sink */
 };
 
@@ -39,8 +38,8 @@ static size_t list_tensors(const struct safetensors_writer *w, struct attn_writt
     uint64_t offset = 0;
     size_t n = 0;
 
-    for (size_t i = 0; i < w->arrays.n; i++) {
-        const struct attn_array *array = &w->arrays.items[i];
+    for (size_t i = 0; i < w->array.arrays.n; i++) {
+        const struct attn_array *array = &w->array.arrays.items[i];
         struct attn_tensor *tensor = &tensors[n].tensor;
 
         if (is_text(array))
@@ -66,7 +65,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
                                      const struct attn_written_tensor *tensors, size_t n,
                                      struct attn_error *err)
 {
-    const struct attn_labels *labels = &w->base.labels;
+    const struct attn_labels *labels = &w->array.base.labels;
     struct attn_written_fact facts[5] = {{"version", ATTN_VERSION}};
     struct attn_buffer options = {0}, texts = {0}, source_texts = {0};
     size_t n_fact = 1;
@@ -75,7 +74,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
     if (labels->model)
         facts[n_fact++] = (struct attn_written_fact){"model", labels->model};
     attn_json_append_options(&options, labels);
-    attn_json_append_tokens(&texts, labels->tokens, labels->token_sizes, w->base.n_position);
+    attn_json_append_tokens(&texts, labels->tokens, labels->token_sizes, w->array.base.n_position);
     attn_json_append_tokens(&source_texts, labels->source_tokens, labels->source_token_sizes,
                             attn_selection_dims(labels->selection)->n_source);
     add_fact(facts, &n_fact, "options", &options);
@@ -86,7 +85,7 @@ static enum attn_status write_header(struct safetensors_writer *w,
     texts.has_failed |= options.has_failed | source_texts.has_failed;
     status = attn_buffer_check(&texts, err);
     if (status == ATTN_OK)
-        status = attn_safetensors_write_header(w->base.sink, facts, n_fact, tensors, n, err);
+        status = attn_safetensors_write_header(w->array.base.sink, facts, n_fact, tensors, n, err);
     attn_buffer_release(&options);
     attn_buffer_release(&texts);
     attn_buffer_release(&source_texts);
@@ -101,19 +100,14 @@ static void put_piece(struct attn_writer *writer, struct attn_array *array, size
 {
     const struct safetensors_writer *w = (struct safetensors_writer *)writer;
 
+    if (is_text(array)) /* in the header */
+        return;
     if (writer->is_in_order)
         attn_sink_write(writer->sink, bytes, size);
     else
-        attn_sink_write_at(writer->sink, w->begin + w->offsets[array - w->arrays.items] + offset,
-                           bytes, size);
-}
-
-/* Writes an array that was collected in memory, and frees its data. */
-static void put_array(struct attn_writer *writer, struct attn_array *array)
-{
-    if (array->data && !is_text(array))
-        put_piece(writer, array, 0, array->data, array->size);
-    attn_array_drop(array);
+        attn_sink_write_at(writer->sink,
+                           w->begin + w->offsets[array - w->array.arrays.items] + offset, bytes,
+                           size);
 }
 
 static enum attn_status open_safetensors(struct attn_writer *writer, struct attn_error *err)
@@ -123,35 +117,22 @@ static enum attn_status open_safetensors(struct attn_writer *writer, struct attn
     enum attn_status status;
 
     writer->is_in_order = !attn_sink_is_seekable(writer->sink);
-    ATTN_TRY(attn_arrays_init(&w->arrays, writer, err));
-    w->offsets = attn_alloc(w->arrays.n, sizeof *w->offsets, err);
-    tensors = attn_alloc(w->arrays.n, sizeof *tensors, err);
+    ATTN_TRY(attn_arrays_init(&w->array.arrays, writer, err));
+    w->offsets = attn_alloc(w->array.arrays.n, sizeof *w->offsets, err);
+    tensors = attn_alloc(w->array.arrays.n, sizeof *tensors, err);
     status = w->offsets && tensors ? write_header(w, tensors, list_tensors(w, tensors), err)
                                    : ATTN_NO_MEMORY;
     attn_free(tensors);
     w->begin = attn_sink_position(writer->sink);
-    for (size_t i = 0; i < w->arrays.n_small && status == ATTN_OK; i++)
-        put_array(writer, &w->arrays.items[i]);
-    return status;
-}
-
-static enum attn_status event_safetensors(struct attn_writer *writer,
-                                          const struct attn_trace_event *event,
-                                          const struct attn_place *place, struct attn_error *err)
-{
-    struct safetensors_writer *w = (struct safetensors_writer *)writer;
-
-    ATTN_TRY(attn_arrays_take(&w->arrays, writer, event, place, put_piece, err));
-    if (place->is_last)
-        put_array(writer, attn_arrays_find(&w->arrays, event));
-    return ATTN_OK;
+    w->array.put = put_piece;
+    return status == ATTN_OK ? attn_array_writer_begin(&w->array, err) : status;
 }
 
 static void release_safetensors(struct attn_writer *writer)
 {
     struct safetensors_writer *w = (struct safetensors_writer *)writer;
 
-    attn_arrays_release(&w->arrays);
+    attn_arrays_release(&w->array.arrays);
     attn_free(w->offsets);
 }
 
@@ -168,7 +149,7 @@ const struct attn_format attn_safetensors_format = {
         &(const struct attn_writer_ops){
             .size = sizeof(struct safetensors_writer),
             .open = open_safetensors,
-            .event = event_safetensors,
+            .event = attn_array_writer_event,
             .release = release_safetensors,
         },
 };
