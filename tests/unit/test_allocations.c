@@ -10,7 +10,6 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tool.h"
-#include "writers/format_internal.h"
 #include "writers/writer.h"
 
 #include <dirent.h>

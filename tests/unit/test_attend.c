@@ -8,7 +8,6 @@
 #include "attention/kind.h"
 #include "attention/kinds/lowrank.h"
 #include "base/random.h"
-#include "kernels/gemm_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/reference.h"

@@ -12,7 +12,6 @@
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

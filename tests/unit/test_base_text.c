@@ -1,5 +1,4 @@
 /* UTF-8, escaping, globs, numbers from text and in order, names of element types and notes. */
-#include "base/dtype_internal.h"
 #include "base/escape.h"
 #include "base/glob.h"
 #include "base/note.h"

@@ -1,7 +1,6 @@
 /* The order of merges, against a plain loop that looks at all pairs before each merge. */
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
-#include "tokenizer/models/models_internal.h"
 
 #include <math.h>
 #include <signal.h>

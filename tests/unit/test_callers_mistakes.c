@@ -5,9 +5,7 @@
  */
 #include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
-#include "base/sink_internal.h"
 #include "batch/records_internal.h"
-#include "capture/capture_internal.h"
 #include "encode/colormap_internal.h"
 #include "extra.h"
 #include "forward/session_internal.h"
@@ -17,7 +15,6 @@
 #include "tests/support/suite.h"
 #include "tokenizer/tokenizer_internal.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 #include <limits.h>
 #include <stdio.h>

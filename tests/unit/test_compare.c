@@ -13,7 +13,6 @@
 #include "tests/support/families.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,8 +3,6 @@
  * missing, in another shape or of another type, for both model types: refused by name.
  */
 #include "base/buffer.h"
-#include "base/dtype_internal.h"
-#include "model/model_internal.h"
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
 #include "tool.h"

@@ -3,9 +3,7 @@
  * that the files hold.
  */
 #include "attn.h"
-#include "base/dtype_internal.h"
 #include "forward/session_internal.h"
-#include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

@@ -9,7 +9,6 @@
 #include "tests/support/encoders.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
  * packed: the bits of the values as they lie, and only the chosen ones are read. */
 #include "attn.h"
 #include "base/thread.h"
-#include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "tests/support/suite.h"
 

@@ -1,7 +1,6 @@
 /* test_explain.c - the arithmetic of one row against a recording of the whole run, and what it
  * refuses. What it looks like is tested by tests/cli. */
 #include "extra.h"
-#include "kernels/gemm_internal.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"

@@ -2,7 +2,6 @@
  * test_gemm.c - the microkernels: JIT code and the portable loops are the same chain of fma, bit
  * for bit, for every panel width; panels; the ways an engine can start.
  */
-#include "kernels/gemm_internal.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"
 #include "tests/support/near.h"

@@ -2,7 +2,6 @@
  * test_gemm_linear.c - linear maps: every layout, type, range of columns, number of rows and of
  * threads gives the chain of fma plus bias, bit for bit, and writes nothing else.
  */
-#include "base/dtype_internal.h"
 #include "base/memory.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"

@@ -3,7 +3,6 @@
  * every site: models of all architectures, and one of all types of blocks, however they are fed,
  * loaded and computed, and in other forms of the file.
  */
-#include "base/dtype_internal.h"
 #include "base/pool.h"
 #include "formats/gguf.h"
 #include "kernels/kernels.h"

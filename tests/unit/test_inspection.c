@@ -2,7 +2,6 @@
 #include "attn.h"
 #include "base/buffer.h"
 #include "inspect/inspection_internal.h"
-#include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/gguf_image.h"
 #include "tests/support/suite.h"

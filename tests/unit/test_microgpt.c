@@ -6,7 +6,6 @@
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

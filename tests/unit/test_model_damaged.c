@@ -2,8 +2,6 @@
  * test_model_damaged.c - a model whose weights were cut, flipped or are not finite is refused, or
  * gives the same result; what is told to a trace is never NaN.
  */
-#include "base/dtype_internal.h"
-#include "model/model_internal.h"
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"

@@ -2,7 +2,6 @@
  * test_npy_refused.c - every class of malformed .npy file is refused, with a message that names the
  * file and what is wrong.
  */
-#include "base/dtype_internal.h"
 #include "tests/support/npy_image.h"
 #include "tests/support/suite.h"
 #include "tool.h"

@@ -8,7 +8,6 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "writers/format_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,7 +10,6 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/svg.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -8,7 +8,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -7,7 +7,6 @@
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <fcntl.h>
 #include <math.h>

@@ -2,7 +2,6 @@
  * test_output_safetensors.c - the file of all tensors, read back and compared with the arrays of
  * NPY files.
  */
-#include "base/dtype_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"

@@ -10,7 +10,6 @@
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "writers/format_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -5,7 +5,6 @@
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
-#include "writers/format_internal.h"
 #include "writers/outputs_internal.h"
 
 #include <fcntl.h>

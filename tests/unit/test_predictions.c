@@ -1,5 +1,4 @@
 /* test_predictions.c - answers at many masks of a text, which are collected one by one. */
-#include "model/model_internal.h"
 #include "predict/prediction.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"

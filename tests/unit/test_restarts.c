@@ -11,7 +11,6 @@
 #include "tests/support/made_up_model.h"
 #include "tests/support/suite.h"
 #include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
 #include "attn.h"
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
-#include "kernels/gemm_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
@@ -15,7 +14,6 @@
 #include "tests/support/suite.h"
 #include "trace/blocks_internal.h"
 #include "trace/trace_extra.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdint.h>

@@ -6,7 +6,6 @@
 #include "attn.h"
 #include "extra.h"
 #include "input/sequence.h"
-#include "model/model_internal.h"
 #include "study/trial.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"

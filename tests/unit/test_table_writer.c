@@ -1,6 +1,5 @@
 /* The forms of tables, with cells that are awkward in each. */
 #include "base/sink_internal.h"
-#include "base/table_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"

@@ -11,7 +11,6 @@
 #include "tests/support/suite.h"
 #include "tests/support/tokenizing.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_internal.h"
 
 #include <math.h>
 #include <stdio.h>

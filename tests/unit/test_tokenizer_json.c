@@ -12,7 +12,6 @@
 #include "tests/support/tokenizing.h"
 #include "tokenizer/regex.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/words.h"
 
 #include <stdio.h>
