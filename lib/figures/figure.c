@@ -132,7 +132,7 @@ static void add_caption(struct attn_figure_pen *pen)
         if (strcmp(grid->parts[i].name, grid->parts[i].quantity) != 0)
             attn_buffer_append_format(out, "; %s: %s", grid->parts[i].name,
                                       grid->parts[i].quantity);
-    if (pen->content->kind < ATTN_FIGURE_BARS && !grid->parts) {
+    if (pen->kind < ATTN_FIGURE_BARS && !grid->parts) {
         attn_buffer_append_format(out, ". Colors: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
@@ -327,8 +327,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     };
 
     pen->layout = (struct attn_figure_layout){0};
-    ATTN_TRY(
-        (pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->content->kind])(pen, err));
+    pen->kind = pen->content->kind;
+    ATTN_TRY((pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->kind])(pen, err));
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
     return attn_shapes_check(pen->shapes, err);

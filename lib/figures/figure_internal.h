@@ -50,6 +50,7 @@ struct attn_figure_layout {
 /* A figure that is being drawn. */
 struct attn_figure_pen {
     const struct attn_figure_content *content;
+    enum attn_figure kind; /* of the content; tokens for arcs over several lines of text */
     const struct attn_picture_options *options;
     struct attn_shapes *shapes;
     struct attn_color_scale scale;

@@ -30,7 +30,7 @@
     X(CAUSES, 9, "causes") /* cells and MLPs that cause an answer: positions across, layers up */  \
     X(MAP, 10, "map")      /* heads of a table, colored by kind */                                 \
     X(LIFE, 11, "life")    /* what each layer adds to the answer of a position */                  \
-    X(ARCS, 12, "arcs")    /* the text, and arcs from one query to its keys */
+    X(ARCS, 12, "arcs")    /* a line of text, and arcs from one query to its keys */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */
