@@ -1,14 +1,13 @@
 /* figure_points.c - rows of a site as labelled points. Coordinates are the first two principal
  * components, with their share of the variance; or the numbers themselves if rows have two. Rows of
- * three numbers are drawn as arrows from the origin, in perspective. Labels cover no point and no
- * other label (label_places.h). */
+ * three numbers are drawn as arrows from the origin, in perspective. A label that would cover
+ * another is left out. */
 #include "figures/figure_internal.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"
 #include "encode/colormap_internal.h"
 #include "encode/text_table.h"
-#include "figures/label_places.h"
 #include "figures/principal_axes.h"
 
 #include <math.h>
@@ -20,8 +19,9 @@ enum {
     TICK_ROOM = 44, /* room for ticks left of the plot */
     AXIS_ROOM = 40, /* room below the plot */
     RADIUS = 4,     /* radius of a point */
+    ASIDE = 3,      /* gap between a point and its label */
+    N_PLACE = 6,    /* places of a label beside its point */
     N_HUE = 6,      /* number of hues of arrows */
-    N_PART = 12,    /* parts of an arrow, from which labels keep away */
     NAME_SIZE = 64, /* bytes of the name of an axis */
 };
 
@@ -40,10 +40,10 @@ struct plot {
     /* share of the variance on each axis; 0: the axes are the numbers themselves */
     double shares[ATTN_MOST_AXES];
     struct tick_range ranges[ATTN_MOST_AXES];
-    double left, top;                /* place of the plot */
-    struct attn_point_label *labels; /* [n] owns; x and y are set when points are drawn */
-    double (*arrows)[4];             /* [N_PART n] owns; boxes that cover the arrows */
-    size_t n_arrow;
+    double left, top;   /* place of the plot */
+    double origin;      /* x of the point from which arrows go; 0: there are no arrows */
+    double (*at)[2];    /* [n] owns; where each point is drawn */
+    double (*boxes)[4]; /* [n] owns; left, top, right, bottom of the labels that are drawn */
 };
 
 /* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
@@ -58,9 +58,9 @@ static enum attn_status find_points(struct plot *plot, struct attn_error *err)
 
     plot->row = attn_alloc(n_row, sizeof *plot->row, err);
     plot->points = attn_alloc(n_row * plot->n_axis, sizeof *plot->points, err);
-    plot->labels = attn_alloc(n_row, sizeof *plot->labels, err);
-    plot->arrows = attn_alloc(N_PART * n_row, sizeof *plot->arrows, err);
-    if (!numbers || !plot->row || !plot->points || !plot->labels || !plot->arrows) {
+    plot->at = attn_alloc(n_row, sizeof *plot->at, err);
+    plot->boxes = attn_alloc(n_row, sizeof *plot->boxes, err);
+    if (!numbers || !plot->row || !plot->points || !plot->at || !plot->boxes) {
         attn_free(numbers);
         return ATTN_NO_MEMORY;
     }
@@ -142,67 +142,61 @@ static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SI
                  (int)lround(100 * plot->shares[a]));
 }
 
-/* Returns true if points A and B have the same text and the same place. */
-static bool is_same_point(const struct plot *plot, size_t a, size_t b)
+/* Returns true if an earlier point is at the place of point I. */
+static bool is_again(const struct plot *plot, size_t i)
 {
-    const struct attn_point_label *x = &plot->labels[a], *y = &plot->labels[b];
-    const size_t rows[2] = {plot->row[a], plot->row[b]};
-    const char *texts[2];
-    size_t n[2];
-
-    if (fabs(x->x - y->x) >= 1 || fabs(x->y - y->y) >= 1 || !plot->rows.texts)
-        return false;
-    for (int k = 0; k < 2; k++)
-        texts[k] = attn_grid_text(&plot->rows, rows[k], &n[k]);
-    return n[0] == n[1] && (n[0] == 0 || memcmp(texts[0], texts[1], n[0]) == 0);
+    for (size_t k = 0; k < i; k++)
+        if (fabs(plot->at[k][0] - plot->at[i][0]) < 1 && fabs(plot->at[k][1] - plot->at[i][1]) < 1)
+            return true;
+    return false;
 }
 
-/* Measures the labels. Points of the same text at the same place share one label. */
-static void measure_labels(struct attn_figure_pen *pen, struct plot *plot)
+/* Sets BOX for a label of WIDTH at place K beside the point AT: right, a line higher or lower; then
+ * left. Returns false if it leaves the plot or covers one of N_PLACED labels. */
+static bool place_label(const struct plot *plot, const double at[2], int k, double width,
+                        size_t n_placed, double box[4])
 {
-    for (size_t i = 0; i < plot->n; i++) {
-        size_t first = 0, n;
-        const char *label;
+    static const double down[N_PLACE / 2] = {0, -1, 1};
+    const bool is_left = (k < N_PLACE / 2) == (at[0] < plot->origin);
+    const double gap = RADIUS + ASIDE, line = ATTN_FIGURE_TEXT;
 
-        while (!is_same_point(plot, i, first) && first < i)
-            first++;
-        if (first < i)
+    box[0] = is_left ? at[0] - gap - width : at[0] + gap;
+    box[1] = at[1] + (down[k % (N_PLACE / 2)] - 1) * line / 2;
+    box[2] = box[0] + width;
+    box[3] = box[1] + line;
+    for (size_t i = 0; i < n_placed; i++) {
+        const double *other = plot->boxes[i];
+
+        if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])
+            return false;
+    }
+    return box[0] >= plot->left && box[2] <= plot->left + SIDE && box[1] >= plot->top &&
+           box[3] <= plot->top + SIDE;
+}
+
+/* Adds the labels of the points, which are drawn already. */
+static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
+{
+    size_t n_placed = 0;
+
+    for (size_t i = 0; i < plot->n; i++) {
+        double *box = plot->boxes[n_placed];
+        size_t n;
+        const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
+        const double width = attn_figure_string_width(pen, label, n) * ATTN_FIGURE_TEXT;
+        int k = is_again(plot, i) ? N_PLACE : 0;
+
+        while (k < N_PLACE && !place_label(plot, plot->at[i], k, width, n_placed, box))
+            k++;
+        if (k == N_PLACE)
             continue;
-        label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
-        plot->labels[i].width = attn_figure_string_width(pen, label, n) * ATTN_FIGURE_TEXT;
+        n_placed++;
+        attn_figure_add_label(
+            pen,
+            &(struct attn_shape_text){
+                .x = box[0], .y = box[3] - 2.5, .size = ATTN_FIGURE_TEXT, .color = pen->ink},
+            &plot->rows, plot->row[i]);
     }
-}
-
-/* Adds the labels of all points, which are drawn already, and lines to labels that stand far
- * away. */
-static enum attn_status add_labels(struct attn_figure_pen *pen, struct plot *plot,
-                                   struct attn_error *err)
-{
-    const struct attn_label_sheet sheet = {.left = plot->left,
-                                           .top = plot->top,
-                                           .width = SIDE,
-                                           .height = SIDE,
-                                           .line = ATTN_FIGURE_TEXT,
-                                           .radius = RADIUS,
-                                           .taken = (const double(*)[4])plot->arrows,
-                                           .n_taken = plot->n_arrow};
-
-    measure_labels(pen, plot);
-    ATTN_TRY(attn_label_places_find(&sheet, plot->labels, plot->n, err));
-    for (size_t i = 0; i < plot->n; i++) {
-        const struct attn_point_label *label = &plot->labels[i];
-
-        if (label->has_line)
-            attn_figure_add_line(pen, (double[]){label->x, label->y}, label->end, 1, pen->frame);
-        if (label->is_placed)
-            attn_figure_add_label(pen,
-                                  &(struct attn_shape_text){.x = label->box[0],
-                                                            .y = label->box[3] - 2.5,
-                                                            .size = ATTN_FIGURE_TEXT,
-                                                            .color = pen->ink},
-                                  &plot->rows, plot->row[i]);
-    }
-    return ATTN_OK;
 }
 
 static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
@@ -243,7 +237,7 @@ static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
             plot->top + SIDE - share_in(plot->ranges[1], plot->points[2 * i + 1]) * SIDE;
 
         attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
-        plot->labels[i].x = x, plot->labels[i].y = y;
+        plot->at[i][0] = x, plot->at[i][1] = y;
     }
 }
 
@@ -362,17 +356,11 @@ static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
     for (size_t a = 0; a < 3; a++)
         add_deep_ticks(pen, plot, a);
     project_point(plot, zero, origin);
+    plot->origin = origin[0];
     for (size_t i = 0; i < plot->n; i++) {
         project_point(plot, plot->points + 3 * i, tip);
         add_arrow(pen, origin, tip, hues[i % N_HUE]);
-        for (int k = 1; k <= N_PART; k++) { /* boxes along the arrow, from which labels keep away */
-            const double x = origin[0] + (tip[0] - origin[0]) * k / N_PART;
-            const double y = origin[1] + (tip[1] - origin[1]) * k / N_PART;
-
-            memcpy(plot->arrows[plot->n_arrow++], (double[]){x - 4, y - 4, x + 4, y + 4},
-                   sizeof *plot->arrows);
-        }
-        plot->labels[i].x = tip[0], plot->labels[i].y = tip[1];
+        memcpy(plot->at[i], tip, sizeof tip);
     }
 }
 
@@ -396,13 +384,13 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
             plot.ranges[a] = range_of(&plot, a);
         attn_figure_add_heading(pen);
         (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
-        status = add_labels(pen, &plot, err);
+        add_labels(pen, &plot);
         if (plot.n_axis == 2)
             add_flat_names(pen, &plot);
     }
     attn_free(plot.row);
     attn_free(plot.points);
-    attn_free(plot.labels);
-    attn_free(plot.arrows);
+    attn_free(plot.at);
+    attn_free(plot.boxes);
     return status;
 }

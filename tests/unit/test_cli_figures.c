@@ -825,6 +825,38 @@ START_TEST(patches_are_the_row_as_an_image)
 }
 END_TEST
 
+/* Labels stand beside points and cover no other label: those that would are left out. */
+START_TEST(labels_of_points_cover_no_other)
+{
+    struct attn_svg svg =
+        svg_of((const char *const[]){"run", "--sites", "embed", "--figure", "points",
+                                     TEXT ", and the dog and the cats run by the old house", NULL});
+    double boxes[32][4];
+    size_t n = 0, n_dot = 0;
+
+    for (size_t i = 0; i < svg.n; i++) {
+        const char *name = svg.items[i].name,
+                   *size = attn_svg_value(&svg, &svg.items[i], "font-size");
+        const double x = attn_svg_number(&svg.items[i], "x"),
+                     y = attn_svg_number(&svg.items[i], "y");
+
+        n_dot += strcmp(name, "circle") == 0;
+        if (strcmp(name, "text") != 0 || strtod(size, NULL) != 13.5)
+            continue;
+        memcpy(boxes[n++],
+               (double[]){x, y - 11, x + 0.6 * 13.5 * (double)strlen(svg.items[i].text), y + 2.5},
+               sizeof boxes[0]);
+        for (size_t k = 0; k + 1 < n; k++)
+            ck_assert_msg(boxes[k][0] >= boxes[n - 1][2] || boxes[k][2] <= boxes[n - 1][0] ||
+                              boxes[k][1] >= boxes[n - 1][3] || boxes[k][3] <= boxes[n - 1][1],
+                          "'%s' covers a label", svg.items[i].text);
+    }
+    ck_assert_uint_eq(n_dot, 24);
+    ck_assert(n > 8 && n < n_dot);
+    attn_svg_release(&svg);
+}
+END_TEST
+
 START_TEST(points_have_their_tokens_and_axes)
 {
     static const char *const words[] = {"Your", "journey", "starts", "with", "one", "step", "X"};
@@ -1137,9 +1169,9 @@ ATTN_SUITE("cli_figures", a_matrix_shows_the_numbers_and_labels_of_the_csv,
            arcs_go_to_their_keys_and_through_no_word, causes_are_lines_and_dots_under_a_lens,
            the_legend_of_causes_is_inside, causes_have_names_of_bundles_and_gaps,
            life_has_ribbons_as_high_as_parts, patches_are_the_row_as_an_image,
-           points_have_their_tokens_and_axes, an_explanation_shows_the_weights_of_its_row,
-           a_png_shows_the_numbers_of_the_csv, a_png_says_what_it_shows,
-           text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
+           labels_of_points_cover_no_other, points_have_their_tokens_and_axes,
+           an_explanation_shows_the_weights_of_its_row, a_png_shows_the_numbers_of_the_csv,
+           a_png_says_what_it_shows, text_of_a_pdf_can_be_copied_and_its_fonts_are_embedded,
            small_cells_of_a_pdf_lie_on_an_image, without_the_library_it_says_what_to_install,
            without_fonts_text_is_boxes_and_a_note_tells, whatever_text_holds_svg_is_well_formed,
            equal_runs_give_equal_files)
