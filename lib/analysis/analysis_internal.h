@@ -37,6 +37,10 @@ void attn_measure_group_release(struct attn_measure_group *group);
 double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
                                const struct attn_location *at);
 
+/* Fills VALUES [ATTN_N_MEASURE] of AT; NaN for measures whose metric is not in the group. */
+void attn_measure_group_values(const struct attn_measure_group *group,
+                               const struct attn_location *at, double *values);
+
 const char *attn_measure_help(enum attn_measure measure); /* sentences without the last full stop */
 /* Whether it counts rows, so that it is a whole number. */
 bool attn_measure_is_count(enum attn_measure measure);

@@ -141,13 +141,25 @@ METRIC(distance, 2, N_DISTANCE_TERM, ATTN_METRIC_NO_PLACES, distance_values);
 
 /* --- On which keys ---------------------------------------------------------------------------- */
 
-/* self: the weight of a token on itself. */
+enum { N_ALL, ALL, N_LATER, LATER, N_SELF_TERM };
+
+/* self: the weight of a token on itself. The second value leaves out the first row. */
 static bool self_row(const struct attn_metric_row *row, double *terms)
 {
-    return attn_metric_mean_of(attn_metric_weight(&row->cells, row->query), !row->is_cross, terms);
+    terms[N_ALL] = 1;
+    terms[ALL] = attn_metric_weight(&row->cells, row->query);
+    terms[N_LATER] = row->query > 0;
+    terms[LATER] = row->query > 0 ? terms[ALL] : 0;
+    return !row->is_cross;
 }
 
-MEAN(self);
+static void self_values(const double *sums, double *values)
+{
+    values[0] = sums[ALL] / sums[N_ALL]; /* NaN if there are no rows */
+    values[1] = sums[LATER] / sums[N_LATER];
+}
+
+METRIC(self, 2, N_SELF_TERM, ATTN_METRIC_NO_PLACES, self_values);
 
 /* previous: the weight on the token before, for queries that have one. (TransformerLens's
  * head_detector divides by the sum of all weights, also those of the first row, so its value is

@@ -6,6 +6,7 @@
 #include "base/given.h"
 #include "base/status_internal.h"
 
+#include <math.h>
 #include <string.h>
 
 static const struct {
@@ -102,6 +103,15 @@ double attn_measure_group_find(const struct attn_measure_group *group, enum attn
 
     attn_measurement_find(group->items[find_metric(group, measure)], at, values);
     return values[measures[measure].which];
+}
+
+void attn_measure_group_values(const struct attn_measure_group *group,
+                               const struct attn_location *at, double *values)
+{
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        values[m] = find_metric(group, (enum attn_measure)m) < group->n
+                        ? attn_measure_group_find(group, (enum attn_measure)m, at)
+                        : (double)NAN;
 }
 
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)

@@ -102,7 +102,11 @@
       "does not say that it looks at the right words: `attn-cli align --score` compares these")    \
     X(DIAGONAL, 23, "diagonal", alignment, 1, NULL, "nearness to the diagonal", false,             \
       "of cross-attention: 1 - sum_j A_ij |i / (T - 1) - j / (S - 1)|, T rows of the text and S "  \
-      "of the source; only when it is named. It does not say in which direction rows are off it")
+      "of the source; only when it is named. It does not say in which direction rows are off it")  \
+    X(SELF_LATER, 26, "self_later", self, 1, NULL, "weight on the token itself", false,            \
+      "self over all rows but the first, which sees no other token in a causal model; only when "  \
+      "it is named. It is the score by which a head has the type self, and does not say more "     \
+      "than self")
 
 enum attn_measure {
 #define ATTN_MEASURE_ENUM(id, number, ...) ATTN_MEASURE_##id = (number),

@@ -203,13 +203,24 @@ struct rows {
     const struct attn_trace_event *event, *exact; /* exact: the rows of exact attention, or NULL */
 };
 
+/* Returns the places for the rows of EVENT; NULL if the encoder has them and the places are those
+ * of the text. */
+static const struct attn_metric_places *places_of(const struct attn_measurement *m,
+                                                  const struct attn_trace_event *event)
+{
+    return m->has_places && (event->at.stack != ATTN_STACK_ENCODER ||
+                             !attn_selection_dims(m->selection)->encoder)
+               ? &m->places
+               : NULL;
+}
+
 /* Returns a row with the fields that all rows of EVENT share. */
 static struct attn_metric_row row_of(const struct attn_measurement *m,
                                      const struct attn_trace_event *event)
 {
     return (struct attn_metric_row){
         .settings = &m->settings,
-        .places = m->has_places ? &m->places : NULL,
+        .places = places_of(m, event),
         .site = event->at.site,
         .is_cross = attn_location_is_cross(attn_selection_dims(m->selection), &event->at)};
 }
@@ -262,7 +273,7 @@ void attn_measurements_add(struct attn_measurement *const *items, size_t n,
             double terms[ATTN_METRIC_MOST];
 
             row.settings = &items[i]->settings;
-            row.places = items[i]->has_places ? &items[i]->places : NULL;
+            row.places = places_of(items[i], event);
             for (size_t k = 0; k < metric->n_term; k++)
                 terms[k] = 0;
             if (metric->row(&row, terms))

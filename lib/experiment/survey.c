@@ -5,6 +5,7 @@
 
 #include "analysis/analysis_internal.h"
 #include "analysis/head_cards_internal.h"
+#include "analysis/head_kind.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
 #include "base/memory.h"
@@ -110,22 +111,10 @@ enum {
     MOST_ROWS = 1024, /* maximum rows of a long text per feed */
 };
 
-static const double default_threshold = 0.5;
-
 /* The values of a head, one per column. */
 struct head {
     struct attn_moments values[N_COLUMN];
 };
-
-/* The measures that determine the type; the first wins a tie. The measure `first` has no meaning
- * for pictures. */
-static const enum attn_measure detectors[] = {ATTN_MEASURE_PREVIOUS, ATTN_MEASURE_FIRST,
-                                              ATTN_MEASURE_SELF, ATTN_MEASURE_DUPLICATE,
-                                              ATTN_MEASURE_INDUCTION};
-
-enum { N_DETECTOR = sizeof detectors / sizeof *detectors };
-
-enum { FEWEST_ROWS = 2 }; /* a single row is not evidence for a type (head_kind.h) */
 
 /* The comparison of a head with the given pattern. */
 struct match {
@@ -294,9 +283,10 @@ const struct attn_question attn_question_heads = {
         "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
         "(distance), at the token itself, at the token before, at the first token, at\n"
         "earlier places of the same token (duplicate), at what followed them (induction),\n"
-        "elsewhere (far). A head whose largest score but far is above 0.5 has that type,\n"
-        "if two rows have the score. n_duplicate, n_induction and n_far are the numbers\n"
-        "of rows in these scores.\n"
+        "elsewhere (far). The type of a head is the largest of these scores above 0.5, if\n"
+        "two rows have it: self without its first row, and far only if no other is above\n"
+        "0.5. Other heads are mixed. n_duplicate, n_induction and n_far are the numbers of\n"
+        "rows in these scores.\n"
         "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
         "like.\n"
         "\n"
@@ -707,40 +697,25 @@ static uint64_t shows(const void *state)
            survey->shown * SHOW_MEASURES;
 }
 
-/* Returns the type of a head with the SCORES [N_DETECTOR], which may be NaN; NULL if no score is
- * above the threshold. */
-static const char *type_of(const struct attn_survey_args *args, const double *scores)
+/* Returns the name of the kind of a head with VALUES [ATTN_N_MEASURE]; missing without a kind. */
+static struct attn_cell type_of(const struct attn_survey_args *args, const double *values)
 {
-    double largest = args->threshold > 0 ? args->threshold : default_threshold;
-    const char *type = NULL;
+    double weight;
+    const struct attn_head_kind *kind = attn_head_kind_of(
+        values, args->threshold > 0 ? args->threshold : ATTN_HEAD_KIND_THRESHOLD, &weight);
 
-    for (size_t i = 0; i < N_DETECTOR; i++)
-        if (scores[i] > largest) {
-            largest = scores[i];
-            type = attn_measure_name(detectors[i]);
-        }
-    return type;
+    return attn_cell_string(kind ? kind->name : NULL);
 }
 
-/* Returns the number of rows behind the score of a DETECTOR. Detectors that do not count rows have
- * enough. */
-static double n_row_of(const struct head *head, size_t detector)
+/* Returns MEASURE of HEAD: a sum over all texts for numbers of rows, otherwise the mean; NaN if it
+ * is unknown. */
+static double value_of(const struct head *head, enum attn_measure measure)
 {
-    const enum attn_measure measure = detectors[detector];
-    const int count = measure == ATTN_MEASURE_DUPLICATE   ? ATTN_MEASURE_N_DUPLICATE
-                      : measure == ATTN_MEASURE_INDUCTION ? ATTN_MEASURE_N_INDUCTION
-                                                          : ATTN_N_MEASURE;
-    const struct attn_moments *rows =
-        count < ATTN_N_MEASURE ? &head->values[column_of[count]] : NULL;
+    const struct attn_moments *moments = &head->values[column_of[measure]];
 
-    return rows ? rows->mean * (double)rows->n : FEWEST_ROWS;
-}
-
-static double score_of(const struct head *head, size_t detector)
-{
-    const struct attn_moments *score = &head->values[column_of[detectors[detector]]];
-
-    return score->n > 0 ? score->mean : (double)NAN;
+    return attn_measure_is_count(measure) ? moments->mean * (double)moments->n
+           : moments->n > 0               ? moments->mean
+                                          : (double)NAN;
 }
 
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
@@ -754,14 +729,12 @@ static enum attn_status append_head(const struct survey *survey, const struct at
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
     };
-    double scores[N_DETECTOR];
+    double measures[ATTN_N_MEASURE];
 
     attn_location_put(&at, &row[STACK]);
-    for (size_t i = 0; i < N_DETECTOR; i++)
-        scores[i] = n_row_of(&survey->heads[index], i) < FEWEST_ROWS
-                        ? (double)NAN
-                        : score_of(&survey->heads[index], i);
-    row[TYPE] = attn_cell_string(type_of(survey->args, scores));
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        measures[m] = value_of(&survey->heads[index], (enum attn_measure)m);
+    row[TYPE] = type_of(survey->args, measures);
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
         if (is_count(i)) /* counts are sums over all texts */
             row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
@@ -780,9 +753,9 @@ static enum attn_status append_heads(const struct survey *survey, const struct a
 
 /* --- Items ------------------------------------------------------------------------------------ */
 
-/* Numbers that an item reports beside its rows, for each head and detector: the score (0 if
- * missing), whether it has a score, and the number of rows. The mean score over items is the ratio
- * of the first two means. */
+/* Numbers that an item reports beside its rows, for each head and kind with a score: the score (0
+ * if missing), whether it has a score, and the number of rows (0 if any will do). The mean score
+ * over items is the ratio of the first two means. */
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
 /* Fills the numbers of ANSWER beside the rows. */
@@ -791,17 +764,18 @@ static enum attn_status fill_answer(const struct survey *survey, struct attn_ite
 {
     double *more;
 
-    answer->n_beside = survey->parts.n * N_DETECTOR * N_MORE;
+    answer->n_beside = survey->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
     if (!answer->beside)
         ATTN_TRY(ATTN_ALLOC(answer->beside, answer->n_beside, err));
     more = answer->beside;
-    for (size_t i = 0; i < survey->parts.n * N_DETECTOR; i++, more += N_MORE) {
-        const struct head *head = &survey->heads[i / N_DETECTOR];
-        const double score = score_of(head, i % N_DETECTOR);
+    for (size_t i = 0; i < survey->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
+        const struct head *head = &survey->heads[i / ATTN_N_HEAD_SCORE];
+        const struct attn_head_kind *kind = attn_head_kind_at(i % ATTN_N_HEAD_SCORE);
+        const double score = value_of(head, kind->score);
 
         more[SCORE] = isnan(score) ? 0 : score;
         more[HAS_SCORE] = !isnan(score);
-        more[ROWS] = n_row_of(head, i % N_DETECTOR);
+        more[ROWS] = kind->rows < ATTN_N_MEASURE ? value_of(head, kind->rows) : 0;
     }
     if (!survey->args->has_effect)
         return ATTN_OK;
@@ -818,23 +792,25 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
     if (means->is_resample || means->is_paired)
         return ATTN_OK;
     for (size_t row = 0; row < means->n_row; row++) {
-        const double *more = means->more + row * N_DETECTOR * N_MORE;
-        double scores[N_DETECTOR];
+        const double *more = means->more + row * ATTN_N_HEAD_SCORE * N_MORE;
+        double values[ATTN_N_MEASURE + 1]; /* the last: no measure */
 
-        for (size_t i = 0; i < N_DETECTOR; i++, more += N_MORE) /* mean over items; 0 / 0 is NaN */
-            scores[i] = more[ROWS] * (double)means->n_item < FEWEST_ROWS
-                            ? (double)NAN
-                            : more[SCORE] / more[HAS_SCORE];
-        means->rows[row * N_COLUMN + TYPE] = attn_cell_string(type_of(args, scores));
+        for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
+            const struct attn_head_kind *kind = attn_head_kind_at(i);
+
+            values[kind->score] = more[SCORE] / more[HAS_SCORE]; /* 0 / 0 is NaN */
+            values[kind->rows] = more[ROWS] * (double)means->n_item;
+        }
+        means->rows[row * N_COLUMN + TYPE] = type_of(args, values);
     }
     return ATTN_OK;
 }
 
-/* Whether each row has the numbers of all detectors (attn_fold_fits_fn). */
+/* Whether each row has the numbers of all scores (attn_fold_fits_fn). */
 static bool fits(const void *args, size_t n_row, size_t n_more)
 {
     (void)args;
-    return n_more == n_row * N_DETECTOR * N_MORE;
+    return n_more == n_row * ATTN_N_HEAD_SCORE * N_MORE;
 }
 
 /* Sets FROM and TO to those of ITEM, by default those of the arguments; both are NULL if there are
@@ -1046,11 +1022,8 @@ static enum attn_status prepare(void *state, struct attn_error *err)
         frame->config->image.patch_height == 0 && !args->is_weight)
         survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
     survey->measured = survey->shown;
-    for (size_t i = frame->config->image.patch_height > 0 ? 1 : 0;
-         !args->is_weight && i < N_DETECTOR; i++)
-        survey->measured |= ATTN_MEASURE_BIT(detectors[i]) |
-                            ATTN_MEASURE_BIT(ATTN_MEASURE_N_DUPLICATE) |
-                            ATTN_MEASURE_BIT(ATTN_MEASURE_N_INDUCTION);
+    if (!args->is_weight)
+        survey->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
     frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     heads = frame->request.selection.heads;

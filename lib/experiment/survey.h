@@ -21,8 +21,7 @@
  *     next                                                on the token after
  *     separator, n_separator                              on [SEP] and </s>
  *     sink                                                on the head's sink, where heads have one
- *     type           the one of previous, first, self, duplicate, induction with the largest score,
- *                    if it is above the threshold; else missing
+ *     type           the kind of head (analysis/head_kind.h)
  *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
  *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
  *                    columns of `to`; the share of all pairs of a word and an earlier word whose
@@ -60,7 +59,7 @@ struct attn_survey_args {
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
     size_t n_probe;
     attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
-    double threshold;          /* threshold of a type; 0: 0.5 */
+    double threshold;          /* score above which a head has a type; 0: 0.5 */
     const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
     const char *from, *to;              /* positions, by number or word; or both NULL */
     bool has_effect;

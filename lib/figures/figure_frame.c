@@ -626,8 +626,7 @@ static void add_kinds(struct attn_figure_pen *pen, double x, double y)
     for (size_t k = 0; k < ATTN_N_HEAD_KIND; k++) {
         const struct attn_head_kind *kind = attn_head_kind_at(k);
         char name[24];
-        const int n =
-            snprintf(name, sizeof name, "%c %s", kind->letter, attn_measure_name(kind->measure));
+        const int n = snprintf(name, sizeof name, "%c %s", kind->letter, kind->name);
 
         y += ENTRY;
         if (k > 0 && k % n_row == 0) {

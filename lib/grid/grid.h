@@ -163,7 +163,7 @@ double attn_grid_least_end(const struct attn_backdrop *backdrop);
  * queries, only the first, that of [CLS]. */
 size_t attn_grid_n_mapped(const struct attn_grid *grid);
 
-enum { ATTN_KIND_LEVELS = 51 }; /* levels of a color map for each kind of head, of 256 in all */
+enum { ATTN_KIND_LEVELS = 36 }; /* levels of a color map for each kind of head, of 256 in all */
 
 /* Appends the label of row or column I: its text without surrounding blanks, shortened with
  * ELLIPSIS if it is too long; or its position. */

@@ -11,28 +11,43 @@
 
 #include <math.h>
 
+/* Returns the largest weight of ROW in the columns of kinds, for a mixed head. */
+static double largest_weight(const struct attn_table *table, size_t row)
+{
+    double largest = 0;
+
+    for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++) {
+        const size_t column = attn_table_find(table, attn_head_kind_at(i)->name);
+
+        if (column < SIZE_MAX)
+            largest = fmax(largest, (double)attn_table_number(table, row, column));
+    }
+    return largest;
+}
+
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(table);
-    size_t columns[ATTN_N_MEASURE];
+    const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
 
-    for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        columns[m] = attn_table_find(table, attn_measure_name((enum attn_measure)m));
-        if (columns[m] == SIZE_MAX && (attn_head_kind_measures() & ATTN_MEASURE_BIT(m)) != 0)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the table has no column '%s', by which heads have kinds",
-                                  attn_measure_name((enum attn_measure)m));
-    }
+    if (types == SIZE_MAX)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the table has no column 'type' with the kinds of heads");
     ATTN_TRY(ATTN_ALLOC(cells->kinds, n_row, err));
     ATTN_TRY(ATTN_ALLOC(cells->weights, n_row, err));
     for (size_t i = 0; i < n_row; i++) {
-        double values[ATTN_N_MEASURE];
+        const struct attn_cell type = attn_table_cell(table, i, types);
+        const struct attn_head_kind *kind =
+            type.type == ATTN_VALUE_TEXT ? attn_head_kind_find(type.text, type.size) : NULL;
+        const size_t column = kind ? attn_table_find(table, kind->name) : SIZE_MAX;
 
-        for (int m = 0; m < ATTN_N_MEASURE; m++)
-            values[m] =
-                (double)(columns[m] < SIZE_MAX ? attn_table_number(table, i, columns[m]) : NAN);
-        cells->kinds[i] = attn_head_kind_of(values, &cells->weights[i]);
+        if (kind && column == SIZE_MAX && kind->score < ATTN_N_MEASURE)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the table has no column '%s', the weight of heads of this kind",
+                                  kind->name);
+        cells->kinds[i] = kind;
+        cells->weights[i] = column < SIZE_MAX ? (double)attn_table_number(table, i, column)
+                                              : largest_weight(table, i);
     }
     return ATTN_OK;
 }

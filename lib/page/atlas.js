@@ -12,7 +12,8 @@ const ramps = rampsOf(table.colormaps), step = stepper('sqrt', [0, 1]);
 const LEFT = 52, BOTTOM = 42, TOP = 10, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 // Marks of the kinds, and of heads without one: color is never the only sign.
-const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M0 -6L6 5H-6Z', 'M0 -7L7 0L0 7L-7 0Z', 'M-6 -5H6L0 6Z',
+const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M0 -6L6 5H-6Z', 'M-5 -6H5L-5 6H5Z', 'M0 -7L7 0L0 7L-7 0Z', 'M-6 -5H6L0 6Z',
+  'M-5 -3L-3 -5L0 -2L3 -5L5 -3L2 0L5 3L3 5L0 2L-3 5L-5 3L-2 0Z',
   'M-5 -1.5H-1.5V-5H1.5V-1.5H5V1.5H1.5V5H-1.5V1.5H-5Z'];
 
 // --- Measures -----------------------------------------------------------------------------------

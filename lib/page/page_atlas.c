@@ -226,20 +226,7 @@ static void push_names(struct attn_json_writer *json, const struct attn_head_car
     for (size_t i = 0; i < ATTN_CARD_DISTANCES; i++)
         attn_json_text(json, attn_card_distance_name(i));
     attn_json_end(json);
-    attn_json_begin(attn_page_push_key(json, "kinds"), '[');
-    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
-        const struct attn_head_kind *kind = attn_head_kind_at(i);
-        char hue[8];
-
-        snprintf(hue, sizeof hue, "#%06x", (unsigned)kind->hue);
-        attn_json_begin(json, '{');
-        attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
-        attn_json_text(attn_json_key(json, "name"), attn_measure_name(kind->measure));
-        attn_json_text(attn_json_key(json, "words"), kind->words);
-        attn_json_text(attn_json_key(json, "hue"), hue);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
+    attn_page_push_kinds(attn_page_push_key(json, "kinds"));
     attn_json_begin(attn_page_push_key(json, "parts"), '[');
     for (int part = 0; part < ATTN_CARD_N_PART; part++) {
         attn_json_begin(json, '{');

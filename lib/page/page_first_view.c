@@ -201,8 +201,8 @@ static void append_map(const struct attn_page *page, const struct picture *pictu
         attn_page_head_append_place(out, head);
         attn_buffer_append_string(out, "\" title=\"");
         attn_page_head_append_name(out, head, &page->base.labels);
-        if (isfinite(head->values[ATTN_PAGE_far]))
-            attn_buffer_append_format(out, ": far %.2f", head->values[ATTN_PAGE_far]);
+        if (isfinite(head->values[ATTN_MEASURE_FAR]))
+            attn_buffer_append_format(out, ": far %.2f", head->values[ATTN_MEASURE_FAR]);
         if (head->has_rows) {
             attn_buffer_append_string(out, "\" href=\"#h=");
             attn_page_head_append_place(out, head);

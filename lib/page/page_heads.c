@@ -41,7 +41,7 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
         .n_column = extent.n_col,
     };
     attn_page_head_id(at, item->id);
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
+    for (size_t i = 0; i < ATTN_N_MEASURE; i++)
         item->values[i] = (double)NAN;
     side = item->n_row > item->n_column ? item->n_row : item->n_column;
     item->k = side > 0 ? (side - 1) / ATTN_PAGE_THUMB + 1 : 1;
@@ -64,12 +64,7 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err)
 {
-    static const struct attn_metric *const metrics[] = {
-#define METRIC_ADDRESS(name, words, unit) &attn_metric_##name,
-        ATTN_PAGE_MEASURE_MAP(METRIC_ADDRESS)
-#undef METRIC_ADDRESS
-    };
-    static const struct attn_metric_settings settings = {.n_recalled = 1};
+    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
     const struct attn_selection *selection = writer->labels.selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_selection_walk walk = {0};
@@ -91,10 +86,10 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
             if (attn_writer_has_head(writer, &at, at.head))
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        ATTN_TRY(attn_measurement_create(metrics[i], &settings, selection, writer->options.pool,
-                                         &heads->measurements[i], err));
-    return ATTN_OK;
+    return attn_measure_group_create(
+        attn_head_kind_measures(writer->labels.backdrop) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS) |
+            ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY),
+        &settings, selection, writer->options.pool, &heads->measures, err);
 }
 
 bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
@@ -125,8 +120,7 @@ void attn_page_heads_release(struct attn_page_heads *heads)
         attn_free(heads->items[i].pools);
         attn_buffer_release(&heads->items[i].not_finite);
     }
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        attn_measurement_free(heads->measurements[i]);
+    attn_measure_group_release(&heads->measures);
     attn_free(heads->items);
     attn_free(heads->first_of_layer);
 }
@@ -143,19 +137,14 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place)
 {
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        attn_measurement_add(heads->measurements[i], event, NULL);
+    attn_measure_group_add(&heads->measures, event);
     return attn_page_head_of(heads, event, place);
 }
 
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
-        double values[ATTN_METRIC_MOST];
-
-        attn_measurement_find(heads->measurements[i], &head->at, values);
-        head->values[i] = values[0];
-    }
+    attn_measure_group_values(&heads->measures, &head->at, head->values);
+    head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
 }
 
 /* Adds MOST, the largest weight of a row, to a pooled cell, and updates its level. */

@@ -4,7 +4,8 @@
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
-#include "analysis/metric.h"
+#include "analysis/analysis_internal.h"
+#include "analysis/head_kind.h"
 #include "encode/colormap_internal.h"
 #include "encode/json_writer.h"
 #include "figures/table_picture.h"
@@ -14,8 +15,8 @@
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
 /*
- * For each head, while its rows arrive, the page collects a thumbnail, five measures, and the cells
- * that levels cannot encode. Its weights are in its data block.
+ * For each head, while its rows arrive, the page collects a thumbnail, measures and the kind that
+ * follows from them, and the cells that levels cannot encode. Its weights are in its data block.
  *
  * A level encodes a weight in a byte: 0 is masked, otherwise 1 + round(254 sqrt(w)). A thumbnail
  * has levels for at most 32 x 32 cells, each pooled from k x k cells: the mean over its rows of the
@@ -24,17 +25,13 @@
  * attention, and one of the pooled difference farthest from 0: 128 + 127 sqrt(d).
  */
 
-/* X(name, words, unit): measures of a head, in the order in which the page lists them. */
+/* X(ID, words, unit): measures of a head, in the order in which the page lists them. */
 #define ATTN_PAGE_MEASURE_MAP(X)                                                                   \
-    X(first, "first token", "")                                                                    \
-    X(previous, "previous token", "")                                                              \
-    X(self, "the token itself", "") X(entropy, "entropy", "nats") X(far, "far (none of these)", "")
+    X(FIRST, "first token", "")                                                                    \
+    X(PREVIOUS, "previous token", "")                                                              \
+    X(SELF, "the token itself", "") X(ENTROPY, "entropy", "nats") X(FAR, "far (none of these)", "")
 
 enum {
-#define ATTN_PAGE_MEASURE_ENUM(name, words, unit) ATTN_PAGE_##name,
-    ATTN_PAGE_MEASURE_MAP(ATTN_PAGE_MEASURE_ENUM)
-#undef ATTN_PAGE_MEASURE_ENUM
-        ATTN_PAGE_N_MEASURE,
     ATTN_PAGE_THUMB = 32,   /* maximum cells of a side of a thumbnail */
     ATTN_PAGE_N_PLANE = 2,  /* thumbnails of a head that is pooled */
     ATTN_PAGE_ID_SIZE = 32, /* bytes of an id: "L0H3", "cross-L0H3" */
@@ -56,8 +53,10 @@ struct attn_page_head {
     size_t n_thumb;                  /* number of all thumbnails, including the difference */
     unsigned char *thumb;            /* [n_thumb * rows * columns] owns; levels of the thumbnails */
     struct attn_page_pool *pools;    /* owns; NULL unless pooled */
-    double values[ATTN_PAGE_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
-    size_t n_outside;                   /* number of weights below 0 or above 1 */
+    double values[ATTN_N_MEASURE];   /* NaN if unknown; set by attn_page_heads_end */
+    const struct attn_head_kind *kind; /* NULL if unknown */
+    double strength;                   /* score of the kind */
+    size_t n_outside;                  /* number of weights below 0 or above 1 */
     /* "row,column,n" for each run of cells with NaN or infinity, as JSON */
     struct attn_buffer not_finite;
 };
@@ -69,7 +68,7 @@ struct attn_page_heads {
     size_t n_whole;               /* number of heads whose rows are on the page */
     const struct attn_selection *selection; /* borrowed; selection of the page */
     size_t *first_of_layer;                 /* [n_layer] owns */
-    struct attn_measurement *measurements[ATTN_PAGE_N_MEASURE]; /* owns */
+    struct attn_measure_group measures;     /* owns */
 };
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
@@ -99,7 +98,7 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
                                const float *exact);
 
-/* Sets the measures of HEAD. Call after its last row. */
+/* Sets the measures and the kind of HEAD. Call after its last row. */
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head);
 
 /* Returns the level of a weight, given its SQUARE_ROOT, 0 to 1. TOP is 254, or 65534 for two
@@ -342,6 +341,9 @@ void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_r
  * times UNIT; if UNIT is 100, the last one has a %. */
 void attn_page_push_ticks(struct attn_json_writer *json, const struct attn_color_scale *scale,
                           struct attn_color_range range, double unit);
+
+/* Writes the kinds of heads, [{letter, name, words, hue}]; a head has the index of its kind. */
+void attn_page_push_kinds(struct attn_json_writer *json);
 
 /* Writes a number with N_DIGIT digits, independently of the locale; null if it is not finite. */
 void attn_page_push_number(struct attn_json_writer *json, int n_digit, double value);

@@ -103,6 +103,10 @@ bool attn_page_live_has_text(const char *text)
     };
     const size_t n = strlen(text);
 
+    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++)
+        if (strcmp(attn_head_kind_at(i)->name, text) == 0 ||
+            strcmp(attn_head_kind_at(i)->words, text) == 0)
+            return true;
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)
         if (strcmp(words[i], text) == 0)
             return true;

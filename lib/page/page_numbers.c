@@ -24,6 +24,24 @@ void attn_page_push_number(struct attn_json_writer *json, int n_digit, double va
         attn_json_null(json);
 }
 
+void attn_page_push_kinds(struct attn_json_writer *json)
+{
+    attn_json_begin(json, '[');
+    for (size_t i = 0; i < ATTN_N_HEAD_KIND; i++) {
+        const struct attn_head_kind *kind = attn_head_kind_at(i);
+        char hue[8];
+
+        snprintf(hue, sizeof hue, "#%06x", (unsigned)kind->hue);
+        attn_json_begin(json, '{');
+        attn_json_string(attn_json_key(json, "letter"), &kind->letter, 1);
+        attn_json_text(attn_json_key(json, "name"), kind->name);
+        attn_json_text(attn_json_key(json, "words"), kind->words);
+        attn_json_text(attn_json_key(json, "hue"), hue);
+        attn_json_end(json);
+    }
+    attn_json_end(json);
+}
+
 void attn_page_push_rule(struct attn_json_writer *json, const struct attn_page_rule *rule)
 {
     const int n_below = (rule->below[0] > 0) + (rule->below[1] > 0);

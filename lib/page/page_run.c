@@ -193,12 +193,15 @@ static void push_labels(struct run_json *to)
 }
 
 static const struct {
-    const char *name, *words, *unit;
+    enum attn_measure measure;
+    const char *words, *unit;
 } measures[] = {
-#define MEASURE_ROW(name, words, unit) {#name, words, unit},
+#define MEASURE_ROW(id, words, unit) {ATTN_MEASURE_##id, words, unit},
     ATTN_PAGE_MEASURE_MAP(MEASURE_ROW)
 #undef MEASURE_ROW
 };
+
+enum { N_MEASURE = sizeof measures / sizeof *measures };
 
 /* Returns true if layers have two kinds of attention, to the text and to a source, but stacks have
  * no names. */
@@ -249,8 +252,13 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
     if (head->is_encoder)
         attn_json_bool(attn_json_key(json, "is_encoder"), true);
     attn_json_size(attn_json_key(json, "pooled"), head->k);
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++)
-        attn_page_push_number(attn_json_key(json, measures[i].name), 6, head->values[i]);
+    for (size_t i = 0; i < N_MEASURE; i++)
+        attn_page_push_number(attn_json_key(json, attn_measure_name(measures[i].measure)), 6,
+                              head->values[measures[i].measure]);
+    if (head->kind) {
+        attn_json_size(attn_json_key(json, "kind"), (size_t)(head->kind - attn_head_kind_at(0)));
+        attn_page_push_number(attn_json_key(json, "strength"), 3, head->strength);
+    }
     if (head->n_outside > 0)
         attn_json_size(attn_json_key(json, "outside"), head->n_outside);
     if (head->not_finite.size > 0) {
@@ -313,8 +321,8 @@ static void push_heads(struct run_json *to)
     attn_json_end(json);
 }
 
-/* Writes the groups of heads, each with its label and its kind of attention; and the measures of
- * heads: name, words, unit. */
+/* Writes the groups of heads, each with its label and its kind of attention; the measures of heads:
+ * name, words, unit; and the kinds of heads. */
 static void push_groups(struct run_json *to)
 {
     const struct attn_page *page = to->page;
@@ -338,14 +346,15 @@ static void push_groups(struct run_json *to)
     }
     attn_json_end(json);
     attn_json_begin(push_key(to, "measures"), '[');
-    for (size_t i = 0; i < ATTN_PAGE_N_MEASURE; i++) {
+    for (size_t i = 0; i < N_MEASURE; i++) {
         attn_json_begin(json, '[');
-        attn_json_text(json, measures[i].name);
+        attn_json_text(json, attn_measure_name(measures[i].measure));
         attn_json_text(json, measures[i].words);
         attn_json_text(json, measures[i].unit);
         attn_json_end(json);
     }
     attn_json_end(json);
+    attn_page_push_kinds(push_key(to, "kinds"));
 }
 
 /* Writes site and largest magnitude of each gradient, if any. */

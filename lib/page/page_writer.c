@@ -473,7 +473,7 @@ static bool is_better(const struct attn_page *w, const struct attn_page_head *he
         return false;
     return head->is_source != other->is_source
                ? head->is_source
-               : head->values[ATTN_PAGE_far] > other->values[ATTN_PAGE_far];
+               : head->values[ATTN_MEASURE_FAR] > other->values[ATTN_MEASURE_FAR];
 }
 
 static enum attn_status end_head(struct attn_page *w, struct attn_page_head *head,

@@ -25,7 +25,7 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
         const struct attn_head_kind *kind = attn_head_kind_at(i);
 
         attn_buffer_append_format(&heads->map->label, "%s %c %s", i > 0 ? "," : "", kind->letter,
-                                  attn_measure_name(kind->measure));
+                                  kind->name);
     }
     attn_buffer_append_string(&heads->map->label, "; mean weight:");
     return attn_heatmap_end_legend(heads->map, &colors, err);
@@ -35,13 +35,10 @@ static enum attn_status end_legend(const struct attn_head_map *heads, struct att
 static const struct attn_head_kind *kind_of(const struct attn_head_map *heads,
                                             const struct attn_location *at, double *weight)
 {
-    const attn_measure_set set = attn_head_kind_measures();
     double values[ATTN_N_MEASURE];
 
-    for (int m = 0; m < ATTN_N_MEASURE; m++)
-        if (set & ATTN_MEASURE_BIT(m))
-            values[m] = attn_measure_group_find(heads->measures, (enum attn_measure)m, at);
-    return attn_head_kind_of(values, weight);
+    attn_measure_group_values(heads->measures, at, values);
+    return attn_head_kind_of(values, ATTN_HEAD_KIND_THRESHOLD, weight);
 }
 
 /* Prints the cell of a head: its letter; without colors followed by its shade if a column is

@@ -304,10 +304,11 @@ static enum attn_status open_screen(struct attn_writer *writer, struct attn_erro
     for (size_t i = 0; i < w->levels->n; i++)
         w->has_cross |= is_cross(w, &w->levels->items[i]);
     ATTN_TRY(plan(w, err));
-    ATTN_TRY(attn_measure_group_create(
-        (w->heads.map ? attn_head_kind_measures() : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR)) |
-            (has_sinks(w) ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINK) : 0),
-        &settings, selection, writer->options.pool, &w->measures, err));
+    ATTN_TRY(
+        attn_measure_group_create((w->heads.map ? attn_head_kind_measures(writer->labels.backdrop)
+                                                : ATTN_MEASURE_BIT(ATTN_MEASURE_FAR)) |
+                                      (has_sinks(w) ? ATTN_MEASURE_BIT(ATTN_MEASURE_SINK) : 0),
+                                  &settings, selection, writer->options.pool, &w->measures, err));
     return ATTN_ALLOC(w->vectors, attn_selection_dims(selection)->n_layer, err);
 }
 

@@ -161,25 +161,40 @@ START_TEST(kinds_of_heads_darken_with_their_weight)
 }
 END_TEST
 
-START_TEST(a_head_is_of_the_kind_with_the_largest_measure)
+static char kind_letter(const double *values, double *weight)
+{
+    const struct attn_head_kind *kind = attn_head_kind_of(values, 0.5, weight);
+
+    return kind ? kind->letter : '-';
+}
+
+START_TEST(a_head_has_the_kind_with_the_largest_score_above_the_threshold)
 {
     double values[ATTN_N_MEASURE], weight;
 
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         values[m] = (double)NAN;
-    ck_assert_ptr_null(attn_head_kind_of(values, &weight));
+    ck_assert_int_eq(kind_letter(values, &weight), '-');
     ck_assert_double_eq(weight, 0);
-    values[ATTN_MEASURE_FIRST] = values[ATTN_MEASURE_FAR] = 0.25;
-    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
-    values[ATTN_MEASURE_INDUCTION] = 0.5;
-    values[ATTN_MEASURE_N_INDUCTION] = 1; /* too few rows */
-    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
-    values[ATTN_MEASURE_N_INDUCTION] = 2;
-    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, 'i');
+    values[ATTN_MEASURE_FIRST] = 0.5;
+    values[ATTN_MEASURE_SELF] = 0.9; /* with the first row, which sees only itself */
+    ck_assert_int_eq(kind_letter(values, &weight), 'm');
     ck_assert_double_eq(weight, 0.5);
-    values[ATTN_MEASURE_FIRST] = values[ATTN_MEASURE_FAR] = 0.1;
-    values[ATTN_MEASURE_INDUCTION] = 0.29; /* too small */
-    ck_assert_int_eq(attn_head_kind_of(values, &weight)->letter, '1');
+    values[ATTN_MEASURE_FAR] = 0.8;
+    values[ATTN_MEASURE_N_FAR] = 1; /* too few rows */
+    ck_assert_int_eq(kind_letter(values, &weight), 'm');
+    values[ATTN_MEASURE_N_FAR] = 2;
+    ck_assert_int_eq(kind_letter(values, &weight), 'f');
+    values[ATTN_MEASURE_SELF_LATER] = 0.6; /* comes before far, which is larger */
+    ck_assert_int_eq(kind_letter(values, &weight), 's');
+    ck_assert_double_eq(weight, 0.6);
+    values[ATTN_MEASURE_FIRST] = 0.6; /* the first of equal scores */
+    ck_assert_int_eq(kind_letter(values, &weight), '1');
+    values[ATTN_MEASURE_INDUCTION] = 0.7;
+    values[ATTN_MEASURE_N_INDUCTION] = 1;
+    ck_assert_int_eq(kind_letter(values, &weight), '1');
+    values[ATTN_MEASURE_N_INDUCTION] = 2;
+    ck_assert_int_eq(kind_letter(values, &weight), 'i');
 }
 END_TEST
 
@@ -298,5 +313,6 @@ END_TEST
 ATTN_SUITE("colormap", maps_have_the_colors_of_their_makers,
            terminals_have_the_steps_that_the_design_lists, colors_of_a_terminal_go_one_way,
            text_can_be_read_on_every_color, what_has_no_value_has_no_color_of_a_map,
-           kinds_of_heads_darken_with_their_weight, a_head_is_of_the_kind_with_the_largest_measure,
+           kinds_of_heads_darken_with_their_weight,
+           a_head_has_the_kind_with_the_largest_score_above_the_threshold,
            scales_are_read_as_they_are_written, numbers_have_their_places, ticks_stand_at_weights)
