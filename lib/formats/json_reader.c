@@ -821,15 +821,18 @@ enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct a
     return ATTN_OK;
 }
 
-enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err)
+enum attn_status attn_json_check_keys(struct attn_json_reader reader, size_t *n_key,
+                                      struct attn_error *err)
 {
     struct attn_json_keys keys = {0};
     struct attn_json_token token;
     enum attn_status status;
 
-    do
+    do {
         status = attn_json_next_unique(&reader, &keys, &token, err);
-    while (status == ATTN_OK && token.type != ATTN_JSON_END);
+        if (n_key && status == ATTN_OK && token.type == ATTN_JSON_KEY && reader.depth == 1)
+            ++*n_key;
+    } while (status == ATTN_OK && token.type != ATTN_JSON_END);
     attn_free(keys.keys);
     return status;
 }

@@ -121,7 +121,9 @@ struct attn_json_keys {
 enum attn_status attn_json_next_unique(struct attn_json_reader *reader, struct attn_json_keys *keys,
                                        struct attn_json_token *token, struct attn_error *err);
 
-/* Checks the grammar of all that READER has not read yet, and that no object has a key twice. */
-enum attn_status attn_json_check_keys(struct attn_json_reader reader, struct attn_error *err);
+/* Checks the grammar of all that READER has not read yet, and that no object has a key twice. Adds
+ * the number of keys of the root to *n_key, unless N_KEY is NULL. */
+enum attn_status attn_json_check_keys(struct attn_json_reader reader, size_t *n_key,
+                                      struct attn_error *err);
 
 #endif

@@ -2,8 +2,8 @@
  * safetensors_header.c - reads the header of one file token by token.
  *
  * The header is copied first, because a mapped file can be overwritten between two reads. Names
- * point into the copy, where they are decoded and ended by NUL. Three passes over the text (check,
- * count, fill) allow one allocation of the exact size even for a million tensors. Two sorts follow:
+ * point into the copy, where they are decoded and ended by NUL. Two passes over the text (check and
+ * count, fill) allow one allocation even for a million tensors. Two sorts follow:
  * by offset, to check that the tensors cover the data without gaps, and by name. Byte offsets in
  * messages about JSON count from the beginning of the file, offsets of tensors from the beginning
  * of the data, as in the header.
@@ -144,23 +144,6 @@ static enum attn_status expect(struct header *header, enum attn_json_type type,
 {
     ATTN_TRY(attn_json_next(&header->reader, token, header->err));
     return token->type == type ? ATTN_OK : refuse(header, token, expected);
-}
-
-static enum attn_status count_tensors(struct header *header, size_t *count)
-{
-    const struct attn_json_reader start = header->reader;
-    struct attn_json_token token;
-
-    ATTN_TRY(expect(header, ATTN_JSON_OBJECT_BEGIN, "an object", &token));
-    for (*count = 0;;) {
-        ATTN_TRY(attn_json_next(&header->reader, &token, header->err));
-        if (token.type != ATTN_JSON_KEY)
-            break;
-        *count += !attn_json_equals(&token, METADATA);
-        ATTN_TRY(attn_json_skip(&header->reader, header->err));
-    }
-    header->reader = start;
-    return ATTN_OK;
 }
 
 /* Reads the value of __metadata__: null, or an object of strings. It is checked but not used. */
@@ -332,7 +315,8 @@ static enum attn_status read_tensor(struct header *header, const struct attn_jso
     return ATTN_OK;
 }
 
-static enum attn_status read_tensors(struct header *header, struct attn_tensor_record *records)
+/* Reads the tensors into `records`, which have room for them. */
+static enum attn_status read_tensors(struct header *header)
 {
     struct attn_json_token token;
 
@@ -344,7 +328,7 @@ static enum attn_status read_tensors(struct header *header, struct attn_tensor_r
         if (attn_json_equals(&token, METADATA))
             ATTN_TRY(read_metadata(header));
         else
-            ATTN_TRY(read_tensor(header, &token, records++));
+            ATTN_TRY(read_tensor(header, &token, &header->records[header->n++]));
     }
 }
 
@@ -386,15 +370,16 @@ static enum attn_status check_tiling(const struct header *header,
 
 static enum attn_status read_all(struct header *header)
 {
+    size_t n_key = 0; /* of the tensors, and __metadata__ */
+
     ATTN_TRY(read_prefix(header));
     ATTN_TRY(copy_text(header));
-    ATTN_TRY(attn_json_check_keys(header->reader, header->err));
-    ATTN_TRY(count_tensors(header, &header->n));
+    ATTN_TRY(attn_json_check_keys(header->reader, &n_key, header->err));
     /* uninitialized, because read_tensors sets all fields */
-    header->records = attn_alloc_uninitialized(header->n, sizeof *header->records, header->err);
+    header->records = attn_alloc_uninitialized(n_key, sizeof *header->records, header->err);
     if (!header->records)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(read_tensors(header, header->records));
+    ATTN_TRY(read_tensors(header));
     return check_tiling(header, header->records, header->n);
 }
 

@@ -181,7 +181,7 @@ static enum attn_status check_line(const struct line_reading *reading, struct at
     struct attn_record_value first = {.json = NULL};
     struct attn_json_reader copy = reading->json;
     struct attn_error why = {0};
-    enum attn_status status = attn_json_check_keys(copy, &why);
+    enum attn_status status = attn_json_check_keys(copy, NULL, &why);
 
     first.json = &copy;
     if (status == ATTN_OK)

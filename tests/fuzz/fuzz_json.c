@@ -147,7 +147,7 @@ static void write_again(const struct attn_json_token *token, bool needs_comma,
 
 static enum attn_status check_keys(const char *text, size_t size, struct attn_error *err)
 {
-    return attn_json_check_keys(attn_json_reader_init(text, size, NAME), err);
+    return attn_json_check_keys(attn_json_reader_init(text, size, NAME), NULL, err);
 }
 
 static struct pulled pull(const char *text, size_t size)

@@ -79,7 +79,7 @@ static void check_config(const struct attn_buffer *text, const struct attn_init_
     struct attn_json_token token;
     size_t n_found = 0, n_key = 0;
 
-    FUZZ_CHECK(attn_json_check_keys(reader, &err) == ATTN_OK);
+    FUZZ_CHECK(attn_json_check_keys(reader, NULL, &err) == ATTN_OK);
     FUZZ_CHECK(attn_json_next(&reader, &token, &err) == ATTN_OK);
     FUZZ_CHECK(token.type == ATTN_JSON_OBJECT_BEGIN);
     while (attn_json_next(&reader, &token, &err) == ATTN_OK && token.type == ATTN_JSON_KEY) {

@@ -200,8 +200,8 @@ static void assert_json(const char *text, const struct attn_naughty *tokens, siz
     bool has_tokens = false;
 
     attn_assert_printable("JSON", text, strlen(text));
-    ck_assert_msg(attn_json_check_keys(attn_json_reader_init(text, strlen(text), "JSON"), &err) ==
-                      ATTN_OK,
+    ck_assert_msg(attn_json_check_keys(attn_json_reader_init(text, strlen(text), "JSON"), NULL,
+                                       &err) == ATTN_OK,
                   "%s", err.message);
     ck_assert_int_eq(attn_json_next(&reader, &token, &err), ATTN_OK);
     ck_assert_int_eq(token.type, ATTN_JSON_OBJECT_BEGIN);

@@ -23,7 +23,7 @@ static enum attn_status check(const char *text, size_t size, struct attn_error *
     ck_assert_ptr_nonnull(copy);
     memcpy(copy, text, size);
     *err = (struct attn_error){0};
-    status = attn_json_check_keys(attn_json_reader_init(copy, size, "a.json"), err);
+    status = attn_json_check_keys(attn_json_reader_init(copy, size, "a.json"), NULL, err);
     free(copy);
     return status;
 }
@@ -603,7 +603,7 @@ END_TEST
 static enum attn_status check_buffer(const struct attn_buffer *text, struct attn_error *err)
 {
     *err = (struct attn_error){0};
-    return attn_json_check_keys(attn_json_reader_init(text->data, text->size, "a.json"), err);
+    return attn_json_check_keys(attn_json_reader_init(text->data, text->size, "a.json"), NULL, err);
 }
 
 /* {"0":0, ..., "N-1":0, LAST:0} */
@@ -652,7 +652,7 @@ START_TEST(looks_for_keys_in_at_most_4_gib)
     struct attn_error err = {0};
 
     reader.size = (size_t)UINT32_MAX + 1;
-    ck_assert_int_eq(attn_json_check_keys(reader, &err), ATTN_FORMAT);
+    ck_assert_int_eq(attn_json_check_keys(reader, NULL, &err), ATTN_FORMAT);
     ck_assert_str_eq(err.message, "'a.json' has 4294967296 bytes, expected at most 4294967295");
 }
 END_TEST
