@@ -100,14 +100,13 @@ static enum attn_status write_head(const struct attn_png_image *image, struct at
     return status;
 }
 
-/* The allocator that zlib uses, so that its memory counts as the library's. */
-static voidpf allocate(voidpf user, uInt count, uInt size)
+void *attn_deflate_allocate(void *user, unsigned count, unsigned size)
 {
     (void)user;
     return attn_alloc(count, size, NULL);
 }
 
-static void release(voidpf user, voidpf block)
+void attn_deflate_release(void *user, void *block)
 {
     (void)user;
     attn_free(block);
@@ -154,7 +153,8 @@ static void write_pixels(struct pixels *pixels, const struct attn_png_image *ima
 enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_sink *sink,
                                 struct attn_error *err)
 {
-    struct pixels pixels = {.stream = {.zalloc = allocate, .zfree = release}, .sink = sink};
+    struct pixels pixels = {
+        .stream = {.zalloc = attn_deflate_allocate, .zfree = attn_deflate_release}, .sink = sink};
     enum attn_status status = ATTN_OK;
 
     ATTN_TRY(write_head(image, sink, err));

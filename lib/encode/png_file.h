@@ -54,4 +54,8 @@ enum attn_status attn_png_write(const struct attn_png_image *image, struct attn_
 enum attn_status attn_png_append_base64(const struct attn_png_image *image, struct attn_buffer *out,
                                         struct attn_error *err);
 
+/* The allocator of zlib's streams (z_stream), so that their memory counts as the library's. */
+void *attn_deflate_allocate(void *user, unsigned count, unsigned size);
+void attn_deflate_release(void *user, void *block);
+
 #endif

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/status_internal.h"
+#include "encode/png_file.h"
 #include "encode/quoting.h"
 
 #include <string.h>
@@ -110,25 +111,12 @@ void attn_page_data_end(struct attn_page_data *data)
 
 /* --- Deflating ------------------------------------------------------------------------------- */
 
-/* Memory of zlib is allocated with our allocator. */
-static voidpf allocate(voidpf user, uInt count, uInt size)
-{
-    (void)user;
-    return attn_alloc(count, size, NULL);
-}
-
-static void release(voidpf user, voidpf block)
-{
-    (void)user;
-    attn_free(block);
-}
-
 /* Appends BYTES [n] deflated. IS_LAST: ends the stream; otherwise another piece may follow. */
 static void append_deflated(struct attn_buffer *out, const char *bytes, size_t n, int level,
                             bool is_last)
 {
     static const char empty_block[5] = {0, 0, 0, (char)0xff, (char)0xff};
-    z_stream stream = {.zalloc = allocate, .zfree = release};
+    z_stream stream = {.zalloc = attn_deflate_allocate, .zfree = attn_deflate_release};
     size_t room;
     char *to;
 
