@@ -28,6 +28,7 @@ static const struct {
     {"parts", "ablate", NULL, SINCE "--by head|attn|mlp|layer|neuron:L"},
     {"order", "heads", NULL,
      SINCE "heads come by layer; order --csv FILE with scipy.cluster.hierarchy"},
+    {"headvis", "examples", NULL, SINCE "data/recipes/headvis.py writes the folder from --json"},
     {"per", "score", NULL, SINCE "--by text|token|word"},
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},

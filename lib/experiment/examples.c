@@ -92,8 +92,6 @@ static const struct attn_param param_rows[] = {
                "show K texts of each bin: of the last bin the K largest, of the others K at equal "
                "distances; default: 3",
                .least = 1, .most = MOST_TOP),
-    ATTN_PARAM(TEXT, "headvis", "DIR", struct attn_examples_args, headvis,
-               "also write the folder that HeadVis's page reads; only of weight"),
     ATTN_PARAM(FLAG, "rows", NULL, struct attn_examples_args, keeps_rows,
                "keep the weights of the shown texts, which the page of the table shows",
                .traits = ATTN_PARAM_NO_OPTION),
@@ -120,9 +118,8 @@ const struct attn_question attn_question_examples = {
         "last bin may do something else in the nine others, which most texts are in.\n"
         "\n"
         "`html` writes a page of the texts, whose colors are the weights of the marked\n"
-        "row. `headvis` writes the files of HeadVis (github.com/anthropics/headvis).\n"
-        "The texts are read twice, so that they must be a file. Heads of an encoder that\n"
-        "has a decoder are left out.\n",
+        "row. The texts are read twice, so that they must be a file. Heads of an encoder\n"
+        "that has a decoder are left out.\n",
     .examples = "  attn-cli examples -m fable `heads` 2.5 `items` lines.txt `items_format` lines\n"
                 "  attn-cli examples `heads` 3.* `measures` induction `over` mean \\\n"
                 "    `items` corpus.jsonl `html` examples.html\n"
@@ -175,16 +172,8 @@ static enum attn_status check(const void *given, struct attn_error *err)
             err, ATTN_INVALID,
             "`group_by`, `paired`, `bootstrap`, `cluster` and `fdr` are of means, "
             "and examples are single items");
-    if (!is_weight(args)) {
+    if (!is_weight(args))
         ATTN_TRY(find_measure(args, &measure, err));
-        if (args->headvis)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "`headvis` is of weight alone, and `measures` is '%s'",
-                                  attn_quote_string(args->measure).text);
-    }
-    if (args->headvis && args->over == ATTN_EXAMPLES_MEAN)
-        return attn_error_set(err, ATTN_INVALID,
-                              "`headvis` shows the largest rows, and `over` is mean");
     return ATTN_OK;
 }
 
@@ -218,7 +207,7 @@ static double find_key(const struct attn_metric_row *row, bool is_limited, size_
 }
 
 /* weight: the largest weight on a key that is neither the first nor the query itself, of all rows
- * but the first. HeadVis measures the same. In rows over a source all queries count, and the key is
+ * but the first, as HeadVis does. In rows over a source all queries count, and the key is
  * not the last, as in `far`. */
 static bool weight_row(const struct attn_metric_row *row, double *terms)
 {
@@ -252,7 +241,6 @@ struct reading {
     int which;                            /* index of the value of the metric */
     bool is_limited;                      /* the key is neither the first nor the query itself */
     struct attn_measurement *measurement; /* owns */
-    struct attn_measure_group group;      /* owns; the measures for HeadVis; or empty */
     struct found *found;                  /* [n_block, n_head] owns */
     size_t n_found;
     bool is_mean;
@@ -261,7 +249,6 @@ struct reading {
 static void release_reading(struct reading *reading)
 {
     attn_measurement_free(reading->measurement);
-    attn_measure_group_release(&reading->group);
     attn_free(reading->found);
 }
 
@@ -287,18 +274,6 @@ static enum attn_status begin_reading(struct reading *reading, const struct attn
         reading->found[i].best = (double)NAN;
     return attn_measurement_create(reading->metric, &settings, run->selection, NULL,
                                    &reading->measurement, err);
-}
-
-/* Begins the measures for HeadVis. */
-static enum attn_status begin_measures(struct reading *reading, struct attn_error *err)
-{
-    const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
-    attn_measure_set set = 0;
-
-    for (size_t i = 0; i < ATTN_EXAMPLE_N_MEASURE; i++)
-        set |= ATTN_MEASURE_BIT(attn_example_measures[i]);
-    return attn_measure_group_create(set, &settings, reading->run->selection, NULL, &reading->group,
-                                     err);
 }
 
 static size_t index_of(const struct reading *reading, const struct attn_location *at)
@@ -341,7 +316,6 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 
     if (reading->is_mean)
         attn_measurement_add(reading->measurement, event, NULL);
-    attn_measure_group_add(&reading->group, event);
     for (size_t r = 0; r < event->n_row; r++) {
         const struct attn_row row = attn_event_row(event, r);
 
@@ -408,15 +382,8 @@ static enum attn_status check_heads(const struct attn_config *config, const char
 static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct attn_frame *frame = &((struct examples *)state)->frame;
-    const struct attn_examples_args *args = frame->args;
     const char *heads = frame->request.selection.heads;
 
-    for (size_t block = 0; args->headvis && block < frame->config->n_layer; block++)
-        if (frame->config->is_cross[block])
-            return attn_error_set(
-                err, ATTN_INVALID,
-                "`headvis`: that page has no attention to a source, and '%s' has",
-                attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
     ATTN_TRY(check_heads(frame->config, heads, err));
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
@@ -453,28 +420,6 @@ static enum attn_status append_head(struct examples *examples, const struct attn
     return attn_frame_append(&examples->frame, row, err);
 }
 
-/* Reports the measures for HeadVis: of each head, in the order of its rows. */
-static enum attn_status report_measures(struct examples *examples, struct attn_error *err)
-{
-    struct attn_frame *frame = &examples->frame;
-    const struct attn_table *table = frame->rows.table;
-    const size_t n = attn_table_n_row(table), layer = attn_table_find(table, "layer");
-    double *means = attn_frame_alloc(frame, n * ATTN_EXAMPLE_N_MEASURE, sizeof *means);
-
-    ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < n; i++) {
-        struct attn_location at;
-
-        attn_location_read(table, i, layer, &at);
-        at.head = (int)attn_table_cell(table, i, attn_table_find(table, "head")).integer;
-        at.site = ATTN_SITE_PATTERN;
-        for (size_t m = 0; m < ATTN_EXAMPLE_N_MEASURE; m++)
-            means[i * ATTN_EXAMPLE_N_MEASURE + m] =
-                attn_measure_group_find(&examples->reading.group, attn_example_measures[m], &at);
-    }
-    return attn_frame_report_more(frame, means, n * ATTN_EXAMPLE_N_MEASURE, err);
-}
-
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct examples *examples = state;
@@ -484,12 +429,10 @@ static enum attn_status ask(void *state, struct attn_error *err)
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
 
     ATTN_TRY(begin_reading(&examples->reading, frame->run, args, err));
-    if (args->headvis)
-        ATTN_TRY(begin_measures(&examples->reading, err));
     ATTN_TRY(read_text(&examples->reading, err));
     while (attn_selection_next_head(selection, &at))
         ATTN_TRY(append_head(examples, &at, err));
-    return args->headvis ? report_measures(examples, err) : ATTN_OK;
+    return ATTN_OK;
 }
 
 static void release(void *state)
@@ -538,8 +481,6 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
     if (attn_table_n_row(table) == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` are of an encoder, whose heads are left out");
-    if (args_of(corpus)->headvis)
-        ATTN_TRY(attn_examples_make_headvis(args_of(corpus)->headvis, err));
     ATTN_TRY(ATTN_ALLOC(set->heads, attn_table_n_row(table), err));
     set->n_head = attn_table_n_row(table);
     for (size_t i = 0; i < set->n_head; i++) {
@@ -570,17 +511,13 @@ static enum attn_status add(void *user, const struct attn_item_result *result,
         return ATTN_FORMAT;
     if (!set->heads)
         ATTN_TRY(begin_heads(corpus, result->rows, err));
-    if (attn_table_n_row(result->rows) != set->n_head ||
-        (result->n_beside > 0 && result->n_beside != set->n_head * ATTN_EXAMPLE_N_MEASURE))
+    if (attn_table_n_row(result->rows) != set->n_head)
         return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
                               attn_table_n_row(result->rows), set->n_head);
     for (size_t i = 0; i < set->n_head; i++) {
         const struct attn_cell cell = attn_table_cell(result->rows, i, value);
         struct attn_example_head *head = &set->heads[i];
 
-        for (size_t m = 0; m < ATTN_EXAMPLE_N_MEASURE && result->n_beside > 0; m++)
-            if (!isnan(result->beside[i * ATTN_EXAMPLE_N_MEASURE + m]))
-                attn_moments_add(&head->means[m], result->beside[i * ATTN_EXAMPLE_N_MEASURE + m]);
         if (cell.type == ATTN_VALUE_MISSING)
             continue;
         ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
@@ -752,7 +689,7 @@ static enum attn_status read_examples(const struct corpus *corpus, const struct 
     struct reading reading;
     enum attn_status status = begin_reading(&reading, run, args, err);
 
-    for (size_t i = 0; status == ATTN_OK && (args->keeps_rows || args->headvis) && i < n; i++) {
+    for (size_t i = 0; status == ATTN_OK && args->keeps_rows && i < n; i++) {
         const struct attn_location *at = &corpus->set.heads[examples[i]->head].at;
 
         status = ATTN_ALLOC(examples[i]->ends, run->text.n, err);
@@ -899,13 +836,11 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
 {
     struct corpus *corpus = user;
     struct attn_example_set *set = &corpus->set;
-    const struct attn_model *model = attn_host_model(corpus->inquiry->host);
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
     enum attn_status status;
 
     set->args = args_of(corpus);
-    set->config = attn_model_config(model);
-    set->model = attn_model_name(model);
+    set->config = attn_model_config(attn_host_model(corpus->inquiry->host));
     ATTN_TRY(choose_texts(corpus, err));
     ATTN_TRY(read_texts(corpus, study, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
@@ -915,8 +850,6 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
         status = append_example(&rows, set, &set->examples[i], err);
     if (status == ATTN_OK && set->args->keeps_rows)
         status = add_page(set, rows.table, err);
-    if (status == ATTN_OK && set->args->headvis)
-        status = attn_examples_write_headvis(set, err);
     if (status == ATTN_OK)
         *table = rows.table;
     else

@@ -43,8 +43,6 @@ struct attn_examples_args {
     size_t n_top; /* texts shown of each bin; 0: 3 */
     /* keeps the weights of the texts that are shown, for the page of the table */
     bool keeps_rows;
-    /* directory that gets the files of HeadVis's page, for "weight"; or NULL */
-    const char *headvis;
     const struct attn_study_args *study; /* the items */
 };
 

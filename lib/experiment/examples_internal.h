@@ -1,5 +1,5 @@
 /* examples_internal.h - the examples of heads with their weights: examples.c finds them,
- * examples_headvis.c and examples_page.c write them. */
+ * examples_page.c writes them. */
 #ifndef ATTN_EXPERIMENT_EXAMPLES_INTERNAL_H
 #define ATTN_EXPERIMENT_EXAMPLES_INTERNAL_H
 
@@ -55,22 +55,16 @@ struct attn_example_text {
     size_t *ends; /* [n_token + n_source] owns; where each ends */
 };
 
-/* The measures of `heads` that are averaged for HeadVis. */
-enum { ATTN_EXAMPLE_N_MEASURE = 9 };
-extern const enum attn_measure attn_example_measures[ATTN_EXAMPLE_N_MEASURE];
-
 /* A head and the values of all texts. */
 struct attn_example_head {
     struct attn_location at;
     struct attn_example_value *values; /* [n] owns; after all texts in ascending order */
     size_t n, capacity;
-    struct attn_moments means[ATTN_EXAMPLE_N_MEASURE]; /* for HeadVis */
 };
 
 /* All examples, sorted by head, bin and place. */
 struct attn_example_set {
     const struct attn_examples_args *args; /* borrowed, complete */
-    const char *model;                     /* name of the model */
     const struct attn_config *config;
     struct attn_example_head *heads; /* [n_head] owns */
     size_t n_head;
@@ -88,15 +82,6 @@ const char *attn_example_token(const struct attn_example_text *text, size_t i, s
 /* Moves the N_MOST cells of CELLS [n] with the largest weights, of equals those with the first
  * keys, to the front, in the order of their keys. Returns their number, N if that is smaller. */
 size_t attn_example_keep_largest(struct attn_example_cell *cells, size_t n, size_t n_most);
-
-/* Creates the folders of HeadVis's page, FOLDER and those in it, unless they are there. Errors have
- * the stage of the output. */
-enum attn_status attn_examples_make_headvis(const char *folder, struct attn_error *err);
-
-/* Writes the files of HeadVis's page into the folders of args->headvis. Errors have the stage of
- * the output. */
-enum attn_status attn_examples_write_headvis(const struct attn_example_set *set,
-                                             struct attn_error *err);
 
 /* Appends the examples as the JSON object that the page shows (page/examples.js). */
 void attn_examples_append_page(const struct attn_example_set *set, struct attn_buffer *out);

@@ -5,11 +5,6 @@
 
 enum { DEFAULT_BINS = 10 };
 
-const enum attn_measure attn_example_measures[ATTN_EXAMPLE_N_MEASURE] = {
-    ATTN_MEASURE_SELF,      ATTN_MEASURE_PREVIOUS,  ATTN_MEASURE_ENTROPY,
-    ATTN_MEASURE_DISTANCE,  ATTN_MEASURE_FIRST,     ATTN_MEASURE_MAX,
-    ATTN_MEASURE_DUPLICATE, ATTN_MEASURE_INDUCTION, ATTN_MEASURE_FAR};
-
 size_t attn_examples_n_bin(const struct attn_examples_args *args)
 {
     return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;

@@ -1142,7 +1142,6 @@ static const struct {
     {"    n_bin", offsetof(struct attn_examples_args, n_bin)},
     {"    n_top", offsetof(struct attn_examples_args, n_top)},
     {"    keeps_rows", offsetof(struct attn_examples_args, keeps_rows)},
-    {"    headvis", offsetof(struct attn_examples_args, headvis)},
     {"    study", offsetof(struct attn_examples_args, study)},
     {"attn_lens_args", sizeof(struct attn_lens_args)},
     {"    size", offsetof(struct attn_lens_args, size)},

@@ -147,7 +147,7 @@ END_TEST
 
 /* Each option is a decision: who adds one raises these, and says why. The goal was 195 names and
  * 950 pairs. Since then came three commands with the options of all questions, sinks, examples and
- * spans, the names score, spans, neutral, neutral-ids, over, bins, headvis and links, for
+ * spans, the names score, spans, neutral, neutral-ids, over, bins and links, for
  * fine-tuned models adapter and with-adapter, of lens jacobian, fit, skip and first, of bench
  * lengths and clock, of the 13 commands with tables where and columns, and the pairs ablate with
  * heads, and help with json. */

@@ -2445,7 +2445,6 @@ attn_examples_args._fields_ = [
     ("n_bin", c_size_t),
     ("n_top", c_size_t),
     ("keeps_rows", c_bool),
-    ("headvis", c_char_p),
     ("study", POINTER(attn_study_args)),
 ]
 attn_lens_args._fields_ = [

@@ -216,8 +216,8 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
 
 
 def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "max", bins: int = 0, top: int = 0,
-             headvis=None, rows: bool = False, sort: str | None = None, limit: int = 0, where: dict | None = None,
-             columns=None, **options) -> Table:
+             rows: bool = False, sort: str | None = None, limit: int = 0, where: dict | None = None, columns=None,
+             **options) -> Table:
     """What each head does on a corpus, shown by examples.
 
     Runs all texts of `items`, and gives each a value for each head: that of its largest row by a measure. Sorts the
@@ -227,9 +227,8 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
     The largest examples alone mislead: a head that looks like a name finder in the last bin may do something else in
     the nine others, which most texts are in.
 
-    `html` writes a page of the texts, whose colors are the weights of the marked row. `headvis` writes the files of
-    HeadVis (github.com/anthropics/headvis). The texts are read twice, so that they must be a file. Heads of an encoder
-    that has a decoder are left out.
+    `html` writes a page of the texts, whose colors are the weights of the marked row. The texts are read twice, so that
+    they must be a file. Heads of an encoder that has a decoder are left out.
 
     heads       the heads: 2.5,3.* or L5H1; default: all
     measures    what is measured of each row: weight (default), the largest weight on a key that is neither the first
@@ -239,7 +238,6 @@ def examples(self: Model, text=None, *, heads=None, measures=None, over: str = "
                 `attn-cli heads` (max, mean)
     bins        cut the texts, sorted by their values, into N bins of equal size; default: 10
     top         show K texts of each bin: of the last bin the K largest, of the others K at equal distances; default: 3
-    headvis     also write the folder that HeadVis's page reads; only of weight
     rows        keep the weights of the shown texts, which the page of the table shows
     sort        sort by this column, the largest first, as Table.sort does
     limit       so many rows, of each group; default: all, of cells and of heads by token the 20 largest
