@@ -44,9 +44,9 @@ static enum attn_status list_links(struct question_args *args, struct question *
         option_find_given(question->call, "json|latex|markdown|precision|sort|limit|group-by");
 
     if (other)
-        return refuse(err, NULL, "--%s needs --score: each item has its own links", other);
+        return refuse(err, NULL, "`%s` needs `score`: each item has its own links", other);
     if (!!csv + !!jsonl + !!matrix > 1)
-        return refuse(err, NULL, "--csv, --jsonl and --matrix: expected one of them");
+        return refuse(err, NULL, "`csv`, `jsonl` and `matrix`: expected one of them");
     args->items.is_listed = true;
     args->items.asked.each.path = csv ? csv : jsonl ? jsonl : matrix ? matrix : "-";
     tables->output.paths = (struct format_paths){.own = {NULL}};
@@ -71,7 +71,7 @@ static enum attn_status open_inputs(struct question *question, struct attn_error
     if (question->study)
         return ATTN_OK;
     if (!attn_input_is_given(&args->prompt.asked.source))
-        return refuse(err, EXAMPLE, "expected a --source, --source-file, --source-ids or --items");
+        return refuse(err, EXAMPLE, "expected a `source`, `source_file`, `source_ids` or `items`");
     ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));
     ATTN_TRY(question_open(question, err));
     return question_read(question, err);
@@ -90,8 +90,8 @@ static enum attn_status find_times(struct question *question, struct attn_error 
 
     question->name = NULL; /* this table has no pictures */
     if (other || args->prompt.plain.n > 0)
-        return refuse(err, NULL, "%s%s has no effect with --times, which reads an array",
-                      other ? "--" : "", other ? other : "a text");
+        return refuse(err, NULL, "%s%s%s has no effect with `times`, which reads an array",
+                      other ? "`" : "", other ? other : "a text", other ? "`" : "");
     ATTN_TRY(at_stage(ATTN_STAGE_INPUT, attn_ndarray_read(times, 2, 3, "[H, T, S]", &weights, err),
                       err));
     status = at_stage(ATTN_STAGE_INPUT, attn_token_times(&weights, &question->table, err), err);
@@ -118,10 +118,10 @@ static enum attn_status score_links(struct question *question, struct attn_error
         return ATTN_NO_MEMORY;
     files[0].path = path;
     if (other || args->prompt.plain.n > 0)
-        status = refuse(err, NULL, "%s%s has no effect with --links, which reads a file",
-                        other ? "--" : "", other ? other : "a text");
+        status = refuse(err, NULL, "%s%s%s has no effect with `links`, which reads a file",
+                        other ? "`" : "", other ? other : "a text", other ? "`" : "");
     else if (!how->has_score || !how->gold)
-        status = refuse(err, NULL, "--links needs --score and --gold");
+        status = refuse(err, NULL, "`links` needs `score` and `gold`");
     else
         status = at_stage(ATTN_STAGE_INPUT,
                           attn_link_scores(&files[0], &files[1], &question->table, err), err);
@@ -137,7 +137,7 @@ static enum attn_status hear_words(struct question *question, struct attn_error 
 
     question->name = NULL; /* this table has no pictures */
     if (other)
-        return refuse(err, NULL, "--%s has no effect on times of words in a sound", other);
+        return refuse(err, NULL, "`%s` has no effect on times of words in a sound", other);
     ATTN_TRY(
         attn_speech_times(question->host, &question->request, how->heads, &question->table, err));
     return question_write(question, err);

@@ -128,11 +128,11 @@ static enum attn_status check_arrays(const struct arrays_args *args, struct attn
     if (args->x && (args->q || args->k || args->v || args->scores))
         return refuse(
             err, NULL,
-            "--x stands for --q, --k and --v: it does not go together with them or with --scores");
+            "`x` stands for `q`, `k` and `v`: it does not go together with them or with `scores`");
     if (args->scores && (args->q || args->k))
-        return refuse(err, NULL, "--scores replaces --q and --k: they do not go together");
+        return refuse(err, NULL, "`scores` replaces `q` and `k`: they do not go together");
     if (!args->x && !args->scores && (!args->q || !args->k || !args->v))
-        return refuse(err, example, "--%s is missing", !args->q ? "q" : !args->k ? "k" : "v");
+        return refuse(err, example, "`%s` is missing", !args->q ? "q" : !args->k ? "k" : "v");
     return ATTN_OK;
 }
 
@@ -145,21 +145,21 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
 
     if (args->arrays.scores && unused)
         return refuse(err, NULL,
-                      "--attention %s changes how scores are computed, and --scores gives them",
+                      "`attention` %s changes how scores are computed, and `scores` gives them",
                       unused);
     if (args->asked.attention.keep && !has_dropout)
         return refuse(err,
                       "with --attention dropout=0 the weights that stay are not divided by 1-P",
-                      "--keep needs --attention dropout, whose choice it replaces");
+                      "`keep` needs `dropout`, whose choice it replaces");
     if (args->asked.attention.keep &&
         (args->asked.attention.change.parts & ATTN_PART_DROPOUT_SEED) != 0)
         return refuse(err, "--attention dropout=P",
-                      "--keep and a seed do not go together: each chooses the weights that stay");
+                      "`keep` and a seed do not go together: each chooses the weights that stay");
     if (has_dropout &&
         (option_text(call, "measures") ||
          (!args->arrays.v && !args->arrays.x && !args->asked.prompt.asked.selection.sites)))
         return refuse(err, "--sites pattern_dropped shows the weights that stay",
-                      "--attention dropout changes z and pattern_dropped, and neither is shown");
+                      "`dropout` changes z and pattern_dropped, and neither is shown");
     return ATTN_OK;
 }
 
@@ -252,8 +252,8 @@ static enum attn_status check_measures(const char *list, const struct call *call
         if (name && (word_find(others, name) >= 0 ||
                      (attn_format_find(name) && !attn_format_find(name)->has_tables)))
             return refuse(err, NULL,
-                          "--measures and --%s do not go together: measures are text, --csv, "
-                          "--json, --jsonl, --latex or --markdown",
+                          "`measures` and `%s` do not go together: measures are text, `csv`, "
+                          "`json`, `jsonl`, `latex` or `markdown`",
                           name);
     }
     return ATTN_OK;
@@ -295,11 +295,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
     ATTN_TRY(request_check(question, err));
     if (!listed && !asked->is_compared && tables_are_chosen(&asked->tables))
         return refuse(err, NULL,
-                      "--sort, --limit, --where and --columns need --measures or --compare");
+                      "`sort`, `limit`, `where` and `columns` need `measures` or `compare`");
     if (listed)
         ATTN_TRY(check_measures(listed, question->call, &measures, err));
     if (!asked->is_compared && !measures)
-        ATTN_TRY(outputs_check_tables(&asked->tables.output, "--measures and --compare make tables",
+        ATTN_TRY(outputs_check_tables(&asked->tables.output, "`measures` and `compare` make tables",
                                       err));
     ATTN_TRY(model_host_open(NULL, &none, &asked->running, false, &question->host, err));
     ATTN_TRY(read_arrays(&args->arrays, arrays, &question->request.input, err));

@@ -170,7 +170,7 @@ static enum attn_status check(struct call *call, struct attn_error *err)
                       "'%s' is a second input, expected one", args->inputs.items[1]);
     ATTN_TRY(attn_question_check(&attn_question_batch, option_is_param_given, call, err));
     if (args->asked.options.each.is_resumed && is_standard(args->output))
-        return refuse(err, NULL, "--resume needs -o FILE, the file to continue");
+        return refuse(err, NULL, "`resume` needs -o FILE, the file to continue");
     return attn_attention_args_check(&args->attention, err);
 }
 
@@ -208,7 +208,7 @@ static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_st
         if (word_find(other_outputs, name) < 0)
             continue;
         if (is_standard(path) && word_find("csv|edges", name) < 0)
-            return refuse(err, NULL, "--%s cannot go to standard output", name);
+            return refuse(err, NULL, "`%s` cannot go to standard output", name);
         *n_standard += is_standard(path);
         batch->outputs[is_standard(path) && !batch->args->output ? 0 : (*n)++] =
             (struct attn_records_item){name, is_standard(path) ? NULL : path, call->out};
@@ -259,10 +259,10 @@ static enum attn_status check_predictions(const struct batch *batch, attn_record
         return refuse(err,
                       "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
                       "in a line",
-                      "--top needs an output that has predictions");
+                      "`top` needs an output that has predictions");
     if (args->prompt.asked.predict.n_next > 0 && !has_all && !has_rows)
         return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
-                      "--next needs an output that has predictions");
+                      "`next` needs an output that has predictions");
     return ATTN_OK;
 }
 
@@ -275,7 +275,7 @@ static enum attn_status check_selection(const struct batch *batch, attn_record_f
     if (!given || option_find_given(batch->call, other_outputs) ||
         (fields & (ATTN_RECORD_FIELD_BIT(MEASURES) | ATTN_RECORD_FIELD_BIT(TENSORS))) != 0)
         return ATTN_OK;
-    return refuse(err, "add measures or tensors to --fields", "--%s needs an output that has heads",
+    return refuse(err, "add measures or tensors to --fields", "`%s` needs an output that has heads",
                   given);
 }
 
@@ -292,14 +292,14 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
     if (args->asked.many.measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
         !(has_csv && !(fields & others)) && !option_text(batch->call, "npy"))
         return refuse(err, "add measures to --fields, or write --csv or --npy",
-                      "--measures needs an output that has measures");
+                      "`measures` needs an output that has measures");
     if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
         args->asked.options.items.form != ATTN_ITEMS_LINES || predict->n_next > 0)
         return ATTN_OK;
     if (predict->top == 0)
-        return refuse(err, NULL, "predictions in --fields need --top or --next");
+        return refuse(err, NULL, "predictions in `fields` need `top` or `next`");
     if (has_csv && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)))
-        return refuse(err, NULL, "predictions in --csv need --next");
+        return refuse(err, NULL, "predictions in `csv` need `next`");
     return ATTN_OK;
 }
 
@@ -316,7 +316,7 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
     if (args->prompt.asked.selection.sites && !option_text(batch->call, "npz") &&
         !(has_lines(batch) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",
-                      "--sites needs an output that has tensors");
+                      "`sites` needs an output that has tensors");
     return ATTN_OK;
 }
 

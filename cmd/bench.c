@@ -273,7 +273,7 @@ static enum attn_status measure(struct bench *bench, struct attn_error *err)
     enum attn_status status;
 
     if (args->lengths && args->parts && strcmp(args->parts, "decode") == 0)
-        return refuse(err, NULL, "--lengths has no effect with --parts decode");
+        return refuse(err, NULL, "`lengths` has no effect with `parts` decode");
     options.model = bench->model;
     options.pool = bench->pool;
     options.parts = args->parts;

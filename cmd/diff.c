@@ -81,12 +81,12 @@ static enum attn_status check(const struct question *question, struct attn_error
         return refuse(err, EXAMPLE, "no text given");
     if (has_with && n != 1)
         return refuse(err, NULL,
-                      "--with, --with-adapter and --with-attention compare one text, %zu are given",
+                      "`with`, `with_adapter` and `with_attention` compare one text, %zu are given",
                       n);
     if (!has_with && n != 2)
         return refuse(err, "put a text of several words in quotes",
-                      "%zu text%s given, expected two, or one and --with, --with-adapter or "
-                      "--with-attention",
+                      "%zu text%s given, expected two, or one and `with`, `with_adapter` or "
+                      "`with_attention`",
                       n, n == 1 ? " is" : "s are");
     return ATTN_OK;
 }
@@ -196,7 +196,7 @@ static enum attn_status check_dumps(const struct call *call, struct attn_error *
                           "tolerance|relative-tolerance");
 
     if (name)
-        return refuse(err, NULL, "--%s has no effect on two dumps, which need no model", name);
+        return refuse(err, NULL, "`%s` has no effect on two dumps, which need no model", name);
     return ATTN_OK;
 }
 
@@ -258,7 +258,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
                       "expected two texts or two dumps");
     ATTN_TRY(check(question, err));
     if (tolerance)
-        return refuse(err, NULL, "--%s is for two dumps, A.npz and B.npz", tolerance);
+        return refuse(err, NULL, "`%s` is for two dumps, A.npz and B.npz", tolerance);
     ATTN_TRY(question_begin_items(question, err));
     if (!question->study)
         ATTN_TRY(question_open(question, err));

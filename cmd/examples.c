@@ -13,7 +13,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     question->example = EXAMPLE;
     if (!question->args->items.asked.items.path && !prompt_is_given(&question->args->prompt))
-        return refuse(err, EXAMPLE, "--items is not given: examples are found among many texts");
+        return refuse(err, EXAMPLE, "`items` is not given: examples are found among many texts");
     ATTN_TRY(question_check(question, err));
     how->keeps_rows = output_path(&question->args->tables.output, "html");
     ATTN_TRY(question_begin(question, err));

@@ -48,9 +48,9 @@ static enum attn_status check(const struct question *question, struct attn_error
     const struct attn_survey_args *how = question->how;
 
     if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
-        return refuse(err, NULL, "expected one of a text, --items and --probe, got more");
+        return refuse(err, NULL, "expected one of a text, `items` and `probe`, got more");
     if (how->has_probe && pair_find_given(&args->prompt))
-        return refuse(err, NULL, "--%s goes with a text, not with --probe",
+        return refuse(err, NULL, "`%s` goes with a text, not with `probe`",
                       pair_find_given(&args->prompt));
     if (!how->has_probe && !args->items.asked.items.path)
         ATTN_TRY(prompt_check(question->call, &args->prompt, EXAMPLE, err));

@@ -107,11 +107,11 @@ static enum attn_status check(const struct init_args *args, struct attn_error *e
                       args->directories.items[0], args->directories.items[1]);
     if (args->text && args->text_file)
         return refuse(err, NULL,
-                      "the vocabulary is given in two ways, '--vocab-from' and "
-                      "'--vocab-from-file'");
+                      "the vocabulary is given in two ways, '`vocab_from`' and "
+                      "'`vocab_from_file`'");
     if ((args->drop || args->split) && !args->text && !args->text_file)
         return refuse(err, "--vocab-from TEXT gives the vocabulary",
-                      "'%s' is given without a vocabulary", args->drop ? "--drop" : "--split");
+                      "'`%s`' is given without a vocabulary", args->drop ? "drop" : "split");
     return ATTN_OK;
 }
 

@@ -150,7 +150,7 @@ static enum attn_status open_file(const struct inspect_args *args, struct inspec
                       "'%s' is a file of tensors, and lengths need a model", model->name);
     if (model->config || model->vocab || model->weights)
         return refuse(err, "give the model's directory",
-                      "'%s' is a file of tensors, and --config, --vocab and --weights "
+                      "'%s' is a file of tensors, and `config`, `vocab` and `weights` "
                       "need a model",
                       model->name);
     ATTN_TRY(at_stage(ATTN_STAGE_MODEL,
@@ -177,18 +177,18 @@ static enum attn_status find_cost(const struct inspect_args *args, struct inspec
     if (args->length > 0)
         n = args->length;
     if (n > n_ctx)
-        return refuse(err, NULL, "'--length' is %zu, '%s' takes at most %zu %s", n,
+        return refuse(err, NULL, "'`length`' is %zu, '%s' takes at most %zu %s", n,
                       inspection->shown.name, n_ctx,
                       image->patch_height > 0 ? "positions" : "tokens");
     n_source = args->source_length > 0 ? args->source_length : n < most ? n : most;
     if (n_source > most)
-        return refuse(err, NULL, "'--source-length' is %zu, '%s' takes at most %zu rows", n_source,
+        return refuse(err, NULL, "'`source_length`' is %zu, '%s' takes at most %zu rows", n_source,
                       inspection->shown.name, most);
     ATTN_TRY(at_stage(ATTN_STAGE_OPTIONS,
                       attn_cost_find(inspection->model, n, n_source, &inspection->cost, err), err));
     if (args->source_length > 0 && inspection->cost.n_source == 0)
         return refuse(err, NULL,
-                      "'--source-length' is given, and no layer of '%s' attends to a "
+                      "'`source_length`' is given, and no layer of '%s' attends to a "
                       "source",
                       inspection->shown.name);
     return ATTN_OK;

@@ -82,10 +82,10 @@ static enum attn_status read_pair(struct question *question, struct attn_patch_a
     const bool are_pictures = clean->image;
 
     if (!args->items.asked.items.path && !are_pictures && (!clean->text && !clean->ids))
-        return refuse(err, EXAMPLE, "--clean is not given");
+        return refuse(err, EXAMPLE, "`clean` is not given");
     if (!args->items.asked.items.path && !are_pictures &&
         !option_find_given(question->call, text_or_ids))
-        return refuse(err, EXAMPLE, "--corrupted is not given");
+        return refuse(err, EXAMPLE, "`corrupted` is not given");
     ATTN_TRY(question_begin_items(question, err));
     if (how->study)
         return ATTN_OK;

@@ -198,7 +198,7 @@ static enum attn_status check_predictions(const struct output_args *args, struct
     field_names_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint,
-                  "--top, --next, --target and --label print on standard output, which holds data");
+                  "`top`, `next`, `target` and `label` print on standard output, which holds data");
 }
 
 /* Decides whether --csv gets the predictions. It does if it is a file and no tensors are chosen. A
@@ -218,7 +218,7 @@ static enum attn_status find_table_csv(struct question_args *args, struct attn_e
     if (n_table == 1)
         return ATTN_OK;
     return refuse(err, "--jsonl FILE holds the rows of all",
-                  "--csv FILE holds one table, and --top, --next and --target make %d here",
+                  "`csv` FILE holds one table, and `top`, `next` and `target` make %d here",
                   n_table);
 }
 
@@ -229,8 +229,8 @@ static enum attn_status check_gradient(const struct question_args *args, struct 
         args->tables.picture.is_heatmap || (!is_predicting(args) && !args->is_explained))
         return ATTN_OK;
     return refuse(err, "--npz FILE holds tensors and gradients, --heatmap draws them",
-                  "--grad goes with tensors, and beside %s none are shown",
-                  args->is_explained ? "--explain" : "--top, --next and --label");
+                  "`grad` goes with tensors, and beside %s none are shown",
+                  args->is_explained ? "`explain`" : "`top`, `next` and `label`");
 }
 
 /* Runs the items of --items. */
@@ -244,16 +244,16 @@ static enum attn_status collect(struct question *question, struct attn_error *er
     struct attn_collect_args how = ATTN_COLLECT_ARGS_DEFAULT;
 
     if (output_path(output, "npz") && output_path(output, "npy"))
-        return refuse(err, NULL, "--npz and --npy are given, expected one of them with --items");
+        return refuse(err, NULL, "`npz` and `npy` are given, expected one of them with `items`");
     how.array = output_path(output, "npz");
     if (output_path(output, "npy") && (how.array = output_path(output, "npy")) &&
         !strstr(how.array, ".npy"))
-        return refuse(err, NULL, "--npy is '%s', expected FILE.npy with --items", how.array);
+        return refuse(err, NULL, "`npy` is '%s', expected FILE.npy with `items`", how.array);
     listing.has_no_rows = how.array && asked->predict.top == 0 && asked->predict.n_next == 0;
     if (args->answer.at && asked->selection.queries)
-        return refuse(err, NULL, "--at and --queries are given, expected one of them with --items");
+        return refuse(err, NULL, "`at` and `queries` are given, expected one of them with `items`");
     if (!how.array && (asked->selection.layers || asked->selection.heads))
-        return refuse(err, NULL, "--layers and --heads need --npz or --npy with --items");
+        return refuse(err, NULL, "`layers` and `heads` need `npz` or `npy` with `items`");
     ATTN_TRY(listing_begin(question, &listing, err));
     question->request.selection.queries = NULL; /* the queries of `at` */
     how.study = &question->items.args;
@@ -273,11 +273,11 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     ATTN_TRY(items_open(question->call, &args->items, NULL, &(struct items){0}, err));
     if (only_of_items)
-        return refuse(err, NULL, "--%s needs --items", only_of_items);
+        return refuse(err, NULL, "`%s` needs `items`", only_of_items);
     ATTN_TRY(outputs_check_text(question->call, output, &args->prompt, err));
     ATTN_TRY(prompt_check(question->call, &args->prompt, question->example, err));
     if (!args->is_compared && tables_are_chosen(&args->tables))
-        return refuse(err, NULL, "--sort and --limit need --compare");
+        return refuse(err, NULL, "`sort` and `limit` need `compare`");
     ATTN_TRY(check_gradient(args, err));
     if (is_predicting(args))
         question->shown = ATTN_MEDIUM_PREDICTIONS;
@@ -290,7 +290,7 @@ static enum attn_status work(struct question *question, struct attn_error *err)
         ATTN_TRY(check_predictions(output, err));
     if (!is_predicting(args) && !args->is_compared)
         ATTN_TRY(outputs_check_tables(
-            output, "--top, --next, --target, --label and --compare make tables", err));
+            output, "`top`, `next`, `target`, `label` and `compare` make tables", err));
     ATTN_TRY(live_check(question, err));
     ATTN_TRY(question_open_model(question, err));
     ATTN_TRY(question_read(question, err));

@@ -395,23 +395,23 @@ static enum attn_status check(const struct call *call, struct attn_error *err)
 
     if (args->prompt.asked.input.ids &&
         option_find_given(call, "format|special|special-tokens|invalid"))
-        return refuse(err, NULL, "--%s is for a text, and --decode has ids",
+        return refuse(err, NULL, "`%s` is for a text, and `decode` has ids",
                       option_find_given(call, "format|special|special-tokens|invalid"));
     ATTN_TRY(prompt_check(call, &args->prompt, "attn-cli tokenize \"Life is short\"", err));
     if (args->pair && (args->prompt.asked.input.ids || pairs_are_wanted(pairs)))
-        return refuse(err, NULL, "'--pair' is a second text, which '%s' does not take",
-                      args->prompt.asked.input.ids ? "--decode"
-                      : pairs->is_wanted           ? "--pairs"
-                                                   : "--window");
+        return refuse(err, NULL, "'`pair`' is a second text, which '`%s`' does not take",
+                      args->prompt.asked.input.ids ? "decode"
+                      : pairs->is_wanted           ? "pairs"
+                                                   : "window");
     if (pairs->is_wanted && pairs->window > 0)
-        return refuse(err, NULL, "'--pairs' and '--window' are two forms of output");
+        return refuse(err, NULL, "'`pairs`' and '`window`' are two forms of output");
     if (pairs->stride > 0 && pairs->window == 0)
         return refuse(err, "--window W says how long a window is",
-                      "'--stride' is given without '--window'");
+                      "'`stride`' is given without '`window`'");
     if (pairs_are_wanted(pairs) && args->prompt.asked.input.ids)
-        return refuse(err, NULL, "pairs are made of a text, not of '--decode'");
+        return refuse(err, NULL, "pairs are made of a text, not of '`decode`'");
     if (pairs_are_wanted(pairs) && args->format == FORMAT_IDS)
-        return refuse(err, NULL, "pairs have no '--format ids', expected table or json");
+        return refuse(err, NULL, "pairs have no '`format` ids', expected table or json");
     return ATTN_OK;
 }
 
@@ -434,7 +434,7 @@ static enum attn_status tokenize(struct call *call, struct attn_error *err)
     side = args->is_target ? attn_tokenizer_target(tokenizer) : tokenizer;
     if (args->is_target && side == tokenizer)
         status = refuse(err, NULL,
-                        "'--target' is for a translator with two tokenizers, source.spm and "
+                        "'`target`' is for a translator with two tokenizers, source.spm and "
                         "target.spm; this model has one");
     else
         status = (args->prompt.asked.input.ids ? decode : encode)(args, side, call->out, err);

@@ -25,14 +25,14 @@ enum attn_status items_open(const struct call *call, const struct items_args *ar
     if (!options.path)
         return ATTN_OK;
     if (prompt && prompt_is_given(prompt))
-        return refuse(err, NULL, "a text and --items are given, expected one of them");
+        return refuse(err, NULL, "a text and `items` are given, expected one of them");
     if (prompt && pair_find_given(prompt))
         return refuse(err,
                       prompt->is_raw ? NULL : "an item may have a 'pair', 'types' and a 'key_mask'",
-                      "--%s goes with one text, not with --items", pair_find_given(prompt));
+                      "`%s` goes with one text, not with `items`", pair_find_given(prompt));
     if (args->is_listed && args->asked.each.is_resumed &&
         (!args->asked.each.path || is_standard(args->asked.each.path)))
-        return refuse(err, NULL, "--resume needs --csv or --jsonl FILE, the file to continue");
+        return refuse(err, NULL, "`resume` needs `csv` or `jsonl` FILE, the file to continue");
     options.size = sizeof options;
     options.cancel = interrupt_flag();
     ATTN_TRY(attn_items_open(&options, &items->items, err));

@@ -23,7 +23,7 @@ static enum attn_status check_options(const struct call *call, const char *headi
             continue;
         if (strcmp(name, "compare") == 0 ||
             (word_find(known_headings, walk.heading) < 0 && word_find(headings, walk.heading) < 0))
-            return refuse(err, NULL, "%s goes with one text, not with --items",
+            return refuse(err, NULL, "%s goes with one text, not with `items`",
                           option_label(&walk, label));
     }
     return ATTN_OK;
@@ -42,7 +42,7 @@ enum attn_status listing_begin(struct question *question, const struct listing *
         if (!output_path(&args->tables.output, formats[i]))
             continue;
         if (found)
-            return refuse(err, NULL, "--%s and --%s are given, expected one of them with --items",
+            return refuse(err, NULL, "`%s` and `%s` are given, expected one of them with `items`",
                           found, formats[i]);
         found = formats[i];
         path = output_path(&args->tables.output, found);

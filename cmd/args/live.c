@@ -39,12 +39,12 @@ enum attn_status live_check(const struct question *question, struct attn_error *
     const char *other = option_find_given(call, is_live ? others : "story|live-words|live-limit");
 
     if (!is_live && other)
-        return refuse(err, NULL, "--%s is of a live page, expected --live too", other);
+        return refuse(err, NULL, "`%s` is of a live page, expected `live` too", other);
     if (is_live && !output_path(&question->args->tables.output, "html"))
-        return refuse(err, "add --html FILE", "--live makes a page, and none is written");
+        return refuse(err, "add --html FILE", "`live` makes a page, and none is written");
     if (other)
         return refuse(err, NULL,
-                      "--live and --%s do not go together: the page runs the model on a text of "
+                      "`live` and `%s` do not go together: the page runs the model on a text of "
                       "its reader",
                       other);
     return ATTN_OK;

@@ -341,7 +341,7 @@ static enum attn_status add_adapter(const char *folder, struct model_source *fou
     for (int i = 0; i < 2; i++) {
         if (snprintf(found->adapter[i], MODEL_PATH_SIZE, "%s/%s", folder, names[i]) >=
             MODEL_PATH_SIZE)
-            return refuse(err, NULL, "the path of --adapter is too long");
+            return refuse(err, NULL, "the path of `adapter` is too long");
         if (access(found->adapter[i], F_OK) != 0)
             return problem(err, ATTN_STAGE_MODEL,
                            "--adapter takes a folder with adapter_config.json and "
@@ -385,7 +385,7 @@ enum attn_status model_check_tower(const struct model_args *args, const struct a
 {
     if (args->tower == ATTN_TOWER_TEXT || config->image.patch_width > 0)
         return ATTN_OK;
-    return refuse(err, NULL, "--tower image needs a model that reads pictures");
+    return refuse(err, NULL, "`tower` image needs a model that reads pictures");
 }
 
 /* --- The host --------------------------------------------------------------------------------- */

@@ -179,7 +179,7 @@ enum attn_status outputs_check_tables(const struct output_args *args, const char
 {
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (!walk.output.format->tensors)
-            return refuse(err, hint, "--%s needs a table to write", walk.output.format->name);
+            return refuse(err, hint, "`%s` needs a table to write", walk.output.format->name);
     return ATTN_OK;
 }
 
@@ -199,13 +199,13 @@ static enum attn_status check_use(const struct output_args *args, struct attn_er
             walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
     if (!has_directory) {
         field_names_list(is_directory, "or", list, sizeof list);
-        return refuse(err, NULL, "--add needs the DIR of %s", list);
+        return refuse(err, NULL, "`add` needs the DIR of %s", list);
     }
     for (size_t i = 0; i < attn_n_format(); i++) {
         const struct attn_format *format = attn_format_at(i);
 
         if (args->paths.own[i] && !args->paths.of[i])
-            return refuse(err, NULL, "--%s needs --%s", format->own.name, format->name);
+            return refuse(err, NULL, "`%s` needs `%s`", format->own.name, format->name);
     }
     return ATTN_OK;
 }
@@ -235,7 +235,7 @@ enum attn_status outputs_check_text(const struct call *call, const struct output
         strcmp(call->given[last->n - 1], "-") == 0)
         return ATTN_OK;
     return refuse(err, "a text comes after the name of the file",
-                  "no text given: '%s' was taken as the %s of '--%s'", call->given[last->n - 1],
+                  "no text given: '%s' was taken as the %s of '`%s`'", call->given[last->n - 1],
                   attn_format_find(last->name)->argument, last->name);
 }
 
@@ -307,7 +307,7 @@ enum attn_status tables_check(const struct call *call, const struct tables_args 
     ATTN_TRY(effects_check(call, &args->output, &args->picture, ATTN_MEDIUM_TABLE, figure, err));
     for (struct output_walk walk = {.args = &args->output}; output_next(&walk);)
         if (args->picture.is_heatmap && !walk.output.path)
-            return refuse(err, NULL, "--heatmap and --%s both write to standard output",
+            return refuse(err, NULL, "`heatmap` and `%s` both write to standard output",
                           walk.output.format->name);
     ATTN_TRY(picture_find(&args->picture, args->picture.is_heatmap, &picture, err));
     ATTN_TRY(outputs_check(&args->output, &is_standard_used, err));

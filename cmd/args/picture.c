@@ -35,7 +35,7 @@ enum attn_status picture_find(const struct picture_args *args, bool has_colors,
                               struct attn_picture_options *picture, struct attn_error *err)
 {
     if (args->options.figure_width > 0 && args->options.cell > 0)
-        return refuse(err, NULL, "--style figure-width and cell both set the size");
+        return refuse(err, NULL, "`figure_width` and cell both set the size");
     *picture = args->options;
     picture->size = sizeof *picture;
     if (picture->width == 0)

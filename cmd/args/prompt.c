@@ -75,7 +75,7 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
     if (args->plain.n > 1)
         return refuse_second(&args->plain, err);
     if (n > 1 && asked->image)
-        return refuse(err, NULL, "--image is given beside a text, expected one of them");
+        return refuse(err, NULL, "`image` is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
     return attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given,
@@ -196,7 +196,7 @@ enum attn_status prompt_read(const struct prompt_args *args, struct text *text,
         path = plain;
     *text = (struct text){0};
     if (!path && args->is_raw)
-        return refuse(err, NULL, "--raw needs --file, or - for standard input");
+        return refuse(err, NULL, "`raw` needs `file`, or - for standard input");
     if (!path) {
         *text = (struct text){.data = plain, .size = strlen(plain)};
         return ATTN_OK;

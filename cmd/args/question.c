@@ -196,7 +196,7 @@ static enum attn_status check_each(const struct question *question, const char *
     for (struct output_walk walk = {.args = &tables->output, .standard = question->call->out};
          output_next(&walk);) {
         if (walk.output.path && strcmp(walk.output.path, path) == 0)
-            return refuse(err, NULL, "'%s' is the file of --each and of --%s", path,
+            return refuse(err, NULL, "'%s' is the file of `each` and of `%s`", path,
                           walk.output.format->name);
         is_used = is_used || (is_standard && !walk.output.path);
     }

@@ -60,14 +60,14 @@ static enum attn_status check_comparison(const struct question *question, struct
             strcmp(out.output.format->name, "json") == 0)
             return refuse(
                 err, NULL,
-                "--json holds the whole comparison in the order of its heads; --sort, "
-                "--limit, --where and --columns go with text, --csv, --jsonl, --latex and "
-                "--markdown");
+                "`json` holds the whole comparison in the order of its heads; `sort`, "
+                "`limit`, `where` and `columns` go with text, `csv`, `jsonl`, `latex` and "
+                "`markdown`");
     if (!beside)
         return ATTN_OK;
     field_names_list(is_possible, "or", formats, sizeof formats);
     return refuse(err, NULL,
-                  "--compare and --%s do not go together: a comparison is written as text, %s",
+                  "`compare` and `%s` do not go together: a comparison is written as text, %s",
                   beside, formats);
 }
 
@@ -118,7 +118,7 @@ enum attn_status request_check(struct question *question, struct attn_error *err
         attn_sites_parse(question->args->prompt.asked.selection.sites, &question->look.sites, NULL);
     if (args->is_explained && question->is_standard_used)
         return refuse(err, "write the data into a file",
-                      "--explain prints on standard output, which holds data");
+                      "`explain` prints on standard output, which holds data");
     if (args->is_compared)
         ATTN_TRY(check_comparison(question, err));
     return attn_attention_args_check(&question->attention, err);

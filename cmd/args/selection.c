@@ -17,7 +17,7 @@ enum attn_status places_check(const struct call *call, struct attn_error *err)
     if (!option_text(call, "positions") || option_find_given(call, uses))
         return ATTN_OK;
     return refuse(err, "--knockout 'end>subject' uses two such names",
-                  "--positions gives names to places, and no option uses them");
+                  "`positions` gives names to places, and no option uses them");
 }
 
 enum attn_status edits_read(struct attn_edit_texts *edits, const struct attn_places *places,

@@ -147,28 +147,14 @@ static enum attn_status check_rules(struct call *call, struct attn_error *err)
                                   err);
 }
 
-/* Returns true if TEXT contains NAME, and no letter follows. */
-static bool contains(const char *text, const char *name)
+/* Finds an option of the file that ERR is about. */
+static bool find_option(const struct call *call, const struct attn_error *err,
+                        struct option_walk *found)
 {
-    for (const char *at = text; (at = strstr(at, name)) != NULL; at++)
-        if (at[strlen(name)] != '-' && (at[strlen(name)] < 'a' || at[strlen(name)] > 'z'))
+    for (*found = (struct option_walk){.command = call->command}; option_next(found);)
+        if (call->sources[found->n - 1].origin == CALL_ORIGIN_FILE &&
+            field_names_have(err->fields, found->name))
             return true;
-    return false;
-}
-
-/* Finds an option of the file that MESSAGE names, by itself or by its value. */
-static bool find_named(const struct call *call, const char *message, struct option_walk *found)
-{
-    char shown[ATTN_ERROR_MESSAGE_SIZE], label[OPTION_LABEL_SIZE], value[ATTN_ERROR_MESSAGE_SIZE];
-
-    field_names_show(message, shown, sizeof shown);
-    for (*found = (struct option_walk){.command = call->command}; option_next(found);) {
-        if (call->sources[found->n - 1].origin != CALL_ORIGIN_FILE)
-            continue;
-        snprintf(value, sizeof value, "'%s'", call->given[found->n - 1]);
-        if (contains(shown, option_label(found, label)) || contains(shown, value))
-            return true;
-    }
     return false;
 }
 
@@ -177,7 +163,7 @@ bool defaults_pass_over(struct call *call)
     struct attn_error err = {0};
     struct option_walk found;
 
-    if (check_rules(call, &err) == ATTN_OK || !find_named(call, err.message, &found))
+    if (check_rules(call, &err) == ATTN_OK || !find_option(call, &err, &found))
         return false;
     options_reset(call);
     call->sources[found.n - 1].origin = CALL_ORIGIN_OFF;
@@ -191,7 +177,7 @@ void defaults_name(const struct call *call, struct attn_error *err)
     const char *label;
     size_t used = 0;
 
-    if (err->stage != ATTN_STAGE_OPTIONS || !find_named(call, err->message, &found))
+    if (err->stage != ATTN_STAGE_OPTIONS || !find_option(call, err, &found))
         return;
     label = call->sources[found.n - 1].label; /* FILE:LINE: --NAME */
     field_names_show(err->message, shown, sizeof shown);

@@ -103,6 +103,19 @@ static bool find_option(const char *field, size_t size, char option[NAME_SIZE], 
     return is_option(option, of);
 }
 
+bool field_names_have(const char *fields, const char *name)
+{
+    char option[NAME_SIZE];
+    const char *of;
+
+    for (size_t n; *fields; fields += n + (fields[n] == '|')) {
+        n = strcspn(fields, "|");
+        if (find_option(fields, n, option, &of) && strcmp(option, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool is_subject(const char *text, size_t size)
 {
     for (size_t i = 0; i < sizeof subjects / sizeof *subjects; i++)

@@ -63,12 +63,38 @@ static void format_text(char *out, size_t size, const char *format, va_list args
         out[whole_characters(out, size - 1)] = '\0';
 }
 
+static void add_field(struct attn_error *err, const char *field, size_t size)
+{
+    size_t used = strlen(err->fields);
+
+    attn_fixed_text_append(err->fields, sizeof err->fields, &used, "%s%.*s", used > 0 ? "|" : "",
+                           (int)size, field);
+}
+
+/* Sets `fields` of ERR to the names that its message has in backquotes, or before a colon at its
+ * start: "heads: bad item '9.9'". */
+static void list_fields(struct attn_error *err)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyz_-.";
+    const size_t n_subject = strspn(err->message, letters);
+
+    if (err->message[n_subject] == ':')
+        add_field(err, err->message, n_subject);
+    for (const char *at = err->message; (at = strchr(at, '`')); at++) {
+        const size_t size = strspn(at + 1, letters);
+
+        if (size > 0 && (at[1 + size] == '`' || at[1 + size] == ' '))
+            add_field(err, at + 1, size);
+    }
+}
+
 ATTN_PRINTF(3, 0)
 static void store(struct attn_error *err, enum attn_status status, const char *format, va_list args)
 {
     if (!err || err->status != ATTN_OK)
         return;
     format_text(err->message, sizeof err->message, format, args);
+    list_fields(err);
     err->status = status;
 }
 
@@ -121,6 +147,13 @@ enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage 
     return status;
 }
 
+enum attn_status attn_error_of(enum attn_status status, const char *field, struct attn_error *err)
+{
+    if (err && status == ATTN_INVALID)
+        add_field(err, field, strlen(field));
+    return status;
+}
+
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err)
 {
     char message[ATTN_ERROR_MESSAGE_SIZE];
@@ -130,7 +163,7 @@ enum attn_status attn_error_in(enum attn_status status, const char *field, struc
     memcpy(message, err->message, sizeof message);
     snprintf(err->message, sizeof err->message, "%s: %.*s", field,
              (int)(sizeof message - strlen(field) - 3), message);
-    return status;
+    return attn_error_of(status, field, err);
 }
 
 enum attn_status attn_error_no_memory(struct attn_error *err)

@@ -16,7 +16,7 @@
  * found and the values that were expected. Text from a file or a user is escaped, so a message is
  * always one printable line of UTF-8. Fields that the caller sets are in backquotes, sometimes with
  * a value: "choose one, as with `heads 0.0`". A tool replaces it with the option that its user
- * types (cmd/line/field_names.h).
+ * types (cmd/line/field_names.h). The error has their names in `fields`, too.
  */
 #ifndef ATTN_BASE_STATUS_H
 #define ATTN_BASE_STATUS_H
@@ -65,7 +65,7 @@ enum attn_request_stage {
             return attn_try_;                                                                      \
     } while (0)
 
-enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512 };
+enum { ATTN_ERROR_MESSAGE_SIZE = 768, ATTN_ERROR_HINT_SIZE = 512, ATTN_ERROR_FIELDS_SIZE = 96 };
 
 /* Initialize with = {0}. Not changed by calls that succeed. */
 struct attn_error {
@@ -73,6 +73,7 @@ struct attn_error {
     enum attn_request_stage stage;         /* ATTN_STAGE_NONE if unknown */
     char message[ATTN_ERROR_MESSAGE_SIZE]; /* one line, escaped, always terminated */
     char hint[ATTN_ERROR_HINT_SIZE];       /* the next step to try; may be empty */
+    char fields[ATTN_ERROR_FIELDS_SIZE];   /* what the message is about: "pair|key_mask"; or "" */
 };
 
 /* Reports the progress of work that consists of many runs: DONE of TOTAL. Called on the thread that

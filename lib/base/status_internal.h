@@ -31,6 +31,10 @@ enum attn_status attn_error_hint(struct attn_error *err, const char *format, ...
 enum attn_status attn_error_at(enum attn_status status, enum attn_request_stage stage,
                                struct attn_error *err);
 
+/* Notes that an ATTN_INVALID is about FIELD, though its message may not name it. Returns STATUS.
+ * ERR may be NULL. */
+enum attn_status attn_error_of(enum attn_status status, const char *field, struct attn_error *err);
+
 /* Prepends the name of FIELD, which could not be parsed, to the message of an ATTN_INVALID: "heads:
  * bad item '9.9', expected ...". Returns STATUS. ERR may be NULL. */
 enum attn_status attn_error_in(enum attn_status status, const char *field, struct attn_error *err);

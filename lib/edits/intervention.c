@@ -72,7 +72,7 @@ static enum attn_status read_knockout(struct attn_knockout *knockout, struct att
                        attn_quote_string(knockout->name).text);
         attn_error_hint(err,
                         "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
-        return ATTN_INVALID;
+        return attn_error_of(ATTN_INVALID, "knockouts", err);
     }
     return ATTN_OK;
 }
@@ -344,7 +344,7 @@ static enum attn_status read_parts(const char *text, const struct form *form,
         (form->read && !form->read(parts->value, &parts->factor))) {
         attn_error_set(err, ATTN_INVALID, "'%s' %s, expected SITE:LAYER[.HEAD][@POSITIONS]=%s",
                        attn_quote_string(text).text, form->is_not, form->value);
-        attn_error_hint(err, "%s", form->hint);
+        attn_error_of(attn_error_hint(err, "%s", form->hint), form->field, err);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (!model)

@@ -367,7 +367,8 @@ static enum attn_status choose(void *state, struct attn_error *err)
     patch->args = patch->frame.args;
     patch->is_estimated = patch->args->method != ATTN_PATCH_EXACT;
     patch->queries = request->selection.queries;
-    ATTN_TRY(read_site(patch->args->site, patch->is_estimated, &patch->site, err));
+    ATTN_TRY(attn_error_of(read_site(patch->args->site, patch->is_estimated, &patch->site, err),
+                           "site", err));
     patch->is_by_head = attn_site_layout(patch->site) != ATTN_LAYOUT_VECTOR;
     patch->is_by_row = patch->is_by_head ? patch->is_estimated && patch->args->is_by_position
                                          : patch->site != ATTN_SITE_MLP_POST;

@@ -257,12 +257,13 @@ static enum attn_status check_needs(const struct attn_answer *answer, struct att
             attn_error_hint(err, attn_model_config(scope->model)->is_encoder
                                      ? "`metric kl` needs none"
                                      : "`target ' are'` names one; `metric ce` needs none");
-        return ATTN_INVALID;
+        return attn_error_of(ATTN_INVALID, "metric", err);
     }
     if (answer->has_foil && !answer->has_target)
         return attn_error_set(err, ATTN_INVALID, "`foil` is given without `target`");
     if (answer->metric == ATTN_ANSWER_LOGIT_DIFF && !answer->has_foil)
-        return attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name);
+        return attn_error_of(attn_error_set(err, ATTN_INVALID, "metric '%s' needs `foil`", name),
+                             "metric", err);
     if (answer->has_foil && answer->foil == answer->target &&
         answer->foil_last == answer->target_last)
         return attn_error_set(err, ATTN_INVALID,
@@ -366,7 +367,7 @@ static enum attn_status find(const struct attn_answer_args *args, bool is_at_que
                               is_span                          ? "with spans"
                               : config->image.patch_height > 0 ? "for a whole picture"
                                                                : "for a whole text");
-    ATTN_TRY(check_kind(answer, err));
+    ATTN_TRY(attn_error_of(check_kind(answer, err), "metric", err));
     ATTN_TRY(check_needs(answer, err));
     if (config->task == ATTN_TASK_TOKENS)
         return is_at_queries && !args->at ? ATTN_OK : find_labeled_token(args, answer, err);
@@ -401,9 +402,11 @@ enum attn_status attn_answer_check_goal(const struct attn_answer *answer, struct
 {
     if (answer->metric != ATTN_ANSWER_KL)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "metric 'kl' has no gradients: at the unchanged run it is smallest, and "
-                          "they are 0 everywhere");
+    attn_error_set(
+        err, ATTN_INVALID,
+        "metric 'kl' has no gradients: at the unchanged run it is smallest, and they are "
+        "0 everywhere");
+    return attn_error_of(ATTN_INVALID, "metric", err);
 }
 
 /* Sets D [n] to SCALE times the derivative of ln p(ID) with respect to the logits, e_ID - p. p is

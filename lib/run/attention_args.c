@@ -135,7 +135,8 @@ enum attn_status attn_attention_args_check(struct attn_attention_args *args, str
     to = &args->change.to;
     if (args->kind && attn_attention_parse(args->kind, to, err) != ATTN_OK) {
         attn_error_hint(err, "'`attention help`' explains the kinds");
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+        return attn_error_at(attn_error_of(ATTN_INVALID, "attention", err), ATTN_STAGE_OPTIONS,
+                             err);
     }
     args->change.parts |= args->kind ? ATTN_PART_KIND : 0U;
     read_mask(args);

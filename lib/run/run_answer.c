@@ -149,10 +149,11 @@ static enum attn_status find_answer(struct attn_run *run, struct attn_error *err
     }
     if (run->asked.answer.metric != ATTN_ANSWER_KL && run->asked.answer.metric != ATTN_ANSWER_CE)
         return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                       "metric '%s' is not that of one next token, expected logit_diff, "
-                       "log_prob, logit or prob",
-                       attn_answer_metric_name(run->asked.answer.metric));
+    attn_refuse(err, ATTN_STAGE_OPTIONS,
+                "metric '%s' is not that of one next token, expected logit_diff, log_prob, logit "
+                "or prob",
+                attn_answer_metric_name(run->asked.answer.metric));
+    return attn_error_of(ATTN_INVALID, "metric", err);
 }
 
 /* Checks for missing and superfluous spaces in the text, the target and foil, and continuations. */

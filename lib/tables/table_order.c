@@ -477,7 +477,8 @@ static enum attn_status sort(struct ordering *ordering, struct attn_error *err)
     const struct attn_table *table = ordering->table;
     const size_t n_column = attn_table_n_column(table), n_row = attn_table_n_row(table);
 
-    ATTN_TRY(attn_error_at(read_sort(ordering, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_error_of(read_sort(ordering, err), "sort", err), ATTN_STAGE_OPTIONS,
+                           err));
     ATTN_TRY(ATTN_ALLOC(ordering->keys, n_row, err));
     ATTN_TRY(ATTN_ALLOC(ordering->cells, n_column, err));
     ATTN_TRY(attn_table_create(attn_table_name(table), attn_table_column(table, 0), n_column,

@@ -14,6 +14,7 @@ static const struct {
     {"    stage", offsetof(struct attn_error, stage)},
     {"    message", offsetof(struct attn_error, message)},
     {"    hint", offsetof(struct attn_error, hint)},
+    {"    fields", offsetof(struct attn_error, fields)},
     {"attn_blob", sizeof(struct attn_blob)},
     {"    name", offsetof(struct attn_blob, name)},
     {"    data", offsetof(struct attn_blob, data)},

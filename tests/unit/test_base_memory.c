@@ -405,6 +405,33 @@ START_TEST(every_status_has_a_text)
 }
 END_TEST
 
+START_TEST(errors_carry_the_fields_that_they_name)
+{
+    static const struct {
+        const char *message, *fields;
+    } cases[] = {
+        {"out of luck", ""},
+        {"`pair` and `key_mask 1,0` do not go together", "pair|key_mask"},
+        {"'`npz` a.npz' is a file", "npz"},
+        {"ablate: bad item '9.9'", "ablate"},
+        {"'`' is no name, and '`x+1`' is none, too", ""},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_error err = {0};
+
+        attn_error_set(&err, ATTN_INVALID, "%s", cases[i].message);
+        ck_assert_str_eq(err.fields, cases[i].fields);
+        ck_assert_int_eq(attn_error_of(ATTN_OK, "x", &err), ATTN_OK);
+        ck_assert_str_eq(err.fields, cases[i].fields);
+        for (size_t n = 0; n < sizeof err.fields; n++) /* what does not fit is cut */
+            attn_error_of(ATTN_INVALID, "heads", &err);
+        ck_assert_ptr_nonnull(strstr(err.fields, "heads"));
+        ck_assert_uint_lt(strlen(err.fields), sizeof err.fields);
+    }
+}
+END_TEST
+
 START_TEST(address_space_is_there_or_not)
 {
     ck_assert(attn_has_address_space(1 << 20));
@@ -422,4 +449,4 @@ ATTN_SUITE("base memory", blocks_are_aligned_and_cleared, sizes_that_overflow_ar
            buffer_has_memory_after_an_empty_append, buffer_keeps_its_first_failure,
            first_error_and_first_hint_win, long_messages_are_cut_between_characters,
            system_errors_name_verb_path_and_reason, every_status_has_a_text,
-           address_space_is_there_or_not)
+           errors_carry_the_fields_that_they_name, address_space_is_there_or_not)

@@ -20,6 +20,7 @@ ATTN_STAGE_OUTPUT = 4
 ATTN_STAGE_CHECK = 5
 ATTN_ERROR_MESSAGE_SIZE = 768
 ATTN_ERROR_HINT_SIZE = 512
+ATTN_ERROR_FIELDS_SIZE = 96
 ATTN_NOTE_UNUSED_TENSORS = 1
 ATTN_NOTE_TOKENIZER = 2
 ATTN_NOTE_USUAL_PIXELS = 3
@@ -1211,6 +1212,7 @@ attn_error._fields_ = [
     ("stage", c_int),
     ("message", c_char * 768),
     ("hint", c_char * 512),
+    ("fields", c_char * 96),
 ]
 attn_blob._fields_ = [
     ("name", c_char_p),
