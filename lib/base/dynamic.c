@@ -3,23 +3,25 @@
 
 #include <string.h>
 
-const char *attn_dynamic_open(const char *name, int flags,
-                              const struct attn_dynamic_function *functions, size_t n, void *into,
-                              void **library)
+const char *attn_dynamic_open(const char *name, int flags, const char *const *names, void *into)
 {
-    *library = dlopen(name, flags);
-    if (!*library)
+    char *pointers = into;
+    void *library = dlopen(name, flags);
+
+    memcpy(pointers, &library, sizeof library);
+    if (!library)
         return "which is not installed";
-    for (size_t i = 0; i < n; i++) {
+    for (; *names; names++) {
         /* ISO C has no conversion from void * to a function pointer. */
-        void *found = dlsym(*library, functions[i].name);
+        void *found = dlsym(library, *names);
 
         if (!found) {
-            dlclose(*library);
-            *library = NULL;
+            dlclose(library);
+            memset(into, 0, sizeof library);
             return "which is too old";
         }
-        memcpy((char *)into + functions[i].offset, &found, sizeof found);
+        pointers += sizeof found;
+        memcpy(pointers, &found, sizeof found);
     }
     return NULL;
 }

@@ -4,19 +4,17 @@
 #define ATTN_BASE_DYNAMIC_H
 
 #include <dlfcn.h>
-#include <stddef.h>
 
-/* A function to look up, and the offset of the pointer to it in a struct. */
-struct attn_dynamic_function {
-    const char *name;
-    size_t offset;
-};
+/* For a list of functions, X(result, name, arguments): the members of a struct with pointers to
+ * them, and their names. */
+/* NOLINTNEXTLINE(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
+#define ATTN_DYNAMIC_POINTER(result, name, arguments) result(*name) arguments;
+#define ATTN_DYNAMIC_NAME(result, name, arguments) #name,
 
-/* Opens the library NAME with dlopen's FLAGS, and stores pointers to its FUNCTIONS [n] in the
- * struct INTO. The caller closes *LIBRARY with dlclose. Returns NULL, or on failure a reason such
- * as "which is not installed", with *LIBRARY NULL. */
-const char *attn_dynamic_open(const char *name, int flags,
-                              const struct attn_dynamic_function *functions, size_t n, void *into,
-                              void **library);
+/* Opens the library NAME with dlopen's FLAGS. INTO is a struct of pointers: to the library, then to
+ * the functions NAMES, ended by NULL, in their order. The caller closes the library with dlclose.
+ * Returns NULL, or on failure a reason such as "which is not installed", with the first pointer
+ * NULL. */
+const char *attn_dynamic_open(const char *name, int flags, const char *const *names, void *into);
 
 #endif

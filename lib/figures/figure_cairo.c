@@ -27,11 +27,7 @@ static const double pi = 3.14159265358979323846;
 /* Pointers to the functions of the loaded libraries. */
 struct cairo {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): they cannot be around parts of a declaration */
-#define CAIRO_POINTER(result, name, arguments) result(*name) arguments;
-    ATTN_CAIRO_MAP(CAIRO_POINTER)
-#undef CAIRO_POINTER
-    /* NOLINTEND(bugprone-macro-parentheses) */
+    ATTN_CAIRO_MAP(ATTN_DYNAMIC_POINTER)
 };
 
 struct drawing {
@@ -68,17 +64,13 @@ static enum attn_status check_room(const char *name, struct attn_error *err)
 
 static enum attn_status open_cairo(struct cairo *cairo, const char *name, struct attn_error *err)
 {
-    static const struct attn_dynamic_function functions[] = {
-#define CAIRO_ROW(result, function, arguments) {#function, offsetof(struct cairo, function)},
-        ATTN_CAIRO_MAP(CAIRO_ROW)
-#undef CAIRO_ROW
-    };
+    static const char *const functions[] = {ATTN_CAIRO_MAP(ATTN_DYNAMIC_NAME) NULL};
     const char *failure;
 
     ATTN_TRY(check_room(name, err));
     /* RTLD_NODELETE: GObject cannot be unloaded. */
-    failure = attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, functions,
-                                sizeof functions / sizeof *functions, cairo, &cairo->library);
+    failure =
+        attn_dynamic_open(library_name, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE, functions, cairo);
     if (!failure)
         return ATTN_OK;
     attn_error_set(err, ATTN_IO, "'%s' needs %s, %s", attn_quote_string(name).text, library_name,

@@ -5,8 +5,6 @@
 #include "base/file.h"
 #include "image/image_file.h"
 
-struct attn_dynamic_function; /* Declared in base/dynamic.h. */
-
 /* Each reads FILE, which begins with the signature of the format, into IMAGE. IMAGE is {0} before;
  * after a failure it may own memory, which the caller releases. */
 enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_image *image,
@@ -18,17 +16,16 @@ enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_
 
 /* A system library that reads one format. */
 struct attn_image_library {
-    const char *format;                            /* such as "PNG" */
-    const char *name;                              /* such as "libpng16.so.16" */
-    const char *package;                           /* the Debian package that has it */
-    const struct attn_dynamic_function *functions; /* [n] */
-    size_t n;
+    const char *format;           /* such as "PNG" */
+    const char *name;             /* such as "libpng16.so.16" */
+    const char *package;          /* the Debian package that has it */
+    const char *const *functions; /* their names, ended by NULL */
 };
 
-/* Opens LIBRARY to read the picture PATH, and fills FUNCTIONS, a struct of pointers to its
- * functions. The caller closes *opened. ATTN_IO if the library is not installed. */
+/* Opens LIBRARY to read the picture PATH, and fills the struct INTO (attn_dynamic_open). ATTN_IO if
+ * the library is not installed. */
 enum attn_status attn_image_library_open(const struct attn_image_library *library, const char *path,
-                                         void *functions, void **opened, struct attn_error *err);
+                                         void *into, struct attn_error *err);
 
 /* As attn_image_read, for a FILE that is open; it may be taken over, and then becomes zero. */
 enum attn_status attn_image_read_file(const char *path, struct attn_file *file,

@@ -15,12 +15,12 @@
 
 struct jpeg_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
-#define JPEG_POINTER(result, name, arguments) result(*name) arguments;
-    ATTN_JPEG_MAP(JPEG_POINTER)
-#undef JPEG_POINTER
-    /* NOLINTEND(bugprone-macro-parentheses) */
+    ATTN_JPEG_MAP(ATTN_DYNAMIC_POINTER)
 };
+
+static const struct attn_image_library jpeg_library = {
+    "JPEG", "libturbojpeg.so.0", "libturbojpeg0",
+    (const char *const[]){ATTN_JPEG_MAP(ATTN_DYNAMIC_NAME) NULL}};
 
 struct jpeg_reading {
     struct jpeg_library jpeg;
@@ -28,21 +28,6 @@ struct jpeg_reading {
     const struct attn_file *file;
     struct attn_image *image;
 };
-
-static enum attn_status open_jpeg(struct jpeg_library *jpeg, const char *path,
-                                  struct attn_error *err)
-{
-    static const struct attn_dynamic_function functions[] = {
-#define JPEG_ROW(result, function, arguments) {#function, offsetof(struct jpeg_library, function)},
-        ATTN_JPEG_MAP(JPEG_ROW)
-#undef JPEG_ROW
-    };
-    static const struct attn_image_library library = {"JPEG", "libturbojpeg.so.0", "libturbojpeg0",
-                                                      functions,
-                                                      sizeof functions / sizeof *functions};
-
-    return attn_image_library_open(&library, path, jpeg, &jpeg->library, err);
-}
 
 /* Stores in ERR the failure that the library reported. */
 static enum attn_status report(const struct jpeg_reading *reading, struct attn_error *err)
@@ -137,7 +122,7 @@ enum attn_status attn_image_read_jpeg(const struct attn_file *file, struct attn_
     struct jpeg_reading reading = {.file = file, .image = image};
     enum attn_status status;
 
-    ATTN_TRY(open_jpeg(&reading.jpeg, file->path, err));
+    ATTN_TRY(attn_image_library_open(&jpeg_library, file->path, &reading.jpeg, err));
     reading.handle = reading.jpeg.tjInitDecompress();
     status = reading.handle ? decode(&reading, err) : attn_error_no_memory(err);
     if (reading.handle)

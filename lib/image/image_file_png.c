@@ -23,12 +23,12 @@ static const char library_name[] = "libpng16.so.16";
 
 struct png_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
-#define PNG_POINTER(result, name, arguments) result(*name) arguments;
-    ATTN_PNG_MAP(PNG_POINTER)
-#undef PNG_POINTER
-    /* NOLINTEND(bugprone-macro-parentheses) */
+    ATTN_PNG_MAP(ATTN_DYNAMIC_POINTER)
 };
+
+static const struct attn_image_library png_library = {
+    "PNG", library_name, "libpng16-16",
+    (const char *const[]){ATTN_PNG_MAP(ATTN_DYNAMIC_NAME) NULL}};
 
 struct png_reading {
     struct png_library png;
@@ -43,19 +43,6 @@ struct png_reading {
     jmp_buf jump;      /* where to go when libpng fails */
     char text[128];    /* the message of libpng; empty: no failure */
 };
-
-static enum attn_status open_png(struct png_library *png, const char *path, struct attn_error *err)
-{
-    static const struct attn_dynamic_function functions[] = {
-#define PNG_ROW(result, function, arguments) {#function, offsetof(struct png_library, function)},
-        ATTN_PNG_MAP(PNG_ROW)
-#undef PNG_ROW
-    };
-    static const struct attn_image_library library = {"PNG", library_name, "libpng16-16", functions,
-                                                      sizeof functions / sizeof *functions};
-
-    return attn_image_library_open(&library, path, png, &png->library, err);
-}
 
 /* Returns our state of READER. Only libpng knows it in a callback, and the pointer to libpng's
  * function that returns it is itself in that state; so the function is looked up again. libpng is
@@ -207,7 +194,8 @@ enum attn_status attn_image_read_png(const struct attn_file *file, struct attn_i
     reading->err = err;
     /* The cast is safe: the stream is only read. */
     reading->stream = fmemopen((void *)(uintptr_t)file->data, file->size, "rb");
-    status = reading->stream ? open_png(&reading->png, file->path, err) : attn_error_no_memory(err);
+    status = reading->stream ? attn_image_library_open(&png_library, file->path, &reading->png, err)
+                             : attn_error_no_memory(err);
     if (status == ATTN_OK)
         status = decode(reading);
     if (reading->reader)

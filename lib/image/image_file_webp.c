@@ -11,26 +11,12 @@
 
 struct webp_library {
     void *library;
-/* NOLINTBEGIN(bugprone-macro-parentheses): parts of a declaration cannot be in parentheses */
-#define WEBP_POINTER(result, name, arguments) result(*name) arguments;
-    ATTN_WEBP_MAP(WEBP_POINTER)
-#undef WEBP_POINTER
-    /* NOLINTEND(bugprone-macro-parentheses) */
+    ATTN_WEBP_MAP(ATTN_DYNAMIC_POINTER)
 };
 
-static enum attn_status open_webp(struct webp_library *webp, const char *path,
-                                  struct attn_error *err)
-{
-    static const struct attn_dynamic_function functions[] = {
-#define WEBP_ROW(result, function, arguments) {#function, offsetof(struct webp_library, function)},
-        ATTN_WEBP_MAP(WEBP_ROW)
-#undef WEBP_ROW
-    };
-    static const struct attn_image_library library = {"WebP", "libwebp.so.7", "libwebp7", functions,
-                                                      sizeof functions / sizeof *functions};
-
-    return attn_image_library_open(&library, path, webp, &webp->library, err);
-}
+static const struct attn_image_library webp_library = {
+    "WebP", "libwebp.so.7", "libwebp7",
+    (const char *const[]){ATTN_WEBP_MAP(ATTN_DYNAMIC_NAME) NULL}};
 
 /* Stores in ERR the failure that STATUS of libwebp means. */
 static enum attn_status report(const char *path, unsigned status, struct attn_error *err)
@@ -81,7 +67,7 @@ enum attn_status attn_image_read_webp(const struct attn_file *file, struct attn_
     struct webp_library webp;
     enum attn_status status;
 
-    ATTN_TRY(open_webp(&webp, file->path, err));
+    ATTN_TRY(attn_image_library_open(&webp_library, file->path, &webp, err));
     status = decode(&webp, file, image, err);
     dlclose(webp.library);
     return status;

@@ -6,10 +6,10 @@
 #include "base/status_internal.h"
 
 enum attn_status attn_image_library_open(const struct attn_image_library *library, const char *path,
-                                         void *functions, void **opened, struct attn_error *err)
+                                         void *into, struct attn_error *err)
 {
-    const char *failure = attn_dynamic_open(library->name, RTLD_NOW | RTLD_LOCAL,
-                                            library->functions, library->n, functions, opened);
+    const char *failure =
+        attn_dynamic_open(library->name, RTLD_NOW | RTLD_LOCAL, library->functions, into);
 
     if (!failure)
         return ATTN_OK;

@@ -49,16 +49,10 @@ bool attn_sound_is_file(const char *path)
 static enum attn_status open_library(struct sound_library *sound, const char *path,
                                      struct attn_error *err)
 {
-#define FUNCTION(name)                                                                             \
-    {                                                                                              \
-#name, offsetof(struct sound_library, name)                                                \
-    }
-    static const struct attn_dynamic_function functions[] = {
-        FUNCTION(sf_open), FUNCTION(sf_readf_float), FUNCTION(sf_close), FUNCTION(sf_strerror)};
-#undef FUNCTION
+    static const char *const functions[] = {"sf_open", "sf_readf_float", "sf_close", "sf_strerror",
+                                            NULL};
     const char *failure =
-        attn_dynamic_open("libsndfile.so.1", RTLD_NOW | RTLD_LOCAL, functions,
-                          sizeof functions / sizeof *functions, sound, &sound->library);
+        attn_dynamic_open("libsndfile.so.1", RTLD_NOW | RTLD_LOCAL, functions, sound);
 
     if (!failure)
         return ATTN_OK;
