@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# small.sh - runs every script of tests/bench once, and each target bench* of the Makefile, on models so small that each takes
+# small.sh - runs every script of tests/bench once, and each target bench* of make, on models so small that each takes
 # seconds: a name that was removed is an error here, long before somebody wants to know how fast the tool is (make check-bench).
 #
 #   small.sh [PYTHON [PART]]
@@ -69,7 +69,7 @@ fi
 [ -z "$only" ] || finish bench
 echo 'skipped bench: onnx_runtime_web.mjs: it needs ONNX Runtime Web, which nothing here installs'
 
-for target in $(sed -nE 's/^(bench[a-z-]*):.*/\1/p' Makefile); do
+for target in $(sed -nE 's/^(bench[a-z-]*):.*/\1/p' tests/tests.mk); do
     grep -qE "make\[@\]\}\" $target( |$)" $here/small.sh || fail "tests/bench/small.sh # make $target is not run"
 done
 # All scripts are above, or read by one of those.
