@@ -15,33 +15,16 @@
 
 enum { DEFAULT_NEURONS = 20 };
 
-static const struct attn_param_part parts[] = {
-    QUESTION_PART(option_question_input, prompt.asked),
-    QUESTION_PART(attn_reading_params, prompt.asked),
-    QUESTION_PART(attn_pair_params, prompt.asked),
-    QUESTION_PART(attn_image_params, prompt.asked),
-    QUESTION_PART(attn_label_params, prompt.labels),
-    QUESTION_PART(attn_source_params, prompt.asked),
-    QUESTION_PART(attn_study_params, items),
-    QUESTION_PART(attn_restart_params, items),
-    QUESTION_PART(option_question, prompt.asked),
-    QUESTION_PICTURE_OPTIONS,
-    QUESTION_OPTIONS,
-};
-
 static enum attn_status work(struct question *question, struct attn_error *err);
 
 const struct command command_patch = {
-    .name = "patch",
-    .question = &attn_question_patch,
+    QUESTION_COMMAND(patch),
     .usage = "[OPTIONS] --clean TEXT --corrupted TEXT --target TEXT",
     .examples = "  attn-cli patch --clean \"The keys near the door\" \\\n"
                 "      --corrupted \"The key near the door\" --target ' are' --foil ' is'\n"
                 "  attn-cli patch --items pairs.csv --positions end=-1 --bootstrap 1000\n",
-    OPTION_PARTS(parts),
-    .args_size = sizeof(struct question_args),
-    .defaults = &question_args_default,
     .ask = work,
+    .lacks = "TEXT|sentence|file|raw|ids|types|embeds",
 };
 
 /* Writes the table. Its pictures show the tokens of both texts at positions where these differ. */

@@ -13,21 +13,7 @@
 
 enum { MOST_FILES = 8 };
 
-const struct attn_param_part question_parts[QUESTION_N_PART] = {
-    QUESTION_PART(prompt_text_options, prompt),
-    QUESTION_PART(prompt_options, prompt),
-    QUESTION_PART(attn_reading_params, prompt.asked),
-    QUESTION_PART(attn_pair_params, prompt.asked),
-    QUESTION_PART(attn_numbers_params, prompt.asked),
-    QUESTION_PART(attn_image_params, prompt.asked),
-    QUESTION_PART(attn_label_params, prompt.labels),
-    QUESTION_PART(attn_source_params, prompt.asked),
-    QUESTION_PART(attn_study_params, items),
-    QUESTION_PART(attn_restart_params, items),
-    QUESTION_PART(option_question, prompt.asked),
-    QUESTION_PICTURE_OPTIONS,
-    QUESTION_OPTIONS,
-};
+const struct attn_param_part question_parts[] = {QUESTION_PARTS};
 
 const struct question_args question_args_default = QUESTION_ARGS_DEFAULT;
 

@@ -83,7 +83,19 @@ extern const struct question_args question_args_default;
         QUESTION_PART(running_options, running)
 
 /* The options of a command that only asks a question. */
-enum { QUESTION_N_PART = 27 };
+#define QUESTION_PARTS                                                                             \
+    QUESTION_PART(option_question_input, prompt.asked),                                            \
+        PROMPT_OPTIONS(offsetof(struct question_args, prompt)),                                    \
+        QUESTION_PART(attn_image_params, prompt.asked),                                            \
+        QUESTION_PART(attn_label_params, prompt.labels),                                           \
+        QUESTION_PART(attn_source_params, prompt.asked), QUESTION_PART(attn_study_params, items),  \
+        QUESTION_PART(attn_restart_params, items), QUESTION_PART(option_question, prompt.asked),   \
+        QUESTION_PICTURE_OPTIONS, QUESTION_OPTIONS
+
+enum {
+    QUESTION_N_PART =
+        sizeof((const struct attn_param_part[]){QUESTION_PARTS}) / sizeof(struct attn_param_part)
+};
 extern const struct attn_param_part question_parts[QUESTION_N_PART];
 
 enum { QUESTION_EXAMPLE_SIZE = 160 };

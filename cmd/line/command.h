@@ -46,7 +46,8 @@ struct command {
     const char *examples;    /* command lines to paste; NULL: the examples of the question */
     const struct attn_param_part *parts; /* [n_part] its options (option.h) */
     size_t n_part;
-    /* options in these groups that the command doesn't have, "image|label"; or NULL */
+    /* options of these parts that the command doesn't have, "image|label", or plain arguments,
+     * "TEXT"; its question's own stay; or NULL */
     const char *lacks;
     /* size of its struct of arguments, which the options fill; the arguments of its question
      * follow */

@@ -127,7 +127,7 @@ bool option_next(struct option_walk *walk)
         walk->param = param;
         walk->name = name_of(param);
         if ((param->traits & ATTN_PARAM_NO_OPTION) ||
-            (walk->name && lacks && word_find(lacks, walk->name) >= 0))
+            (!is_own && lacks && word_find(lacks, walk->name ? walk->name : param->argument) >= 0))
             continue;
         walk->offset = is_own && param->home == ATTN_PARAM_OF_REQUEST
                            ? command->parts[walk->part].offset

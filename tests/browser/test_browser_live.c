@@ -2655,7 +2655,8 @@ START_TEST(temperature_and_arithmetic_and_command)
     attn_browser_click_on(browser, "#live-why");
     attn_browser_wait(browser, ID("dialog") ".open");
     attn_browser_click_on(browser, "#why-text");
-    attn_browser_wait(browser, "document.querySelector('.live-answer')?.textContent.includes('softmax')");
+    attn_browser_wait(browser,
+                      "document.querySelector('.live-answer')?.textContent.includes('softmax')");
     assert_text("document.querySelectorAll('#dialog [aria-pressed=true]').length", "1");
     attn_browser_click_on(browser, "#dialog-close");
     attn_browser_click_on(browser, "#live-command");
