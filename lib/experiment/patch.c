@@ -11,7 +11,7 @@
 #include "capture/capture.h"
 #include "experiment/patch_internal.h"
 #include "experiment/questions_internal.h"
-#include "grid/table_cells.h"
+#include "grid/table_grid.h"
 #include "input/position.h"
 #include "run/input_params.h"
 #include "trace/places_internal.h"

@@ -19,6 +19,7 @@
 #include "base/note.h"
 #include "encode/shapes.h"
 #include "grid/grid.h"
+#include "grid/table_view.h"
 #include "writers/picture.h"
 #include "writers/token_text.h"
 
@@ -27,6 +28,9 @@ struct attn_figure_content {
     const struct attn_grid *grid;
     const struct attn_picture_options *picture;
     bool is_in_points; /* `cell` is given in points, not in pixels */
+    /* for causes and a life: the table that is drawn, and how; or NULL */
+    const struct attn_table *table;
+    const struct attn_table_picture *of;
 };
 
 /* Returns true if `cell` is in points for files of FORMAT; PNG uses pixels. */

@@ -13,6 +13,7 @@
 #include "base/number.h"
 #include "base/table_internal.h"
 #include "encode/text_table.h"
+#include "grid/table_axis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -44,7 +45,7 @@ struct cause {
 };
 
 struct causes_layout {
-    const struct attn_grid_causes *given;
+    const struct attn_figure_content *given;
     struct attn_figure_streams streams;
     struct cause *causes; /* [n] owns; in ascending order of size */
     size_t n;
@@ -92,28 +93,32 @@ static void spread(struct causes_layout *layout)
 
 static enum attn_status read_causes(struct causes_layout *layout, struct attn_error *err)
 {
-    const struct attn_grid_causes *given = layout->given;
-    const struct attn_table *table = given->table;
+    const struct attn_figure_streams *streams = &layout->streams;
+    const struct attn_table *table = layout->given->table;
+    const size_t values = attn_table_view_find(table, layout->given->of->view.values);
+    const size_t query = attn_table_find_role(table, ATTN_ROLE_QUERY);
+    const size_t key = attn_table_find_role(table, ATTN_ROLE_KEY);
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
     const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
 
     ATTN_TRY(ATTN_ALLOC(layout->causes, attn_table_n_row(table), err));
     for (size_t i = 0; i < attn_table_n_row(table); i++) {
-        const struct attn_cell number = attn_table_cell(table, i, given->values);
+        const struct attn_cell number = attn_table_cell(table, i, values);
         const struct attn_cell cell = attn_table_cell(table, i, head);
         const bool is_dot = cell.type == ATTN_VALUE_MISSING;
 
-        if (given->queries[i] == SIZE_MAX || number.type != ATTN_VALUE_REAL ||
-            !isfinite(number.real))
+        const int place = attn_streams_place(streams, attn_table_cell(table, i, query));
+
+        if (place < 0 || number.type != ATTN_VALUE_REAL || !isfinite(number.real))
             continue;
         layout->largest[is_dot] = fmax(layout->largest[is_dot], fabs(number.real));
-        layout->causes[layout->n++] =
-            (struct cause){.row = i,
-                           .layer = attn_table_cell(table, i, layer).integer,
-                           .head = is_dot ? -1 : cell.integer,
-                           .query = given->queries[i],
-                           .key = given->keys[i],
-                           .value = number.real};
+        layout->causes[layout->n++] = (struct cause){
+            .row = i,
+            .layer = attn_table_cell(table, i, layer).integer,
+            .head = is_dot ? -1 : cell.integer,
+            .query = (size_t)place,
+            .key = (size_t)attn_streams_place(streams, attn_table_cell(table, i, key)),
+            .value = number.real};
     }
     for (size_t i = 0; i < layout->n; i++) {
         const double largest = layout->largest[layout->causes[i].head < 0];
@@ -216,7 +221,7 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
  * Tokens with less than half of the probability are faint. */
 static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
 {
-    const struct attn_table *lens = layout->given->lens;
+    const struct attn_table *lens = layout->given->of->lens;
     const double most = (layout->streams.pitch - (pen->is_printed ? 2 : 0)) / NAME;
     const size_t positions = attn_table_find_role(lens, ATTN_ROLE_POSITION);
     const size_t prob = attn_streams_lens_share(lens);
@@ -273,7 +278,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
 
     for (int i = 0; i < 2; i++) {
         const double sign = i == 0 ? 1 : -1;
-        const char *name = signs[layout->given->is_part][i];
+        const char *name = signs[layout->given->of->view.quantity != NULL][i];
 
         attn_shapes_add_line(pen->shapes,
                              (struct attn_shape_line){x, y, x + SAMPLE, y, WIDEST, OPACITY,
@@ -291,7 +296,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
                  number);
         text.x = i == 0 && n_line == 2 ? x : ATTN_FIGURE_PAD;
         text.y = y + (n_line - 2 + i) * LEGEND + 0.35 * text.size;
-        if (i == 1 && layout->given->lens)
+        if (i == 1 && layout->given->of->lens)
             snprintf(line + strlen(line), sizeof line - strlen(line),
                      "; word: best token of the lens");
         attn_shapes_add_string(pen->shapes, &text, line);
@@ -313,7 +318,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
     attn_figure_add_heading(pen);
     attn_streams_add(pen, streams);
     add_causes(pen, layout);
-    for (size_t i = 0; layout->given->lens && i < streams->places.n; i++)
+    for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)
         add_lens(pen, layout, i);
     add_names(pen, layout);
     add_legend(pen, layout,
@@ -324,11 +329,12 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
 
 enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct causes_layout layout = {.given = pen->content->grid->causes};
+    struct causes_layout layout = {.given = pen->content};
     enum attn_status status;
 
     layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
-    layout.streams.n_layer = layout.given->n_layer;
+    layout.streams.n_layer = attn_table_count(
+        layout.given->of->lens ? layout.given->of->lens : layout.given->table, ATTN_ROLE_LAYER);
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);
     attn_free(layout.causes);

@@ -9,6 +9,7 @@
 #include "base/memory.h"
 #include "base/table_internal.h"
 #include "encode/text_table.h"
+#include "grid/table_axis.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,7 +39,7 @@ struct ribbon {
 };
 
 struct life_layout {
-    const struct attn_grid_life *given;
+    const struct attn_table_picture *given;
     struct attn_figure_streams streams;
     struct ribbon *ribbons; /* [n] owns */
     size_t n, at;           /* at: index of the position */
@@ -49,15 +50,6 @@ struct life_layout {
 static double height_of(const struct life_layout *layout, const struct ribbon *ribbon)
 {
     return layout->scale * fabs(ribbon->value);
-}
-
-/* Returns the column of KEY; NOT_PLACED if it is not shown. */
-static int place_of(const struct attn_figure_streams *streams, int64_t key)
-{
-    for (size_t i = 0; i < streams->places.n; i++)
-        if ((int64_t)attn_grid_position(&streams->places, i) == key)
-            return (int)i;
-    return NOT_PLACED;
 }
 
 /* Returns the ribbon of the rest of LAYER. */
@@ -72,18 +64,17 @@ static struct ribbon *rest_of(struct life_layout *layout, int64_t layer)
 /* Adds a row of the parts: its own ribbon, or if FOR_REST to the rest of its layer. */
 static void add_row(struct life_layout *layout, size_t row, bool for_rest)
 {
-    const struct attn_table *parts = layout->given->parts;
+    const struct attn_table *parts = layout->given->life;
     const struct attn_cell part =
         attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_PART));
     const struct attn_cell layer =
         attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_LAYER));
     const struct attn_cell key =
         attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_KEY));
-    struct ribbon ribbon = {
-        .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
-        .place =
-            key.type == ATTN_VALUE_INTEGER ? place_of(&layout->streams, key.integer) : NOT_PLACED,
-        .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
+    struct ribbon ribbon = {.layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
+                            .place = attn_streams_place(&layout->streams, key),
+                            .value =
+                                attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
 
     if (attn_cell_word(&part, "sum") == 0) {
         layout->sum = ribbon.value;
@@ -133,13 +124,13 @@ static void join_lowest(struct life_layout *layout)
 
 static enum attn_status read_parts(struct life_layout *layout, struct attn_error *err)
 {
-    const size_t n_row = attn_table_n_row(layout->given->parts);
+    const size_t n_row = attn_table_n_row(layout->given->life);
     double most = 0;
 
     ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
     for (size_t i = 0; i < 2 * n_row; i++) /* rests come last */
         add_row(layout, i % n_row, i >= n_row);
-    for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->given->n_layer; layer++)
+    for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->streams.n_layer; layer++)
         most = fmax(most, fmax(side_of(layout, layer, true), side_of(layout, layer, false)));
     layout->scale = most > 0 ? ROOM * layout->streams.band / most : 0;
     join_lowest(layout);
@@ -285,7 +276,7 @@ static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
             (struct attn_shape_text){.x = layout->streams.xs[layout->at],
                                      .y = attn_streams_y(&layout->streams, (double)height),
                                      .color = p < 0.5 ? pen->faint : pen->ink,
-                                     .is_bold = height == layout->given->n_layer},
+                                     .is_bold = height == layout->streams.n_layer},
             pen->scratch.data, pen->scratch.size, false);
     }
 }
@@ -319,14 +310,14 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
                              struct attn_error *err)
 {
     struct attn_figure_streams *streams = &layout->streams;
-    const int64_t n_layer = (int64_t)layout->given->n_layer;
+    const int64_t n_layer = (int64_t)layout->streams.n_layer;
 
     ATTN_TRY(attn_streams_plan(pen, streams, ASIDE - streams->pitch / 2, err));
     pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(read_parts(layout, err));
-    ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->given->n_layer + 1, err));
+    ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->streams.n_layer + 1, err));
     attn_figure_add_heading(pen);
     attn_streams_add(pen, streams);
     for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
@@ -354,15 +345,15 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
 
 enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err)
 {
-    struct life_layout layout = {.given = pen->content->grid->life};
+    struct life_layout layout = {.given = pen->content->of};
     const struct attn_table *lens = layout.given->lens;
     enum attn_status status;
     int at;
 
     layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
-    layout.streams.n_layer = layout.given->n_layer;
-    at = place_of(&layout.streams,
-                  attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)).integer);
+    layout.streams.n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
+    at = attn_streams_place(
+        &layout.streams, attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)));
     layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);

@@ -81,6 +81,15 @@ void attn_streams_release(struct attn_figure_streams *streams)
     attn_free(streams->taken);
 }
 
+int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell)
+{
+    for (size_t i = 0; i < streams->places.n; i++)
+        if (cell.type == ATTN_VALUE_INTEGER &&
+            (int64_t)attn_grid_position(&streams->places, i) == cell.integer)
+            return (int)i;
+    return -1;
+}
+
 static bool is_free(const struct attn_figure_streams *streams, const struct attn_shape_box *box)
 {
     for (size_t i = 0; i < streams->n_taken; i++) {

@@ -46,6 +46,9 @@ static inline double attn_streams_y(const struct attn_figure_streams *streams, d
     return streams->bottom - i * streams->band;
 }
 
+/* Returns the index of the position in CELL; -1 if it is not shown. */
+int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell);
+
 /* Draws the streams, the words of the text, each with the mark ",,POSITION", the gaps, and the
  * numbers of layers. */
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams);

@@ -162,7 +162,9 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     struct attn_figure_content content = {.kind = kind,
                                           .grid = figure,
                                           .picture = &picture->options,
-                                          .is_in_points = attn_figure_is_in_points(output->format)};
+                                          .is_in_points = attn_figure_is_in_points(output->format),
+                                          .table = picture->table,
+                                          .of = of};
 
     ATTN_TRY(attn_table_picture_check(output, err));
     if (!attn_output_is_given(output, err))
@@ -220,8 +222,11 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
                                          .picture = picture,
                                          .kind = kind_of(options->figure, table, &whole, NULL),
                                          .figure = &cells.grid};
-    struct attn_figure_content content = {
-        .grid = &cells.grid, .picture = options, .is_in_points = true};
+    struct attn_figure_content content = {.grid = &cells.grid,
+                                          .picture = options,
+                                          .is_in_points = true,
+                                          .table = table,
+                                          .of = &whole};
     const bool is_plot = attn_figure_is_plot(drawing.kind);
     bool needs_figure;
     /* discarded: without a figure, the page shows the table alone */

@@ -4,7 +4,7 @@
 
 #include "figures/figure_internal.h"
 #include "figures/table_picture.h"
-#include "grid/table_cells.h"
+#include "grid/table_grid.h"
 
 /* A table with its layout. Borrowed for the duration of a call. */
 struct attn_table_drawing {

@@ -1,5 +1,5 @@
 /* grid.h - a grid: a matrix with labels of its rows and columns, a color scale, marks and texts. It
- * is made from a table (table_cells.h) or from matrices of a run; figures, terminal and pages draw
+ * is made from a table (table_grid.h) or from matrices of a run; figures, terminal and pages draw
  * it. */
 #ifndef ATTN_GRID_GRID_H
 #define ATTN_GRID_GRID_H
@@ -59,25 +59,6 @@ static inline bool attn_grid_begins(const struct attn_grid_axis *axis, size_t i)
             axis->parts[attn_grid_position(axis, i - 1)] != SECOND);
 }
 
-/* The cells of patterns and the MLPs that cause an answer: rows of a table. Borrowed. */
-struct attn_grid_causes {
-    const struct attn_table *table; /* has the columns layer, head, query and key */
-    size_t values;                  /* index of the column of numbers */
-    /* [n_row] index of the query's and of the key's column in the figure; SIZE_MAX: not drawn, or
-     * without a key */
-    const size_t *queries, *keys;
-    size_t n_layer;
-    bool is_part; /* the numbers are shares of the answer, for it or against it */
-    /* table with the best token of each layer and position; or NULL */
-    const struct attn_table *lens;
-};
-
-/* What layers add to the answer of a position: the tables of attn_life. Borrowed. */
-struct attn_grid_life {
-    const struct attn_table *lens, *parts;
-    size_t n_layer;
-};
-
 /* How the numbers of a part of a table are drawn. */
 enum attn_grid_look {
     ATTN_LOOK_CELLS, /* each number as a color; for vectors */
@@ -126,10 +107,7 @@ struct attn_grid {
         *highs; /* for bars and curves: the ends of each cell's interval, NaN if unknown; or NULL */
     /* texts shown in the cells, row by row; NULL: the numbers are shown */
     const struct attn_token_texts *cells;
-    /* for ATTN_FIGURE_CAUSES, drawn instead of the matrix; or NULL */
-    const struct attn_grid_causes *causes;
-    const struct attn_grid_life *life; /* the same for ATTN_FIGURE_LIFE; or NULL */
-    int digits;                        /* decimals of numbers that are not in percent */
+    int digits; /* decimals of numbers that are not in percent */
 };
 
 /* Returns the grid of MATRICES [n] of RUN. TOKENS must come from attn_token_labels_init. */

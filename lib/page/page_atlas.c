@@ -21,7 +21,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "grid/table_heads.h"
+#include "grid/table_grid.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,7 +4,7 @@
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
-#include "grid/table_cells.h"
+#include "grid/table_grid.h"
 #include "predict/answer_internal.h"
 #include "study/frame.h"
 #include "study/question_internal.h"

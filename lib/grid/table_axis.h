@@ -1,7 +1,6 @@
-/* table_labels.h - finds the columns of a table that a view names, makes its axes, and names
- * layers, positions and places of the residual stream. */
-#ifndef ATTN_GRID_TABLE_LABELS_H
-#define ATTN_GRID_TABLE_LABELS_H
+/* table_axis.h - finds the columns of a table that a view names, and makes and labels its axes. */
+#ifndef ATTN_GRID_TABLE_AXIS_H
+#define ATTN_GRID_TABLE_AXIS_H
 
 #include "grid/grid.h"
 #include "grid/table_view.h"
@@ -36,6 +35,9 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
                                          const struct attn_view_columns *of, size_t column,
                                          const char *name, struct attn_error *err);
 
+/* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
+size_t attn_table_count(const struct attn_table *table, enum attn_column_role role);
+
 /* Returns COLUMN, or SIZE_MAX if the column is empty. */
 size_t attn_table_filled(const struct attn_table *table, size_t column);
 
@@ -50,6 +52,9 @@ enum attn_status attn_table_refuse_groups(const char *figure, struct attn_error 
 enum attn_status attn_table_axis_create(struct attn_table_axis *axis, size_t n_row, size_t n,
                                         struct attn_error *err);
 
+/* Frees what AXIS owns. */
+void attn_table_axis_release(struct attn_table_axis *axis);
+
 /* Returns an axis of the texts of AXIS, without positions. */
 struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, const char *title);
 
@@ -57,8 +62,6 @@ struct attn_grid_axis attn_table_named_axis(const struct attn_table_axis *axis, 
 enum attn_status attn_table_read_tokens(const struct attn_table_picture *picture,
                                         struct attn_token_texts tokens[ATTN_GRID_N_TOKENS],
                                         struct attn_error *err);
-
-enum attn_status attn_table_check_sides(const struct attn_view_columns *of, struct attn_error *err);
 
 /* Returns a number of the table, or NaN. */
 float attn_table_number(const struct attn_table *table, size_t row, size_t values);
@@ -77,9 +80,6 @@ static inline bool attn_table_is_missing(const struct attn_table *table, size_t 
  * of the stacks. */
 bool attn_table_has_stacks(const struct attn_table *table, size_t column);
 
-/* Returns true if SITE is the output of a decoder's layer, after its attention to the source. */
-bool attn_grid_is_end(const struct attn_cell *site);
-
 /* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
  * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
  * comes last. */
@@ -96,25 +96,5 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
 
 /* Returns true if CELL is a position for which TOKENS (may be NULL) has a text. */
 bool attn_grid_is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens);
-
-/* Appends the token at POSITION of the other text, "/Mary", if it differs from TOKEN [size]. */
-void attn_grid_append_other(struct attn_buffer *out, const char *token, size_t size,
-                            const struct attn_token_texts *others, size_t position);
-
-/* Returns the site of a row: from the column of sites, or its part. */
-struct attn_cell attn_table_site(const struct attn_table *table, size_t row);
-
-/* Returns true if rows of TABLE are places in the residual stream (ATTN_VIEW_STREAM). */
-bool attn_table_is_stream(const struct attn_table *table, const struct attn_table_view *view);
-
-/* Returns the last place of the residual stream that TABLE contains; for tables without sites,
- * which need not have all layers, {.layer = ATTN_NO_LAYER}. */
-struct attn_location attn_table_last_place(const struct attn_table *table);
-
-/* Appends the name of the place AT in the residual stream, whose last place is LAST: "embedding",
- * "in layer 2", "after layer 2", "output"; with two stacks "decoder embedding", "after cross 1".
- * Returns false for other sites. */
-bool attn_grid_append_stream(struct attn_buffer *out, struct attn_location at,
-                             struct attn_cell site, const struct attn_location *last);
 
 #endif

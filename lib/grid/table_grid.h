@@ -1,5 +1,5 @@
 /*
- * table_cells.h - converts a table into a grid: places its numbers in rows and columns as a view
+ * table_grid.h - converts a table into a grid: places its numbers in rows and columns as a view
  * specifies.
  *
  *     struct attn_table_cells cells = {0};
@@ -7,11 +7,11 @@
  *     ... cells.grid, cells.rows.of_rows[i] ...
  *     attn_table_cells_release(&cells);
  */
-#ifndef ATTN_GRID_TABLE_CELLS_H
-#define ATTN_GRID_TABLE_CELLS_H
+#ifndef ATTN_GRID_TABLE_GRID_H
+#define ATTN_GRID_TABLE_GRID_H
 
 #include "grid/grid.h"
-#include "grid/table_labels.h"
+#include "grid/table_axis.h"
 
 /* Names of a column, printable. Initialize with = {0}. */
 struct attn_table_words {
@@ -42,8 +42,6 @@ struct attn_table_cells {
     struct attn_token_texts texts; /* texts in the cells */
     struct attn_token_texts
         tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
-    struct attn_grid_causes causes;
-    struct attn_grid_life life;
     char note[80];
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
@@ -61,5 +59,10 @@ void attn_table_cells_release(struct attn_table_cells *cells);
 /* Returns the decimals of COLUMN in cells, so that the largest number, MOST, has two significant
  * digits. */
 int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
+
+/* Finds the kind of the head in each row of TABLE, and how strong it is. Fills `kinds` and
+ * `weights` of CELLS. Returns an error if the table lacks a measure that is needed. */
+enum attn_status attn_table_kinds_find(const struct attn_table *table,
+                                       struct attn_table_cells *cells, struct attn_error *err);
 
 #endif
