@@ -5,8 +5,6 @@
 
 #include "tool.h"
 
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* Options for the second run of one text. */
@@ -55,10 +53,9 @@ static enum attn_status work(struct question *question, struct attn_error *err);
 const struct command command_diff = {
     .name = "diff",
     .question = &attn_question_diff,
-    .usage = "[OPTIONS] TEXT [TEXT] | A.npz B.npz",
+    .usage = "[OPTIONS] TEXT [TEXT]",
     .examples = "  " EXAMPLE "\n"
-                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n"
-                "  attn-cli diff ours.npz theirs.npz --tolerance 1e-5\n",
+                "  attn-cli diff -m fable --with-attention window:4 --csv - \"The keys to the\"\n",
     OPTION_PARTS(parts),
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
@@ -188,77 +185,16 @@ static enum attn_status compare(struct question *question, struct attn_error *er
     return ATTN_OK;
 }
 
-/* Refuses options for a run: two dumps are compared without a model. */
-static enum attn_status check_dumps(const struct call *call, struct attn_error *err)
-{
-    const char *name =
-        option_find_under(call, "Input|Items|Model|Precision|Attention|Interventions",
-                          "tolerance|relative-tolerance");
-
-    if (name)
-        return refuse(err, NULL, "`%s` has no effect on two dumps, which need no model", name);
-    return ATTN_OK;
-}
-
-/* Parses TEXT, which was checked before, into *number. If TEXT is NULL, *number is unchanged. */
-static void read_real(const char *text, double *number)
-{
-    if (text)
-        attn_parse_double(text, strlen(text), number);
-}
-
-static enum attn_status diff_archives(struct question *question, struct attn_error *err)
-{
-    const struct question_args *args = question->args;
-    const char *const *paths = args->prompt.plain.items;
-    struct attn_archive_args how = ATTN_ARCHIVE_ARGS_DEFAULT;
-    struct attn_archive_sum sum = ATTN_ARCHIVE_SUM_DEFAULT;
-    char relative[32] = "";
-
-    question->name = NULL; /* this table has no pictures */
-    ATTN_TRY(check_dumps(question->call, err));
-    ATTN_TRY(tables_check(question->call, &args->tables, ATTN_FIGURE_DEFAULT, err));
-    if (tables_have_pictures(&args->tables))
-        return refuse(
-            err, "--csv and --json write it",
-            "a comparison of two dumps cannot be drawn: a picture needs layers and heads");
-    read_real(option_text(question->call, "tolerance"), &how.tolerance);
-    read_real(option_text(question->call, "relative-tolerance"), &how.relative);
-    ATTN_TRY(attn_diff_archives(paths[0], paths[1], &how, &question->table, &sum, err));
-    ATTN_TRY(question_write(question, err));
-    if (sum.n_alone > 0 && question_is_noted(question))
-        note("%zu array%s in only one of the files", sum.n_alone,
-             sum.n_alone == 1 ? " is" : "s are");
-    if (sum.n_masked > 0 && question_is_noted(question))
-        note("%zu array%s of gradients differ%s in masked cells alone, where one file has 0: "
-             "TransformerLens has other values there, which nothing reads; set them to 0 first",
-             sum.n_masked, sum.n_masked == 1 ? "" : "s", sum.n_masked == 1 ? "s" : "");
-    attn_sink_flush(question->call->out); /* print the table even if the check fails */
-    if (how.relative > 0)
-        snprintf(relative, sizeof relative, " + %g |b|", how.relative);
-    if (sum.n_outside > 0)
-        return problem(err, ATTN_STAGE_CHECK, NULL, "%zu of %zu arrays differ by more than %g%s",
-                       sum.n_outside, sum.n_compared, how.tolerance, relative);
-    return ATTN_OK;
-}
-
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
     const struct text_list *plain = &question->args->prompt.plain;
-    const char *tolerance = option_find_given(question->call, "tolerance|relative-tolerance");
-    int n_archive = 0; /* number of arguments that are dumps */
 
-    for (size_t i = 0; plain->n == 2 && i < 2; i++)
-        n_archive += attn_path_has_ending(plain->items[i], ".npz");
-    if (n_archive == 2)
-        return diff_archives(question, err);
-    if (n_archive == 1)
-        return refuse(err, NULL,
-                      "one argument ends in .npz and is a dump, the other does not: "
-                      "expected two texts or two dumps");
+    for (size_t i = 0; i < plain->n; i++)
+        if (attn_path_has_ending(plain->items[i], ".npz"))
+            return refuse(err, "numpy.allclose(a[name], b[name]) after numpy.load compares arrays",
+                          "'%s' is a file of arrays, which diff does not compare since 0.4.0",
+                          attn_quote_string(plain->items[i]).text);
     ATTN_TRY(check(question, err));
-    if (tolerance)
-        return refuse(err, NULL, "`%s` is for two dumps, A.npz and B.npz", tolerance);
     ATTN_TRY(question_begin_items(question, err));
     if (!question->study)
         ATTN_TRY(question_open(question, err));

@@ -95,7 +95,6 @@
 #include "forward/session_pack.h"
 #include "analysis/edges.h"
 #include "explain/explain.h"
-#include "experiment/archive_diff.h"
 
 /* clang-format on */
 

@@ -29,6 +29,8 @@ static const struct {
     {"order", "heads", NULL,
      SINCE "heads come by layer; order --csv FILE with scipy.cluster.hierarchy"},
     {"headvis", "examples", NULL, SINCE "data/recipes/headvis.py writes the folder from --json"},
+    {"tolerance|relative-tolerance", "diff", NULL,
+     SINCE "numpy.allclose compares the arrays of two .npz files"},
     {"per", "score", NULL, SINCE "--by text|token|word"},
     {"layer", "align", "SPEC", SINCE "--layers SPEC"},
     {"rows", "align", NULL, SINCE "--shifted for the row of the token before; both in two runs"},

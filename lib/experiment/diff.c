@@ -92,13 +92,6 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM_KEPT(TEXT, "with_attention", "KIND",
                     "compare one text under `attention` and under KIND, which is written in the "
                     "same way"),
-    ATTN_PARAM_KEPT(REAL, "tolerance", "X",
-                    "largest difference |a - b| of two dumps that counts as none; default: 1e-4",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM_KEPT(REAL, "relative_tolerance", "R",
-                    "add R times |b|, of the second dump, to `tolerance`, as allclose of numpy "
-                    "does; default: 0",
-                    .traits = ATTN_PARAM_NO_KEYWORD),
 };
 
 static const struct attn_param_list params = ATTN_PARAM_LIST("Input", param_rows);
@@ -128,11 +121,6 @@ const struct attn_question attn_question_diff = {
         "must be the same: they are compared bit for bit, and a note says how many they\n"
         "are. For texts of different lengths the common beginning and the common end are\n"
         "compared.\n"
-        "\n"
-        "Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez\n"
-        "from Hugging Face or TransformerLens. They are compared array by array, and the\n"
-        "exit code is 7 when one differs by more than `tolerance`: so a port can be\n"
-        "verified. Numbers of -1e30 or less are masked scores, as minus infinity is.\n"
         "\n"
         "The numbers say that a head looks elsewhere. They do not say that its output\n"
         "differs, nor that the prediction does: see `attn-cli patch`.\n",

@@ -1385,16 +1385,6 @@ static const struct {
     {"    sink_exponential", offsetof(struct attn_explanation, sink_exponential)},
     {"    visible_share", offsetof(struct attn_explanation, visible_share)},
     {"    is_rounded", offsetof(struct attn_explanation, is_rounded)},
-    {"attn_archive_args", sizeof(struct attn_archive_args)},
-    {"    size", offsetof(struct attn_archive_args, size)},
-    {"    tolerance", offsetof(struct attn_archive_args, tolerance)},
-    {"    relative", offsetof(struct attn_archive_args, relative)},
-    {"attn_archive_sum", sizeof(struct attn_archive_sum)},
-    {"    size", offsetof(struct attn_archive_sum, size)},
-    {"    n_compared", offsetof(struct attn_archive_sum, n_compared)},
-    {"    n_outside", offsetof(struct attn_archive_sum, n_outside)},
-    {"    n_alone", offsetof(struct attn_archive_sum, n_alone)},
-    {"    n_masked", offsetof(struct attn_archive_sum, n_masked)},
 };
 
 int main(void)

@@ -93,7 +93,6 @@ sweep ablate --target ' are' --foil ' is' 'The keys to the cabinet'
 sweep ablate -t 2 --metric kl --items "$scratch/texts" --items-format lines --svg "$seen/ablate.svg"
 sweep attribute --target ' are' 'The keys to the cabinet'
 sweep diff 'The key was old' 'The keys was old'
-sweep diff "$scratch/a.npz" "$scratch/a.npz"
 sweep lens 'The keys to the cabinet'
 sweep patch "${change[@]}"
 sweep score 'The keys to the cabinet'

@@ -200,7 +200,6 @@ same attribute --target ' are' "${tables[@]}" -p "$text"
 same attribute --by token --target ' are' "${tables[@]}" -p "$text"
 same score --csv "$seen/a.csv" --jsonl "$seen/a.jsonl" -p "$text"
 same score --items "$scratch/lines" --items-format lines
-same diff --tolerance 100 "$scratch/a.npz" "$scratch/b.npz" --csv "$seen/a.csv" --json "$seen/a.json"
 same diff 'The keys to the door' 'The key to the door' "${tables[@]}"
 same generate -n 8 --seed 3 --temperature 0.8 --top-p 0.9 -p "$text"
 same generate -n 4 --sites "$all" "${tensors[@]}" -p "$text"

@@ -228,7 +228,6 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_ablate(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_attribute(NULL, &request, NULL, &table, &err), "host");
     REFUSED(attn_diff(host, &request, NULL, &table, NULL, &err), "sum");
-    REFUSED(attn_diff_archives(NULL, NULL, NULL, &table, NULL, &err), "'a'");
     REFUSED(attn_generate(host, &request, NULL, NULL, &err), "made");
     REFUSED(attn_generation_table(host, NULL, &table, &err), "made");
     REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");
@@ -601,7 +600,6 @@ START_TEST(structs_without_their_size_are_refused)
     struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
     struct attn_diff_sum differs = ATTN_DIFF_SUM_DEFAULT;
     struct attn_generation made = ATTN_GENERATION_DEFAULT;
-    struct attn_archive_sum archive = ATTN_ARCHIVE_SUM_DEFAULT;
     struct attn_table *table;
     struct attn_catalog_found found;
     struct attn_host *opened;
@@ -635,13 +633,12 @@ START_TEST(structs_without_their_size_are_refused)
     REFUSED(attn_patch(host, &good, &(struct attn_patch_args){0}, &table, &patched, &err), "size");
     REFUSED(attn_score(host, &good, &(struct attn_score_args){0}, &table, &scored, &err), "size");
     REFUSED(attn_survey(host, &good, &(struct attn_survey_args){0}, &table, &err), "size");
-    ablated.size = patched.size = scored.size = differs.size = made.size = archive.size = 0;
+    ablated.size = patched.size = scored.size = differs.size = made.size = 0;
     REFUSED(attn_ablate(host, &good, NULL, &table, &ablated, &err), "size");
     REFUSED(attn_diff(host, &good, NULL, &table, &differs, &err), "size");
     REFUSED(attn_generate(host, &good, NULL, &made, &err), "size");
     REFUSED(attn_patch(host, &good, NULL, &table, &patched, &err), "size");
     REFUSED(attn_score(host, &good, NULL, &table, &scored, &err), "size");
-    REFUSED(attn_diff_archives("a.npz", "b.npz", NULL, &table, &archive, &err), "size");
     attn_host_free(host);
 }
 END_TEST

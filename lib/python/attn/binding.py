@@ -1187,14 +1187,6 @@ class attn_explanation(Structure):
     pass
 
 
-class attn_archive_args(Structure):
-    pass
-
-
-class attn_archive_sum(Structure):
-    pass
-
-
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
 attn_edit_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(c_float), POINTER(attn_error))
@@ -2713,18 +2705,6 @@ attn_explanation._fields_ = [
     ("visible_share", c_double),
     ("is_rounded", c_bool),
 ]
-attn_archive_args._fields_ = [
-    ("size", c_size_t),
-    ("tolerance", c_double),
-    ("relative", c_double),
-]
-attn_archive_sum._fields_ = [
-    ("size", c_size_t),
-    ("n_compared", c_size_t),
-    ("n_outside", c_size_t),
-    ("n_alone", c_size_t),
-    ("n_masked", c_size_t),
-]
 
 
 def ATTN_ABLATE_ARGS_DEFAULT():
@@ -2737,14 +2717,6 @@ def ATTN_ABLATE_SUM_DEFAULT():
 
 def ATTN_ALIGN_ARGS_DEFAULT():
     return attn_align_args(size=sizeof(attn_align_args))
-
-
-def ATTN_ARCHIVE_ARGS_DEFAULT():
-    return attn_archive_args(size=sizeof(attn_archive_args), tolerance=0.0001)
-
-
-def ATTN_ARCHIVE_SUM_DEFAULT():
-    return attn_archive_sum(size=sizeof(attn_archive_sum))
 
 
 def ATTN_ATTEND_ARGS_DEFAULT():
@@ -3128,7 +3100,6 @@ FUNCTIONS = {
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),
     "attn_explainer_free": (None, [c_void_p]),
-    "attn_diff_archives": (c_int, [c_char_p, c_char_p, POINTER(attn_archive_args), POINTER(c_void_p), POINTER(attn_archive_sum), POINTER(attn_error)]),
 }
 
 

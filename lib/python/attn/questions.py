@@ -194,10 +194,6 @@ def diff(self: Model, a=None, b=None, *, with_model=None, with_attention=None, s
     that differs must be the same: they are compared bit for bit, and a note says how many they are. For texts of
     different lengths the common beginning and the common end are compared.
 
-    Two arguments that end in .npz are dumps: written by attn-cli, or by numpy.savez from Hugging Face or
-    TransformerLens. They are compared array by array, and the exit code is 7 when one differs by more than `tolerance`:
-    so a port can be verified. Numbers of -1e30 or less are masked scores, as minus infinity is.
-
     The numbers say that a head looks elsewhere. They do not say that its output differs, nor that the prediction does:
     see `attn-cli patch`.
 
