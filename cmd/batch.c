@@ -1,10 +1,6 @@
 /* batch.c - attn-cli batch: runs many texts in one process. */
-#include "cmd/args/attention.h"
-#include "cmd/args/model.h"
-#include "cmd/args/prompt.h"
+#include "cmd/args/question.h"
 #include "cmd/args/restart.h"
-#include "cmd/args/selection.h"
-#include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -19,16 +15,23 @@
 #include <string.h>
 
 struct batch_args {
-    struct text_list inputs; /* arguments that are not options: at most one file */
+    struct question_args common; /* those of each text; it has no input, items or tables */
+    struct text_list inputs;     /* arguments that are not options: at most one file */
     struct attn_batch_args asked;
-    size_t progress;           /* in seconds; 0: not given */
-    struct prompt_args prompt; /* how each text is read */
-    const char *output;        /* path of the JSON lines; NULL or "-": standard output */
-    struct model_args model;
-    struct attn_attention_args attention;
-    struct attn_edit_texts edits;
-    struct attn_places places;
-    struct running_args running;
+    size_t progress;    /* in seconds; 0: not given */
+    const char *output; /* path of the JSON lines; NULL or "-": standard output */
+};
+
+struct batch {
+    struct question *question;
+    struct batch_args *args;
+    struct restart restart;
+    struct attn_records_item *outputs; /* owned */
+    struct attn_many_options many;
+    struct attn_batch_options options;
+    struct attn_batch *batch;
+    bool has_begun; /* the computation has begun */
+    double emitted; /* when the last line of --progress was printed, in seconds */
 };
 
 static const struct attn_param input_rows[] = {
@@ -37,7 +40,7 @@ static const struct attn_param input_rows[] = {
 };
 
 static const struct attn_param tower_rows[] = {
-    ATTN_PARAM(CHOICE, "tower", NULL, struct batch_args, model.tower,
+    ATTN_PARAM(CHOICE, "tower", NULL, struct batch_args, common.model.tower,
                "of a directory with two towers, as CLIP's, the one that the records are for: "
                "text (default) or image",
                .words = "text|image"),
@@ -84,7 +87,7 @@ static const struct attn_param_part parts[] = {
     {&attn_batch_record_params, AT(asked)},
     {OPTION_LIST("Input", tower_rows), 0},
     {&attn_batch_limit_params, AT(asked)},
-    {&attn_reading_params, AT(prompt.asked)},
+    {&attn_reading_params, AT(common.prompt.asked)},
     {OPTION_LIST("Output", lines_rows), 0},
     {&attn_batch_field_params, AT(asked)},
     {OPTION_LIST("Output", table_rows), 0},
@@ -92,23 +95,24 @@ static const struct attn_param_part parts[] = {
     {OPTION_LIST("Output", archive_rows), 0},
     {&attn_batch_writing_params, AT(asked)},
     {OPTION_LIST("Other", progress_rows), 0},
-    {&attn_prediction_params, AT(prompt.asked)},
-    {&attn_span_params, AT(prompt.labels)},
-    MODEL_OPTIONS(offsetof(struct batch_args, model)),
-    {&attn_attention_params, AT(attention)},
-    {&attn_dropout_params, AT(attention)},
-    {&attn_selection_params, AT(prompt.asked)},
-    {&attn_edit_params, AT(edits)},
-    {&attn_place_params, AT(places)},
-    {&running_options, AT(running)},
+    {&attn_prediction_params, AT(common.prompt.asked)},
+    {&attn_span_params, AT(common.prompt.labels)},
+    MODEL_OPTIONS(AT(common.model)),
+    {&attn_attention_params, AT(common.attention)},
+    {&attn_dropout_params, AT(common.attention)},
+    {&attn_selection_params, AT(common.prompt.asked)},
+    {&attn_edit_params, AT(common.edits)},
+    {&attn_place_params, AT(common.places)},
+    {&running_options, AT(common.running)},
 };
 
 static const struct batch_args defaults = {
-    .prompt = PROMPT_ARGS_DEFAULT,
+    .common = QUESTION_ARGS_DEFAULT,
     .asked.options = {.size = sizeof(struct attn_batch_options), .max_failed = -1, .precision = -1},
     .asked.many.size = sizeof(struct attn_many_options)};
 
-static enum attn_status run_batch(struct call *call, struct attn_error *err);
+static enum attn_status work(struct question *question, struct attn_error *err);
+static void release(void *own);
 
 const struct command command_batch = {
     .name = "batch",
@@ -136,22 +140,10 @@ const struct command command_batch = {
     OPTION_PARTS(parts),
     .args_size = sizeof(struct batch_args),
     .defaults = &defaults,
-    .work = run_batch,
-};
-
-struct batch {
-    struct call *call;
-    struct batch_args *args;
-    struct restart restart;
-    struct attn_records_item *outputs;
-    struct model_source source;
-    struct attn_host *host;
-    struct attn_request request;
-    struct attn_many_options many;
-    struct attn_batch_options options;
-    struct attn_batch *batch;
-    bool has_begun; /* the computation has begun */
-    double emitted; /* when the last line of --progress was printed, in seconds */
+    .ask = work,
+    .print_sites = sites_print,
+    .own_size = sizeof(struct batch),
+    .release = release,
 };
 
 /* --- Options --------------------------------------------------------------------------------- */
@@ -161,17 +153,17 @@ static bool is_standard(const char *path)
     return !path || strcmp(path, "-") == 0;
 }
 
-static enum attn_status check(struct call *call, struct attn_error *err)
+static enum attn_status check(struct question *question, struct attn_error *err)
 {
-    struct batch_args *args = call->args;
+    const struct batch_args *args = question->call->args;
 
     if (args->inputs.n > 1)
         return refuse(err, "`cat FILE... | attn-cli batch` reads them all",
                       "'%s' is a second input, expected one", args->inputs.items[1]);
-    ATTN_TRY(attn_question_check(&attn_question_batch, option_is_param_given, call, err));
+    ATTN_TRY(attn_question_check(&attn_question_batch, option_is_param_given, question->call, err));
     if (args->asked.options.each.is_resumed && is_standard(args->output))
         return refuse(err, NULL, "`resume` needs -o FILE, the file to continue");
-    return attn_attention_args_check(&args->attention, err);
+    return attn_attention_args_check(&question->attention, err);
 }
 
 /* Stores the command line for a later --resume, with those options that change results, but not the
@@ -184,7 +176,7 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
         .outputs = "output|csv|npy|edges|npz",
     };
 
-    ATTN_TRY(restart_begin(batch->call, &form, &batch->restart, err));
+    ATTN_TRY(restart_begin(batch->question->call, &form, &batch->restart, err));
     batch->options.each.asked = batch->restart.asked.data;
     batch->options.each.command = batch->restart.command;
     batch->options.each.n_command = batch->restart.n;
@@ -199,7 +191,7 @@ static const char other_outputs[] = "csv|npy|edges|npz";
 static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_standard,
                                     struct attn_error *err)
 {
-    const struct call *call = batch->call;
+    const struct call *call = batch->question->call;
 
     for (size_t i = 0; i < call->n_found; i++) {
         const char *name = call->found[i].name;
@@ -226,9 +218,9 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
     const struct batch_args *args = batch->args;
     size_t n = 0, n_standard = 0;
 
-    ATTN_TRY(ALLOCATE(batch->outputs, 1 + batch->call->n_found, err));
+    ATTN_TRY(ALLOCATE(batch->outputs, 1 + batch->question->call->n_found, err));
     batch->outputs[n++] = (struct attn_records_item){
-        "jsonl", is_standard(args->output) ? NULL : args->output, batch->call->out};
+        "jsonl", is_standard(args->output) ? NULL : args->output, batch->question->call->out};
     ATTN_TRY(list_others(batch, &n, &n_standard, err));
     batch->options.outputs = batch->outputs;
     batch->options.n_output = n;
@@ -238,8 +230,8 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
 /* Returns true if JSON lines are written. They are not if a table takes standard output. */
 static bool has_lines(const struct batch *batch)
 {
-    const char *csv = option_text(batch->call, "csv");
-    const char *edges = option_text(batch->call, "edges");
+    const char *csv = option_text(batch->question->call, "csv");
+    const char *edges = option_text(batch->question->call, "edges");
 
     return batch->args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
 }
@@ -250,17 +242,17 @@ static enum attn_status check_predictions(const struct batch *batch, attn_record
 {
     const struct batch_args *args = batch->args;
     const bool has_fields = (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) != 0;
-    const bool has_all = option_text(batch->call, "npy") ||
+    const bool has_all = option_text(batch->question->call, "npy") ||
                          (has_lines(batch) && (has_fields || !args->asked.options.fields));
-    const bool has_rows = option_text(batch->call, "csv") && has_fields &&
+    const bool has_rows = option_text(batch->question->call, "csv") && has_fields &&
                           (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
 
-    if (args->prompt.asked.predict.top > 0 && !has_all)
+    if (args->common.prompt.asked.predict.top > 0 && !has_all)
         return refuse(err,
                       "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
                       "in a line",
                       "`top` needs an output that has predictions");
-    if (args->prompt.asked.predict.n_next > 0 && !has_all && !has_rows)
+    if (args->common.prompt.asked.predict.n_next > 0 && !has_all && !has_rows)
         return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
                       "`next` needs an output that has predictions");
     return ATTN_OK;
@@ -270,9 +262,9 @@ static enum attn_status check_predictions(const struct batch *batch, attn_record
 static enum attn_status check_selection(const struct batch *batch, attn_record_field_set fields,
                                         struct attn_error *err)
 {
-    const char *given = option_find_given(batch->call, "layers|heads");
+    const char *given = option_find_given(batch->question->call, "layers|heads");
 
-    if (!given || option_find_given(batch->call, other_outputs) ||
+    if (!given || option_find_given(batch->question->call, other_outputs) ||
         (fields & (ATTN_RECORD_FIELD_BIT(MEASURES) | ATTN_RECORD_FIELD_BIT(TENSORS))) != 0)
         return ATTN_OK;
     return refuse(err, "add measures or tensors to --fields", "`%s` needs an output that has heads",
@@ -284,13 +276,13 @@ static enum attn_status check_fields(const struct batch *batch, attn_record_fiel
                                      struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
-    const struct attn_request_predict *predict = &batch->request.predict;
+    const struct attn_request_predict *predict = &batch->question->request.predict;
     const attn_record_field_set others =
         ATTN_RECORD_FIELD_BIT(PREDICTIONS) | ATTN_RECORD_FIELD_BIT(SURPRISAL);
-    const bool has_csv = option_text(batch->call, "csv");
+    const bool has_csv = option_text(batch->question->call, "csv");
 
     if (args->asked.many.measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
-        !(has_csv && !(fields & others)) && !option_text(batch->call, "npy"))
+        !(has_csv && !(fields & others)) && !option_text(batch->question->call, "npy"))
         return refuse(err, "add measures to --fields, or write --csv or --npy",
                       "`measures` needs an output that has measures");
     if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
@@ -313,26 +305,25 @@ static enum attn_status check_outputs(struct batch *batch, struct attn_error *er
     ATTN_TRY(check_fields(batch, fields, err));
     ATTN_TRY(check_predictions(batch, fields, err));
     ATTN_TRY(check_selection(batch, fields, err));
-    if (args->prompt.asked.selection.sites && !option_text(batch->call, "npz") &&
+    if (args->common.prompt.asked.selection.sites && !option_text(batch->question->call, "npz") &&
         !(has_lines(batch) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
         return refuse(err, "write --npz, or add tensors to --fields",
                       "`sites` needs an output that has tensors");
     return ATTN_OK;
 }
 
-/* Fills the request that is run for each text. */
+/* Completes the request that is run for each text. */
 static enum attn_status fill_request(struct batch *batch, struct attn_error *err)
 {
-    const struct batch_args *args = batch->args;
-    struct attn_request *request = &batch->request;
+    struct question *question = batch->question;
+    struct attn_request *request = &question->request;
 
-    prompt_fill(&args->prompt, request);
-    request->attention.change = &args->attention.change;
-    request->on_note = args->running.is_quiet ? NULL : note_message;
+    request->attention.change = &question->attention.change;
+    request->on_note = question->args->running.is_quiet ? NULL : note_message;
     batch->many.request = request;
     batch->many.n_max_token = request->max_input;
     ATTN_TRY(check_outputs(batch, err));
-    return attn_attention_args_open(&batch->args->attention, err);
+    return attn_attention_args_open(&question->attention, err);
 }
 
 /* --- Progress -------------------------------------------------------------------------------- */
@@ -341,7 +332,7 @@ static void on_progress(void *user, const struct attn_batch_progress *progress)
 {
     char line[256], left[PROGRESS_TIME_SIZE], count[ATTN_QUANTITY_SIZE], failed[ATTN_QUANTITY_SIZE];
     struct batch *batch = user;
-    const struct running_args *running = &batch->args->running;
+    const struct running_args *running = &batch->args->common.running;
     const bool is_emitted = !running->is_quiet && batch->args->progress > 0 &&
                             progress->seconds - batch->emitted >= (double)batch->args->progress;
     int size;
@@ -373,17 +364,18 @@ static void on_progress(void *user, const struct attn_batch_progress *progress)
 static enum attn_status open_batch(struct batch *batch, struct attn_error *err)
 {
     const struct batch_args *args = batch->args;
+    struct question *question = batch->question;
     struct attn_batch_options *options = &batch->options;
-    const char *const mask = attn_attention_args_file(&args->attention);
+    const char *const mask = attn_attention_args_file(&question->attention);
 
     ATTN_TRY(list_outputs(batch, err));
-    ATTN_TRY(attn_edit_texts_list_files(&batch->args->edits, &mask, 1, err));
-    options->each.files = (const char *const *)args->edits.files;
-    options->each.n_file = args->edits.n_file;
+    ATTN_TRY(attn_edit_texts_list_files(&question->edits, &mask, 1, err));
+    options->each.files = (const char *const *)question->edits.files;
+    options->each.n_file = question->edits.n_file;
     options->items.path = args->inputs.n > 0 ? args->inputs.items[0] : NULL;
-    options->each.source = &batch->source.source;
+    options->each.source = &question->source.source;
     options->items.cancel = interrupt_flag();
-    options->on_note = args->running.is_quiet ? NULL : note_message;
+    options->on_note = args->common.running.is_quiet ? NULL : note_message;
     options->on_progress = on_progress;
     options->each.is_spoiled = restart_is_spoiled;
     options->user = batch;
@@ -397,14 +389,14 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
     struct attn_each_result result = {0};
     struct attn_error failure = {0};
 
-    attn_batch_run(batch->batch, batch->host, &batch->many, &result, &failure);
+    attn_batch_run(batch->batch, batch->question->host, &batch->many, &result, &failure);
     progress_clear();
     attn_quantity_count(result.n_item, all);
     if (result.is_abandoned) /* the reader closed the pipe */
         return ATTN_OK;
     if (failure.status != ATTN_OK) {
         if (result.can_resume)
-            snprintf(batch->call->last_note, sizeof batch->call->last_note,
+            snprintf(batch->question->call->last_note, sizeof batch->question->call->last_note,
                      "--resume continues at record %s", all);
         return attn_error_copy(err, &failure);
     }
@@ -414,46 +406,39 @@ static enum attn_status run_all(struct batch *batch, struct attn_error *err)
              result.seconds < 10 ? 1 : 0, result.seconds,
              attn_quantity_count(result.n_failed, failed));
     if (result.has_failed)
-        batch->call->exit_code = EXIT_FAILED_RECORDS;
+        batch->question->call->exit_code = EXIT_FAILED_RECORDS;
     return ATTN_OK;
 }
 
-static enum attn_status work(struct batch *batch, struct attn_error *err)
+static void release(void *own)
 {
-    const struct batch_args *args = batch->args;
+    struct batch *batch = own;
 
-    ATTN_TRY(begin_restart(batch, err));
-    ATTN_TRY(check(batch->call, err));
-    ATTN_TRY(places_check(batch->call, err));
-    ATTN_TRY(fill_request(batch, err));
-    ATTN_TRY(open_batch(batch, err));
-    ATTN_TRY(model_source_find(&args->model, &args->running, &batch->source, err));
-    ATTN_TRY(model_host_open(&batch->source.source, &args->model, &args->running, true,
-                             &batch->host, err));
-    ATTN_TRY(model_check_tower(&args->model, attn_model_config(attn_host_model(batch->host)), err));
-    ATTN_TRY(edits_read(&batch->args->edits, &args->places, batch->host, &batch->request, err));
-    interrupt_catch();
-    return run_all(batch, err);
+    attn_batch_free(batch->batch);
+    free(batch->outputs);
+    restart_end(&batch->restart);
 }
 
-static enum attn_status run_batch(struct call *call, struct attn_error *err)
+static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct batch_args *args = call->args;
-    struct batch batch = {
-        .call = call, .args = args, .options = args->asked.options, .many = args->asked.many};
-    enum attn_status status = ATTN_OK;
+    struct batch_args *args = question->call->args;
+    struct batch *batch = question->own;
 
-    if (help_is_asked(args->prompt.asked.selection.sites))
-        sites_print(call->out);
-    else if (help_is_asked(args->attention.kind))
-        attention_kinds_print(call->out);
-    else
-        status = work(&batch, err);
-    attn_batch_free(batch.batch);
-    model_host_close(batch.host);
-    attn_edit_texts_release(&args->edits);
-    attn_attention_args_release(&args->attention);
-    free(batch.outputs);
-    restart_end(&batch.restart);
-    return status;
+    *batch = (struct batch){.question = question,
+                            .args = args,
+                            .options = args->asked.options,
+                            .many = args->asked.many};
+    question->reuse = true;
+    ATTN_TRY(begin_restart(batch, err));
+    ATTN_TRY(check(question, err));
+    ATTN_TRY(places_check(question->call, err));
+    ATTN_TRY(fill_request(batch, err));
+    ATTN_TRY(open_batch(batch, err));
+    ATTN_TRY(question_open_model(question, err));
+    ATTN_TRY(model_check_tower(&args->common.model,
+                               attn_model_config(attn_host_model(question->host)), err));
+    ATTN_TRY(edits_read(&question->edits, &args->common.places, question->host, &question->request,
+                        err));
+    interrupt_catch();
+    return run_all(batch, err);
 }

@@ -63,12 +63,12 @@ static void release(struct question *question)
     free(question->outputs);
     text_release(&question->text);
     items_close(&question->items);
-    attn_attention_args_release(&question->attention);
-    attn_edit_texts_release(&question->edits);
-    model_host_close(question->host);
     if (command->release)
         command->release(question->own);
     free(question->own);
+    attn_attention_args_release(&question->attention);
+    attn_edit_texts_release(&question->edits);
+    model_host_close(question->host);
 }
 
 enum attn_status question_answer(struct call *call, struct attn_error *err)
@@ -133,7 +133,8 @@ enum attn_status question_open_model(struct question *question, struct attn_erro
     struct model_args model = args->model;
 
     ATTN_TRY(model_source_find(&args->model, &args->running, &question->source, err));
-    model.tower = args->prompt.asked.input.image ? ATTN_TOWER_IMAGE : ATTN_TOWER_TEXT;
+    if (args->prompt.asked.input.image)
+        model.tower = ATTN_TOWER_IMAGE;
     ATTN_TRY(model_host_open(&question->source.source, &model, &args->running, question->reuse,
                              &question->host, err));
     question->request.reading.example = question->example;
