@@ -291,7 +291,7 @@ hooks: ## let git check the form of commit messages
 	@ln -sf "$(CURDIR)/tests/tools/commit_msg.sh" "$$(git rev-parse --git-path hooks)/commit-msg"
 
 lint: deps-lint ## check layers, symbols, headers, hardening, format, and run clang-tidy
-	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check reference-check format-check binding-check fixtures-check abi-check tidy
+	@$(MAKE) -k -O budget layers symbols headers hardening links facts homes-check format-check binding-check fixtures-check abi-check tidy
 	@echo 'lint: nothing found'
 
 budget: ## compare the lines of each room with tests/budget
@@ -322,13 +322,10 @@ abi: ## keep the ABI of a new version, which later versions with its ATTN_ABI ar
 gallery: all ## renew the pictures of the manual's gallery, and write build/gallery.html
 	@tests/tools/make_gallery.sh
 
-reference: $(BUILD)/attn-cli ## write the help of all commands and topics into the manual
+reference: $(BUILD)/attn-cli ## write the help of all commands and topics, and the functions of C, into build/reference
 	@tests/tools/make_reference.sh
 
-reference-check: $(BUILD)/attn-cli
-	@tests/tools/make_reference.sh --check
-
-site: ## make build/site: the manual and all other Markdown files as HTML, with pandoc
+site: reference ## make build/site: the manual, the reference and all other Markdown files as HTML, with pandoc
 	@tests/tools/make_site.sh
 
 links: ## check relative links of the Markdown files, and the length of the manual's
@@ -401,7 +398,7 @@ deps-node:
 .PHONY: tests unit cli cli-refresh bench bench-parts bench-cold bench-wasm check-bench check-python \
     check-compare check-hooks check-ctypes check-module binding binding-check probes translations test-threaded check \
     compilers clang objects check-sanitized torture conformance valgrind analyze coverage quick hooks lint \
-    budget layers symbols headers abi abi-check hardening links homes-check gallery reference reference-check \
+    budget layers symbols headers abi abi-check hardening links homes-check gallery reference \
     site format format-check tidy deps-lint deps-clang deps-node fixtures fixtures-check check-slurm \
     check-parallel check-spark check-engines deps-engines check-same-bits corpora fuzz fuzz-smoke \
     fuzz-minimize fuzzers deps-fuzz

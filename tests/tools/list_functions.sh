@@ -41,7 +41,7 @@ done < <(sed -nE 's/^#include "([^"]+)".*/\1/p' lib/attn.h lib/extra.h | LC_ALL=
 cat <<'END'
 # The C functions
 
-`make reference` writes this page from the headers, which say all of it: a function's failures, what it owns, the fields of its structs.
+This page is made from the headers, which say all of it: a function's failures, what it owns, the fields of its structs.
 [lib/README.md](../../../lib/README.md) begins with a program. The functions of `attn.h` stay while `ATTN_ABI` does
 ([what stays](stability.md)); those of `extra.h` may change with the first two numbers of the version.
 END

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # make_site.sh - makes build/site: the manual, README and all other Markdown files as HTML, with Debian's
-# pandoc, and the files that they link. Links between Markdown files lead to the pages.
+# pandoc, and the files that they link. Links between Markdown files lead to the pages. Those of build/reference, which
+# `make reference` writes, become part of the manual.
 set -eu
 cd "$(dirname "$0")/../.."
 command -v pandoc >/dev/null || { echo 'make_site.sh: pandoc is missing (apt-get install pandoc)' >&2 && exit 1; }
@@ -8,13 +9,13 @@ site=build/site
 rm -rf "$site"
 mkdir -p "$site"
 
-make_page() { # FILE
-    local file=$1 page=$site/${1%.md}.html up
+make_page() { # FILE [PAGE]
+    local file=$1 page=$site/${2-${1%.md}}.html up
     mkdir -p "$(dirname "$page")"
     up=$(realpath --relative-to="$(dirname "$page")" "$site")
     pandoc -f gfm -t html5 --standalone --toc --toc-depth=2 --wrap=preserve --css "$up/site.css" \
         --metadata pagetitle="$(sed -n 's/^# //p' "$file" | head -n 1)" "$file" |
-        sed -E "s,(href=\"[^:\"#]*)\.md(#[^\"]*)?\",\1.html\2\",g; s,<body>,<body><nav class=\"top\"><a href=\"$up/README.html\">attn-cli</a> <a href=\"$up/cmd/manual/README.html\">manual</a> <a href=\"$up/cmd/manual/gallery.html\">gallery</a> <a href=\"$up/cmd/manual/reference/commands.html\">commands</a></nav>,; s,^<nav id=\"TOC\",<nav id=\"TOC\" class=\"toc\"," >"$page"
+        sed -E "s,(href=\"[^:\"#]*)\.md(#[^\"]*)?\",\1.html\2\",g; s,<body>,<body><nav class=\"top\"><a href=\"$up/README.html\">attn-cli</a> <a href=\"$up/cmd/manual/README.html\">manual</a> <a href=\"$up/cmd/manual/gallery.html\">gallery</a> <a href=\"$up/cmd/manual/reference/commands.html\">commands</a> <a href=\"$up/cmd/manual/reference/c.html\">C</a></nav>,; s,^<nav id=\"TOC\",<nav id=\"TOC\" class=\"toc\"," >"$page"
 }
 
 # Copies what the pages link and is no Markdown: pictures, sources, folders not.
@@ -32,6 +33,10 @@ mapfile -t files < <(find . -name build -prune -o -name '.?*' -prune -o -name '*
 for file in "${files[@]}"; do
     make_page "$file"
     copy_linked "$file"
+done
+for file in build/reference/*.md build/reference/*/*.md; do
+    page=${file%.md}
+    make_page "$file" "cmd/manual/${page#build/}"
 done
 cp "$site/README.html" "$site/index.html"
 cat >"$site/site.css" <<'CSS'
