@@ -14,9 +14,9 @@ const attnExperiment = (() => {
 // Roles of the columns whose values a cell's name contains.
 const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number', 'other_number',
   'other_layer', 'other_head'];
-const FIRST_ROWS = 100, MOST_TIP = 10, GAP = 10, PAPER = 700; // pixels across a printed page
+const FIRST_ROWS = 100, MOST_TIP = 10, PAPER = 700; // pixels across a printed page
 
-const { el, clamp, prefersDark, isDark, paint, hex, inkOn, hatchPattern, swatch, written, rampBox, opaque, save, csvField, everyNth } = attnPage;
+const { el, clamp, prefersDark, isDark, hex, inkOn, swatch, written, rampBox, opaque, save, csvField } = attnPage;
 const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
 const shown = new WeakMap(); // the view of each container
 let nView = 0;
@@ -142,10 +142,6 @@ class View {
 
   shownText(row) { return this.textOf(row, this.at.get(this.state.value)); }
 
-  label(axis, i) {
-    return { position: axis.positions ? String(axis.positions[i]) : '', text: axis.texts?.[i] ?? '' };
-  }
-
   // Returns the name of a cell: "layer 2, head 5", "3.0 and 3.6", "layer 2, position 3 cat".
   cellName(r, c) {
     const { rows, columns, is_pairs } = this.data.map;
@@ -168,8 +164,6 @@ class View {
   }
 
   color(x) { return hex(this.ramp, this.step(x)); }
-
-  hasParts() { return (this.data.map.columns?.n_main ?? 0) > 0; }
 
   // --- The page
 
@@ -418,271 +412,77 @@ class View {
   // --- The map
 
   makeMap() {
-    this.canvas = el('canvas', { 'aria-hidden': 'true' });
-    this.hovered = el('div', { class: 'x-hover', hidden: '' });
-    this.frame = el('div', { class: 'x-frame' }, this.canvas, this.hovered);
-    this.size = el('div', { class: 'x-size' }, this.frame);
-    this.active = el('div', { class: 'unseen', role: 'gridcell', id: this.id + '-cell' });
-    this.map = el('div', { class: 'x-map', role: 'grid', tabindex: '0', 'aria-label':
-      (this.data.title ?? 'Map') + ': arrow keys move, the table has the numbers',
-    'aria-rowcount': this.nRow, 'aria-colcount': this.nColumn, 'aria-activedescendant': this.active.id },
-    this.size, el('div', { role: 'row' }, this.active));
-    this.figure.append(this.map);
-    this.listen(this.map, 'scroll', () => { this.hideTip(); this.hovered.hidden = true; this.paint(); });
-    this.listen(this.frame, 'pointermove', event => this.point(event));
-    this.listen(this.frame, 'pointerleave', () => { this.hideTip(); this.hovered.hidden = true; });
-    this.listen(this.frame, 'click', event => {
-      const at = this.cellAt(event);
+    const { title } = this.data;
+    this.map = new AttnMap('x-map', this.controller.signal);
+    const { node, frame, active } = this.map;
+    active.id = this.id + '-cell';
+    node.setAttribute('aria-label', (title ?? 'Map') + ': arrow keys move, the table has the numbers');
+    node.setAttribute('aria-activedescendant', active.id);
+    this.figure.append(node);
+    this.listen(node, 'scroll', () => this.point(null));
+    this.listen(frame, 'pointermove', event => this.point(event));
+    this.listen(frame, 'pointerleave', () => this.point(null));
+    this.listen(frame, 'click', event => {
+      const at = this.map.at(event);
       if (!at) return;
       this.choose(this.rowAt(...at));
       this.point(event);
     });
   }
 
-  measure(text, font) {
-    this.ruler ??= document.createElement('canvas').getContext('2d');
-    this.ruler.font = font;
-    return this.ruler.measureText(text).width;
+  // Returns the cells of the map.
+  cellsOf() {
+    const { map, look } = this.data, { value, group, find } = this.state, { cell: form } = this.column(value);
+    const axis = axis => ({ ...axis, label: i => ({ position: axis.positions?.[i] ?? '', text: axis.texts?.[i] ?? '' }) });
+    return { rows: axis(map.rows), columns: axis(map.columns), ramp: this.ramp, nothing: { masked: this.nothing },
+      key: [value, group, isDark()].join('\n'), value: (r, c) => this.numberAt(r, c), step: () => this.step,
+      kind: (r, c) => c >= (map.columns.n_main || Infinity) && this.rowsAt(r, c).length === 0 ? null : 'masked',
+      values: look.values, isText: map.cell !== null, text: (r, c) => {
+        const row = this.rowAt(r, c), number = this.numberAt(r, c);
+        if (row < 0 || map.cell === null && number !== number) return null;
+        return map.cell === null ? written(form, number) : (this.value(row, map.cell)?.trim() ?? null) || "' '";
+      },
+      isFaded: find.trim() ? (r, c) => !this.rowsAt(r, c).some(row => this.isFound(row)) : null };
   }
-
-  axisWidth(axis, n) {
-    let most = 0;
-    for (let i = 0; i < n; i++) {
-      const { position, text } = this.label(axis, i);
-      most = Math.max(most, this.measure(position + (position && text ? ' ' : '') + text, this.mono));
-    }
-    return Math.ceil(most);
-  }
-
-  layOut() {
-    const { map, look } = this.data, width = attnPage.isPrinting ? PAPER : this.container.clientWidth;
-    this.mono = '12px ' + paint('--mono');
-    this.sans = '12px system-ui, sans-serif';
-    const room = Math.floor(width * (width >= 900 && !map.cell && !document.body.classList.contains('beside') ? 0.62 : 1));
-    const rowWidth = this.axisWidth(map.rows, this.nRow), columnWidth = this.axisWidth(map.columns, this.nColumn);
-    const title = Math.ceil(this.measure(map.rows.title ?? '', this.sans));
-    this.left = Math.max(rowWidth, title) + 14;
-    const gap = map.columns.n_main ? GAP : 0;
-    const fits = Math.floor((room - this.left - gap - 6) / this.nColumn);
-    const hasTexts = Boolean(map.columns.texts);
-    if (map.cell) {
-      this.h = look.cell || 26;
-      this.w = look.cell ? 2 * look.cell : clamp(fits, attnPage.isPrinting ? 30 : 62, 110);
-    } else {
-      const tall = Math.floor((innerHeight * 0.62) / this.nRow);
-      this.w = this.h = look.cell || clamp(Math.min(fits, Math.max(tall, 14)), hasTexts ? 15 : 8, 46);
-      if (this.nRow * this.h < 90 && this.nRow < 4) this.h = Math.min(46, Math.max(this.h, 30));
-    }
-    this.isTurned = columnWidth > this.w - 10 && (hasTexts || map.columns.n_main > 0);
-    this.top = (this.isTurned ? columnWidth + 8 : 18) + 20;
-    this.everyRow = everyNth(this.h, 12);
-    this.everyColumn = everyNth(this.w, this.isTurned ? 12 : columnWidth + 4);
-    this.width = this.left + this.nColumn * this.w + gap + 2;
-    this.height = this.top + this.nRow * this.h + 2;
-    this.figure.style.width = Math.max(Math.min(this.width + 16, room), Math.min(room, 300)) + 'px';
-    this.map.style.maxHeight = attnPage.isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
-    // the place of the cells, for scripts that test the page
-    this.map.dataset.cells = [this.left, this.top, this.w, this.h].join(' ');
-    this.size.style.width = this.width + 'px';
-    this.size.style.height = this.height + 'px';
-  }
-
-  x(c) { return this.left + c * this.w + (this.hasParts() && c >= this.data.map.columns.n_main ? GAP : 0); }
-  y(r) { return this.top + r * this.h; }
 
   drawMap() {
-    this.layOut();
-    this.paint();
+    const { map: { cell, columns }, look } = this.data, { map, nRow, nColumn } = this, width = attnPage.isPrinting ? PAPER : this.container.clientWidth;
+    const room = Math.floor(width * (width >= 900 && !cell && !document.body.classList.contains('beside') ? 0.62 : 1));
+    map.given = this.cellsOf();
+    map.measure(1e3, 1e3);
+    const fits = Math.floor((room - map.left - map.gap - 6) / nColumn);
+    let w = look.cell ? 2 * look.cell : clamp(fits, attnPage.isPrinting ? 30 : 62, 110), h = look.cell || 26;
+    if (!cell) {
+      const tall = Math.max(Math.floor((innerHeight * 0.62) / nRow), 14);
+      w = h = look.cell || clamp(Math.min(fits, tall), columns.texts ? 15 : 8, 46);
+      if (nRow * h < 90 && nRow < 4) h = Math.min(46, Math.max(h, 30));
+    }
+    map.node.style.maxHeight = attnPage.isPrinting ? 'none' : Math.max(280, Math.round(innerHeight * 0.74)) + 'px';
+    this.figure.style.width = Math.max(Math.min(map.left + map.gap + nColumn * w + 18, room), Math.min(room, 300)) + 'px';
+    map.show(map.given, room, w, h);
     const at = this.cellOf(this.state.row);
-    this.active.textContent = at ? this.cellName(...at) + ' ' + this.shownText(this.state.row) : '';
+    map.active.textContent = at ? this.cellName(...at) + ' ' + this.shownText(this.state.row) : '';
+    this.markCells();
   }
 
-  // Paints the visible part of the map; when printing, all of it.
-  paint() {
-    const { map, canvas, frame } = this, ratio = devicePixelRatio || 1;
-    const width = attnPage.isPrinting ? this.width : Math.min(map.clientWidth, this.width);
-    const height = attnPage.isPrinting ? this.height : Math.min(map.clientHeight, this.height);
-    const context = canvas.getContext('2d');
-    frame.style.width = canvas.style.width = width + 'px';
-    frame.style.height = canvas.style.height = height + 'px';
-    canvas.width = Math.round(width * ratio);
-    canvas.height = Math.round(height * ratio);
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    this.dx = attnPage.isPrinting ? 0 : map.scrollLeft;
-    this.dy = attnPage.isPrinting ? 0 : map.scrollTop;
-    const first = (size, d, start) => Math.max(0, Math.floor((d - GAP) / size) - (start ? 0 : 0));
-    this.seen = { r0: clamp(Math.floor(this.dy / this.h), 0, this.nRow - 1),
-      r1: Math.min(this.nRow, Math.ceil((this.dy + height - this.top) / this.h) + 1),
-      c0: clamp(first(this.w, this.dx, 0), 0, this.nColumn - 1),
-      c1: Math.min(this.nColumn, Math.ceil((this.dx + width - this.left) / this.w) + 1) };
-    context.save();
-    context.beginPath();
-    context.rect(this.left - 1, this.top - 1, width, height);
-    context.clip();
-    context.translate(-this.dx, -this.dy);
-    this.paintCells(context);
-    this.paintTexts(context);
-    this.paintChosen(context);
-    context.restore();
-    this.paintLabels(context, width, height);
+  // Marks the cell of the chosen row, and the one under the pointer.
+  markCells(hovered) {
+    const at = this.groupOf[this.state.row] === this.state.group ? this.cellOf(this.state.row) : null;
+    const chosen = !at ? [] : this.data.map.is_pairs ? [at, [at[1], at[0]]] : [at];
+    this.map.mark([...chosen.map(cell => ['chosen', ...cell]), ...hovered ? [['hover', ...hovered]] : []]);
   }
 
-  paintCells(context) {
-    const { seen, w, h } = this, rule = paint('--rule'), paper = paint('--paper');
-    const hatches = hatchPattern(context, this.nothing[1]);
-    for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const x = this.x(c), y = this.y(r), number = this.numberAt(r, c);
-        const isPart = this.hasParts() && c >= this.data.map.columns.n_main;
-        if (number !== number && isPart && this.rowsAt(r, c).length === 0) continue;
-        context.fillStyle = number === number ? this.color(number) : this.nothing[0];
-        context.fillRect(x, y, w, h);
-        if (number !== number && w >= 6) { context.fillStyle = hatches; context.fillRect(x, y, w, h); }
-        if (w >= 6) {
-          context.fillStyle = rule;
-          context.fillRect(x + w - 1, y, 1, h);
-          context.fillRect(x, y + h - 1, w, 1);
-        }
-        if (this.state.find.trim() && !this.rowsAt(r, c).some(row => this.isFound(row))) {
-          context.globalAlpha = 0.78;
-          context.fillStyle = paper;
-          context.fillRect(x, y, w, h);
-          context.globalAlpha = 1;
-        }
-      }
-  }
-
-  // Writes tokens into the cells, or numbers if all of them fit.
-  paintTexts(context) {
-    const { seen, w, h } = this, { cell } = this.data.map, { values } = this.data.look;
-    if (values === 'never' || w < 22 || h < 14) return;
-    const fonts = cell ? ['12px ' + paint('--mono')]
-      : [13, 12, 11, 10].filter(size => size <= Math.max(10, h * 0.4)).map(size => size + 'px system-ui, sans-serif');
-    const list = [];
-    context.font = fonts[0];
-    for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const number = this.numberAt(r, c), row = this.rowAt(r, c);
-        if (row < 0 || (cell === null && number !== number)) continue;
-        const label = cell ? this.value(row, cell) : written(this.column(this.state.value).cell, number);
-        if (label === null) continue;
-        const text = cell ? this.fitted(context, label.trim() || "' '", w - 8) : label;
-        list.push([text, r, c, number === number ? this.color(number) : this.nothing[0]]);
-      }
-    const longest = list.reduce((most, [text]) => text.length > most.length ? text : most, '');
-    const font = cell ? fonts[0] : fonts.find(name => this.measure(longest, name) <= w * 0.88);
-    if (!font && values !== 'always') return;
-    context.font = font ?? fonts.at(-1);
-    context.textAlign = 'center';
-    context.textBaseline = 'middle';
-    for (const [text, r, c, ground] of list) {
-      context.fillStyle = /^#[0-9a-f]{6}$/i.test(ground) ? inkOn(ground) : paint('--ink');
-      context.fillText('\u2068' + text + '\u2069', this.x(c) + w / 2, this.y(r) + h / 2);
-    }
-  }
-
-  fitted(context, text, width) {
-    if (context.measureText(text).width <= width) return text;
-    const characters = Array.from(text);
-    while (characters.length > 1 && context.measureText(characters.join('') + '\u2026').width > width)
-      characters.pop();
-    return characters.join('') + '\u2026';
-  }
-
-  paintChosen(context) {
-    const at = this.cellOf(this.state.row);
-    if (!at || this.groupOf[this.state.row] !== this.state.group) return;
-    context.strokeStyle = paint('--mark');
-    context.lineWidth = this.w >= 14 ? 3 : 2;
-    for (const [r, c] of this.data.map.is_pairs ? [at, [at[1], at[0]]] : [at])
-      context.strokeRect(this.x(c) + 0.5, this.y(r) + 0.5, this.w - 2, this.h - 2);
-  }
-
-  paintLabel(context, axis, i, isHere) {
-    const { position, text } = this.label(axis, i);
-    const parts = [position && [position, paint('--soft')], text && ['\u2068' + text + '\u2069', paint('--ink')]].filter(Boolean);
-    const blank = this.measure(' ', this.mono);
-    const width = parts.reduce((sum, [part]) => sum + context.measureText(part).width, 0) + (parts.length - 1) * blank;
-    return { width, draw: (x, y) => {
-      for (const [part, color] of parts) {
-        context.fillStyle = isHere ? paint('--mark') : color;
-        context.fillText(part, x, y);
-        x += context.measureText(part).width + blank;
-      }
-    } };
-  }
-
-  paintLabels(context, width, height) {
-    const { rows, columns } = this.data.map, { seen, w, h } = this, here = this.cellOf(this.state.row) ?? [-1, -1];
-    context.font = this.mono;
-    context.textAlign = 'left';
-    context.textBaseline = 'middle';
-    context.save();
-    context.beginPath();
-    context.rect(0, this.top, this.left, height);
-    context.clip();
-    for (let r = Math.ceil(seen.r0 / this.everyRow) * this.everyRow; r < seen.r1; r += this.everyRow) {
-      const label = this.paintLabel(context, rows, r, r === here[0]);
-      label.draw(this.left - 8 - label.width, this.y(r) + h / 2 - this.dy);
-    }
-    context.restore();
-    context.save();
-    context.beginPath();
-    context.rect(this.left - 1, 0, width, this.top);
-    context.clip();
-    for (let c = Math.ceil(seen.c0 / this.everyColumn) * this.everyColumn; c < seen.c1; c += this.everyColumn) {
-      const label = this.paintLabel(context, columns, c, c === here[1]), x = this.x(c) + w / 2 - this.dx;
-      if (this.isTurned && !(c < columns.n_main)) {
-        context.save();
-        context.translate(x, this.top - 6);
-        context.rotate(-Math.PI / 2);
-        label.draw(0, 0);
-        context.restore();
-      } else {
-        label.draw(x - label.width / 2, this.top - 11);
-      }
-    }
-    context.restore();
-    context.font = this.sans;
-    context.fillStyle = paint('--soft');
-    context.fillText(columns.title ?? '', this.left, 8);
-    context.textAlign = 'right';
-    context.fillText(rows.title ?? '', this.left - 8, this.top - 11);
-  }
-
-  // Returns the cell under the pointer.
-  cellAt(event) {
-    const box = this.frame.getBoundingClientRect();
-    const x = event.clientX - box.left + this.dx, y = event.clientY - box.top + this.dy;
-    if (event.clientX - box.left < this.left || event.clientY - box.top < this.top) return null;
-    const r = Math.floor((y - this.top) / this.h);
-    let c = Math.floor((x - this.left) / this.w);
-    if (this.hasParts() && c >= this.data.map.columns.n_main) c = Math.floor((x - this.left - GAP) / this.w);
-    if (r < 0 || c < 0 || r >= this.nRow || c >= this.nColumn || x < this.x(c)) return null;
-    return [r, c];
-  }
-
+  // Shows the numbers of the cell under the pointer.
   point(event) {
-    const at = this.cellAt(event);
-    if (!at || this.rowsAt(...at).length === 0) {
-      this.hideTip();
-      this.hovered.hidden = true;
-      return;
-    }
-    Object.assign(this.hovered.style, { left: this.x(at[1]) - this.dx + 'px', top: this.y(at[0]) - this.dy + 'px',
-      width: this.w - 1 + 'px', height: this.h - 1 + 'px' });
-    this.hovered.hidden = false;
-    this.showTip(...at, event.clientX, event.clientY);
+    const at = event && this.map.at(event), isThere = at && this.rowsAt(...at).length > 0;
+    this.markCells(isThere ? at : null);
+    if (isThere) this.showTip(...at, event.clientX, event.clientY); else this.hideTip();
   }
 
   // Scrolls the map and the table so that the row is visible.
   reveal(row) {
     const at = this.cellOf(row);
-    if (at && this.data.map.kind === 'grid') {
-      const { map } = this, x = this.x(at[1]), y = this.y(at[0]);
-      map.scrollLeft = clamp(map.scrollLeft, x + this.w - map.clientWidth, x - this.left);
-      map.scrollTop = clamp(map.scrollTop, y + this.h - map.clientHeight, y - this.top);
-    }
+    if (at && this.data.map.kind === 'grid') this.map.reveal(...at);
     const line = this.body.querySelector('tr[data-row="' + row + '"]'), box = this.scroller;
     if (!line) return;
     const top = line.offsetTop, head = this.head.offsetHeight;
@@ -728,7 +528,7 @@ class View {
     const next = this.at.get('next'), { rows, columns } = this.data.map;
     if (next === undefined || !columns.positions) return;
     for (let r = 0; r < this.nRow; r++) {
-      const line = el('p', { class: 'text x-text x-step' }, el('bdi', { class: 'x-written' }, this.label(rows, r).text));
+      const line = el('p', { class: 'text x-text x-step' }, el('bdi', { class: 'x-written' }, rows.texts?.[r] ?? ''));
       for (let c = 0; c < this.nColumn; c++) {
         const text = this.data.rows[this.rowAt(r, c)]?.[next];
         if (typeof text !== 'string') continue;
@@ -927,12 +727,12 @@ class View {
     if (svg && isFigures)
       buttons.push(this.button('SVG', () => save(new Blob([new XMLSerializer().serializeToString(svg)],
         { type: 'image/svg+xml' }), this.fileName('svg')), { class: 'x-svg' }));
-    if (this.canvas)
-      buttons.push(this.button('PNG', () => this.canvas.toBlob(blob => save(blob, this.fileName('png'))), { class: 'x-png' }));
+    if (this.map)
+      buttons.push(this.button('PNG', () => this.map.canvas.toBlob(blob => save(blob, this.fileName('png'))), { class: 'x-png' }));
     buttons.push(this.button('Print', () => { this.dialog.close(); print(); }));
     this.openDialog('Save', el('p', { class: 'group' }, ...buttons),
       el('p', { class: 'note' }, 'CSV has the rows of the table as they are sorted and found' +
-        (svg && isFigures ? '; SVG is the figure that --svg draws' : '') + (this.canvas ? '; PNG is the map as it is seen' : '') + '.'));
+        (svg && isFigures ? '; SVG is the figure that --svg draws' : '') + (this.map ? '; PNG is the map as it is seen' : '') + '.'));
   }
 
   // --- Keys

@@ -16,9 +16,9 @@ styles = $(foreach part,$(1),lib/page/$(part).css)
 $(POLICIES): $(BUILD)/lib/page/%.policy: tests/tools/page_policy.sh $(PAGE_FILES) $(BARE_FILES)
 	@mkdir -p $(@D)
 	$(call say,GEN)$< $(POLICY_$*) >$@
-POLICY_viewer = $(call bare,shared viewer) $(call styles,viewer)
+POLICY_viewer = $(call bare,shared map viewer) $(call styles,viewer)
 POLICY_figure = $(call styles,figure)
 LIVE_PARTS := viewer experiment picture neurons live stage life
-POLICY_live = --live $(call bare,$(LIVE_PARTS) shared story why) $(call styles,$(LIVE_PARTS))
+POLICY_live = --live $(call bare,$(LIVE_PARTS) shared map story why) $(call styles,$(LIVE_PARTS))
 MORE_PARTS := atlas examples experiment neurons picture viewer
-POLICY_more = $(call bare,$(MORE_PARTS) shared gradients) $(call styles,$(MORE_PARTS))
+POLICY_more = $(call bare,$(MORE_PARTS) shared map gradients) $(call styles,$(MORE_PARTS))

@@ -7,6 +7,7 @@
     embed attn_page_html, "lib/page/viewer.html"
     embed attn_page_css, "lib/page/viewer.css"
     embed attn_page_shared_js, "lib/page/shared.bare.js"
+    embed attn_page_map_js, "lib/page/map.bare.js"
     embed attn_page_js, "lib/page/viewer.bare.js"
     embed attn_page_policy, "lib/page/viewer.policy"
     embed attn_page_figure_css, "lib/page/figure.css"

@@ -422,7 +422,7 @@ struct attn_page_file {
 
 /* clang-format off */
 #define EMBEDDED(name) extern const char attn_page_##name[], attn_page_##name##_end[];
-EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(js)
+EMBEDDED(html) EMBEDDED(css) EMBEDDED(shared_js) EMBEDDED(map_js) EMBEDDED(js)
 EMBEDDED(policy) EMBEDDED(live_policy) EMBEDDED(more_policy) /* with hashes of the scripts */
 EMBEDDED(figure_css) EMBEDDED(figure_policy)
 EMBEDDED(experiment_css) EMBEDDED(experiment_js) EMBEDDED(examples_css) EMBEDDED(examples_js)

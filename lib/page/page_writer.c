@@ -390,6 +390,7 @@ static const struct mark {
     {"@DATA@", NULL, NULL, NULL},
     {"@STATIC@", NULL, NULL, NULL},
     {"@SHARED@", NULL, attn_page_shared_js, attn_page_shared_js_end},
+    {"@MAP@", NULL, attn_page_map_js, attn_page_map_js_end},
     {"@SCRIPTS@", append_scripts, NULL, NULL},
     {"@SCRIPT@", append_script, NULL, NULL},
     {"@LIVE@", append_live, NULL, NULL},

@@ -3,7 +3,7 @@
 // patches, [CLS] and registers, are buttons next to the picture. It is a part of the viewer.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
-const { state, run } = viewer, { el, svgEl, rgbOf, inkOn, rampBox } = attnPage;
+const { state, run } = viewer, { el, svgEl, svgText, rgbOf, inkOn, rampBox } = attnPage;
 const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
@@ -340,9 +340,6 @@ function move(down, across) {
   choose(next);
 }
 
-const svgText = (x, y, text, more) => svgEl('text', { x, y, 'font-size': 12, 'font-family': 'monospace',
-  fill: viewer.isDark() ? '#e5e8eb' : '#1c2126', 'xml:space': 'preserve', ...more }, text);
-
 // Returns an SVG of the picture as shown, or of the maps of all heads.
 function kept() {
   if (state.v !== 'grid') {
@@ -351,14 +348,7 @@ function kept() {
     return viewer.keptSvg(Math.max(420, w + 20), h + 90, ...viewer.keptTitle($('name').textContent + ', ' + $('readout').textContent),
       svgEl('image', { x: 10, y: 52, width: w, height: h, href: canvas.toDataURL() }), svgText(10, h + 72, front));
   }
-  const groups = [...new Set(heads.map(h => h.group))], columns = [...new Set(heads.map(h => h.head))].sort((a, b) => a - b);
-  const size = 112, w = size * Math.min(1, width / height), tall = size * Math.min(1, height / width), parts = [];
-  heads.forEach((_, h) => parts.push(svgEl('image', { width: w, height: tall, href: document.querySelector('#thumb-' + h + ' canvas').toDataURL(),
-    x: 60 + columns.indexOf(heads[h].head) * (w + 8), y: 76 + groups.indexOf(heads[h].group) * (tall + 8) })));
-  columns.forEach((c, i) => parts.push(svgText(60 + i * (w + 8) + w / 2, 68, String(c), { 'text-anchor': 'middle' })));
-  run.groups.forEach(([name], i) => parts.push(svgText(50, 80 + i * (tall + 8) + tall / 2, run.grouping + ' ' + name, { 'text-anchor': 'end', 'font-size': 11 })));
-  return viewer.keptSvg(68 + columns.length * (w + 8), 84 + groups.length * (tall + 8),
-    ...viewer.keptTitle('all heads, ' + viewer.shortText(viewer.lookedFrom()[0])), ...parts);
+  return viewer.keptGrid('all heads, ' + viewer.shortText(viewer.lookedFrom()[0]));
 }
 
 // --- Start --------------------------------------------------------------------------------------

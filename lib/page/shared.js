@@ -15,6 +15,8 @@ function fill(node, attributes, children) {
 const svgNames = 'http://www.w3.org/2000/svg';
 const el = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
 const svgEl = (tag, attributes, ...children) => fill(document.createElementNS(svgNames, tag), attributes, children);
+const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12, 'font-family': paint('--mono'),
+  'xml:space': 'preserve', ...more }, text);
 const clamp = (x, low, high) => Math.max(low, Math.min(high, x));
 
 // --- Colors ---
@@ -115,6 +117,6 @@ function save(blob, name) {
 
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
-return { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
+return { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
   rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

@@ -4,8 +4,8 @@
 (() => {
 const $ = id => document.getElementById(id);
 const { abs, ceil, floor, max, min, round, sqrt } = Math;
-const { el, svgEl, svgNames, clamp, prefersDark, isDark, paint, hex, rgbOf, inkOn, hatchPattern, swatch, written, rampBox, opaque, save,
-  csvField, everyNth } = attnPage;
+const { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, inkOn, swatch, written, rampBox, opaque, save, csvField } = attnPage;
+const { colorOf, paintCells, textWidth } = AttnMap;
 const on = (node, event, action) => node.addEventListener(event, action);
 
 // Sets style lengths of a node in pixels.
@@ -333,39 +333,18 @@ function largestOf(cells) {
 
 const stepper = range => attnPage.stepper(state.s, range);
 
-function colorOf(m, row, column) {
-  const kind = kindOf(m, row, column);
-  if (kind !== 'value') return nothingOf(kind)[0];
-  return hex(rampOf(m.isDifference), stepper(rangeOf(m, row))(m.weights[row * m.cols + column]));
-}
+const labelOf = (position, isSource) => ({ position, text: shortText(position, isSource), isSought: isSought(position, isSource) });
 
-// Paints cells [r0, r1) x [c0, c1) of M, one pixel each.
-function paintCells(m, r0, r1, c0, c1, canvas) {
-  canvas.width = c1 - c0;
-  canvas.height = r1 - r0;
-  const context = canvas.getContext('2d');
-  const image = context.createImageData(canvas.width, canvas.height), data = image.data;
-  const ramp = rampOf(m.isDifference);
-  const nothing = { masked: 0, hidden: 0, not_finite: 0 };
-  for (const kind in nothing) nothing[kind] = rgbOf(nothingOf(kind)[0]);
-  let at = 0;
-  for (let r = r0; r < r1; r++) {
-    const stepOf = stepper(rangeOf(m, r));
-    for (let c = c0; c < c1; c++, at += 4) {
-      const w = m.weights[r * m.cols + c];
-      if (isFinite(w)) {
-        const i = 3 * stepOf(w);
-        data[at] = ramp[i];
-        data[at + 1] = ramp[i + 1];
-        data[at + 2] = ramp[i + 2];
-      } else {
-        data.set(nothing[kindOf(m, r, c)], at);
-      }
-      data[at + 3] = 255;
-    }
-  }
-  context.putImageData(image, 0, 0);
-}
+// Returns a matrix as the cells of a map.
+const cellsOf = m => ({ key: [m.key, rampName(), isDark(), state.s].join(),
+  rows: { n: m.rows, title: 'query: attends', label: r => labelOf(queryAt(r), false) },
+  columns: { n: m.cols, title: 'key: attended to', label: c => labelOf(c, m.isSource) },
+  ramp: rampOf(m.isDifference), nothing: Object.fromEntries(Object.keys(run.nothing).map(kind => [kind, nothingOf(kind)])),
+  value: (r, c) => m.weights[r * m.cols + c], step: r => stepper(rangeOf(m, r)), kind: (r, c) => kindOf(m, r, c),
+  values: run.values, text: (r, c) => {
+    const w = m.weights[r * m.cols + c];
+    return isFinite(w) ? written(run.numbers.cell, w) : null;
+  } });
 
 // --- Numbers ---
 
@@ -561,8 +540,7 @@ function sayCell(m) {
     el('b', { id: 'value' }, value), rank ? ', rank ' + rank + ' in the row' : '',
     ...others.flatMap(({ m: other }, i) => [', ' + [run.set_names[1], run.set_names[0], 'difference'][i] + ' ',
       el('b', {}, number(other.weights[row * other.cols + k]))]));
-  const active = $('active-cell');
-  if (active) active.textContent = $('readout').textContent;
+  for (const map of matrices) map.active.textContent = $('readout').textContent;
 }
 
 // --- All heads ---
@@ -595,7 +573,7 @@ function thumbSize() {
 function drawThumb(h, size, set) {
   const node = thumbNodes[h], m = thumbOf(h, set), canvas = node.firstChild, head = heads[h];
   if (!over?.drawThumb(h, size, canvas)) {
-    paintCells(m, 0, m.rows, 0, m.cols, canvas);
+    paintCells(cellsOf(m), canvas);
     const shrink = max(head.rows, head.cols);
     inPixels(canvas, { width: max(3, round(size * head.cols / shrink)), height: max(3, round(size * head.rows / shrink)) });
   }
@@ -689,249 +667,45 @@ function moveHead(down, across) {
 
 // --- A matrix ---
 
-const ruler = el('canvas').getContext('2d');
-function textWidth(text) {
-  ruler.font = '12px ' + paint('--mono');
-  return ceil(ruler.measureText(text).width);
+// Shows the matrix M in cells that are as large as they fit, of MOST pixels at most.
+function showMatrix(map, m, isSmall, most = 44) {
+  const width = roomIn(map.node.parentNode), height = attnPage.isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
+  let px = state.z || most;
+  Object.assign(map, { m, given: cellsOf(m) });
+  while (!state.z && px > 1 && (map.measure(px, px).width > width - 2 || map.height > height)) px--;
+  inPixels(map.node, { maxHeight: max(height, 240) });
+  map.node.setAttribute('aria-label', `Weights of ${shownName(shownHeads())}: queries down, keys across. Arrow keys move the cell.`);
+  map.show(map.given, width, px, px);
 }
 
-const labelSize = px => clamp(px - 1, 8, 12);
+const cellAt = (map, event) => {
+  const at = map.at(event);
+  return at && { q: queryAt(at[0]), k: at[1] };
+};
 
-// Returns the space for the labels of N positions, and how often a label is written.
-function measureLabels(n, positionOf, isSource, px) {
-  if (px < 9) {
-    return { every: everyNth(px, 26), width: textWidth(String(positionOf(n - 1))) + 8, hasText: false };
-  }
-  let width = 0;
-  for (let i = 0; i < n; i++) {
-    const position = positionOf(i);
-    width = max(width, textWidth(position + ' ' + shortText(position, isSource)));
-  }
-  const size = labelSize(px);
-  return { every: 1, width: min(ceil(width * size / 12) + 16, 170), hasText: true };
+function makeMatrix(place) {
+  const map = new AttnMap('matrix');
+  place.append(map.node);
+  on(map.frame, 'pointermove', event => { hover = cellAt(map, event); drawCursor(); });
+  on(map.frame, 'pointerleave', () => { hover = null; drawCursor(); });
+  on(map.frame, 'click', event => {
+    const at = cellAt(map, event);
+    if (at) { hover = null; set(at); }
+  });
+  return map;
 }
 
-class Matrix {
-  constructor(place) {
-    this.canvas = el('canvas', { 'aria-hidden': 'true' });
-    this.keys = el('div', { class: 'keys', 'aria-hidden': 'true' });
-    this.queries = el('div', { class: 'queries', 'aria-hidden': 'true' });
-    this.frame = el('div', { class: 'frame' }, this.canvas, this.keys, this.queries);
-    this.size = el('div', { class: 'size' }, this.frame);
-    this.active = el('div', { class: 'unseen', role: 'gridcell' });
-    this.node = el('div', { class: 'matrix', role: 'grid', tabindex: '0' }, this.size,
-      el('div', { role: 'row' }, this.active));
-    this.cells = el('canvas');
-    this.painted = '';
-    place.append(this.node);
-    on(this.node, 'scroll', () => this.draw());
-    on(this.frame, 'pointermove', event => this.point(event));
-    on(this.frame, 'pointerleave', () => { hover = null; drawCursor(); });
-    on(this.frame, 'click', event => {
-      const at = this.at(event);
-      if (at) { hover = null; set(at); }
-    });
-  }
-
-  // Takes a matrix and lays it out.
-  show(m, isSmall, most = 44) {
-    this.m = m;
-    const width = roomIn(this.node.parentNode);
-    const height = attnPage.isPrinting ? 660 : isSmall ? min(width, innerHeight * 0.7) : innerHeight * 0.74;
-    let px = state.z || most;
-    for (;; px--) {
-      this.left = measureLabels(m.rows, queryAt, false, px);
-      this.top = measureLabels(m.cols, j => j, m.isSource, px);
-      this.isTurned = this.top.hasText && this.top.width > px + 8;
-      this.labelHeight = this.top.hasText ? (this.isTurned ? this.top.width : 20) : 18;
-      if (state.z || px === 1) break;
-      if (this.left.width + 20 + m.cols * px <= width - 2 && this.labelHeight + 18 + m.rows * px <= height)
-        break;
-    }
-    this.px = px;
-    this.x0 = this.left.width + 18;
-    this.y0 = this.labelHeight + 18;
-    inPixels(this.node, { maxHeight: max(height, 240) });
-    this.node.style.zoom = attnPage.isPrinting ? min(1, width / (this.x0 + m.cols * px)) : 1;
-    inPixels(this.size, { width: this.x0 + max(m.cols * px, 110) + 1, height: this.y0 + max(m.rows * px, 80) + 1 });
-    const active = this.node.parentNode.querySelectorAll('.matrix').length === 1
-      ? 'active-cell' : 'active-' + Math.random().toString(36).slice(2);
-    this.active.id = active;
-    this.node.setAttribute('aria-activedescendant', active);
-    this.node.setAttribute('aria-label', 'Weights of ' + shownName(shownHeads()) +
-      ': queries down, keys across. Arrow keys move the cell.');
-    this.node.setAttribute('aria-rowcount', m.rows);
-    this.node.setAttribute('aria-colcount', m.cols);
-    this.draw();
-  }
-
-  // Returns which rows and columns are visible.
-  window() {
-    const { px, m, node } = this, more = attnPage.isPrinting * 1e5; // all when printing
-    const width = min(node.clientWidth + more, this.x0 + max(m.cols * px, 110) + 1);
-    const height = min(node.clientHeight + more, this.y0 + max(m.rows * px, 80) + 1);
-    // read once, because it causes a layout
-    this.scrolled = { x: node.scrollLeft, y: node.scrollTop };
-    const c0 = floor(this.scrolled.x / px), r0 = floor(this.scrolled.y / px);
-    return { width, height, c0: clamp(c0, 0, m.cols - 1), r0: clamp(r0, 0, m.rows - 1),
-      c1: clamp(c0 + ceil((width - this.x0) / px) + 1, 1, m.cols),
-      r1: clamp(r0 + ceil((height - this.y0) / px) + 1, 1, m.rows) };
-  }
-
-  x(column) { return this.x0 + column * this.px - this.scrolled.x; }
-  y(row) { return this.y0 + row * this.px - this.scrolled.y; }
-
-  draw() {
-    const seen = this.window(), ratio = devicePixelRatio || 1, { canvas } = this, { width, height } = seen;
-    for (const node of [this.frame, canvas]) inPixels(node, { width, height });
-    canvas.width = round(width * ratio);
-    canvas.height = round(height * ratio);
-    const context = canvas.getContext('2d');
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.beginPath();
-    context.rect(this.x0 - 1, this.y0 - 1, width, height);
-    context.clip();
-    this.drawCells(context, seen);
-    if (this.px >= 6) this.drawRules(context, seen);
-    const hasRoom = run.values === 'always' ? this.px >= 12 : this.px >= 28 && this.m.cols <= 24;
-    if (hasRoom && run.values !== 'never') this.drawNumbers(context, seen);
-    this.drawCursor(context);
-    this.drawLabels(seen);
-  }
-
-  drawCells(context, seen) {
-    const { r0, r1, c0, c1 } = seen;
-    const painted = [this.m.key, r0, r1, c0, c1, rampName(), isDark(), state.s].join();
-    if (painted !== this.painted) paintCells(this.m, r0, r1, c0, c1, this.cells);
-    this.painted = painted;
-    context.imageSmoothingEnabled = false;
-    context.drawImage(this.cells, this.x(c0), this.y(r0), (c1 - c0) * this.px, (r1 - r0) * this.px);
-  }
-
-  // Draws lines between cells with a weight, and hatches masked cells.
-  drawRules(context, seen) {
-    const { m, px } = this;
-    const rule = paint('--rule'), hatches = {};
-    for (const kind in run.nothing) hatches[kind] = hatchPattern(context, nothingOf(kind)[1]);
-    const left = this.x(0), top = this.y(0);
-    for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0, end; c < seen.c1; c = end) { // cells of one kind together
-        const kind = kindOf(m, r, c), x = left + c * px, y = top + r * px;
-        for (end = c + 1; end < seen.c1 && kindOf(m, r, end) === kind;) end++;
-        if (kind !== 'value') {
-          context.fillStyle = hatches[kind];
-          context.fillRect(x, y, (end - c) * px, px);
-        } else {
-          context.fillStyle = rule;
-          for (let i = c + 1; i <= end; i++) context.fillRect(left + i * px - 1, y, 1, px);
-          context.fillRect(x, y + px - 1, (end - c) * px, 1);
-        }
-      }
-  }
-
-  drawNumbers(context, seen) {
-    const { m, px } = this;
-    context.textAlign = 'center';
-    context.textBaseline = 'middle';
-    context.font = min(14, round(px * 0.36)) + 'px system-ui, sans-serif';
-    for (let r = seen.r0; r < seen.r1; r++)
-      for (let c = seen.c0; c < seen.c1; c++) {
-        const w = m.weights[r * m.cols + c];
-        if (!isFinite(w)) continue;
-        context.fillStyle = inkOn(colorOf(m, r, c));
-        context.fillText(written(run.numbers.cell, w), this.x(c) + px / 2, this.y(r) + px / 2);
-      }
-  }
-
-  drawCursor(context) {
-    const { m, px } = this, at = cell(), row = rowOfQuery.get(at.q);
-    context.strokeStyle = paint('--mark');
-    context.lineWidth = 1;
-    const half = px > 3 ? 0.5 : -0.5, side = px > 3 ? px - 2 : px + 1;
-    if (row !== undefined)
-      context.strokeRect(this.x(0) + half - 1, this.y(row) + half, m.cols * px, side);
-    if (at.k >= 0 && at.k < m.cols) {
-      context.strokeRect(this.x(at.k) + half, this.y(0) + half - 1, side, m.rows * px);
-      context.lineWidth = 2;
-      if (row !== undefined)
-        context.strokeRect(this.x(at.k) + half, this.y(row) + half, side, side);
-    }
-  }
-
-  label(position, isSource, hasText, isHere) {
-    const parts = [el('i', {}, String(position))];
-    if (hasText) {
-      const text = shortText(position, isSource);
-      if (text) parts.push(el('bdi', {}, text));
-    }
-    return el('div', { class: 'label' + (isHere ? ' here' : '') + (isSought(position, isSource) ? ' sought' : '') },
-      ...parts);
-  }
-
-  drawLabels(seen) {
-    const { px, m, left, top } = this, at = cell();
-    const rows = [el('div', { class: 'axis' }, 'query: attends')];
-    rows[0].style.transform = 'translate(0, ' + (this.y0 + 74) + 'px) rotate(-90deg)';
-    rows[0].style.transformOrigin = '0 0';
-    for (let r = ceil(seen.r0 / left.every) * left.every; r < seen.r1; r += left.every) {
-      if (this.y(r) < this.y0 - px / 2) continue;
-      const q = queryAt(r), node = this.label(q, false, left.hasText, at.q === q);
-      inPixels(node, { top: this.y(r) + (left.hasText ? 0 : -5), height: max(px - 1, left.hasText ? 8 : 11) });
-      if (left.hasText) inPixels(node, { fontSize: labelSize(px) });
-      rows.push(node);
-    }
-    inPixels(this.queries, { width: this.x0, height: seen.height });
-    this.queries.replaceChildren(...rows);
-    const above = [el('div', { class: 'axis' }, 'key: attended to')];
-    inPixels(above[0], { left: this.x0 });
-    for (let c = ceil(seen.c0 / top.every) * top.every; c < seen.c1; c += top.every) {
-      if (this.x(c) < this.x0 - px / 2) continue;
-      const node = this.label(c, m.isSource, top.hasText, at.k === c);
-      if (top.hasText) inPixels(node, { fontSize: labelSize(px) });
-      if (this.isTurned) {
-        node.classList.add('up');
-        inPixels(node, { left: this.x(c), top: this.y0 - 3, width: this.labelHeight - 4, height: px });
-      } else {
-        // the last labels must not stick out
-        const width = top.hasText ? 0 : textWidth(String(c)) + 2;
-        inPixels(node, { left: min(this.x(c) + (top.hasText ? 3 : -3), seen.width - width), top: this.y0 - 16 });
-      }
-      above.push(node);
-    }
-    inPixels(this.keys, { width: seen.width, height: this.y0 });
-    this.keys.replaceChildren(...above);
-  }
-
-  // Returns the cell under the pointer.
-  at(event) {
-    const box = this.frame.getBoundingClientRect();
-    const c = floor((event.clientX - box.left - this.x0 + this.node.scrollLeft) / this.px);
-    const r = floor((event.clientY - box.top - this.y0 + this.node.scrollTop) / this.px);
-    if (c < 0 || r < 0 || c >= this.m.cols || r >= this.m.rows) return null;
-    return { q: queryAt(r), k: c };
-  }
-
-  // Returns the box around two cells and all cells between them, relative to the frame.
-  box(from, to) {
-    const rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k], { px } = this;
-    const left = this.x(min(...keys)), top = this.y(min(...rows));
-    return { frame: this.frame, left, top, width: px * (abs(keys[0] - keys[1]) + 1),
-      height: px * (abs(rows[0] - rows[1]) + 1) };
-  }
-
-  point(event) {
-    hover = this.at(event);
-    drawCursor();
-  }
-
-  // Scrolls so that the cell is visible.
-  reveal() {
-    const row = rowOfQuery.get(state.q), column = max(0, state.k), { px, node } = this;
-    const width = node.clientWidth - this.x0 - px, height = node.clientHeight - this.y0 - px;
-    node.scrollLeft = clamp(node.scrollLeft, column * px - width, column * px);
-    node.scrollTop = clamp(node.scrollTop, row * px - height, row * px);
+// Marks the row, the column and the cell under the pointer, or else the selected ones.
+function markCell() {
+  const { q, k } = cell(), r = rowOfQuery.get(q);
+  for (const map of matrices) {
+    const hasKey = k >= 0 && k < map.m.cols;
+    map.mark([...r === undefined ? [] : [['row', r]], ...hasKey ? [['column', null, k]] : [], ...hasKey && r !== undefined ? [['cell', r, k]] : []]);
   }
 }
+
+// Scrolls so that the selected cell is visible.
+const reveal = () => matrices.forEach(map => map.reveal(rowOfQuery.get(state.q), max(0, state.k)));
 
 let matrices = [];
 
@@ -941,7 +715,11 @@ function makeMatrices(n) {
   for (let i = 0; i < n; i++)
     places.push(el('div', {}, ...(n > 1 ? [el('h3', {}, titles[i])] : [])));
   $('stage').replaceChildren(n > 1 ? el('div', { class: 'beside' }, ...places) : places[0]);
-  matrices = places.map(place => new Matrix(place));
+  matrices = places.map(makeMatrix);
+  matrices.forEach(({ node, active }, i) => {
+    active.id = 'active-cell' + (i || '');
+    node.setAttribute('aria-activedescendant', active.id);
+  });
 }
 
 function drawMatrix(list) {
@@ -955,9 +733,10 @@ function drawMatrix(list) {
   }
   if (matrices.length !== sets.length) makeMatrices(sets.length);
   const isSmall = state.v === 'grid' && !isBoth;
-  matrices.forEach((matrix, i) => matrix.show(found[i], isSmall));
-  const px = min(...matrices.map(matrix => matrix.px)); // all matrices have cells of the same size
-  matrices.forEach((matrix, i) => matrix.px !== px && matrix.show(found[i], isSmall, px));
+  matrices.forEach((map, i) => showMatrix(map, found[i], isSmall));
+  const px = min(...matrices.map(map => map.w)); // all matrices have cells of the same size
+  matrices.forEach((map, i) => map.w !== px && showMatrix(map, found[i], isSmall, px));
+  markCell();
   return found[isBoth ? 1 : 0];
 }
 
@@ -1055,13 +834,13 @@ function colorText(m) {
   const [own, source] = spans, target = isFrom && m.isSource ? source : own;
   const asked = !isFrom && m.isSource ? source : own;
   const positionOf = i => isFrom ? i : queryAt(i);
-  const line = { ...m, weights: sums, rows: 1, cols: sums.length, ranges: null, isPooled: !isFrom };
+  const line = { ...m, weights: sums, rows: 1, cols: sums.length, ranges: null, isPooled: !isFrom }, cells = cellsOf(line);
   spans.forEach((list, at) => list.forEach((span, p) => {
     span.className = isSought(p, at === 1) ? 'token sought' : 'token';
     span.style.backgroundColor = span.style.color = '';
   }));
   for (let i = 0; i < sums.length; i++) {
-    const span = target[positionOf(i)], color = colorOf(line, 0, i);
+    const span = target[positionOf(i)], color = colorOf(cells, 0, i);
     // faint, so that visible tokens stand out
     if (!isFinite(sums[i]) && kindOf(line, 0, i) === 'masked') {
       span.classList.add('masked');
@@ -1351,7 +1130,7 @@ function seekNext() {
   $('find-note').textContent = sought.at + 1 + ' of ' + sought.list.length;
   hover = null;
   set(changes);
-  for (const matrix of matrices) matrix.reveal();
+  reveal();
   spans[isSource ? 1 : 0]?.[p]?.scrollIntoView?.({ block: 'nearest' });
 }
 
@@ -1387,7 +1166,7 @@ const turn = () => set({ dir: state.dir === 'from' ? 'to' : 'from', p: [] });
 
 function zoom(by) {
   if (!matrices[0]) return;
-  const sizes = [1, 2, 3, 4, 6, 8, 9, 10, 12, 14, 18, 22, 28, 36, 44, 56, 64], px = matrices[0].px;
+  const sizes = [1, 2, 3, 4, 6, 8, 9, 10, 12, 14, 18, 22, 28, 36, 44, 56, 64], px = matrices[0].w;
   const next = by > 0 ? sizes.find(s => s > px) : sizes.findLast(s => s < px);
   if (next) set({ z: next });
 }
@@ -1424,7 +1203,7 @@ function drawOne() {
 
 // Draws only the parts that follow the pointer.
 function drawCursor() {
-  for (const matrix of matrices) matrix.draw();
+  markCell();
   if (shown) {
     sayCell(shown);
     drawDetail(shown);
@@ -1457,32 +1236,10 @@ function draw() {
 const fileName = ending => (run.model || 'attention') + '-' + (state.v === 'grid' ? 'heads'
   : heads[state.h].id + '-' + state.v) + '.' + ending;
 
-const svgText = (x, y, text, more) => svgEl('text', { x, y, fill: paint('--ink'), 'font-size': 12,
-  'font-family': paint('--mono'), 'xml:space': 'preserve', ...more }, text);
-
 function keptTitle(name) {
   const more = (state.first ? '' : ', first token left out') + (run.renormalizes && !unit() ? ', renormalized' : '');
   return [svgText(10, 20, heading(), { 'font-weight': 'bold', 'font-size': 14 }),
     svgText(10, 38, name + ', ' + run.scales[state.s].words + ' of ' + (unit() ? state.w : 'the weight') + more, { fill: paint('--soft') })];
-}
-
-// Returns SVG for cells: one path per color, where runs in a row are one piece; an image for large
-// matrices.
-function keptCells(m, x, y, px) {
-  if (m.rows > 128 || m.cols > 128) {
-    const canvas = el('canvas');
-    paintCells(m, 0, m.rows, 0, m.cols, canvas);
-    return [svgEl('image', { x, y, width: m.cols * px, height: m.rows * px,
-      href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' })];
-  }
-  const paths = new Map();
-  for (let r = 0; r < m.rows; r++)
-    for (let c = 0; c < m.cols;) {
-      const color = colorOf(m, r, c), from = c;
-      while (c < m.cols && colorOf(m, r, c) === color) c++;
-      paths.set(color, (paths.get(color) || '') + `M${x + from * px} ${y + r * px}h${(c - from) * px}v${px}h-${(c - from) * px}z`);
-    }
-  return [...paths].map(([fill, d]) => svgEl('path', { fill, d, 'shape-rendering': 'crispEdges' }));
 }
 
 function keptSvg(width, height, ...parts) {
@@ -1492,41 +1249,24 @@ function keptSvg(width, height, ...parts) {
 }
 
 function keptMatrix() {
-  const m = shown, px = max(12, min(28, floor(720 / m.cols))), hasText = m.rows <= 128;
-  const longest = max(...Array.from({ length: max(m.rows, m.cols) }, (_, p) => max(
-    p < m.cols ? textWidth(shortText(p, m.isSource) + ' ' + p) : 0,
-    p < m.rows ? textWidth(shortText(queryAt(p)) + ' ' + queryAt(p)) : 0)));
-  const x0 = 24 + longest, y0 = 60 + longest, parts = [];
-  for (let i = 0; hasText && i < m.rows; i++)
-    parts.push(svgText(x0 - 6, y0 + i * px + px / 2 + 4, isolated(queryAt(i)) + ' ' + queryAt(i),
-      { 'text-anchor': 'end' }));
-  for (let j = 0; hasText && j < m.cols; j++) {
-    const x = x0 + j * px + px / 2 + 4;
-    parts.push(svgText(x, y0 - 6, j + ' ' + isolated(j, m.isSource),
-      { transform: `rotate(-90 ${x} ${y0 - 6})` }));
-  }
-  return keptSvg(max(420, x0 + m.cols * px + 12), y0 + m.rows * px + 12,
-    ...keptTitle(shownName(shownHeads())), ...keptCells(m, x0, y0, px), ...parts);
+  const map = matrices.find(({ m }) => m === shown) ?? new AttnMap('matrix');
+  if (!map.m) map.given = cellsOf(shown); // it is shown as a table
+  if (!map.m) map.measure(22, 22);
+  return keptSvg(max(420, map.width + 12), map.height + 60, ...keptTitle(shownName(shownHeads())),
+    svgEl('g', { transform: 'translate(0 48)' }, ...map.svg()));
 }
 
-function keptGrid() {
-  const size = 96, parts = [], set = thumbSet();
-  heads.forEach((head, h) => {
-    const m = thumbOf(h, set), canvas = el('canvas');
-    const x = 60 + columns.indexOf(head.head) * (size + 8);
-    const y = 76 + groups.indexOf(head.group) * (size + 8);
-    const most = max(head.rows, head.cols);
-    paintCells(m, 0, m.rows, 0, m.cols, canvas);
-    parts.push(svgEl('image', { x, y, width: size * head.cols / most, height: size * head.rows / most,
-      href: canvas.toDataURL(), 'image-rendering': 'pixelated', preserveAspectRatio: 'none' },
-    svgEl('title', {}, headName(h))));
-  });
-  columns.forEach((c, i) => parts.push(svgText(60 + i * (size + 8) + size / 2, 68, String(c), { 'text-anchor': 'middle' })));
-  if (run.grouping !== 'none')
-    groups.forEach((g, i) => parts.push(svgText(50, 80 + i * (size + 8) + size / 2, (g === Number(g) ? run.grouping + ' ' : '') + run.groups[i][0],
+// Returns all heads as they are shown.
+function keptGrid(title) {
+  const sizes = thumbNodes.map(({ firstChild }) => [firstChild.offsetWidth, firstChild.offsetHeight]);
+  const w = max(...sizes.map(size => size[0])) + 8, h = max(...sizes.map(size => size[1])) + 8;
+  return keptSvg(68 + columns.length * w, 84 + groups.length * h, ...keptTitle(title),
+    ...heads.map((head, i) => svgEl('image', { x: 60 + columns.indexOf(head.head) * w, y: 76 + groups.indexOf(head.group) * h,
+      width: sizes[i][0], height: sizes[i][1], href: thumbNodes[i].firstChild.toDataURL(), 'image-rendering': 'pixelated',
+      preserveAspectRatio: 'none' }, svgEl('title', {}, headName(i)))),
+    ...columns.map((c, i) => svgText(56 + (i + 0.5) * w, 68, String(c), { 'text-anchor': 'middle' })),
+    ...run.grouping === 'none' ? [] : groups.map((g, i) => svgText(50, 80 + (i + 0.5) * h, (g === Number(g) ? run.grouping + ' ' : '') + run.groups[i][0],
       { 'text-anchor': 'end', 'font-size': 11 })));
-  return keptSvg(68 + columns.length * (size + 8), 84 + groups.length * (size + 8),
-    ...keptTitle('all heads'), ...parts);
 }
 
 function keptTokens() {
@@ -1546,7 +1286,7 @@ function keptTokens() {
 
 function kept() {
   if (isOver()) return over.kept();
-  if (state.v === 'grid') return keptGrid();
+  if (state.v === 'grid') return keptGrid('all heads');
   if (state.v === 'tokens') return keptTokens();
   if (state.v === 'lines') return document.querySelector('.lines svg');
   return shown && keptMatrix();
@@ -1676,7 +1416,7 @@ function moveCell(down, across) {
   if (state.v === 'tokens' && state.dir === 'from')
     return set({ q: queryAt(clamp(rowOfQuery.get(state.q) + down + across, 0, rows - 1)) });
   set({ q, k });
-  return matrices.forEach(matrix => matrix.reveal());
+  return reveal();
 }
 
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -1731,7 +1471,7 @@ let gradients; // gradients.js, if the page has gradients
 // Heads over a picture (picture.js), if the run had a picture; and whether they are shown.
 const { attnPicture } = globalThis;
 const lookOver = image => image && attnPicture({ state, run, blockOf, set, draw, inflate, isDark, rampName, rampOf,
-  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle,
+  stepper, ticksOf, number, shortText, queryAt, matrixOf, tokenWeights, lookedFrom, sayToken, keptSvg, keptTitle, keptGrid,
   hover: at => { hover = at; draw(); } }, image);
 let over;
 const isOver = () => over && (state.v === 'grid' || state.v === 'tokens');
@@ -1884,8 +1624,12 @@ globalThis.attnViewer = {
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   look: view => { readHash(view); draw(); writeHash(); },
-  cellAt: event => matrices[0]?.frame.contains(event.target) ? matrices[0].at(event) : null,
-  boxOf: (from, to) => matrices[0].box(from, to),
+  cellAt: event => matrices[0]?.frame.contains(event.target) ? cellAt(matrices[0], event) : null,
+  boxOf(from, to) { // around two cells and all cells between them, in the frame
+    const [map] = matrices, rows = [from.q, to.q].map(q => rowOfQuery.get(q)), keys = [from.k, to.k];
+    return { frame: map.frame, left: map.x(min(...keys)), top: map.y(min(...rows)),
+      width: map.w * (abs(keys[0] - keys[1]) + 1), height: map.h * (abs(rows[0] - rows[1]) + 1) };
+  },
   onDrawn: action => { onDrawn = action; },
   addToHash: parts => { moreOfHash = parts; },
   addKeys: rows => KEYS.push(...rows),
