@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "encode/colormap_internal.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <string.h>
@@ -314,6 +313,98 @@ enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_
     if (m->n_row_left == 0)
         *whole = first + place->head;
     return ATTN_OK;
+}
+
+/* --- Means of rows -------------------------------------------------------------------------- */
+
+/* Encodes a float so that integers compare by distance from 0, with infinities and NaN last: moves
+ * the sign to the lowest bit. */
+static uint32_t order_of(float value)
+{
+    uint32_t bits;
+
+    memcpy(&bits, &value, sizeof bits);
+    return bits << 1 | bits >> 31;
+}
+
+static float number_of(uint32_t order)
+{
+    const uint32_t bits = order >> 1 | order << 31;
+    float value;
+
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Encodes a number for a band: 1 + its order; 0 for infinity and NaN, and 1 for numbers below 0 if
+ * IS_SHARE. */
+static uint32_t size_of(float value, uint32_t is_share)
+{
+    static const uint32_t infinity = 0xff000000; /* NaN are above it */
+    const uint32_t order = order_of(value);
+
+    return order >= infinity ? 0 : 1 + ((order & is_share) != 0 ? 0 : order);
+}
+
+/* The numbers of one row that belong to one cell. */
+struct band {
+    uint32_t farthest,
+        nearest; /* the largest and the smallest number, encoded; 0: none, infinity */
+};
+
+/* Adds VALUES [n] to BAND. Four accumulators hide latency. */
+static void add_to_band(struct band *band, const float *values, size_t n, bool is_share)
+{
+    uint32_t most[4] = {band->farthest}, least = band->nearest;
+    size_t i = 0;
+
+    for (; i + 4 <= n; i += 4)
+        for (size_t k = 0; k < 4; k++) {
+            const uint32_t size = size_of(values[i + k], is_share);
+
+            most[k] = size > most[k] ? size : most[k];
+            least = size < least ? size : least;
+        }
+    for (; i < n; i++) {
+        const uint32_t size = size_of(values[i], is_share);
+
+        most[0] = size > most[0] ? size : most[0];
+        least = size < least ? size : least;
+    }
+    for (i = 1; i < 4; i++)
+        most[0] = most[i] > most[0] ? most[i] : most[0];
+    *band = (struct band){most[0], least};
+}
+
+/* Adds BAND to its cell, and begins the next one. */
+static void end_band(struct attn_mean_cell *cell, struct band *band)
+{
+    cell->is_not_finite |= band->nearest == 0;
+    cell->n_row += band->farthest > 0;
+    cell->sum += band->farthest > 0 ? number_of(band->farthest - 1) : 0;
+    *band = (struct band){0, UINT32_MAX};
+}
+
+void attn_mean_cells_add(struct attn_mean_cell *cells, size_t n_cell, struct attn_row row,
+                         size_t n_column, size_t first, bool is_share)
+{
+    struct band band = {0, UINT32_MAX};
+    size_t at = 0; /* the cell of the band */
+
+    for (struct attn_cells some; attn_row_next(&row, &some);)
+        for (size_t c = some.first > first ? some.first : first, end = some.first + some.n, next;
+             c < end; c = next) {
+            const size_t i = c * n_cell / n_column;
+
+            if (i != at)
+                end_band(&cells[at], &band);
+            at = i;
+            next = ((i + 1) * n_column - 1) / n_cell + 1;
+            next = next < end ? next : end;
+            add_to_band(&band, some.values + (c - some.first), next - c, is_share);
+        }
+    if (n_cell > 0)
+        end_band(&cells[at], &band);
 }
 
 void attn_levels_drop(struct attn_levels *levels, size_t i)

@@ -23,6 +23,7 @@
 #define ATTN_GRID_LEVELS_H
 
 #include "encode/colormap_internal.h"
+#include "trace/trace_internal.h"
 #include "writers/writer.h"
 
 /* One selected matrix: a head of a site in one layer, or a site without heads. */
@@ -77,6 +78,18 @@ enum attn_cell_kind attn_level_cell(const struct attn_level_matrix *matrix, size
  * MATRIX. */
 struct attn_color_range attn_level_range(const struct attn_level_matrix *matrix,
                                          const struct attn_color_scale *scale, size_t row);
+
+/* A cell of a thumbnail: of each of its rows the number farthest from 0, and the mean of these. */
+struct attn_mean_cell {
+    float sum;
+    uint32_t n_row; /* number of rows with a finite number */
+    bool is_hidden, is_not_finite;
+};
+
+/* Adds ROW of a matrix of N_COLUMN columns to the cells of its thumbnail: CELLS [n_cell], each of
+ * as many columns. Columns before FIRST are left out. IS_SHARE: numbers below 0 count as 0. */
+void attn_mean_cells_add(struct attn_mean_cell *cells, size_t n_cell, struct attn_row row,
+                         size_t n_column, size_t first, bool is_share);
 
 /* Creates a matrix of N_ROW x N_COLUMN masked cells that belongs to no run; the second function
  * sets one of its numbers. The caller frees its cells with attn_free. */

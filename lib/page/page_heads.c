@@ -9,12 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Running sum of one cell of a thumbnail's row, while rows of the matrix are pooled. */
-struct attn_page_pool {
-    float sum; /* sum over N rows of the largest weight */
-    unsigned n;
-};
-
 void attn_page_head_id(const struct attn_location *at, char id[ATTN_PAGE_ID_SIZE])
 {
     snprintf(id, ATTN_PAGE_ID_SIZE, "%s%sL%dH%d", attn_model_stack_name(at->stack),
@@ -56,9 +50,8 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     item->thumb = attn_alloc(item->n_thumb * item->n_thumb_row, item->n_thumb_col, err);
     if (!item->thumb)
         return ATTN_NO_MEMORY;
-    if (item->n_plane > 1)
-        item->pools = attn_alloc(2 * item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
-    return item->n_plane == 1 || item->pools ? ATTN_OK : ATTN_NO_MEMORY;
+    item->pools = attn_alloc(2 * item->n_plane, item->n_thumb_col * sizeof *item->pools, err);
+    return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
@@ -147,63 +140,27 @@ void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *h
     head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
 }
 
-/* Adds MOST, the largest weight of a row, to a pooled cell, and updates its level. */
-static void pool_cell(struct attn_page_pool *pool, float most, unsigned char *level)
-{
-    pool->sum += most;
-    pool->n++;
-    *level = (unsigned char)attn_page_level(sqrtf(fminf(pool->sum / (float)pool->n, 1)), 254);
-}
-
-/* Pools ROW into the two planes of a set. POOLS [2, columns of the thumbnail] are the running
- * sums. A row with a single key, whose weight is 1, is left out of cells with other rows. */
-static void pool_row(const struct attn_page_head *head, size_t row, const float *weights,
-                     size_t n_weight, struct attn_page_pool *pools, unsigned char *plane)
+void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
+                         const struct attn_trace_event *event, size_t r)
 {
     const size_t n = head->n_thumb_col, size = head->n_thumb_row * n;
     const bool is_last = (row + 1) % head->k == 0 || row + 1 == head->n_row;
-    size_t n_key = 0;
+    const struct attn_row weights = attn_event_row(event, r);
+    unsigned char *level = head->thumb + set * head->n_plane * size + row / head->k * n;
 
-    if (row % head->k == 0)
-        memset(pools, 0, head->n_plane * n * sizeof *pools);
-    for (size_t c = 0; c < n_weight; c++)
-        n_key += isfinite(weights[c]) != 0;
-    for (size_t i = 0; i * head->k < n_weight; i++) {
-        const size_t end = (i + 1) * head->k < n_weight ? (i + 1) * head->k : n_weight;
-        /* largest weight, and largest weight without the first key */
-        float most = -1, most_later = -1;
+    for (size_t plane = 0; plane < head->n_plane; plane++, level += size) {
+        struct attn_mean_cell *cells = head->pools + (set * head->n_plane + plane) * n;
 
-        for (size_t c = i * head->k; c < end; c++) {
-            float weight;
-
-            if (!isfinite(weights[c]))
-                continue;
-            weight = weights[c] > 0 ? weights[c] : 0; /* fmaxf is a call */
-            most = weight > most ? weight : most;
-            most_later = c > 0 && weight > most_later ? weight : most_later;
-        }
-        if (most >= 0 && (n_key > 1 || is_last))
-            pool_cell(&pools[i], most, &plane[i]);
-        if (most_later >= 0)
-            pool_cell(&pools[n + i], most_later, &plane[size + i]);
+        if (row % head->k == 0)
+            memset(cells, 0, n * sizeof *cells);
+        if (plane == 0 && weights.n <= 1 && !is_last) /* the only weight is 1 */
+            continue;
+        attn_mean_cells_add(cells, n, weights, n * head->k, plane, true);
+        for (size_t i = 0; is_last && i < n; i++)
+            if (cells[i].n_row > 0)
+                level[i] = (unsigned char)attn_page_level(
+                    sqrtf(fminf(cells[i].sum / (float)cells[i].n_row, 1)), 254);
     }
-}
-
-/* Adds ROW to the planes of SET: 0, or 1 for the exact attention of a comparison. */
-static void take_row(struct attn_page_head *head, size_t set, size_t row, const float *weights,
-                     size_t n_weight)
-{
-    const size_t n = head->n_thumb_col;
-    unsigned char *plane =
-        head->thumb + (set * head->n_plane * head->n_thumb_row + row / head->k) * n;
-
-    if (head->n_plane > 1) {
-        pool_row(head, row, weights, n_weight, head->pools + set * head->n_plane * n, plane);
-        return;
-    }
-    for (size_t c = 0; c < n_weight; c++)
-        if (isfinite(weights[c]))
-            plane[c] = (unsigned char)attn_page_level(sqrtf(fminf(fmaxf(weights[c], 0), 1)), 254);
 }
 
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
@@ -221,7 +178,6 @@ void attn_page_head_take_row(struct attn_page_head *head, size_t row, const floa
                                   head->not_finite.size > 0 ? "," : "", row, c, n);
         c += n - 1;
     }
-    take_row(head, 0, row, weights, n_weight);
 }
 
 /* Cells of the difference keep the value farthest from 0. */
@@ -232,7 +188,6 @@ void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const fl
     unsigned char *begin = head->thumb + row / head->k * head->n_thumb_col;
     unsigned char *difference = begin + 2 * head->n_plane * size;
 
-    take_row(head, 1, row, exact, head->n_column);
     for (size_t c = 0; c < head->n_column; c++) {
         const float a = isfinite(chosen[c]) ? chosen[c] : 0, b = isfinite(exact[c]) ? exact[c] : 0;
         const float root = sqrtf(fminf(fabsf(a - b), 1));

@@ -9,6 +9,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/json_writer.h"
 #include "figures/table_picture.h"
+#include "grid/levels.h"
 #include "writers/token_text.h"
 #include "writers/writer.h"
 
@@ -52,8 +53,10 @@ struct attn_page_head {
     size_t n_plane;                  /* thumbnails per set: 1 or ATTN_PAGE_N_PLANE */
     size_t n_thumb;                  /* number of all thumbnails, including the difference */
     unsigned char *thumb;            /* [n_thumb * rows * columns] owns; levels of the thumbnails */
-    struct attn_page_pool *pools;    /* owns; NULL unless pooled */
-    double values[ATTN_N_MEASURE];   /* NaN if unknown; set by attn_page_heads_end */
+    /* [2, n_plane, n_thumb_col] owns; the current row of the thumbnails of chosen and exact
+     * attention */
+    struct attn_mean_cell *pools;
+    double values[ATTN_N_MEASURE];     /* NaN if unknown; set by attn_page_heads_end */
     const struct attn_head_kind *kind; /* NULL if unknown */
     double strength;                   /* score of the kind */
     size_t n_outside;                  /* number of weights below 0 or above 1 */
@@ -89,12 +92,18 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place);
 
-/* Adds ROW of HEAD to its thumbnail. WEIGHTS [n_weight] are NaN where masked; later columns are
- * masked. */
+/* Notes the cells of ROW that levels cannot encode. WEIGHTS [n_weight] are NaN where masked; later
+ * columns are masked. */
 void attn_page_head_take_row(struct attn_page_head *head, size_t row, const float *weights,
                              size_t n_weight);
 
-/* Adds a row of the exact attention, and the difference CHOSEN - EXACT, to the thumbnails. */
+/* Adds row R of EVENT, ROW of HEAD, to the thumbnails of SET: 0, or 1 for the exact attention of a
+ * comparison. In the first of them a row with a single key, whose weight is 1, is left out of cells
+ * with later rows; the second leaves out the first key. */
+void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,
+                         const struct attn_trace_event *event, size_t r);
+
+/* Adds the difference CHOSEN - EXACT of ROW to its thumbnail. */
 void attn_page_head_take_exact(struct attn_page_head *head, size_t row, const float *chosen,
                                const float *exact);
 

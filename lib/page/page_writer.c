@@ -520,6 +520,7 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
         if (w->n_row == 0 && head->has_rows)
             attn_page_data_begin(w->data, head->id);
         attn_page_head_take_row(head, w->n_row, w->row, n_seen);
+        attn_page_head_pool(head, 0, w->n_row, event, r);
         if (head->has_rows)
             put_levels(w, w->row, n, n_seen, attn_page_data_reserve(w->data, n), &w->low);
         if (has_table(head))
@@ -528,6 +529,7 @@ static enum attn_status take_event(struct attn_page *w, const struct attn_trace_
             unsigned char *high = (unsigned char *)attn_buffer_reserve(&w->exact_high, n);
 
             attn_page_read_row(exact, r, w->exact_row, n);
+            attn_page_head_pool(head, 1, w->n_row, exact, r);
             attn_page_head_take_exact(head, w->n_row, w->row, w->exact_row);
             put_levels(w, w->exact_row, n, n, high, &w->exact_low);
             w->exact_high.size += high ? n : 0;

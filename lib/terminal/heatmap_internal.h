@@ -294,8 +294,6 @@ enum attn_status attn_heatmap_draw_patches(struct attn_heatmap *map,
 
 /* --- Thumbnails (heatmap_thumbnails.c) -------------------------------------------------------- */
 
-struct attn_thumbnail_cell; /* running sums of one cell */
-
 /*
  * Layers, or batches of arrays, down, heads across. A head that is not selected is left blank.
  *
@@ -321,8 +319,8 @@ struct attn_thumbnails {
     bool is_lone;   /* the text has one token, whose weight on itself is 1 */
     size_t side;    /* maximum rows and columns of a thumbnail */
     struct attn_sheet sheet;
-    size_t n_line;                     /* lines of all thumbnails, including header and legend */
-    struct attn_thumbnail_cell *cells; /* [n_down, n_across, side, side] owns */
+    size_t n_line;                /* lines of all thumbnails, including header and legend */
+    struct attn_mean_cell *cells; /* [n_down, n_across, side, side] owns */
 };
 
 /* Plans the largest thumbnails that MOST_LINES lines hold, of 5 x 5 cells or more. If they do not

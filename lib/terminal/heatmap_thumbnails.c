@@ -15,13 +15,6 @@ enum {
     N_HEADER = 1
 };
 
-/* Running sums of one cell. */
-struct attn_thumbnail_cell {
-    float sum; /* sum over rows of the number farthest from 0 */
-    uint32_t n_row;
-    bool is_hidden, is_not_finite;
-};
-
 /* Returns the matrix of a head; NULL if it is not selected. */
 static const struct attn_level_matrix *matrix_of(const struct attn_thumbnails *t, size_t down,
                                                  size_t across)
@@ -40,7 +33,7 @@ static size_t scaled(const struct attn_thumbnails *t, const struct attn_level_ma
     return largest <= t->side ? n : attn_divide_up(n * t->side, largest);
 }
 
-static struct attn_heatmap_cell cell_of(const struct attn_thumbnail_cell *sum)
+static struct attn_heatmap_cell cell_of(const struct attn_mean_cell *sum)
 {
     struct attn_heatmap_cell cell = {.kind = ATTN_CELL_MASKED};
 
@@ -90,7 +83,7 @@ static size_t put_line(struct attn_heatmap *map, const void *of, struct attn_she
     for (size_t i = 0; i < 2; i++) {
         const size_t r = 2 * at.line + i;
         const bool is_beyond = r >= scaled(t, m, m->n_row);
-        const struct attn_thumbnail_cell *sums =
+        const struct attn_mean_cell *sums =
             &t->cells[(first * t->side + (is_beyond ? 0 : r)) * t->side];
 
         for (size_t c = 0; c < n; c++)
@@ -285,80 +278,6 @@ void attn_thumbnails_release(struct attn_thumbnails *t)
     *t = (struct attn_thumbnails){0};
 }
 
-/* The columns of one row of the matrix that belong to one cell. */
-struct band {
-    uint32_t farthest; /* the number farthest from 0, encoded by order_of */
-    bool has_value;
-};
-
-/* Encodes a float so that integers compare by distance from 0, with infinities and NaN last: moves
- * the sign to the lowest bit. */
-static uint32_t order_of(float value)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &value, sizeof bits);
-    return bits << 1 | bits >> 31;
-}
-
-static float number_of(uint32_t order)
-{
-    const uint32_t bits = order >> 1 | order << 31;
-    float value;
-
-    memcpy(&value, &bits, sizeof value);
-    return value;
-}
-
-/* Returns max(MOST, order_of(v)) over VALUES [n]. Four accumulators hide latency. */
-static uint32_t most_of(uint32_t most, const float *values, size_t n)
-{
-    uint32_t found[4] = {most};
-    size_t i = 0;
-
-    for (; i + 4 <= n; i += 4)
-        for (size_t k = 0; k < 4; k++) {
-            const uint32_t order = order_of(values[i + k]);
-
-            found[k] = order > found[k] ? order : found[k];
-        }
-    for (; i < n; i++)
-        found[0] = order_of(values[i]) > found[0] ? order_of(values[i]) : found[0];
-    found[0] = found[1] > found[0] ? found[1] : found[0];
-    found[2] = found[3] > found[2] ? found[3] : found[2];
-    return found[0] > found[2] ? found[0] : found[2];
-}
-
-/* Fills BANDS [n_band] from one row of N_COLUMN columns. */
-static void find_bands(struct attn_row row, size_t n_column, struct band *bands, size_t n_band)
-{
-    struct attn_cells cells;
-
-    for (size_t i = 0; i < n_band; i++)
-        bands[i] = (struct band){.farthest = 0};
-    while (attn_row_next(&row, &cells))
-        for (size_t c = cells.first, end = c + cells.n, next; c < end; c = next) {
-            const size_t i = c * n_band / n_column;
-            const float *values = cells.values + (c - cells.first);
-
-            next = attn_divide_up((i + 1) * n_column, n_band);
-            next = next < end ? next : end;
-            bands[i] = (struct band){most_of(bands[i].farthest, values, next - c), true};
-        }
-}
-
-/* Adds one row of the matrix to its row of cells [n_column]. */
-static void add_row(struct attn_thumbnail_cell *cells, const struct band *bands, size_t n_column)
-{
-    for (size_t c = 0; c < n_column; c++) {
-        const float farthest = number_of(bands[c].farthest);
-
-        cells[c].is_not_finite |= !isfinite(farthest);
-        cells[c].sum += farthest;
-        cells[c].n_row += bands[c].has_value;
-    }
-}
-
 void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_event *event,
                           const struct attn_place *place)
 {
@@ -381,15 +300,13 @@ void attn_thumbnails_take(struct attn_thumbnails *t, const struct attn_trace_eve
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t band = (place->row + r) * n_row / m->n_row;
         const bool has_others = attn_divide_up((band + 1) * m->n_row, n_row) > place->row + r + 1;
-        struct attn_thumbnail_cell *cells = t->cells + (at * t->side + band) * t->side;
-        struct band bands[MOST_SIDE];
+        struct attn_mean_cell *cells = t->cells + (at * t->side + band) * t->side;
 
         if (t->map->picture->hides_first && has_keys)
             cells->is_hidden = true;
         if (has_others && attn_event_is_certain(event, r))
             continue;
-        find_bands(attn_event_row(event, r), m->n_column, bands, n_column);
-        add_row(cells, bands, n_column);
+        attn_mean_cells_add(cells, n_column, attn_event_row(event, r), m->n_column, 0, false);
     }
 }
 
