@@ -1,5 +1,5 @@
-/* batch.c - see batch.h. Lines are read on one thread and results are processed on another; both
- * only share has_ended. The ledger (batch/ledger_internal.h) manages the files on disk. */
+/* batch.c - see batch.h. Records are a stream (study/stream_internal.h): this file has the
+ * arguments, the contents of the outputs, and what belongs to records alone. */
 #include "experiment/batch.h"
 
 #include "base/escape.h"
@@ -8,8 +8,6 @@
 #include "base/number.h"
 #include "base/param_internal.h"
 #include "base/status_internal.h"
-#include "base/thread.h"
-#include "batch/records_internal.h"
 #include "experiment/questions_internal.h"
 #include "host/host_internal.h"
 #include "records/batch_lines.h"
@@ -17,7 +15,7 @@
 #include "records/record_reader.h"
 #include "records/restart_params.h"
 #include "run/item_internal.h"
-#include "study/each_internal.h"
+#include "study/stream_internal.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -144,7 +142,7 @@ const struct attn_question attn_question_batch = {
 
 struct attn_batch {
     struct attn_batch_options options;
-    struct attn_each *each; /* owns; the files */
+    struct attn_stream *stream; /* owns */
     struct attn_each_result result;
     bool is_run; /* attn_batch_run was called; a batch runs once */
 
@@ -160,13 +158,85 @@ struct attn_batch {
     size_t most_next;             /* a record with more continuations fails */
     const struct attn_places *places; /* borrowed; those of the request, or NULL */
     struct attn_items *items;         /* owns; the input */
-
-    uint64_t begin_of_lines;    /* offset of the first line in the input */
-    uint64_t begin_of_work;     /* offset of the first line that this process reads */
-    struct attn_error read_err; /* error while reading */
 };
 
 enum { N_EDGE = 3 }; /* default number of keys per query in `edges` */
+
+/* --- Each record ----------------------------------------------------------------------------- */
+
+/* Marks ITEM as failed if its continuations, or those given for all records, do not fit the
+ * outputs. */
+static void check_next(const struct attn_batch *batch, struct attn_item *item)
+{
+    if (item->failure != ATTN_RECORD_FAILURE_NONE)
+        return;
+    if (batch->needs_next && !item->next)
+        attn_error_set(&item->err, ATTN_INVALID,
+                       "it has no 'next', and no continuation is given for all");
+    else if (item->n_next > batch->most_next)
+        attn_error_set(&item->err, ATTN_INVALID,
+                       "'next' has %zu continuations, expected at most %zu, as the array has "
+                       "columns",
+                       item->n_next, batch->most_next);
+    if (item->err.status != ATTN_OK)
+        item->failure = ATTN_RECORD_FAILURE_NO_FIT;
+}
+
+/* Completes a record that was read (`read` of struct attn_stream_form). */
+static enum attn_status complete_record(void *user, struct attn_item *item, struct attn_error *err)
+{
+    const struct attn_batch *batch = user;
+
+    (void)err;
+    if (batch->options.items.form != ATTN_ITEMS_LINES)
+        attn_item_name_places(item, batch->places);
+    check_next(batch, item);
+    return ATTN_OK;
+}
+
+/* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
+ * file it suggests other commands, as its lines are not texts. */
+static void note_text(struct attn_batch *batch, const struct attn_item *item)
+{
+    const char *name = attn_items_name(batch->items);
+
+    batch->has_noted_text = true;
+    attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
+              "record %zu is not a JSON object; %s", item->number,
+              attn_items_separator_of(name)
+                  ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
+              : *item->input.text == '[' ? "jq -c '.[]' writes the objects of an array as lines"
+                                         : "`form lines` reads each line as a text");
+}
+
+/* Notes which labels and continuations are used (`take` of struct attn_stream_form). */
+static enum attn_status meet_result(void *user, struct attn_item_result *result,
+                                    struct attn_error *err)
+{
+    const struct attn_item *item = result->item;
+    struct attn_batch *batch = user;
+
+    (void)err;
+    for (size_t i = 0; i < batch->names.n && i < item->n_label; i++)
+        if (item->labels[i].value.type != ATTN_VALUE_MISSING)
+            batch->seen_labels[i] = true;
+    if (!item->next && result->failure == ATTN_RECORD_FAILURE_NONE)
+        batch->has_used_next = true;
+    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
+        !batch->has_noted_text)
+        note_text(batch, item);
+    return ATTN_OK;
+}
+
+static void report(void *user, const struct attn_batch_progress *progress,
+                   const struct attn_item_result *result)
+{
+    const struct attn_batch_options *options = &((const struct attn_batch *)user)->options;
+
+    (void)result;
+    if (options->on_progress)
+        options->on_progress(options->user, progress);
+}
 
 /* --- Opening --------------------------------------------------------------------------------- */
 
@@ -228,20 +298,26 @@ static enum attn_status check(struct attn_batch *batch, struct attn_error *err)
 static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *err)
 {
     const struct attn_batch_options *options = &batch->options;
-    const struct attn_each_outputs outputs = {.items = options->outputs,
-                                              .n = options->n_output,
-                                              .max_failed = options->max_failed,
-                                              .cancel = options->items.cancel};
-    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_stream_form form = {
+        .each = &options->each,
+        .outputs = options->outputs,
+        .n_output = options->n_output,
+        .max_failed = options->max_failed,
+        .cancel = options->items.cancel,
+        .notes = {options->on_note, options->user},
+        .read = complete_record,
+        .take = meet_result,
+        .on_progress = report,
+        .user = batch,
+    };
 
-    form.on_note = options->on_note;
-    form.user = options->user;
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
     batch->options.items.size = sizeof(struct attn_items_options); /* callers need not set them */
     batch->options.each.size = sizeof(struct attn_each_options);
     batch->options.each.result = &batch->result;
     ATTN_TRY(attn_items_open_records(&options->items, &batch->names, &batch->items, err));
-    return attn_each_open(&options->each, &form, &outputs, batch->items, &batch->each, err);
+    form.items = batch->items;
+    return attn_stream_open(&form, &batch->stream, err);
 }
 
 enum attn_status attn_batch_open(const struct attn_batch_options *given, struct attn_batch **batch,
@@ -276,7 +352,7 @@ void attn_batch_free(struct attn_batch *batch)
     attn_record_names_release(&batch->names);
     attn_item_release(&batch->first);
     attn_free(batch->columns);
-    attn_each_free(batch->each);
+    attn_stream_free(batch->stream);
     attn_items_free(batch->items);
     attn_free(batch);
 }
@@ -375,131 +451,13 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
     return find_columns(batch, form, err);
 }
 
-static enum attn_status open_outputs(struct attn_batch *batch, struct attn_host *host,
-                                     struct attn_many_options *many, struct attn_error *err)
-{
-    struct attn_records_form form;
-
-    ATTN_TRY(attn_host_check_model(host, err));
-    ATTN_TRY(fill_form(batch, host, many, &form, err));
-    return attn_each_begin(batch->each, host, &form, err);
-}
-
-/* --- Records in ------------------------------------------------------------------------------ */
-
-/* Marks ITEM as failed if its continuations, or those given for all records, do not fit the
- * outputs. */
-static void check_next(const struct attn_batch *batch, struct attn_item *item)
-{
-    if (item->failure != ATTN_RECORD_FAILURE_NONE)
-        return;
-    if (batch->needs_next && !item->next)
-        attn_error_set(&item->err, ATTN_INVALID,
-                       "it has no 'next', and no continuation is given for all");
-    else if (item->n_next > batch->most_next)
-        attn_error_set(&item->err, ATTN_INVALID,
-                       "'next' has %zu continuations, expected at most %zu, as the array has "
-                       "columns",
-                       item->n_next, batch->most_next);
-    if (item->err.status != ATTN_OK)
-        item->failure = ATTN_RECORD_FAILURE_NO_FIT;
-}
-
-/* Reads the next item (attn_next_fn). A read error is stored in read_err, and reported after the
- * items before it. */
-static enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
-{
-    struct attn_batch *batch = user;
-
-    (void)err;
-    if (attn_items_next(batch->items, item, &batch->read_err) != ATTN_OK || !*item)
-        return ATTN_OK;
-    if (batch->options.items.form != ATTN_ITEMS_LINES)
-        attn_item_name_places(*item, batch->places);
-    check_next(batch, *item);
-    return ATTN_OK;
-}
-
-/* --- Results out ----------------------------------------------------------------------------- */
-
-static void emit_progress(const struct attn_batch *batch)
-{
-    const struct attn_batch_options *options = &batch->options;
-    const struct attn_each_result *result = attn_each_result(batch->each);
-    const double first = (double)batch->begin_of_lines;
-    const double at = (double)attn_each_input_end(batch->each);
-    const double left = (double)attn_batch_lines_end(attn_items_lines(batch->items)) - at;
-    const double read = at - (double)batch->begin_of_work;
-    struct attn_batch_progress progress = {
-        .n_record = result->n_item,
-        .n_failed = result->n_failed,
-        .n_before = result->n_before,
-        .seconds = attn_each_seconds(batch->each),
-    };
-
-    if (!options->on_progress)
-        return;
-    if (left > 0 && read > 0) {
-        progress.share = (at - first) / (at + left - first);
-        progress.seconds_left = progress.seconds * left / read;
-    }
-    options->on_progress(options->user, &progress);
-}
-
-/* Sends one note that a line is not an object, with the option that reads such a file. For a CSV
- * file it suggests other commands, as its lines are not texts. */
-static void note_text(struct attn_batch *batch, const struct attn_item *item)
-{
-    const char *name = attn_items_name(batch->items);
-
-    batch->has_noted_text = true;
-    attn_note(batch->options.on_note, batch->options.user, ATTN_NOTE_NOT_JSON,
-              "record %zu is not a JSON object; %s", item->number,
-              attn_items_separator_of(name)
-                  ? "commands with `items` read CSV, such as score; batch reads JSON Lines"
-              : *item->input.text == '[' ? "jq -c '.[]' writes the objects of an array as lines"
-                                         : "`form lines` reads each line as a text");
-}
-
-static enum attn_status take(struct attn_batch *batch, const struct attn_item_result *result,
-                             struct attn_error *err)
-{
-    const struct attn_item *item = result->item;
-
-    for (size_t i = 0; i < batch->names.n && i < item->n_label; i++)
-        if (item->labels[i].value.type != ATTN_VALUE_MISSING)
-            batch->seen_labels[i] = true;
-    if (!item->next && result->failure == ATTN_RECORD_FAILURE_NONE)
-        batch->has_used_next = true;
-    if (item->failure == ATTN_RECORD_FAILURE_BAD_JSON && *item->input.text &&
-        !batch->has_noted_text)
-        note_text(batch, item);
-    ATTN_TRY(attn_each_write(batch->each, result, err));
-    emit_progress(batch);
-    return attn_items_check_failures("records", attn_each_result(batch->each)->n_failed,
-                                     attn_each_result(batch->each)->n_item,
-                                     batch->options.max_failed, err);
-}
-
-/* Processes a result (attn_done_fn). */
-static enum attn_status take_result(void *user, const struct attn_item_result *result,
-                                    struct attn_error *err)
-{
-    return attn_error_at(take(user, result, err), ATTN_STAGE_OUTPUT, err);
-}
-
-static void end_reading(void *user)
-{
-    attn_items_stop(((const struct attn_batch *)user)->items);
-}
-
 /* --- All of it ------------------------------------------------------------------------------- */
 
 /* Sends notes about labels that no record had, which may be misspelt, and about continuations given
  * for all records if every record had its own. */
 static void note_unseen(const struct attn_batch *batch, bool has_next)
 {
-    const struct attn_each_result *result = attn_each_result(batch->each);
+    const struct attn_each_result *result = attn_stream_result(batch->stream);
 
     if (result->n_before > 0 || result->n_item == 0)
         return;
@@ -513,50 +471,24 @@ static void note_unseen(const struct attn_batch *batch, bool has_next)
                       attn_quote_string(batch->names.labels[i]).text);
 }
 
-/* Computes the remaining records. */
-static enum attn_status compute(struct attn_batch *batch, struct attn_host *host,
-                                const struct attn_many_options *many, struct attn_error *err)
-{
-    const struct attn_many_calls calls = {
-        .next = next,
-        .done = take_result,
-        .release = attn_item_free,
-        .on_end = end_reading,
-        .user = batch,
-    };
-
-    attn_batch_lines_range(attn_items_lines(batch->items), &batch->begin_of_lines,
-                           &batch->begin_of_work);
-    batch->places = many->request ? many->request->reading.places : NULL;
-    emit_progress(batch);
-    ATTN_TRY(attn_run_many(host, many, &calls, err));
-    if (attn_is_canceled(
-            batch->options.items.cancel)) /* the lines ended early because of the cancel */
-        return attn_report_stopped(err);
-    ATTN_TRY(batch->read_err.status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &batch->read_err));
-    note_unseen(batch,
-                many->request && many->request->predict.n_next > 0 && batch->most_next == SIZE_MAX);
-    attn_items_note_mark(batch->items, batch->options.on_note, batch->options.user);
-    return ATTN_OK;
-}
-
 static enum attn_status run(struct attn_batch *batch, struct attn_host *host,
                             const struct attn_many_options *given, struct attn_error *err)
 {
     struct attn_many_options many = ATTN_MANY_OPTIONS_DEFAULT;
-    enum attn_status status;
+    struct attn_records_form records;
+    const struct attn_stream_work work = {.records = &records, .options = &many};
 
     ATTN_TRY(attn_error_at(attn_options_read(given, &many, err), ATTN_STAGE_OPTIONS, err));
-    status = open_outputs(batch, host, &many, err);
-    if (status == ATTN_OK)
-        status = attn_each_resume(batch->each, NULL, NULL, err);
-    if (status == ATTN_OK && !attn_each_result(batch->each)->is_complete)
-        status = compute(batch, host, &many, err);
-    if (status == ATTN_OK)
-        status = attn_each_finish(batch->each, err);
-    if (status != ATTN_OK)
-        attn_each_keep(batch->each, err);
-    return status;
+    ATTN_TRY(attn_host_check_model(host, err));
+    ATTN_TRY(fill_form(batch, host, &many, &records, err));
+    batch->places = many.request ? many.request->reading.places : NULL;
+    ATTN_TRY(attn_stream_run(batch->stream, host, &work, err));
+    if (!attn_stream_result(batch->stream)->is_complete) {
+        note_unseen(batch, many.request && many.request->predict.n_next > 0 &&
+                               batch->most_next == SIZE_MAX);
+        attn_items_note_mark(batch->items, batch->options.on_note, batch->options.user);
+    }
+    return attn_stream_finish(batch->stream, err);
 }
 
 enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host,
@@ -574,6 +506,8 @@ enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host
     }
     batch->is_run = true;
     status = run(batch, host, many, &failure);
+    if (status != ATTN_OK)
+        attn_stream_keep(batch->stream, &failure);
     if (result)
         *result = batch->result;
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);

@@ -36,15 +36,6 @@
 #include "run/many.h"
 #include "study/each.h"
 
-/* The progress of a batch. */
-struct attn_batch_progress {
-    uint64_t n_record, n_failed; /* records done and failed, including earlier runs */
-    uint64_t n_before;           /* number of these that earlier runs computed */
-    double seconds;              /* time since records are being computed */
-    double share;                /* share of the input that was read, 0..1 */
-    double seconds_left;         /* estimated time until the end; 0: not known yet, like `share` */
-};
-
 struct attn_batch_options {
     size_t size; /* size of this struct */
 

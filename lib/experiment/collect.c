@@ -265,7 +265,7 @@ static enum attn_status find_position(const struct collecting *collecting,
     return ATTN_OK;
 }
 
-/* Appends the rows of an item (attn_study_find_fn). */
+/* Appends the rows of an item (attn_stream_find_fn). */
 static enum attn_status find(void *user, struct attn_item_result *result, struct attn_error *err)
 {
     const struct attn_item *item = result->item;
@@ -322,18 +322,18 @@ static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct collecting *collecting = state;
     struct attn_frame *frame = &collecting->frame;
-    const struct attn_study_pack pack = {.study = frame->study,
-                                         .host = frame->host,
-                                         .request = &frame->request,
-                                         .find = find,
-                                         .fill = fill_item,
-                                         .user = collecting};
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .request = &frame->request,
+        .options.keeps_tensors = collecting->args->array,
+        .find = find,
+        .fill = fill_item,
+        .user = collecting,
+    };
 
     if (collecting->args->array)
         ATTN_TRY(open_arrays(collecting, err));
-    options.keeps_tensors = collecting->args->array;
-    ATTN_TRY(attn_study_pack_run(&pack, &options, err));
+    ATTN_TRY(attn_study_run(frame->study, &work, err));
     if (!collecting->arrays)
         return ATTN_OK;
     ATTN_TRY(attn_records_finish(collecting->arrays, false, err));

@@ -869,7 +869,7 @@ static enum attn_status fill_target(const struct item_scoring *scoring,
     return ATTN_OK;
 }
 
-/* Appends the row of an item (attn_study_find_fn). */
+/* Appends the row of an item (attn_stream_find_fn). */
 static enum attn_status find_score(void *user, struct attn_item_result *result,
                                    struct attn_error *err)
 {
@@ -951,18 +951,18 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
 {
     struct item_scoring *scoring = state;
     struct attn_frame *frame = &scoring->frame;
-    const struct attn_study_pack pack = {.study = frame->study,
-                                         .host = frame->host,
-                                         .request = &frame->request,
-                                         .at = scoring->args->answer.at,
-                                         .find = find_score,
-                                         .fill = fill_item,
-                                         .user = scoring};
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .request = &frame->request,
+        .options.has_logits = scoring->question == ASK_TARGET,
+        .options.has_surprisal = scoring->question != ASK_TARGET,
+        .at = scoring->args->answer.at,
+        .find = find_score,
+        .fill = fill_item,
+        .user = scoring,
+    };
 
-    options.has_logits = scoring->question == ASK_TARGET;
-    options.has_surprisal = !options.has_logits;
-    return attn_study_pack_run(&pack, &options, err);
+    return attn_study_run(frame->study, &work, err);
 }
 
 static const struct attn_experiment of_items = {

@@ -878,7 +878,7 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
     return ATTN_OK;
 }
 
-/* Appends the rows of an item (attn_study_find_fn). */
+/* Appends the rows of an item (attn_stream_find_fn). */
 static enum attn_status find_item(void *user, struct attn_item_result *result,
                                   struct attn_error *err)
 {
@@ -899,7 +899,7 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
                                      const struct attn_survey_args *args,
                                      struct attn_item_result *result, struct attn_error *err);
 
-/* Surveys one item (attn_study_ask_fn). */
+/* Surveys one item (attn_ask_fn). */
 static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
@@ -924,18 +924,19 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
 static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
 {
     const struct attn_frame *frame = &survey->frame;
-    const struct attn_study_pack pack = {.study = frame->study,
-                                         .host = frame->host,
-                                         .request = &frame->request,
-                                         .find = find_item,
-                                         .user = survey};
-    struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+    const bool is_alone =
+        survey->args->has_effect || survey->args->pattern || survey->encoder || survey->args->cards;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .ask = is_alone ? ask_item : NULL,
+        .request = &frame->request,
+        .options.measures = survey->measured,
+        .options.keeps_tensors = survey->has_pairs,
+        .find = is_alone ? NULL : find_item,
+        .user = survey,
+    };
 
-    if (survey->args->has_effect || survey->args->pattern || survey->encoder || survey->args->cards)
-        return attn_study_ask(frame->study, frame->host, ask_item, survey, err);
-    options.measures = survey->measured;
-    options.keeps_tensors = survey->has_pairs;
-    return attn_study_pack_run(&pack, &options, err);
+    return attn_study_run(frame->study, &work, err);
 }
 
 /* --- The experiment --------------------------------------------------------------------------- */
@@ -1137,6 +1138,7 @@ static enum attn_status survey_alone(struct attn_host *host, const struct attn_r
     of_item.ask = ask_alone;
     ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
     beside.answer.item = result->item;
+    beside.answer.is_last = result->is_last;
     beside.answer.rows = result->rows;
     *result = beside.answer;
     return ATTN_OK;

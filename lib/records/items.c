@@ -191,7 +191,7 @@ static enum attn_status read_line(struct attn_items *items, size_t *line, bool *
         if (at >= items->limit)
             return ATTN_OK;
         ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
-        if (attn_must_stop(&stop) && !items->names)
+        if (attn_must_stop(&stop))
             return attn_report_stopped(err);
         *line = items->names ? 0 : items->line_number;
         items->line_number += items->line.n_end;
@@ -423,19 +423,26 @@ void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
 
 double attn_items_share(const struct attn_items *items)
 {
-    uint64_t size, begin, at;
+    uint64_t begin, at = 0;
+
+    if (items)
+        attn_batch_lines_range(items->lines, &begin, &at);
+    return attn_items_share_at(items, items && items->options.inputs ? items->n_read : at);
+}
+
+double attn_items_share_at(const struct attn_items *items, uint64_t at)
+{
+    uint64_t size, from, read;
 
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
         return (double)NAN;
-    attn_batch_lines_range(items->lines, &begin, &at);
-    if (items->options.inputs) {
-        at = items->n_read;
-        size = items->options.n_input;
-    }
+    attn_batch_lines_range(items->lines, &from, &read); /* `from` is 0 without a shard of lines */
+    size = items->options.inputs ? items->options.n_input : attn_batch_lines_end(items->lines);
     size = items->limit < size ? items->limit : size;
-    if (at <= items->from)
+    from = items->from > from ? items->from : from;
+    if (at <= from)
         return 0;
-    return at >= size ? 1 : (double)(at - items->from) / (double)(size - items->from);
+    return at >= size ? 1 : (double)(at - from) / (double)(size - from);
 }
 
 char attn_items_separator_of(const char *path)

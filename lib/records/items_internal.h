@@ -34,6 +34,9 @@ enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
                                          struct attn_error *err);
 struct attn_batch_lines *attn_items_lines(const struct attn_items *items);
 
+/* The share of the input before the offset AT, or before input AT; as attn_items_share. */
+double attn_items_share_at(const struct attn_items *items, uint64_t at);
+
 /* Returns true if the input is a seekable file, or memory. *SIZE is its size, otherwise 0. */
 bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
 

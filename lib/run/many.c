@@ -1,20 +1,27 @@
 /* many.c - see many.h. A worker computes one batch of texts at a time: short texts together in
- * packs, others alone, and long ones with all threads. */
-#include "run/many.h"
+ * packs, others alone, and long ones with all threads. Or it asks about one item at a time. */
+#include "run/many_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"
+#include "base/pool_internal.h"
 #include "base/status_internal.h"
 #include "edits/intervention_internal.h"
+#include "host/host_internal.h"
 #include "run/item_internal.h"
 #include "run/many_item.h"
 #include "run/window.h"
 
-enum { DEFAULT_WINDOW = 1024, DEFAULT_WINDOW_BYTES = 64 << 20 };
+enum {
+    DEFAULT_WINDOW = 1024,
+    DEFAULT_WINDOW_BYTES = 64 << 20,
+    ASKED_WINDOW = 16 /* items per thread in the window while ASK computes them */
+};
 
 struct many {
     const struct attn_many_task *task;
     const struct attn_many_calls *calls;
+    attn_ask_fn ask;               /* computes each item; or NULL */
     struct attn_many_pack **packs; /* [n_worker] owns; the session of each worker */
     struct attn_item *half;        /* a pair whose second text is next; or NULL */
     size_t n_run;                  /* number of texts handed out that did not fail */
@@ -50,7 +57,7 @@ static enum attn_status read_text(void *user, void *slot, size_t *n_byte, bool *
     *is_over = !item->given;
     if (*is_over)
         return ATTN_OK;
-    item->is_last = item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
+    item->is_last = many->ask || item->is_second || item->given->pair == ATTN_ITEM_SINGLE ||
                     item->given->failure != ATTN_RECORD_FAILURE_NONE;
     many->half = item->is_last ? NULL : item->given;
     *n_byte = sizeof *item + sizeof *item->given + attn_item_n_byte(item->given);
@@ -125,7 +132,12 @@ static enum attn_status hand_out_result(void *user, void *slot, bool is_followed
     struct attn_item_result result;
     enum attn_status status;
 
-    attn_many_item_report(many->task, item, &result);
+    if (item->answer)
+        result = item->answer->result;
+    else
+        attn_many_item_report(many->task, item, &result);
+    if (result.is_general)
+        return attn_error_copy(err, &result.err);
     result.is_followed = is_followed;
     status = attn_call_status(many->calls->done(many->calls->user, &result, err), "done", err);
     note_oddities(many, item);
@@ -138,6 +150,19 @@ static void on_end(void *user)
 
     if (many->calls->on_end)
         many->calls->on_end(many->calls->user);
+}
+
+/* Returns a window without workers that reads and hands out the items of MANY. */
+static struct attn_window_form window_form(struct many *many)
+{
+    return (struct attn_window_form){
+        .slot_size = sizeof(struct attn_many_item),
+        .read = read_text,
+        .take = hand_out_result,
+        .release = release_item,
+        .on_end = on_end,
+        .user = many,
+    };
 }
 
 /* --- Computing ------------------------------------------------------------------------------- */
@@ -216,6 +241,66 @@ static enum attn_status compute(void *user, struct attn_window *window, int work
     return compute_pack(&batch, pack, first + n - pack, err);
 }
 
+/* --- Asking ---------------------------------------------------------------------------------- */
+
+bool attn_many_is_of_item(enum attn_status status, const struct attn_error *err)
+{
+    /* ATTN_IO: the item's picture cannot be read */
+    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
+            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
+           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
+           err->stage != ATTN_STAGE_CHECK;
+}
+
+/* Computes the answer about item NUMBER. Implements `compute` of struct attn_window_form. A failure
+ * is stored until all items before it are handed out. */
+static enum attn_status answer(void *user, struct attn_window *window, int worker, size_t number,
+                               size_t n, struct attn_error *err)
+{
+    const struct many *many = user;
+    struct attn_many_item *item = attn_window_slot(window, number);
+    struct attn_item_result *result;
+
+    (void)worker;
+    ATTN_TRY(ATTN_ALLOC(item->answer, 1, err));
+    result = &item->answer->result;
+    *result = (struct attn_item_result){.item = item->given,
+                                        .is_last = true,
+                                        .failure = item->given->failure,
+                                        .spaces = &item->answer->spaces,
+                                        .err = item->given->err};
+    if (result->failure == ATTN_RECORD_FAILURE_NONE) {
+        struct attn_error why = {0};
+
+        why.status = many->ask(many->calls->user, result, &why);
+        result->err = why;
+        if (why.status != ATTN_OK)
+            result->failure = ATTN_RECORD_FAILURE_NO_FIT;
+        result->is_general = why.status != ATTN_OK &&
+                             (result->is_general || !attn_many_is_of_item(why.status, &why));
+    }
+    attn_window_finish(window, number, n);
+    return ATTN_OK;
+}
+
+enum attn_status attn_ask_many(struct attn_host *host, attn_ask_fn ask, bool is_parallel,
+                               const struct attn_many_calls *calls, struct attn_error *err)
+{
+    const int n = attn_host_n_thread(host);
+    const bool is_locked = is_parallel && attn_pool_lock(host->pool);
+    struct many many = {.calls = calls, .ask = ask};
+    struct attn_window_form form = window_form(&many);
+    enum attn_status status;
+
+    form.n_slot = ASKED_WINDOW * (size_t)n;
+    form.n_worker = is_parallel ? n : 0;
+    form.compute = answer;
+    status = attn_window_run(&form, host, err);
+    if (is_locked)
+        attn_pool_unlock(host->pool);
+    return status;
+}
+
 /* --- The whole run ---------------------------------------------------------------------------- */
 
 /* Writes the notes about edits without an effect, once for all records. */
@@ -234,21 +319,14 @@ static void note_idle(const struct many *many)
 static enum attn_status run(struct many *many, int n, struct attn_error *err)
 {
     const struct attn_many_options *options = &many->task->options;
-    const struct attn_window_form form = {
-        .slot_size = sizeof(struct attn_many_item),
-        .n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW,
-        .most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES,
-        .n_row = ATTN_MANY_PACK_ROWS,
-        .n_worker = n,
-        .read = read_text,
-        .guess_rows = guess_rows,
-        .compute = compute,
-        .take = hand_out_result,
-        .release = release_item,
-        .on_end = on_end,
-        .user = many,
-    };
+    struct attn_window_form form = window_form(many);
 
+    form.n_slot = options->n_window > 0 ? options->n_window : DEFAULT_WINDOW;
+    form.most_bytes = options->n_window_byte > 0 ? options->n_window_byte : DEFAULT_WINDOW_BYTES;
+    form.n_row = ATTN_MANY_PACK_ROWS;
+    form.n_worker = n;
+    form.guess_rows = guess_rows;
+    form.compute = compute;
     ATTN_TRY(attn_edit_parts_create(&many->task->request.edits, &many->parts, &many->n_part, err));
     for (int i = 0; i < n; i++)
         ATTN_TRY(attn_many_pack_create(many->task, &many->packs[i], err));

@@ -685,6 +685,11 @@ void attn_many_item_release(struct attn_many_item *item)
     attn_free(item->why);
     attn_result_release(&item->result);
     attn_run_free(item->run);
+    if (item->answer) {
+        attn_table_free(item->answer->result.rows);
+        attn_free(item->answer->result.beside);
+        attn_free(item->answer);
+    }
     *item = (struct attn_many_item){0};
 }
 

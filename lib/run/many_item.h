@@ -13,6 +13,7 @@
 #define ATTN_RUN_MANY_ITEM_H
 
 #include "analysis/analysis_internal.h"
+#include "input/spaces.h"
 #include "run/many.h"
 #include "run/run_internal.h"
 
@@ -42,6 +43,12 @@ enum {
         256 /* rows of masked copies that are fed together; at least ATTN_MANY_MOST_ROWS */
 };
 
+/* The answer about an item that is asked alone. */
+struct attn_many_answer {
+    struct attn_item_result result; /* owns its rows and numbers */
+    struct attn_spaces spaces;
+};
+
 /* Initialize with = {0}; end with attn_many_item_release. */
 struct attn_many_item {
     struct attn_item *given; /* borrowed */
@@ -67,6 +74,7 @@ struct attn_many_item {
     float *logits;                   /* [n_vocab] owns; or NULL */
     struct attn_pool *pool;          /* helps with trace events; or NULL */
     struct attn_result result;       /* owns; only its predictions are used */
+    struct attn_many_answer *answer; /* owns; the answer about the item instead; or NULL */
 };
 
 static inline const struct attn_input *attn_many_item_input(const struct attn_many_item *item)

@@ -1,7 +1,6 @@
 /*
  * window.h - computes many items on several threads: reads them in order, hands out their results
- * in the same order, and limits how many are in memory. For run/many.h and for the items of
- * experiments.
+ * in the same order, and limits how many are in memory. For run/many.h.
  *
  *     static const struct attn_window_form form = {
  *         .slot_size = sizeof(struct slot), .n_slot = 16, .n_worker = 4,

@@ -53,6 +53,15 @@ struct attn_each_result {
     double seconds;            /* computing time, including earlier runs; 0 if is_complete */
 };
 
+/* The progress of a run. */
+struct attn_batch_progress {
+    uint64_t n_record, n_failed; /* records or items done and failed, including earlier runs */
+    uint64_t n_before;           /* number of these that earlier runs computed */
+    double seconds;              /* time since records are being computed */
+    double share;                /* share of the input whose results are done, 0..1; 0: not known */
+    double seconds_left;         /* estimated time until the end; 0: not known, or at the end */
+};
+
 struct attn_each_options {
     size_t size;            /* size of this struct */
     const char *path;       /* path of a file or a pipe; NULL: writes to the sink */

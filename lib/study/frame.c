@@ -202,7 +202,7 @@ static enum attn_status take_item(const struct asking *asking, struct attn_frame
                          ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the experiment for an item (attn_study_ask_fn). */
+/* Runs the experiment for an item (attn_ask_fn). */
 static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
@@ -299,8 +299,11 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         frame->study = asking->items;
         ATTN_TRY(ask(asking, frame, NULL, own, err));
     } else {
+        const struct attn_study_work work = {
+            .host = asking->host, .ask = ask_item, .request = &asking->request, .user = asking};
+
         ATTN_TRY(show_columns(asking, err));
-        ATTN_TRY(attn_study_ask(asking->items, asking->host, ask_item, asking, err));
+        ATTN_TRY(attn_study_run(asking->items, &work, err));
     }
     return attn_study_end(asking->items, &asking->table, err);
 }

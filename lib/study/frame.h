@@ -74,7 +74,7 @@ struct attn_experiment {
     /* makes the table of items, instead of means; set in a copy of this struct; or NULL */
     const struct attn_study_gather *gather;
     size_t n_most; /* rows that are kept by default; 0: all */
-    /* prepares its runs itself, also for items (attn_study_pack_run). False: the frame checks the
+    /* prepares its runs itself, also for items (attn_study_run). False: the frame checks the
      * host and prepares the run of each input */
     bool makes_runs;
     bool needs_output; /* the model must have an output layer */

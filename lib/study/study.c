@@ -1,5 +1,5 @@
 /* study.c - see study.h. Reads items, counts failures, and folds the answers of the other items;
- * study_ask.c runs the experiment for each item. */
+ * stream.c runs them. */
 #include "study/study_internal.h"
 
 #include "base/escape.h"
@@ -10,8 +10,8 @@
 #include "base/thread.h"
 #include "predict/class_label.h"
 #include "records/items_internal.h"
-#include "study/each_internal.h"
 #include "study/rows.h"
+#include "study/stream_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -38,19 +38,17 @@ struct idle_edit {
 struct attn_study {
     const struct attn_study_args *args;
     struct attn_study_form form;
-    const struct attn_places *places; /* places of the request; or NULL */
-    uint64_t untaken;                 /* bit set of the defaults that no item has used */
-    bool has_begun;
-    bool is_torn; /* the fold has an item that was not written, so no checkpoint is possible */
-    bool hidden[ATTN_MOST_COLUMNS]; /* columns that the tables of items lack */
-    struct attn_fold *fold;         /* owns */
-    struct attn_each *each;         /* owns; NULL: items are not written */
+    const struct attn_places *places;   /* places of the request; or NULL */
+    uint64_t untaken;                   /* bit set of the defaults that no item has used */
+    bool hidden[ATTN_MOST_COLUMNS];     /* columns that the tables of items lack */
+    struct attn_fold *fold;             /* owns */
+    const struct attn_study_work *work; /* borrowed */
+    struct attn_stream *stream;         /* owns; NULL before attn_study_run */
     attn_note_fn on_note;
     attn_progress_fn on_progress;
-    void *user;                   /* passed to on_note and on_progress */
-    struct attn_monitor *monitor; /* owns; lets one thread at a time call on_note */
-    double share;                 /* share of the input that was read; guarded by the monitor */
-    uint64_t noted;               /* bit set of the codes of notes that were forwarded */
+    void *user;                           /* passed to on_note and on_progress */
+    struct attn_monitor *monitor;         /* owns; lets one thread at a time call on_note */
+    uint64_t noted;                       /* bit set of the codes of notes that were forwarded */
     uint64_t edit_notes[MOST_EDIT_NOTES]; /* [n_edit_note] hashes of forwarded notes about edits */
     size_t n_edit_note;
     struct attn_study_sum sum;
@@ -241,7 +239,7 @@ void attn_study_free(struct attn_study *study)
 {
     if (!study)
         return;
-    attn_each_free(study->each);
+    attn_stream_free(study->stream);
     attn_fold_free(study->fold);
     attn_monitor_free(study->monitor);
     for (size_t i = 0; i < study->n_idle; i++)
@@ -400,13 +398,6 @@ static void note_repeated_id(struct attn_study *study, const struct attn_item *i
     study->n_id++;
 }
 
-/* Returns an error if more items failed than allowed. */
-static enum attn_status check_failures(const struct attn_study *study, struct attn_error *err)
-{
-    return attn_items_check_failures("items", study->sum.n_failed, study->sum.n_item,
-                                     study->args->max_failed, err);
-}
-
 /* --- Answers ---------------------------------------------------------------------------------- */
 
 /* Adds RESULT, which did not fail, to the means. */
@@ -429,7 +420,7 @@ static enum attn_status add_answer(struct attn_study *study, const struct attn_i
     return ATTN_OK;
 }
 
-/* Adds an item of an earlier run (attn_record_take_fn). */
+/* Adds an item of an earlier run (`load` of struct attn_stream_form). */
 static enum attn_status add_kept_item(void *user, const struct attn_item_result *result,
                                       struct attn_error *err)
 {
@@ -437,37 +428,11 @@ static enum attn_status add_kept_item(void *user, const struct attn_item_result 
 
     note_repeated_id(study, result->item);
     take_defaults(&study->form.defaults, result->item, &study->untaken);
-    study->sum.n_item++;
     if (!result->rows)
         return ATTN_OK;
     if (!study->form.is_listed)
         ATTN_TRY(attn_fold_check_kept(study->fold, result, err));
     return add_answer(study, result, err);
-}
-
-/* Opens the file of rows, and adds the items of earlier runs. */
-static enum attn_status begin(struct attn_study *study, struct attn_error *err)
-{
-    const struct attn_each_outputs rows = {.cancel = study->form.host->options.cancel,
-                                           .max_failed = -1};
-    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
-
-    study->has_begun = true;
-    if (!study->args->each)
-        return ATTN_OK;
-    form.columns = study->form.fold.columns;
-    form.n_column = study->form.fold.n_column;
-    form.hidden = study->hidden;
-    form.is_ragged = study->form.is_ragged;
-    form.are_kept = !study->form.is_listed || study->form.gather;
-    form.on_note = forward_note;
-    form.user = study;
-    ATTN_TRY(
-        attn_each_open(study->args->each, &form, &rows, study->args->items, &study->each, err));
-    ATTN_TRY(attn_each_begin(study->each, study->form.host, NULL, err));
-    ATTN_TRY(attn_each_resume(study->each, add_kept_item, study, err));
-    study->sum.n_failed = (size_t)attn_each_result(study->each)->n_failed;
-    return check_failures(study, err);
 }
 
 /* --- Items ------------------------------------------------------------------------------------ */
@@ -529,20 +494,6 @@ static enum attn_status check_labels(const struct attn_study *study, struct attn
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
-                                      struct attn_error *err)
-{
-    struct attn_items *items = study->args->items;
-    struct attn_item *last = NULL;
-
-    *has_them = true;
-    if (n <= 1 || isnan(attn_items_share(items)))
-        return ATTN_OK;
-    ATTN_TRY(attn_items_peek(items, n - 1, &last, err));
-    *has_them = last != NULL;
-    return ATTN_OK;
-}
-
 enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
                                  struct attn_error *err)
 {
@@ -567,29 +518,38 @@ static void complete_item(const struct attn_study *study, struct attn_item *item
     choose_label(study, item);
 }
 
-enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
-                                 struct attn_error *err)
+/* Completes ITEM for a pass over its texts. */
+static enum attn_status prepare_pass(const struct attn_study_work *work, struct attn_item *item,
+                                     struct attn_error *err)
 {
+    if (!attn_input_is_given(&item->source))
+        item->source = work->request->source;
+    if (!item->answer.at)
+        item->answer.at = work->at;
+    if (work->fill)
+        return work->fill(work->user, item, err);
+    item->queries = NULL;
+    item->next = NULL;
+    item->n_next = 0;
+    return ATTN_OK;
+}
+
+/* Completes an item that was read (`read` of struct attn_stream_form). */
+static enum attn_status meet_item(void *user, struct attn_item *item, struct attn_error *err)
+{
+    struct attn_study *study = user;
     char names[ATTN_ERROR_HINT_SIZE];
 
-    if (!study->has_begun)
-        ATTN_TRY(begin(study, err));
-    ATTN_TRY(attn_items_next(study->args->items, item, err));
-    attn_monitor_enter(study->monitor);
-    study->share = attn_items_share(study->args->items);
-    attn_monitor_leave(study->monitor);
-    if (!*item)
-        return ATTN_OK;
-    complete_item(study, *item);
-    take_defaults(&study->form.defaults, *item, &study->untaken);
+    complete_item(study, item);
+    take_defaults(&study->form.defaults, item, &study->untaken);
     if (study->args->lists_labels && !study->is_labeled &&
-        (*item)->failure == ATTN_RECORD_FAILURE_NONE) {
+        item->failure == ATTN_RECORD_FAILURE_NONE) {
         study->is_labeled = true;
         attn_note(forward_note, study, ATTN_NOTE_LABELS, "labels: %s",
-                  attn_item_list_labels(*item, names, sizeof names));
+                  attn_item_list_labels(item, names, sizeof names));
     }
-    note_repeated_id(study, *item);
-    return ATTN_OK;
+    note_repeated_id(study, item);
+    return study->work->ask ? ATTN_OK : prepare_pass(study->work, item, err);
 }
 
 enum attn_status attn_study_rewind(struct attn_study *study, struct attn_error *err)
@@ -606,76 +566,94 @@ enum attn_status attn_study_again(struct attn_study *study, struct attn_item **i
     return ATTN_OK;
 }
 
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err)
+/* Adds the result of an item to the fold, where it may fail (`take` of struct attn_stream_form). */
+static enum attn_status take_result(void *user, struct attn_item_result *result,
+                                    struct attn_error *err)
 {
-    /* ATTN_IO: the item's picture cannot be read */
-    return (status == ATTN_INVALID || status == ATTN_FORMAT || status == ATTN_UNSUPPORTED ||
-            (status == ATTN_IO && err->stage == ATTN_STAGE_INPUT)) &&
-           err->stage != ATTN_STAGE_MODEL && err->stage != ATTN_STAGE_OUTPUT &&
-           err->stage != ATTN_STAGE_CHECK;
-}
-
-/* Counts a failure, and sends a note about it if it is one of the first. */
-static enum attn_status take_failure(struct attn_study *study,
-                                     const struct attn_item_result *result, struct attn_error *err)
-{
-    const struct attn_error *why = &result->err;
-
-    study->sum.n_failed++;
-    if (study->sum.n_failed <= MOST_NAMED)
-        attn_note(forward_note, study, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
-                  name_of(result->item).text, why->message, why->hint[0] ? " (" : "", why->hint,
-                  why->hint[0] ? ")" : "");
-    return check_failures(study, err);
-}
-
-static void report(const struct attn_study *study)
-{
-    double share;
-
-    attn_monitor_enter(study->monitor);
-    share = study->share;
-    attn_monitor_leave(study->monitor);
-    if (study->on_progress && share > 0)
-        study->on_progress(
-            study->user, study->sum.n_item,
-            (size_t)fmax((double)study->sum.n_item / fmin(share, 1), (double)study->sum.n_item));
-}
-
-enum attn_status attn_study_take(struct attn_study *study, struct attn_item_result *result,
-                                 struct attn_error *err)
-{
+    struct attn_study *study = user;
     char message[ATTN_SPACES_MESSAGE_SIZE];
     bool has_failed = result->failure != ATTN_RECORD_FAILURE_NONE;
 
-    study->sum.n_item++;
-    report(study);
     if (!has_failed && !study->form.is_listed)
         has_failed = attn_fold_check(study->fold, result, &result->err) != ATTN_OK;
     if (has_failed) /* what a reader has not refused does not fit the question */
         result->failure = result->item->failure != ATTN_RECORD_FAILURE_NONE
                               ? result->item->failure
                               : ATTN_RECORD_FAILURE_NO_FIT;
-    study->is_torn = true;
-    if (!has_failed)
-        ATTN_TRY(add_answer(study, result, err));
-    if (!has_failed && result->spaces && attn_spaces_describe(result->spaces, message))
+    if (has_failed)
+        return ATTN_OK;
+    ATTN_TRY(add_answer(study, result, err));
+    if (result->spaces && attn_spaces_describe(result->spaces, message))
         note_once(study, ATTN_NOTE_SPACES, message);
-    if (study->each)
-        ATTN_TRY(attn_each_write(study->each, result, err));
-    study->is_torn = false;
-    return has_failed ? take_failure(study, result, err) : ATTN_OK;
+    return ATTN_OK;
+}
+
+/* Reports progress, and the first failures (`on_progress` of struct attn_stream_form). */
+static void report(void *user, const struct attn_batch_progress *progress,
+                   const struct attn_item_result *result)
+{
+    const struct attn_study *study = user;
+
+    if (study->on_progress && progress->share > 0)
+        study->on_progress(study->user, (size_t)progress->n_record,
+                           (size_t)((double)progress->n_record / progress->share));
+    if (result && result->failure != ATTN_RECORD_FAILURE_NONE && progress->n_failed <= MOST_NAMED)
+        attn_note(forward_note, user, ATTN_NOTE_ITEM_FAILED, "item %s: %s%s%s%s",
+                  name_of(result->item).text, result->err.message, result->err.hint[0] ? " (" : "",
+                  result->err.hint, result->err.hint[0] ? ")" : "");
+}
+
+enum attn_status attn_study_run(struct attn_study *study, const struct attn_study_work *work,
+                                struct attn_error *err)
+{
+    const bool are_kept = !study->form.is_listed || study->form.gather;
+    const struct attn_stream_form form = {
+        .items = study->args->items,
+        .each = study->args->each,
+        .are_kept = are_kept,
+        .max_failed = study->args->max_failed,
+        .cancel = study->form.host->options.cancel,
+        .notes = {forward_note, study},
+        .read = meet_item,
+        .take = take_result,
+        .load = add_kept_item,
+        .on_progress = report,
+        .user = study,
+    };
+    struct attn_records_form records = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_request request = *work->request;
+    struct attn_many_options options = work->options;
+    const struct attn_stream_work many = {.records = &records,
+                                          .ask = work->ask,
+                                          .options = &options,
+                                          .find = work->find,
+                                          .user = work->user};
+
+    records.columns = study->form.fold.columns;
+    records.n_column = study->form.fold.n_column;
+    records.hidden = study->hidden;
+    records.is_ragged = study->form.is_ragged;
+    records.are_kept = are_kept;
+    records.on_note = forward_note;
+    records.user = study;
+    attn_study_fill_request(study, NULL, &request);
+    options.size = sizeof options;
+    options.request = &request;
+    study->work = work;
+    ATTN_TRY(attn_stream_open(&form, &study->stream, err));
+    return attn_stream_run(study->stream, work->host, &many, err);
 }
 
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err)
 {
     struct attn_study_sum *sum = &study->sum;
-    struct attn_error unused;
+    struct attn_error unused = {0};
     size_t n_single;
 
-    if (study->each)
-        ATTN_TRY(attn_each_finish(study->each, err));
+    sum->n_item = (size_t)attn_stream_result(study->stream)->n_item;
+    sum->n_failed = (size_t)attn_stream_result(study->stream)->n_failed;
+    ATTN_TRY(attn_stream_finish(study->stream, err));
     if (study->form.gather)
         ATTN_TRY(study->form.gather->tabulate(study->form.gather->user, study, table, err));
     if (!study->form.is_listed)
@@ -711,6 +689,5 @@ enum attn_status attn_study_end(struct attn_study *study, struct attn_table **ta
 
 void attn_study_keep(struct attn_study *study, const struct attn_error *err)
 {
-    if (study->each)
-        attn_each_keep(study->each, study->is_torn ? NULL : err);
+    attn_stream_keep(study->stream, err);
 }

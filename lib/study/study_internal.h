@@ -2,23 +2,19 @@
  * study_internal.h - a running study: reads the items, counts those that fail, and folds the tables
  * of the others. Private to lib/study and lib/experiment.
  *
+ *     struct attn_study_work work = {.host = host, .request = &request, .ask = ask, .user = user};
  *     attn_study_open(args, &form, &study, &err);
- *     attn_study_ask(study, host, ask, user, &err);       // every item, in parallel on threads
+ *     attn_study_run(study, &work, &err);                 // every item
  *     attn_study_end(study, &table, &err);
  *     attn_study_free(study);
- *
- * If an experiment needs a single pass over the texts of an item, short texts can be packed
- * together:
- *
- *     struct attn_study_pack pack = {study, host, &request, at, find, user};
- *     attn_study_pack_run(&pack, &options, &err);         // instead of attn_study_ask
  */
 #ifndef ATTN_STUDY_STUDY_INTERNAL_H
 #define ATTN_STUDY_STUDY_INTERNAL_H
 
-#include "run/many.h"
+#include "run/many_internal.h"
 #include "study/fold.h"
 #include "study/reply.h"
+#include "study/stream_internal.h"
 
 struct attn_study;
 
@@ -85,7 +81,7 @@ void attn_study_fill_request(struct attn_study *study, const struct attn_item *i
                              struct attn_request *request);
 
 /* Finds the first item that did not fail to parse, from which an experiment derives its columns.
- * Borrowed until attn_study_ask. NULL if the first thousand items all failed. */
+ * Borrowed until attn_study_run. NULL if the first thousand items all failed. */
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
 
@@ -95,44 +91,28 @@ enum attn_status attn_study_peek(struct attn_study *study, const struct attn_ite
 enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
                                  struct attn_error *err);
 
-/* --- Each alone ------------------------------------------------------------------------------- */
-
-/* Answers about the item of RESULT, which has nothing else. Called on several threads at a time. */
-typedef enum attn_status (*attn_study_ask_fn)(void *user, struct attn_item_result *result,
-                                              struct attn_error *err);
-
-/* Calls ASK for all items, each on one thread of HOST. If a file has fewer items than threads,
- * items run one after the other, each on all threads. */
-enum attn_status attn_study_ask(struct attn_study *study, struct attn_host *host,
-                                attn_study_ask_fn ask, void *user, struct attn_error *err);
-
-/* --- Packed ----------------------------------------------------------------------------------- */
-
-/* Adds the answer to the RESULT of one text of an item, the only one, or the first or second of a
- * pair; that of the last text counts. An emptied table and `beside` are reused. Called in the order
- * of the items, one call at a time, on any thread; not called again for an item after one of its
- * texts failed. */
-typedef enum attn_status (*attn_study_find_fn)(void *user, struct attn_item_result *result,
-                                               struct attn_error *err);
+/* --- Running ---------------------------------------------------------------------------------- */
 
 /* Sets `next` and `queries` of ITEM to those that the experiment asks for. */
 typedef enum attn_status (*attn_study_fill_fn)(void *user, struct attn_item *item,
                                                struct attn_error *err);
 
-struct attn_study_pack {
-    struct attn_study *study; /* borrowed, like all other pointers */
+/* How each item is computed. Borrowed. */
+struct attn_study_work {
     struct attn_host *host;
+    attn_ask_fn ask; /* answers about each item alone; or NULL */
+    /* Otherwise texts are run, short ones together: */
     const struct attn_request *request; /* the request for every text */
-    /* position whose logits are needed, for items that do not specify one; or NULL */
-    const char *at;
-    attn_study_find_fn find;
+    struct attn_many_options options;   /* its size and request need not be set */
+    const char *at; /* position whose logits are needed, for items without one; or NULL */
+    attn_stream_find_fn find;
     attn_study_fill_fn fill; /* NULL: neither */
     void *user;              /* passed to the functions above */
 };
 
-/* Runs all items. Sets the request in OPTIONS. An item's result does not depend on other items. */
-enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
-                                     struct attn_many_options *options, struct attn_error *err);
+/* Runs all items. An item's result does not depend on other items. */
+enum attn_status attn_study_run(struct attn_study *study, const struct attn_study_work *work,
+                                struct attn_error *err);
 
 /* --- The end ---------------------------------------------------------------------------------- */
 
@@ -142,7 +122,7 @@ enum attn_status attn_study_pack_run(const struct attn_study_pack *pack,
 enum attn_status attn_study_end(struct attn_study *study, struct attn_table **table,
                                 struct attn_error *err);
 
-/* Begins with the first item again, for a second pass after attn_study_ask. attn_study_again reads
+/* Begins with the first item again, for a second pass after attn_study_run. attn_study_again reads
  * the next item, which the caller owns; NULL after the last. Its failures are those of the first
  * pass. */
 enum attn_status attn_study_rewind(struct attn_study *study, struct attn_error *err);
@@ -155,26 +135,5 @@ enum attn_status attn_study_again(struct attn_study *study, struct attn_item **i
  * needs a target and none is given. */
 enum attn_status attn_item_answer(const struct attn_item *item, struct attn_answer_args *args,
                                   struct attn_error *err);
-
-/* --- For study_ask.c -------------------------------------------------------------------------- */
-
-/* Reads the next item, which the caller owns; NULL after the last. The first call adds the items of
- * earlier runs and skips them. One call at a time, on any thread. */
-enum attn_status attn_study_next(struct attn_study *study, struct attn_item **item,
-                                 struct attn_error *err);
-
-/* Returns true if STATUS with ERR is a failure of a single item. Other failures end the study. */
-bool attn_study_is_of_item(enum attn_status status, const struct attn_error *err);
-
-/* Adds RESULT to the fold and to `each`, and reports progress. The caller keeps ownership. It may
- * fail here, too. Called in the order of the items, one call at a time, on any thread. Returns
- * an error if the study ends: too many items failed, or there are too many groups. */
-enum attn_status attn_study_take(struct attn_study *study, struct attn_item_result *result,
-                                 struct attn_error *err);
-
-/* Sets *HAS_THEM to true if N more items follow that can run in parallel: true for a pipe, whose
- * end is unknown. */
-enum attn_status attn_study_has_items(const struct attn_study *study, size_t n, bool *has_them,
-                                      struct attn_error *err);
 
 #endif

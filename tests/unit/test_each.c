@@ -1,7 +1,8 @@
 /* test_each.c - a line for each item and row: what is written, and that a run which ended early,
  * and shards, come to the same bytes and hand back the same values. */
+#include "base/memory.h"
 #include "extra.h"
-#include "study/each_internal.h"
+#include "study/stream_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
@@ -67,6 +68,7 @@ static const char jsonl[] =
 static struct attn_source source;
 static struct attn_host *host;
 static char notes[1024];
+static volatile sig_atomic_t is_canceled;
 
 static void keep_note(void *user, enum attn_note code, const char *message)
 {
@@ -81,6 +83,7 @@ static void begin(void)
 
     attn_folder_enter();
     options.n_thread = 1;
+    options.cancel = &is_canceled;
     ck_assert(attn_builtin_find("fable", &source));
     ck_assert_int_eq(attn_host_create(&source, &options, &host, NULL), ATTN_OK);
     *notes = '\0';
@@ -183,70 +186,74 @@ static enum attn_status take(void *user, const struct attn_item_result *kept,
     return ATTN_OK;
 }
 
-/* Writes the next item; *is_over when there is none. */
-static enum attn_status write_next(struct attn_items *items, struct attn_each *each, bool *is_over,
-                                   struct attn_error *err)
+/* Makes the table of an item, unless it has the label `fails` (attn_ask_fn). */
+static enum attn_status ask(void *user, struct attn_item_result *result, struct attn_error *err)
 {
-    struct attn_item *item;
-    struct attn_item_result result = {.err.stage = ATTN_STAGE_INPUT};
-    enum attn_status status = attn_items_next(items, &item, err);
-    double beside[2] = {0, (double)NAN};
-    bool has_failed;
+    const struct attn_item *item = result->item;
 
-    *is_over = status != ATTN_OK || !item;
-    if (*is_over)
-        return status;
-    beside[0] = (double)item->number;
-    has_failed = item->failure != ATTN_RECORD_FAILURE_NONE;
-    if (has_failed)
-        result.err = item->err;
+    (void)user;
     for (size_t i = 0; i < item->n_label; i++)
         if (strcmp(item->labels[i].name, "fails") == 0 && item->labels[i].value.integer == 1)
-            has_failed = attn_error_set(&result.err, ATTN_INVALID, "it fails") != ATTN_OK;
-    if (!has_failed)
-        status = make_table(item->number, &result.rows, err);
-    result.item = item, result.beside = beside, result.n_beside = 2;
-    if (has_failed)
-        result.failure =
-            item->failure != ATTN_RECORD_FAILURE_NONE ? item->failure : ATTN_RECORD_FAILURE_NO_FIT;
-    if (status == ATTN_OK)
-        status = attn_each_write(each, &result, err);
-    attn_table_free(result.rows);
-    attn_item_free(item);
-    return status;
+            return attn_error_set(err, ATTN_INVALID, "it fails");
+    result->beside = attn_alloc(2, sizeof *result->beside, err);
+    if (!result->beside)
+        return ATTN_NO_MEMORY;
+    result->beside[0] = (double)item->number;
+    result->beside[1] = (double)NAN;
+    result->n_beside = 2;
+    return make_table(item->number, &result->rows, err);
+}
+
+static enum attn_status take_result(void *user, struct attn_item_result *result,
+                                    struct attn_error *err)
+{
+    (void)user;
+    (void)result;
+    (void)err;
+    return ATTN_OK;
+}
+
+static void end_early(void *user, const struct attn_batch_progress *progress,
+                      const struct attn_item_result *result)
+{
+    struct asked *asked = user;
+
+    (void)result;
+    asked->n_failed = (size_t)progress->n_failed;
+    is_canceled = asked->n_most > 0 && progress->n_record == asked->n_most;
 }
 
 static enum attn_status write_all(struct asked *asked, struct attn_items *items,
                                   struct attn_error *err)
 {
-    const struct attn_each_outputs rows = {.max_failed = -1};
-    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
-    struct attn_each *each;
+    const struct attn_stream_form form = {.items = items,
+                                          .each = &asked->each,
+                                          .are_kept = !asked->has_no_rows,
+                                          .max_failed = -1,
+                                          .notes = {keep_note, NULL},
+                                          .take = take_result,
+                                          .load = take,
+                                          .on_progress = end_early,
+                                          .user = asked};
+    struct attn_records_form records = ATTN_RECORDS_FORM_DEFAULT;
+    const struct attn_stream_work work = {.records = &records, .ask = ask};
+    struct attn_stream *stream;
     enum attn_status status;
-    bool is_over = false;
 
-    form.columns = columns;
-    form.n_column = N_COLUMN;
-    form.hidden = (const bool[N_COLUMN]){[CHANGE] = true};
-    form.are_kept = !asked->has_no_rows;
-    form.on_note = keep_note;
+    records.columns = columns;
+    records.n_column = N_COLUMN;
+    records.hidden = (const bool[N_COLUMN]){[CHANGE] = true};
+    records.are_kept = !asked->has_no_rows;
+    records.on_note = keep_note;
     asked->each.result = &asked->result;
-    ATTN_TRY(attn_each_open(&asked->each, &form, &rows, items, &each, err));
-    status = attn_each_begin(each, host, NULL, err);
+    ATTN_TRY(attn_stream_open(&form, &stream, err));
+    status = attn_stream_run(stream, host, &work, err);
     if (status == ATTN_OK)
-        status = attn_each_resume(each, take, asked, err);
-    asked->n_failed = (size_t)attn_each_result(each)->n_failed;
-    for (size_t i = asked->n_handed; status == ATTN_OK && !is_over; i++) {
-        if (asked->n_most > 0 && i == asked->n_most)
-            status = attn_error_set(err, ATTN_CANCELED, "enough");
-        if (status == ATTN_OK)
-            status = write_next(items, each, &is_over, err);
-    }
-    if (status == ATTN_OK)
-        status = attn_each_finish(each, err);
+        status = attn_stream_finish(stream, err);
     else
-        attn_each_keep(each, err);
-    attn_each_free(each);
+        attn_stream_keep(stream, err);
+    attn_stream_free(stream);
+    is_canceled = 0;
     return status;
 }
 

@@ -999,15 +999,15 @@ class attn_each_result(Structure):
     pass
 
 
+class attn_batch_progress(Structure):
+    pass
+
+
 class attn_each_options(Structure):
     pass
 
 
 class attn_records_item(Structure):
-    pass
-
-
-class attn_batch_progress(Structure):
     pass
 
 
@@ -2209,6 +2209,14 @@ attn_each_result._fields_ = [
     ("is_abandoned", c_bool),
     ("seconds", c_double),
 ]
+attn_batch_progress._fields_ = [
+    ("n_record", c_uint64),
+    ("n_failed", c_uint64),
+    ("n_before", c_uint64),
+    ("seconds", c_double),
+    ("share", c_double),
+    ("seconds_left", c_double),
+]
 attn_each_options._fields_ = [
     ("size", c_size_t),
     ("path", c_char_p),
@@ -2230,14 +2238,6 @@ attn_records_item._fields_ = [
     ("format", c_char_p),
     ("path", c_char_p),
     ("sink", c_void_p),
-]
-attn_batch_progress._fields_ = [
-    ("n_record", c_uint64),
-    ("n_failed", c_uint64),
-    ("n_before", c_uint64),
-    ("seconds", c_double),
-    ("share", c_double),
-    ("seconds_left", c_double),
 ]
 attn_batch_options._fields_ = [
     ("size", c_size_t),
