@@ -40,7 +40,7 @@ ELSEWHERE = {
     "attn.open": "model config vocab weights adapter load compute threads",
     "with_model, a model that was opened with the adapter": "diff --with-adapter",
     "Table.render, Result.render": "csv tidy npy npz safetensors json jsonl latex markdown precision png svg pdf html add sync id",
-    "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme order "
+    "Table.plot, Result.render": "column figure colormap color-scale values cell dpi font-size font figure-width title theme "
                                  "merge-words hide-first renormalize live live-limit story live-words",
     "their settings": "style stats",
     "the terminal": "heatmap width color full quiet verbose help",
@@ -50,7 +50,6 @@ ELSEWHERE = {
     "Table.sort, where and select of what Model.compare gives": "run --sort run --limit attend --sort attend --limit attend --where "
                                                                 "attend --columns",
     "Model.run of what was generated": "generate --layers generate --heads generate --queries generate --sites",
-    "files of tensors, which numpy compares": "diff --tolerance diff --relative-tolerance",
     "arrays and files, and no model": "align --times align --links",
     "the rows of soft=True": "align --matrix",
     "dropout_mask": "attend --keep",

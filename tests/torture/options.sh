@@ -148,7 +148,7 @@ value_of() { # COMMAND NAME ARGUMENT
     run.values | attend.values) value=always ;;
     *.values) value=never ;;
     *.verify) value=0 ;;
-    *.dropout | *.min-p | *.top-p | *.relative-tolerance | *.tolerance) value=0.5 ;;
+    *.dropout | *.min-p | *.top-p) value=0.5 ;;
     *.eps | *.temperature) value=2 ;;
     *.interval) value=50 ;;
     *.max-line) value=10 ;;
