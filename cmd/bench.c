@@ -74,6 +74,13 @@ static const struct attn_param_part parts[] = {
 
 static enum attn_status run_bench(struct call *call, struct attn_error *err);
 
+static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    (void)when;
+    return i == 0 ? attn_bench_table(table, err) : ATTN_OK;
+}
+
 const struct command command_bench = {
     .name = "bench",
     .summary = "how fast a model runs on this machine",
@@ -95,6 +102,7 @@ const struct command command_bench = {
     .args_size = sizeof(struct bench_args),
     .defaults = &(const struct bench_args){.seconds = -1},
     .work = run_bench,
+    .tabulate = tabulate,
 };
 
 static enum attn_status open_model(struct bench *bench, struct attn_error *err)

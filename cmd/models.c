@@ -23,6 +23,13 @@ static const struct attn_param_part parts[] = {
 
 static enum attn_status list_models(struct call *call, struct attn_error *err);
 
+static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    (void)when;
+    return i == 0 ? attn_catalog_list(NULL, table, err) : ATTN_OK;
+}
+
 const struct command command_models = {
     .name = "models",
     .summary = "the models that -m finds by name, and what they are",
@@ -60,6 +67,7 @@ const struct command command_models = {
     .args_size = sizeof(struct models_args),
     .defaults = &(const struct models_args){.tables = TABLES_ARGS_DEFAULT},
     .work = list_models,
+    .tabulate = tabulate,
 };
 
 /* The columns of the text. ABOUT also shows the column PROBLEM if the model cannot be run, or else

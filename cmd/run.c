@@ -62,6 +62,32 @@ static const struct attn_param_part parts[] = {
 
 static enum attn_status ask(struct question *question, struct attn_error *err);
 
+/* The tables of predictions: of --top, of --next, and of the metric. Each has one row. */
+static enum attn_status tabulate(size_t i, const char **when, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    static const char *const options[] = {"top", "next", "target"};
+    struct attn_candidate top = {.token = ""};
+    struct attn_continuation next = {.text = ""};
+    struct attn_predicted_metric metric = {.name = ""};
+    struct attn_result result = {.predictions = {.has_positions = true}};
+    struct attn_table *none = NULL;
+
+    if (i >= sizeof options / sizeof *options)
+        return ATTN_OK;
+    *when = options[i];
+    if (i == 2) {
+        result.predictions.metric = &metric;
+        result.predictions.n_metric = 1;
+        return attn_result_metric(&result, table, err);
+    }
+    result.predictions.top = &top;
+    result.predictions.next = &next;
+    result.predictions.n_top = i == 0;
+    result.predictions.n_next = i == 1;
+    return attn_result_tables(&result, i == 0 ? table : &none, i == 0 ? &none : table, err);
+}
+
 const struct command command_run = {
     .name = "run",
     .summary = "the attention of a model on a text",
@@ -107,6 +133,7 @@ const struct command command_run = {
     .args_size = sizeof(struct question_args),
     .defaults = &question_args_default,
     .ask = ask,
+    .tabulate = tabulate,
     .print_sites = sites_print,
     .own_size = sizeof(struct live),
     .release = live_release,

@@ -58,6 +58,10 @@ struct command {
     /* Instead of `work`, for arguments that begin with a struct question_args: computes and writes
      * the answer (args/question.h). */
     enum attn_status (*ask)(struct question *question, struct attn_error *err);
+    /* For a command without a question: creates table I, whose columns help --json lists, and sets
+     * *WHEN to the option that gives it, or NULL. After the last one *TABLE is NULL. NULL: none */
+    enum attn_status (*tabulate)(size_t i, const char **when, struct attn_table **table,
+                                 struct attn_error *err);
     void (*print_sites)(struct attn_sink *out); /* prints the list of --sites help; or NULL */
     size_t own_size;                            /* size of the data of `ask`, zeros at first */
     void (*release)(void *own);                 /* frees them; or NULL */

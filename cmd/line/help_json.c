@@ -243,22 +243,14 @@ struct shown_tables {
     size_t n;
 };
 
-/* Writes the table that the question gives for ARGS, unless another way to ask gave it. NAME is its
- * name, and WHEN the option that gives it; or NULL. */
-static void push_table(struct attn_json_writer *json, struct shown_tables *shown, const void *args,
-                       const char *when, const char *word)
+/* Writes a table of COLUMNS [n], or its name. WHEN is the option that gives it, and WORD its value;
+ * or NULL. */
+static void push_columns(struct attn_json_writer *json, const struct shown_tables *shown,
+                         const struct attn_column *columns, size_t n, const char *when,
+                         const char *word)
 {
-    const struct attn_question_asked asked = {.question = shown->command->question->name,
-                                              .args = args};
     char name[TEXT_SIZE];
-    size_t n = 0, i = 0;
-    const struct attn_column *columns = attn_question_schema(&asked, &n);
 
-    while (i < shown->n && shown->columns[i] != columns)
-        i++;
-    if (n == 0 || i < shown->n || shown->n == MOST_TABLES)
-        return;
-    shown->columns[shown->n++] = columns;
     snprintf(name, sizeof name, "%s%s%s%s%s", shown->command->name, when ? "." : "",
              when ? when : "", word ? "." : "", word ? word : "");
     if (shown->has_names_only) {
@@ -271,10 +263,27 @@ static void push_table(struct attn_json_writer *json, struct shown_tables *shown
     snprintf(name, sizeof name, "--%s%s%s", when ? when : "", word ? " " : "", word ? word : "");
     attn_json_text(attn_json_key(json, "when"), when ? name : NULL);
     attn_json_begin(attn_json_key(json, "columns"), '[');
-    for (i = 0; i < n; i++)
+    for (size_t i = 0; i < n; i++)
         push_column(json, shown->command, &columns[i]);
     attn_json_end(json);
     attn_json_end(json);
+}
+
+/* Writes the table that the question gives for ARGS, unless another way to ask gave it. */
+static void push_table(struct attn_json_writer *json, struct shown_tables *shown, const void *args,
+                       const char *when, const char *word)
+{
+    const struct attn_question_asked asked = {.question = shown->command->question->name,
+                                              .args = args};
+    size_t n = 0, i = 0;
+    const struct attn_column *columns = attn_question_schema(&asked, &n);
+
+    while (i < shown->n && shown->columns[i] != columns)
+        i++;
+    if (n == 0 || i < shown->n || shown->n == MOST_TABLES)
+        return;
+    shown->columns[shown->n++] = columns;
+    push_columns(json, shown, columns, n, when, word);
 }
 
 /* Writes the tables that OPTION gives, set alone in ARGS, which have the defaults. */
@@ -307,7 +316,16 @@ static void push_tables(struct attn_json_writer *json, const struct command *com
     struct shown_tables shown = {.command = command, .has_names_only = has_names_only};
     const struct attn_question *question = command->question;
     char *how = args + command->args_size;
+    const char *when = NULL;
+    struct attn_table *table = NULL;
 
+    for (size_t i = 0;
+         command->tabulate && command->tabulate(i, &when, &table, NULL) == ATTN_OK && table; i++) {
+        push_columns(json, &shown, attn_table_column(table, 0), attn_table_n_column(table), when,
+                     NULL);
+        attn_table_free(table);
+        table = NULL;
+    }
     if (!question || question->args_size == 0)
         return;
     push_table(json, &shown, how, NULL, NULL);
