@@ -33,7 +33,7 @@ static size_t number(struct attn_edges *edges)
 
     for (size_t query = 0; query < dims->n_position; query++) {
         edges->row_of[query] = edges->n_query;
-        edges->n_query += attn_selection_has_query(edges->selection, query);
+        edges->n_query += attn_selection_has_query(edges->selection, ATTN_STACK_ONLY, query);
     }
     while (attn_dims_next_head(dims, &at)) {
         edges->head_of[attn_head_index(dims, &at)] = n_head;
@@ -158,7 +158,7 @@ const struct attn_edge *attn_edges_find(const struct attn_edges *edges,
 
     *n = 0;
     if (!selection || !is_of_edges(selection, at) || !attn_selection_has_head(selection, at) ||
-        !attn_selection_has_query(selection, query))
+        !attn_selection_has_query(selection, ATTN_STACK_ONLY, query))
         return NULL;
     place = place_of(edges, at, query);
     *n = edges->n_found[place];

@@ -193,7 +193,7 @@ static bool needs_rows(const void *context, size_t row0, size_t n_row)
     const struct attend *a = context;
 
     for (size_t row = row0; row < row0 + n_row; row++)
-        if (attn_selection_has_query(a->args->trace->selection, row))
+        if (attn_selection_has_query(a->args->trace->selection, ATTN_STACK_ONLY, row))
             return true;
     return false;
 }

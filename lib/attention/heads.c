@@ -366,7 +366,7 @@ static void run_tile(void *context, size_t task, int worker)
     for (size_t row = tile.row0; wave->has_watched && row < tile.row0 + tile.n_row; row++)
         is_watched = is_watched ||
                      (heads->selection && row < attn_selection_dims(heads->selection)->n_position &&
-                      attn_selection_has_query(heads->selection, row));
+                      attn_selection_has_query(heads->selection, ATTN_STACK_ONLY, row));
     if (is_needed || is_watched)
         heads->memory->edited[worker] +=
             run_engine(heads, &tile, is_watched, heads->memory->scratch[worker]);

@@ -31,15 +31,6 @@ static bool is_of_keys(enum attn_site site)
     return attn_site_layout(site) == ATTN_LAYOUT_KEY;
 }
 
-/* Returns the part of the selection that has the stack of AT. */
-static const struct attn_selection *part_of(const struct attn_capture *capture,
-                                            const struct attn_location *at)
-{
-    return capture->row_of[1] && at->stack == ATTN_STACK_ENCODER
-               ? attn_selection_encoder(capture->selection)
-               : capture->selection;
-}
-
 static struct slot *slot_of(const struct attn_capture *capture, const struct attn_location *at)
 {
     const int slot = attn_selection_slot(capture->selection, at) - ATTN_NO_LAYER;
@@ -75,12 +66,13 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
                                    struct attn_error *err)
 {
     const struct attn_capture *capture = user;
-    const struct attn_selection *part = part_of(capture, &event->at);
+    const struct attn_dims *dims = attn_selection_dims(capture->selection);
     const struct slot *slot = slot_of(capture, &event->at);
-    const size_t *row_of = capture->row_of[part != capture->selection];
-    const bool has_all_rows = is_of_keys(event->at.site) ||
-                              attn_site_is_pooled(event->at.site, attn_selection_dims(part));
-    const size_t n_rowless = attn_selection_n_rowless(part, event->at.site);
+    const size_t *row_of = capture->row_of[dims->encoder && event->at.stack == ATTN_STACK_ENCODER];
+    const bool has_all_rows =
+        is_of_keys(event->at.site) ||
+        attn_site_is_pooled(event->at.site, attn_dims_of(dims, event->at.stack));
+    const size_t n_rowless = attn_selection_n_rowless(capture->selection, &event->at);
     size_t first_row;
 
     (void)err;
@@ -133,17 +125,17 @@ static enum attn_status reserve_all(struct attn_capture *capture, struct attn_ar
     return ATTN_OK;
 }
 
-/* Numbers the selected queries of PART. */
-static enum attn_status number(const struct attn_selection *part, size_t **row_of,
-                               struct attn_error *err)
+/* Numbers the selected queries of STACK. */
+static enum attn_status number(const struct attn_selection *selection, enum attn_model_stack stack,
+                               size_t **row_of, struct attn_error *err)
 {
-    const size_t n = attn_selection_dims(part)->n_position;
+    const size_t n = attn_dims_of(attn_selection_dims(selection), stack)->n_position;
     size_t n_row = 0;
 
     ATTN_TRY(ATTN_ALLOC(*row_of, n, err));
     for (size_t query = 0; query < n; query++) {
         (*row_of)[query] = n_row;
-        n_row += attn_selection_has_query(part, query);
+        n_row += attn_selection_has_query(selection, stack, query);
     }
     return ATTN_OK;
 }
@@ -152,13 +144,13 @@ static enum attn_status number(const struct attn_selection *part, size_t **row_o
 static enum attn_status begin(struct attn_capture *capture, const struct attn_selection *selection,
                               struct attn_error *err)
 {
-    const struct attn_selection *encoder = attn_selection_encoder(selection);
-
     ATTN_TRY(attn_selection_copy(selection, &capture->selection, err));
     capture->trace = (struct attn_trace){capture->selection, keep_event, capture};
     ATTN_TRY(ATTN_ALLOC(capture->slots, (attn_selection_n_slot(selection) + 1) * ATTN_N_SITE, err));
-    ATTN_TRY(number(selection, &capture->row_of[0], err));
-    return encoder ? number(encoder, &capture->row_of[1], err) : ATTN_OK;
+    ATTN_TRY(number(selection, ATTN_STACK_ONLY, &capture->row_of[0], err));
+    if (!attn_selection_dims(selection)->encoder)
+        return ATTN_OK;
+    return number(selection, ATTN_STACK_ENCODER, &capture->row_of[1], err);
 }
 
 static enum attn_status allocate(struct attn_capture *capture,

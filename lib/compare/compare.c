@@ -257,7 +257,8 @@ static enum attn_status compare_pattern(const struct pass *pass,
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
     status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
     if (status == ATTN_OK)
-        status = attn_selection_add_queries(selection, event->row0, event->n_row, err);
+        status =
+            attn_selection_add_queries(selection, ATTN_STACK_ONLY, event->row0, event->n_row, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_exact_rows, &rows, err);
     attn_selection_free(selection);
@@ -303,8 +304,8 @@ static enum attn_status compare_locally(struct comparing *comparing, const struc
             status = attn_selection_add_head(selection, &of_arrays, err);
     }
     for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
-        if (attn_selection_has_query(comparing->run->selection, query))
-            status = attn_selection_add_queries(selection, query, 1, err);
+        if (attn_selection_has_query(comparing->run->selection, ATTN_STACK_ONLY, query))
+            status = attn_selection_add_queries(selection, ATTN_STACK_ONLY, query, 1, err);
     if (status == ATTN_OK)
         status = attend(&inputs, selection, on_rows, &pass, err);
     attn_selection_free(selection);

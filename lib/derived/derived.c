@@ -91,13 +91,13 @@ enum attn_status attn_derived_check(const struct attn_model *model,
     return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
 }
 
-bool attn_derived_is_wanted(const struct attn_selection *selection)
+bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)
 {
     struct attn_site_set sites = {0};
 
     for (size_t i = 0; i < N_KIND; i++)
         attn_sites_add(&sites, kinds[i]->site);
-    return attn_sites_meet(attn_selection_sites(selection), sites);
+    return attn_sites_meet(attn_selection_sites_of(selection, stack), sites);
 }
 
 /* --- Computing layers again ------------------------------------------------------------------- */
@@ -172,7 +172,7 @@ size_t attn_derivation_n_row(const struct attn_derivation *derivation,
     const bool has_steps = attn_derivation_has_steps(derivation, at);
     size_t n = attn_selection_dims(selection)->n_position;
 
-    while (n > 1 && has_steps && !attn_selection_has_query(selection, n - 1))
+    while (n > 1 && has_steps && !attn_selection_has_query(selection, ATTN_STACK_ONLY, n - 1))
         n--;
     return n;
 }

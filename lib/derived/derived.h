@@ -32,8 +32,9 @@ enum attn_status attn_derived_check(const struct attn_model *model,
                                     const struct attn_attention *layers, const char *list,
                                     struct attn_error *err);
 
-/* Whether SELECTION has a derived site. */
-bool attn_derived_is_wanted(const struct attn_selection *selection);
+/* Whether SELECTION has a derived site of the encoder if STACK is ATTN_STACK_ENCODER, else of the
+ * last stack. */
+bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack);
 
 struct attn_derivation;
 

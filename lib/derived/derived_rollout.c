@@ -203,7 +203,7 @@ static enum attn_status roll_all(struct rollout *rollout, const struct attn_loca
     if (!rollout->mixed || !rollout->queries || !rollout->from || !rollout->to || !rollout->row)
         return ATTN_NO_MEMORY;
     for (size_t query = 0; query < rollout->n; query++) {
-        if (attn_selection_has_query(asked, query))
+        if (attn_selection_has_query(asked, ATTN_STACK_ONLY, query))
             rollout->queries[rollout->n_query++] = query;
         if (rollout->n_query < n_most && (query + 1 < rollout->n || rollout->n_query == 0))
             continue;

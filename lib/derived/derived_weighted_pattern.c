@@ -181,8 +181,8 @@ static enum attn_status choose(const struct attn_derivation *derivation,
         if (attn_selection_has_head(asked, &one))
             ATTN_TRY(attn_selection_add_head(*selection, &one, err));
     for (size_t query = 0; query < dims->n_position; query++)
-        if (attn_selection_has_query(asked, query))
-            ATTN_TRY(attn_selection_add_queries(*selection, query, 1, err));
+        if (attn_selection_has_query(asked, ATTN_STACK_ONLY, query))
+            ATTN_TRY(attn_selection_add_queries(*selection, ATTN_STACK_ONLY, query, 1, err));
     return ATTN_OK;
 }
 

@@ -108,15 +108,15 @@ static enum attn_status choose_wanted(struct attn_gradient *gradient, struct att
 {
     const struct attn_selection *asked = gradient->asked_by->selection;
     static const enum attn_site kinds[] = {ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM};
-    const struct attn_selection *encoder = attn_selection_encoder(asked);
+    const bool has_encoder = attn_selection_dims(asked)->encoder;
+    const struct attn_site_set of_encoder = attn_sites_common(
+        attn_selection_sites_of(asked, ATTN_STACK_ENCODER), attn_gradient_sites());
     struct attn_site_set sites =
         attn_sites_common(attn_selection_sites(asked), attn_gradient_sites());
 
-    if (encoder && attn_gradient_is_wanted(encoder)) {
-        ATTN_TRY(attn_selection_copy_stack(asked, true, &gradient->of_encoder, err));
-        ATTN_TRY(attn_selection_set_sites(
-            gradient->of_encoder,
-            attn_sites_common(attn_selection_sites(encoder), attn_gradient_sites()), err));
+    if (has_encoder && !attn_sites_are_empty(of_encoder)) {
+        ATTN_TRY(attn_selection_copy_stack(asked, ATTN_STACK_ENCODER, &gradient->of_encoder, err));
+        ATTN_TRY(attn_selection_set_sites(gradient->of_encoder, of_encoder, err));
     }
     if (!attn_sites_meet(sites, relevances())) {
         ATTN_TRY(attn_selection_copy(asked, &gradient->wanted, err));

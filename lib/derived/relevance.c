@@ -46,7 +46,7 @@ static enum attn_status build(struct attn_relevance *relevance, struct attn_erro
     if (!r->before || !r->queries || !r->mean || !r->rows || !r->out)
         return ATTN_NO_MEMORY;
     for (size_t query = 0; query < r->n; query++)
-        if (attn_selection_has_query(r->asked, query))
+        if (attn_selection_has_query(r->asked, ATTN_STACK_ONLY, query))
             r->queries[n_query++] = query;
     while (attn_dims_next_layer(attn_selection_dims(r->asked), &at)) {
         double **rows = &r->rows[attn_location_index(&at)];

@@ -148,7 +148,7 @@ static enum attn_status choose(struct attribution *a, struct attn_error *err)
     attn_answer_weigh_rows(&a->answer, a->weights);
     for (size_t i = 0; i < a->n_text; i++)
         if (a->weights[i] > 0)
-            ATTN_TRY(attn_selection_add_queries(frame->selection, i, 1, err));
+            ATTN_TRY(attn_selection_add_queries(frame->selection, ATTN_STACK_ONLY, i, 1, err));
     ATTN_TRY(attn_relevance_create(frame->selection, relevance_site(a),
                                    attn_host_pool(frame->host, 1e9), &a->relevance, err));
     return attn_capture_create(frame->selection, &frame->capture, err);

@@ -335,7 +335,7 @@ static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
     answer.metric = ATTN_ANSWER_AUTO; /* unused */
     if ((frame->config->is_encoder || frame->config->task == ATTN_TASK_TOKENS) &&
         !attn_model_is_classifier(frame->run->model) && lens->n_query > 0) {
-        while (!attn_selection_has_query(frame->run->selection, first))
+        while (!attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, first))
             first++;
         snprintf(at, sizeof at, "%zu", first);
         answer.at = at;
@@ -610,7 +610,8 @@ static enum attn_status read_queries(struct lens *lens, struct reading reading, 
 
     memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
     for (size_t i = 0, query = 0; i < n; i++, query++) {
-        while (!lens->is_whole && !attn_selection_has_query(frame->run->selection, query))
+        while (!lens->is_whole &&
+               !attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, query))
             query++;
         reading.position = lens->is_whole ? lens->pooled : query;
         ATTN_TRY(feed(lens, rows, i, err));

@@ -12,9 +12,7 @@ static enum attn_status list_tensor(const struct attn_selection *selection,
                                     const struct attn_location *at, size_t n_row,
                                     struct attn_parts *parts, struct attn_error *err)
 {
-    const struct attn_selection *encoder = attn_selection_encoder(selection);
-    const struct attn_dims *dims =
-        attn_selection_dims(encoder && at->stack == ATTN_STACK_ENCODER ? encoder : selection);
+    const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), at->stack);
     const bool has_heads = attn_site_has_heads(at->site),
                has_neurons = at->site == ATTN_SITE_MLP_POST;
     const size_t n_unit = has_neurons ? dims->d_mlp : attn_site_n_head(at->site, dims);

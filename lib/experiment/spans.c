@@ -451,7 +451,7 @@ static enum attn_status list_rows(struct spans *spans, struct attn_error *err)
     memset(spans->rest, 1, spans->n_key);
     for (size_t i = 0; i < spans->n; i++)
         if (has_answer ? i + 1 >= spans->n_prompt && i + 1 < spans->n
-                       : attn_selection_has_query(frame->run->selection, i))
+                       : attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, i))
             spans->queries[spans->n_query++] = i;
     spans->n_step = spans->args->by == ATTN_SPANS_BY_STEP ? spans->n_query : 1;
     return ATTN_OK;

@@ -147,6 +147,7 @@ struct measured_text {
     struct attn_run *run;                 /* owns; its selection has only the pattern */
     struct attn_measure_group group;      /* owns */
     struct attn_measure_group of_encoder; /* owns; of the heads of the encoder */
+    struct attn_selection *encoder;       /* owns; the selection of these heads, or NULL */
     struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
     float *row;                           /* [T] owns; set if a pattern is given */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
@@ -402,10 +403,12 @@ static enum attn_status start_text(struct measured_text *measured, struct attn_e
     }
     ATTN_TRY(attn_measure_group_create(survey->measured, &settings, measured->run->selection,
                                        survey->frame.host->pool, &measured->group, err));
-    if (survey->encoder)
-        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source,
-                                           attn_selection_encoder(measured->run->selection),
+    if (survey->encoder) {
+        ATTN_TRY(attn_selection_copy_stack(measured->run->selection, ATTN_STACK_ENCODER,
+                                           &measured->encoder, err));
+        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source, measured->encoder,
                                            survey->frame.host->pool, &measured->of_encoder, err));
+    }
     if (survey->args->from)
         ATTN_TRY(attn_word_pairs_create(measured->run, survey->args->from, survey->args->to,
                                         &measured->pairs, err));
@@ -494,6 +497,7 @@ static enum attn_status survey_text(struct survey *survey, const struct attn_inp
     attn_card_reading_free(measured.card);
     attn_measure_group_release(&measured.group);
     attn_measure_group_release(&measured.of_encoder);
+    attn_selection_free(measured.encoder);
     attn_word_pairs_free(measured.pairs);
     if (survey->args->has_effect) {
         survey->frame.run = measured.run;

@@ -129,29 +129,32 @@ struct chosen_row {
     size_t query;
 };
 
-/* Returns the selection of the stack that is explained: the encoder if only that is selected. */
-static const struct attn_selection *find_stack(const struct attn_selection *selection)
+/* Returns the stack that is explained: the encoder if only that is selected. */
+static enum attn_model_stack find_stack(const struct attn_selection *selection)
 {
-    return attn_selection_is_of_encoder(selection) ? attn_selection_encoder(selection) : selection;
+    return attn_selection_is_of_encoder(selection) ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
 }
 
 static struct chosen_row find_row(const struct attn_selection *selection)
 {
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    const struct attn_selection *encoder = attn_selection_encoder(selection);
-    struct chosen_row chosen = {.n_query = attn_selection_n_query(selection),
-                                .at = attn_head_at(dims, ATTN_SITE_PATTERN, 0)};
+    const enum attn_model_stack stack = find_stack(selection);
+    const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), stack);
+    const bool has_encoder =
+        !attn_sites_are_empty(attn_selection_sites_of(selection, ATTN_STACK_ENCODER));
+    struct chosen_row chosen = {.at = attn_head_at(dims, ATTN_SITE_PATTERN, 0)};
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER}, of_encoder = at;
 
-    while (attn_selection_next_head(selection, &at))
-        if (chosen.n_head++ == 0)
+    while (attn_dims_next_head(dims, &at))
+        if (attn_selection_has_head(selection, &at) && chosen.n_head++ == 0)
             chosen.at = at;
-    if (encoder && !attn_sites_are_empty(attn_selection_sites(encoder)) && chosen.n_head > 0)
-        while (attn_selection_next_head(encoder, &of_encoder))
-            chosen.n_head++;
+    while (has_encoder && dims->encoder && chosen.n_head > 0 &&
+           attn_dims_next_head(dims->encoder, &of_encoder))
+        chosen.n_head += attn_selection_has_head(selection, &of_encoder);
     for (size_t query = 0; query < dims->n_position; query++)
-        if (attn_selection_has_query(selection, query))
+        if (attn_selection_has_query(selection, stack, query)) {
             chosen.query = query;
+            chosen.n_query++;
+        }
     return chosen;
 }
 
@@ -181,7 +184,7 @@ static void hint_at_row(const struct attn_dims *dims, const struct chosen_row *c
 static enum attn_status check(const struct attn_explain_args *args, const struct chosen_row *chosen,
                               struct attn_error *err)
 {
-    const struct attn_selection *stack = find_stack(args->selection);
+    const enum attn_model_stack stack = find_stack(args->selection);
     const struct attn_location *at = &chosen->at;
     const enum attn_attention_kind kind = args->attention[attn_location_index(at)].kind;
 
@@ -190,14 +193,15 @@ static enum attn_status check(const struct attn_explain_args *args, const struct
                        "'`explain`' shows one row, found %zu head%s and %zu quer%s selected",
                        chosen->n_head, chosen->n_head == 1 ? "" : "s", chosen->n_query,
                        chosen->n_query == 1 ? "y" : "ies");
-        hint_at_row(attn_selection_dims(stack), chosen, args->arrays, err);
+        hint_at_row(attn_dims_of(attn_selection_dims(args->selection), stack), chosen, args->arrays,
+                    err);
         return ATTN_INVALID;
     }
     if (kind == ATTN_ATTENTION_LINEAR || kind == ATTN_ATTENTION_LOWRANK)
         return attn_error_set(
             err, ATTN_INVALID,
             "'`explain`' shows a softmax over keys, and linear and low-rank attention have none");
-    for (size_t i = 0; i < args->n_edit && stack == args->selection; i++)
+    for (size_t i = 0; i < args->n_edit && stack != ATTN_STACK_ENCODER; i++)
         if (is_of_row(at, &args->edits[i].at) && args->edits[i].at.head == at->head)
             return attn_error_set(err, ATTN_INVALID,
                                   "'`explain`' shows head %s%s%d.%d, which is ablated",
@@ -212,24 +216,23 @@ static enum attn_status select_row(struct attn_explainer *explainer,
 {
     struct attn_dims seen = *attn_selection_dims(of_run);
     const struct attn_explanation *row = &explainer->row;
-    const struct attn_selection *stack = find_stack(of_run);
+    const enum attn_model_stack stack = find_stack(of_run);
     struct attn_site_set wanted = attn_selection_sites(of_run);
-    struct attn_selection *part;
 
     for (size_t i = 0; i < sizeof sites / sizeof *sites; i++)
-        if (attn_sites_have(attn_selection_dims(stack)->sites, sites[i]))
+        if (attn_sites_have(attn_dims_of(&seen, stack)->sites, sites[i]))
             attn_sites_add(&wanted, sites[i]);
     seen.lacking = NULL; /* allows scores with and without rotation, whichever the model has */
     ATTN_TRY(attn_selection_create(&seen, &explainer->selection, err));
     explainer->trace = (struct attn_trace){explainer->selection, on_event, explainer};
-    part = explainer->selection;
-    if (stack != of_run) {
-        attn_selection_clear_sites(part);
-        part = attn_selection_encoder_part(part);
+    if (stack == ATTN_STACK_ENCODER) {
+        attn_selection_clear_sites(explainer->selection);
+        ATTN_TRY(attn_selection_add_sites(explainer->selection, stack, wanted, err));
+    } else {
+        ATTN_TRY(attn_selection_set_sites(explainer->selection, wanted, err));
     }
-    ATTN_TRY(attn_selection_set_sites(part, wanted, err));
     ATTN_TRY(attn_selection_add_head(explainer->selection, &row->at, err));
-    return attn_selection_add_queries(part, row->query, 1, err);
+    return attn_selection_add_queries(explainer->selection, stack, row->query, 1, err);
 }
 
 /* Assigns memory for the row from the arena. For arrays, sizes that do not apply are 0. */
@@ -274,8 +277,8 @@ static enum attn_status prepare(struct attn_explainer *explainer,
                                 const struct attn_explain_args *args,
                                 const struct chosen_row *chosen, struct attn_error *err)
 {
-    const struct attn_selection *stack = find_stack(args->selection);
-    const struct attn_dims *dims = attn_selection_dims(stack);
+    const struct attn_dims *dims =
+        attn_dims_of(attn_selection_dims(args->selection), find_stack(args->selection));
     const struct attn_config *config = args->config;
     const size_t layer = attn_location_index(&chosen->at);
 
@@ -334,7 +337,7 @@ enum attn_status attn_explainer_create(const struct attn_explain_args *given,
         (args.n_edit > 0 && !attn_is_given(args.edits, "edits", err)) ||
         !attn_is_choice(args.compute, ATTN_N_COMPUTE, "compute", err))
         return ATTN_INVALID;
-    chosen = find_row(find_stack(args.selection));
+    chosen = find_row(args.selection);
     ATTN_TRY(attn_error_at(check(&args, &chosen, err), ATTN_STAGE_OPTIONS, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     ATTN_RETURN_MADE(prepare(made, &args, &chosen, err), explainer, made, attn_explainer_free);

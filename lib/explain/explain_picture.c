@@ -105,9 +105,10 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
                                        const struct attn_picture_options *options,
                                        const struct attn_output *output, struct attn_error *err)
 {
-    const struct attn_labels of_stack = attn_labels_of_stack(labels);
+    struct attn_labels of_stack = attn_labels_of_stack(labels);
     const struct attn_explained_run run = {.labels = &of_stack};
-    struct attn_table *table;
+    struct attn_selection *stack;
+    struct attn_table *table = NULL;
     enum attn_status status;
 
     if (row->n_cell > MOST_KEYS) {
@@ -116,8 +117,12 @@ enum attn_status attn_explanation_draw(const struct attn_explanation *row,
                     MOST_KEYS);
         return attn_error_hint(err, "`figure tokens` shows the weights of such a row");
     }
-    ATTN_TRY(attn_explanation_tabulate(row, &run, ATTN_EXPLAINED_ROW, MOST_KEYS, &table, err));
-    status = write_picture(row, &of_stack, table, options, output, err);
+    ATTN_TRY(attn_selection_copy_stack(labels->selection, row->at.stack, &stack, err));
+    of_stack.selection = stack;
+    status = attn_explanation_tabulate(row, &run, ATTN_EXPLAINED_ROW, MOST_KEYS, &table, err);
+    if (status == ATTN_OK)
+        status = write_picture(row, &of_stack, table, options, output, err);
     attn_table_free(table);
+    attn_selection_free(stack);
     return status;
 }

@@ -109,21 +109,18 @@ bool attn_forward_needs(const struct attn_forward *f, enum attn_site site)
 
 bool attn_forward_needs_head(const struct attn_forward *f, enum attn_site site, int head)
 {
-    const enum attn_site_layout layout = attn_site_layout(site);
-    const int layer = f->feed.layer;
+    const struct attn_location at = attn_location_of_block(&f->dims, site, f->feed.layer, head);
 
     if (f->model->config.qk_norm == ATTN_QK_NORM_ALL_HEADS &&
         (site == ATTN_SITE_Q ||
          site == ATTN_SITE_K)) /* heads are normalized together, so each needs all others */
         return true;
-    if (layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
-        layout == ATTN_LAYOUT_VECTOR)
+    if (f->feed.layer != f->end.layer || attn_site_is_before(ATTN_SITE_Z, f->end.site) ||
+        attn_site_layout(site) == ATTN_LAYOUT_VECTOR)
         return true;
     if (site == ATTN_SITE_V && f->end.site != ATTN_SITE_Z && !attn_forward_watches(f, site))
         return false;
-    return layout == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(f->trace->selection, layer, head)
-               : attn_selection_has_block_head(f->trace->selection, layer, head);
+    return attn_selection_has_tensor_head(f->trace->selection, &at);
 }
 
 bool attn_forward_watches(const struct attn_forward *f, enum attn_site site)
@@ -142,7 +139,7 @@ bool attn_forward_watches_row(const struct attn_forward *f, size_t position)
 {
     return f->trace && position >= f->first_watched && position < f->end_watched &&
            position < attn_selection_dims(f->trace->selection)->n_position &&
-           attn_selection_has_query(f->trace->selection, position);
+           attn_selection_has_query(f->trace->selection, ATTN_STACK_ONLY, position);
 }
 
 bool attn_forward_needs_rows(const struct attn_forward *f, const struct attn_feed_part *part,
@@ -358,16 +355,10 @@ void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *even
 /* Whether the trace watches HEAD of SITE. It watches SITE. */
 static bool watches_head(const struct attn_forward *f, enum attn_site site, int head)
 {
-    const struct attn_selection *selection = f->trace->selection;
+    const struct attn_location at = attn_location_of_block(&f->dims, site, f->feed.layer, head);
 
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_VECTOR:
-        return true;
-    case ATTN_LAYOUT_KEY:
-        return attn_selection_has_kv_head(selection, f->feed.layer, head);
-    default:
-        return attn_selection_has_block_head(selection, f->feed.layer, head);
-    }
+    return attn_site_layout(site) == ATTN_LAYOUT_VECTOR ||
+           attn_selection_has_tensor_head(f->trace->selection, &at);
 }
 
 /* Visits the heads of one sequence, whose rows are among DATA. */

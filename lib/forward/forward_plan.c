@@ -106,10 +106,13 @@ static void plan_heads(struct attn_forward *f, struct attn_arena *arena)
     const size_t n_solu = f->model->config.has_solu ? 3 * f->dims.d_mlp : 0;
     struct attn_heads_needs needs = {.n_scratch = max_size(linear_needs(f).n_scratch, n_solu)};
 
-    for (size_t layer = 0; layer < f->dims.n_layer; layer++)
+    for (size_t layer = 0; layer < f->dims.n_layer; layer++) {
+        const struct attn_location at = attn_layer_at(&f->dims, ATTN_SITE_PATTERN, layer);
+
         attn_heads_needs_include(&needs, &sizes, &f->attention[layer],
                                  attn_forward_watched_matrices(f, (int)layer),
-                                 !selection ? 0 : attn_selection_n_head(selection, (int)layer));
+                                 attn_selection_count_heads(selection, &at));
+    }
     attn_heads_plan(&f->heads, arena, &sizes, &needs);
 }
 

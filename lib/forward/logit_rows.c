@@ -8,7 +8,8 @@
 static bool is_wanted(const struct attn_logit_rows *rows, size_t position)
 {
     return position < rows->end &&
-           (!rows->selection || attn_selection_has_query(rows->selection, position));
+           (!rows->selection ||
+            attn_selection_has_query(rows->selection, ATTN_STACK_ONLY, position));
 }
 
 /* Advances to the next run of adjacent wanted positions, at most n_most. */

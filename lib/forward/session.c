@@ -102,7 +102,7 @@ static enum attn_status check_trace(const struct attn_trace *trace, const struct
     if (!attn_trace_is_given(trace, err))
         return ATTN_INVALID;
     wanted = attn_selection_dims(trace->selection);
-    sites = attn_selection_sites(trace->selection);
+    sites = attn_selection_sites_of(trace->selection, ATTN_STACK_ONLY);
     if (wanted->n_layer != dims->n_layer || wanted->n_head != dims->n_head ||
         wanted->n_kv_head != dims->n_kv_head || wanted->d_model != dims->d_model ||
         wanted->d_head != dims->d_head || wanted->d_value != dims->d_value ||

@@ -850,8 +850,10 @@ static void run_watched(const struct attn_heads_back *heads, const struct attn_l
 
 static bool is_watched(const struct attn_heads_back *heads, int head)
 {
-    return !attn_sites_are_empty(heads->watched) &&
-           attn_selection_has_block_head(heads->selection, heads->layer, head);
+    const struct attn_location at = attn_location_of_block(attn_selection_dims(heads->selection),
+                                                           ATTN_SITE_PATTERN, heads->layer, head);
+
+    return !attn_sites_are_empty(heads->watched) && attn_selection_has_head(heads->selection, &at);
 }
 
 /* Runs all heads: first those that are watched, then the others. */

@@ -204,9 +204,9 @@ static size_t n_watched_matrix(const struct attn_backward *b)
 
     for (int layer = 0; layer < (int)b->f->dims.n_layer; layer++) {
         const struct attn_site_set watched = attn_heads_back_watched(selection, layer);
-        const size_t n =
-            attn_sites_count(watched) *
-            (!attn_sites_are_empty(watched) ? attn_selection_n_head(selection, layer) : 0);
+        const struct attn_location at =
+            attn_layer_at(&b->f->dims, ATTN_SITE_PATTERN, (size_t)layer);
+        const size_t n = attn_sites_count(watched) * attn_selection_count_heads(selection, &at);
 
         most = n > most ? n : most;
     }

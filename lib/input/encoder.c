@@ -135,7 +135,9 @@ static enum attn_status select_tensors(const struct attn_dims *dims, const struc
 
     ATTN_TRY(attn_selection_create(dims, chosen, err));
     if (selection) /* the other sites are derived, not computed by the encoder */
-        attn_sites_extend(&sites, attn_sites_common(attn_selection_sites(selection), dims->sites));
+        attn_sites_extend(
+            &sites,
+            attn_sites_common(attn_selection_sites_of(selection, ATTN_STACK_ENCODER), dims->sites));
     attn_selection_clear_sites(*chosen);
     return attn_sites_are_empty(sites) ? ATTN_OK : attn_selection_set_sites(*chosen, sites, err);
 }
@@ -174,8 +176,7 @@ enum attn_status attn_encoder_run(const struct attn_pass *pass, struct attn_enco
     const bool is_at_end = config->has_final_norm;
     const struct attn_trace none = {NULL, NULL, NULL},
                             given = pass->options.trace ? *pass->options.trace : none;
-    const struct attn_selection *part = attn_selection_encoder(given.selection);
-    struct keeping keeping = {{part ? part : given.selection, given.on_event, given.user},
+    struct keeping keeping = {given,
                               {.site = is_at_end ? ATTN_SITE_LN_FINAL : attn_site_of_output(&dims),
                                .layer = is_at_end ? ATTN_NO_LAYER : (int)config->n_layer - 1},
                               made ? made->final : NULL};

@@ -816,9 +816,9 @@ static enum attn_status flag_numbers(const char *numbers, size_t n, unsigned cha
     enum attn_status status;
 
     ATTN_TRY(attn_selection_create(&dims, &selection, err));
-    status = attn_selection_set_queries(selection, numbers, err);
+    status = attn_selection_set_queries(selection, ATTN_STACK_ONLY, numbers, err);
     for (size_t i = 0; status == ATTN_OK && i < n; i++)
-        flags[i] = attn_selection_has_query(selection, i);
+        flags[i] = attn_selection_has_query(selection, ATTN_STACK_ONLY, i);
     attn_selection_free(selection);
     return status;
 }

@@ -649,19 +649,19 @@ enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size
 }
 
 enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
-                                  struct attn_error *err)
+                                  enum attn_model_stack stack, struct attn_error *err)
 {
-    const size_t n = attn_selection_dims(selection)->n_position;
+    const size_t n = attn_dims_of(attn_selection_dims(selection), stack)->n_position;
 
-    if (attn_selection_is_all_queries(selection))
+    if (attn_selection_is_all_queries(selection, stack))
         return ATTN_OK;
     for (size_t first = 0, end; first < n; first = end) {
         bool is_chosen = false;
 
         for (end = first; end < n && words[end] == words[first]; end++)
-            is_chosen = is_chosen || attn_selection_has_query(selection, end);
+            is_chosen = is_chosen || attn_selection_has_query(selection, stack, end);
         if (is_chosen)
-            ATTN_TRY(attn_selection_add_queries(selection, first, end - first, err));
+            ATTN_TRY(attn_selection_add_queries(selection, stack, first, end - first, err));
     }
     return ATTN_OK;
 }

@@ -161,9 +161,9 @@ enum attn_status attn_words_find(const struct attn_sequence *sequence,
 enum attn_status attn_words_of_labels(const struct attn_label_list *labels, size_t **words,
                                       struct attn_error *err);
 
-/* Extends SELECTION to all tokens of each word that has a selected token. words[i] is the word of
- * token i. */
+/* Extends the queries of STACK to all tokens of each word that has a selected token. words[i] is
+ * the word of token i. */
 enum attn_status attn_words_widen(const size_t *words, struct attn_selection *selection,
-                                  struct attn_error *err);
+                                  enum attn_model_stack stack, struct attn_error *err);
 
 #endif

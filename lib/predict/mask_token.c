@@ -87,7 +87,7 @@ enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
     for (size_t i = 0; status == ATTN_OK && i < scope->text->n; i++)
         if (has_labels ? !added || added[i] != ATTN_TEXT_NONE
                        : is_mask(scope->tokenizer, scope->text->ids[i]))
-            status = attn_selection_add_queries(made, i, 1, err);
+            status = attn_selection_add_queries(made, ATTN_STACK_ONLY, i, 1, err);
     if (status == ATTN_OK)
         *masks = made;
     else

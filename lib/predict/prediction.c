@@ -386,7 +386,7 @@ static enum attn_status find_next(struct attn_session *session,
         return find_at_positions(session, args, found, err);
     attn_session_end_trace(session);
     for (size_t end = attn_session_n_position(session); n_left > 0; end--) {
-        if (args->positions && !attn_selection_has_query(args->positions, end - 1))
+        if (args->positions && !attn_selection_has_query(args->positions, ATTN_STACK_ONLY, end - 1))
             continue;
         ATTN_TRY(attn_session_rewind(session, end, err));
         n_left--;
@@ -424,7 +424,7 @@ static enum attn_status find_metric(struct attn_session *session,
         const size_t position = is_one ? answer->position : at;
         struct attn_predicted_metric *metric = &found->metric[found->n_metric];
 
-        if (!is_one && !attn_selection_has_query(args->positions, position))
+        if (!is_one && !attn_selection_has_query(args->positions, ATTN_STACK_ONLY, position))
             continue;
         status = attn_session_logits_at(session, position, attn_answer_n_row(answer), logits, err);
         if (status != ATTN_OK)

@@ -230,8 +230,7 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     const bool is_of_encoder =
         !attn_predict_is_asked(&run->request.predict) && attn_selection_is_of_encoder(run->chosen);
     const struct attn_sequence *text = is_of_encoder ? &run->source : &run->text;
-    struct attn_selection *chosen =
-        is_of_encoder ? attn_selection_encoder_part(run->chosen) : run->chosen;
+    const enum attn_model_stack stack = is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
 
     for (size_t i = 0; is_of_encoder && asked->queries && i < outputs->n; i++)
         if (outputs->items[i].format->holds_stacks)
@@ -241,13 +240,14 @@ static enum attn_status choose_queries(struct attn_run *run, struct attn_error *
     if (run->model)
         ATTN_TRY(resolve_queries(run, text, err));
     if (asked->queries) {
-        ATTN_TRY(
-            attn_error_in(attn_selection_set_queries(chosen, asked->queries, err), "queries", err));
-        ATTN_TRY(narrow(chosen, asked, err));
+        ATTN_TRY(attn_error_in(attn_selection_set_queries(run->chosen, stack, asked->queries, err),
+                               "queries", err));
+        ATTN_TRY(narrow(run->chosen, asked, err));
     }
     if (is_of_encoder)
         asked->queries = NULL; /* selects all rows of the decoder */
-    return merges_words(run) && text->words ? attn_words_widen(text->words, chosen, err) : ATTN_OK;
+    return merges_words(run) && text->words ? attn_words_widen(text->words, run->chosen, stack, err)
+                                            : ATTN_OK;
 }
 
 enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, size_t n_batch,

@@ -104,7 +104,8 @@ static bool is_same_for_all(const struct attn_many_task *task)
 {
     const struct attn_request *request = &task->request;
     bool is_same = !request->selection.queries && request->predict.n_next == 0 &&
-                   !request->predict.answer && !attn_derived_is_wanted(task->longest->selection) &&
+                   !request->predict.answer &&
+                   !attn_derived_is_wanted(task->longest->selection, ATTN_STACK_ONLY) &&
                    !attn_gradient_is_wanted(task->longest->selection);
 
     for (size_t layer = 0; layer < task->n_layer; layer++) {
@@ -622,8 +623,9 @@ static enum attn_status watch_logits(const struct attn_many_item *item, struct a
                       ATTN_STAGE_OPTIONS, err));
     if (!attn_sites_are_equal(sites, ATTN_SITES(ATTN_SITE_EMBED)) || n_logit_row(item) > 1)
         return ATTN_OK;
-    return attn_error_at(attn_selection_add_queries(item->watched, item->position, 1, err),
-                         ATTN_STAGE_OPTIONS, err);
+    return attn_error_at(
+        attn_selection_add_queries(item->watched, ATTN_STACK_ONLY, item->position, 1, err),
+        ATTN_STAGE_OPTIONS, err);
 }
 
 /* Implements attn_masked_fn: stores the surprisal of each masked token. USER is the item. */
@@ -788,7 +790,7 @@ static enum attn_status predict_masks(const struct attn_many_pack *pack,
         return ATTN_NO_MEMORY;
     for (size_t i = 0; i < pack->n; first += pack->items[i++]->n_row)
         for (size_t at = 0; status == ATTN_OK && at < pack->items[i]->n_row; at++) {
-            if (!attn_selection_has_query(pack->items[i]->run->asked.masks, at))
+            if (!attn_selection_has_query(pack->items[i]->run->asked.masks, ATTN_STACK_ONLY, at))
                 continue;
             masks.rows[masks.n] = first + at;
             masks.positions[masks.n] = at;

@@ -131,8 +131,9 @@ enum attn_status attn_run_check_gradients_of_edits(const struct attn_run *run,
 static enum attn_status encode_source(struct attn_run *run, const struct attn_trace *trace,
                                       struct attn_pool *pool, struct attn_error *err)
 {
-    const struct attn_selection *selection =
-        trace ? attn_selection_encoder(trace->selection) : NULL;
+    const struct attn_site_set sites =
+        trace ? attn_selection_sites_of(trace->selection, ATTN_STACK_ENCODER)
+              : (struct attn_site_set){0};
     const struct attn_sequence none = {0};
     struct attn_derived_scope derived = {
         .model = run->model->encoder, .text = &none, .source = &none};
@@ -140,28 +141,30 @@ static enum attn_status encode_source(struct attn_run *run, const struct attn_tr
     struct attn_encoder_rows made = {run->source.is_later ? run->source.embedded : NULL,
                                      run->edits.has_encoder_effect, 0};
     struct attn_trace own = trace ? *trace : (struct attn_trace){0};
-    const struct attn_trace *watching = &own;
+    struct attn_selection *chosen = NULL;
     struct attn_derivation *derivation = NULL;
     enum attn_status status = ATTN_OK;
 
-    own.selection = selection;
-    if (!selection || attn_sites_are_empty(attn_selection_sites(selection)))
-        watching = NULL;
-    if (!watching && !run->source.is_later)
+    if (attn_sites_are_empty(sites) && !run->source.is_later)
         return ATTN_OK;
     pass.options.pool = pool;
     derived.session = pass.options;
     derived.session.attention = run->model->encoder->config.attention;
-    if (watching && attn_derived_is_wanted(selection))
-        status = attn_derivation_create(&derived, watching, pool, &derivation, err);
-    if (derivation)
-        watching = attn_derivation_trace(derivation);
-    pass.options.trace = watching;
+    if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ENCODER)) {
+        status = attn_selection_copy_stack(trace->selection, ATTN_STACK_ENCODER, &chosen, err);
+        own.selection = chosen;
+        if (status == ATTN_OK)
+            status = attn_derivation_create(&derived, &own, pool, &derivation, err);
+    }
+    pass.options.trace = attn_sites_are_empty(sites) ? NULL
+                         : derivation                ? attn_derivation_trace(derivation)
+                                                     : trace;
     if (status == ATTN_OK)
         status = attn_encoder_run(&pass, &made, err);
     run->edits.n_encoder_row = made.n_edited;
     run->source.is_later &= status != ATTN_OK;
     attn_derivation_free(derivation);
+    attn_selection_free(chosen);
     return attn_error_at(status, ATTN_STAGE_MODEL, err);
 }
 
@@ -625,12 +628,12 @@ enum attn_status attn_run_drop_encoder(struct attn_run *run, struct attn_error *
 {
     struct attn_selection *decoder;
 
-    if (!attn_selection_encoder(run->selection))
+    if (!attn_selection_dims(run->selection)->encoder)
         return ATTN_OK;
     if (attn_selection_is_of_encoder(run->selection))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "only the encoder is selected, and of many texts the decoder is shown");
-    ATTN_TRY(attn_selection_copy_stack(run->selection, false, &decoder, err));
+    ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_DECODER, &decoder, err));
     attn_selection_free(run->chosen);
     run->selection = run->labels.selection = run->chosen = decoder;
     return ATTN_OK;
@@ -659,7 +662,7 @@ static enum attn_status feed_all(const struct attn_run *run, const struct attn_t
         ATTN_TRY(attn_gradient_create(&gradient, trace, pool, &feeding->gradient, err));
         trace = attn_gradient_trace(feeding->gradient);
     }
-    if (trace && attn_derived_is_wanted(trace->selection)) {
+    if (trace && attn_derived_is_wanted(trace->selection, ATTN_STACK_ONLY)) {
         ATTN_TRY(attn_derivation_create(&derived, trace, pool, &feeding->derivation, err));
         trace = attn_derivation_trace(feeding->derivation);
     }

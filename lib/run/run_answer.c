@@ -103,7 +103,8 @@ static bool is_whole(const struct attn_run *run)
 bool attn_run_has_positions(const struct attn_run *run)
 {
     return attn_predict_is_asked(&run->request.predict) && !is_whole(run) &&
-           (run->request.selection.queries || !attn_selection_is_all_queries(run->selection));
+           (run->request.selection.queries ||
+            !attn_selection_is_all_queries(run->selection, ATTN_STACK_ONLY));
 }
 
 /* Finds the positions at which an encoder predicts: selected positions, or the masks. A
@@ -167,7 +168,8 @@ static void check_spaces(struct attn_run *run)
         run->asked.spaces = predict->answer ? run->asked.answer.spaces : run->asked.goal.spaces;
     run->asked.spaces.is_at_end = attn_spaces_are_at_end(&run->request.input, run->tokenizer);
     while (is_encoder && at > 0 &&
-           !attn_selection_has_query(run->asked.masks ? run->asked.masks : run->selection, at))
+           !attn_selection_has_query(run->asked.masks ? run->asked.masks : run->selection,
+                                     ATTN_STACK_ONLY, at))
         at--; /* find the only selected position */
     for (size_t i = 0; i < predict->n_next && !run->asked.spaces.what; i++)
         if ((is_encoder ? attn_spaces_are_left_out : attn_spaces_are_forgotten)(

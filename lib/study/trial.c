@@ -159,7 +159,8 @@ static enum attn_status select_tensors(const struct attn_run *run, const struct 
         ATTN_TRY(attn_error_in(attn_selection_set_heads(made, watch->heads, err), "heads", err));
     if (watch->queries)
         ATTN_TRY(
-            attn_error_in(attn_selection_set_queries(made, watch->queries, err), "queries", err));
+            attn_error_in(attn_selection_set_queries(made, ATTN_STACK_ONLY, watch->queries, err),
+                          "queries", err));
     if (watch->takes_rows)
         attn_selection_take_rows(made);
     return ATTN_OK;

@@ -37,26 +37,9 @@ enum attn_site attn_site_of_layer_output(const struct attn_dims *dims, int layer
 /* Whether LAYER lacks SITE although the model has it. False for ATTN_ALL_LAYERS. */
 bool attn_site_is_lacking(const struct attn_dims *dims, enum attn_site site, int layer);
 
-/* Return what is selected of LAYER. */
-bool attn_selection_has_layer(const struct attn_selection *selection, int layer);
-size_t attn_selection_n_head(const struct attn_selection *selection, int layer);
-/* Whether a chosen query head h of LAYER uses KV_HEAD: h / (H/G) == kv_head. */
-bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head);
-
-/* Returns the part of SELECTION that has the stack of AT: SELECTION itself or its encoder's part;
- * *block becomes the block of AT there. NULL if SELECTION is NULL or has no such stack or layer. */
-const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
-                                                 const struct attn_location *at, int *block);
-
-/* As the functions attn_selection_add_head, attn_selection_has_head, attn_selection_wants and
- * attn_selection_shape, but for the block number BLOCK. */
-enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
-                                          struct attn_error *err);
-bool attn_selection_has_block_head(const struct attn_selection *selection, int block, int head);
+/* As attn_selection_wants, but for block BLOCK of the last stack. */
 bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
                                 int block);
-int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
-                               int block, size_t shape[3]);
 
 /* Whether one of EDITS [n_edit] is a function of a matrix in LAYER. */
 bool attn_edits_have_matrix_function(const struct attn_edit *edits, size_t n_edit, int layer);

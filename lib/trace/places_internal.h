@@ -28,6 +28,13 @@ static inline bool attn_dims_has_stacks(const struct attn_dims *dims)
     return dims->has_pairs;
 }
 
+/* Returns the sizes of STACK: those of the encoder, if DIMS are of two stacks, or DIMS. */
+static inline const struct attn_dims *attn_dims_of(const struct attn_dims *dims,
+                                                   enum attn_model_stack stack)
+{
+    return stack == ATTN_STACK_ENCODER && dims->encoder ? dims->encoder : dims;
+}
+
 /* Returns the location after the last layer. */
 struct attn_location attn_dims_end(const struct attn_dims *dims);
 

@@ -18,14 +18,11 @@
 
 #include <string.h>
 
-struct attn_selection {
+/* The sizes of one stack, and which of its layers, heads and queries are chosen. */
+struct stack {
     struct attn_dims dims;
-    struct attn_site_set sites[ATTN_STACK_CROSS + 1]; /* the chosen sites of each stack; those of
-                                                         the encoder are in `encoder` */
-    /* Owns; the selection of the encoder's layers; NULL: one stack. */
-    struct attn_selection *encoder;
     size_t n_query;        /* number of flags set in `queries` */
-    unsigned char *layers; /* [n_layer] 1 for each chosen layer */
+    unsigned char *layers; /* owns; [n_layer] 1 for each chosen layer. The other flags follow */
     /* [n_layer] 1 for each layer whose sites after attention are chosen; differs from `layers` only
      * for pairs of blocks, where the MLP belongs to the decoder. */
     unsigned char *after;
@@ -33,70 +30,82 @@ struct attn_selection {
     unsigned char *queries;  /* [n_position] 1 for each chosen query */
     bool has_chosen_heads;   /* heads were named: a further one is added to them */
     bool has_chosen_queries; /* queries were named: a further one is added to them */
+};
+
+struct attn_selection {
+    struct stack stacks[2];                           /* the last one; its encoder, if any */
+    struct attn_site_set sites[ATTN_STACK_CROSS + 1]; /* the chosen sites of each stack */
     bool takes_rows;
 };
 
 static const struct attn_site_set none;
 
-/* Returns the stack of SELECTION's own layers; attention to a source is ATTN_STACK_CROSS besides.
- */
-static enum attn_model_stack own_stack(const struct attn_selection *selection)
+static size_t n_stack(const struct attn_selection *selection)
 {
-    return selection->dims.has_pairs       ? ATTN_STACK_DECODER
-           : selection->dims.is_of_decoder ? ATTN_STACK_ENCODER
-                                           : ATTN_STACK_ONLY;
+    return selection->stacks[0].dims.encoder ? 2 : 1;
 }
 
-/* Returns the chosen sites of all stacks except the encoder's. */
-static struct attn_site_set all_sites(const struct attn_selection *selection)
+/* Returns the index of STACK among the stacks of SELECTION. */
+static size_t index_of(const struct attn_selection *selection, enum attn_model_stack stack)
 {
-    return attn_sites_join(selection->sites[own_stack(selection)],
-                           selection->sites[ATTN_STACK_CROSS]);
+    return stack == ATTN_STACK_ENCODER && selection->stacks[0].dims.encoder;
 }
 
-/* Chooses those of SITES that the model has, in all stacks except the encoder. */
+/* Returns the name of the stack of the layers of DIMS; attention to a source is ATTN_STACK_CROSS
+ * besides. */
+static enum attn_model_stack own_stack(const struct attn_dims *dims)
+{
+    return dims->has_pairs       ? ATTN_STACK_DECODER
+           : dims->is_of_decoder ? ATTN_STACK_ENCODER
+                                 : ATTN_STACK_ONLY;
+}
+
+/* Chooses those of SITES that the model has, in all stacks. */
 static void set_own_sites(struct attn_selection *selection, struct attn_site_set sites)
 {
-    sites = attn_sites_common(sites, selection->dims.sites);
-    selection->sites[own_stack(selection)] = sites;
-    selection->sites[ATTN_STACK_CROSS] = selection->dims.has_pairs ? sites : none;
+    const struct attn_dims *dims = &selection->stacks[0].dims;
+    const struct attn_site_set own = attn_sites_common(sites, dims->sites);
+
+    selection->sites[own_stack(dims)] = own;
+    selection->sites[ATTN_STACK_CROSS] = dims->has_pairs ? own : none;
+    if (dims->encoder)
+        selection->sites[ATTN_STACK_ENCODER] = attn_sites_common(sites, dims->encoder->sites);
 }
 
 int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at)
 {
-    const struct attn_dims *encoder = selection->dims.encoder;
+    const struct attn_dims *encoder = selection->stacks[0].dims.encoder;
 
     if (!encoder || at->stack != ATTN_STACK_ENCODER)
         return attn_location_block(at);
-    return (int)selection->dims.n_layer +
+    return (int)selection->stacks[0].dims.n_layer +
            (at->layer == ATTN_NO_LAYER ? (int)encoder->n_layer : at->layer);
 }
 
-const struct attn_selection *attn_selection_part(const struct attn_selection *selection,
-                                                 const struct attn_location *at, int *block)
+/* Returns the stack of AT; *block becomes the number of its block there. NULL if SELECTION is NULL
+ * or has no such stack or layer. */
+static const struct stack *find_stack(const struct attn_selection *selection,
+                                      const struct attn_location *at, int *block)
 {
-    const bool is_of_part =
-        selection && at && selection->encoder && at->stack == ATTN_STACK_ENCODER;
+    const struct stack *stack;
     int layer;
 
     if (!selection || !at || (unsigned)at->site >= ATTN_N_SITE)
         return NULL;
-    selection = is_of_part ? selection->encoder : selection;
+    stack = &selection->stacks[index_of(selection, at->stack)];
     *block = attn_location_block(at);
     if (!attn_site_is_in_layer(at->site))
-        return selection;
-    if (at->layer < 0 || (size_t)*block >= selection->dims.n_layer)
+        return stack;
+    if (at->layer < 0 || (size_t)*block >= stack->dims.n_layer ||
+        attn_model_stack_of(&stack->dims, at->site, *block, &layer) != at->stack ||
+        layer != at->layer)
         return NULL;
-    return is_of_part ||
-                   (attn_model_stack_of(&selection->dims, at->site, *block, &layer) == at->stack &&
-                    layer == at->layer)
-               ? selection
-               : NULL;
+    return stack;
 }
 
-/* As attn_selection_part, but for the heads of AT, whatever the site of AT is. */
-static const struct attn_selection *part_of_heads(const struct attn_selection *selection,
-                                                  const struct attn_location *at, int *block)
+/* As find_stack, but for the heads of AT, whatever the site of AT is. */
+static const struct stack *find_heads(const struct attn_selection *selection,
+                                      const struct attn_location *at, int *block)
 {
     struct attn_location heads;
 
@@ -104,16 +113,7 @@ static const struct attn_selection *part_of_heads(const struct attn_selection *s
         return NULL;
     heads = *at;
     heads.site = ATTN_SITE_PATTERN;
-    return attn_selection_part(selection, &heads, block);
-}
-
-/* Whether SITE is chosen in the stack that SITE of block LAYER belongs to. */
-static bool has_stack_site(const struct attn_selection *selection, enum attn_site site, int layer)
-{
-    int number;
-
-    return attn_sites_have(
-        selection->sites[attn_model_stack_of(&selection->dims, site, layer, &number)], site);
+    return find_stack(selection, &heads, block);
 }
 
 /* The indices first, first + step, first + 2 step and so on below `end`. */
@@ -127,61 +127,75 @@ struct axis {
     size_t n;         /* valid indices 0 .. n-1 */
 };
 
+/* Makes STACK with the sizes DIMS, where all is chosen. */
+static enum attn_status make_stack(struct stack *stack, const struct attn_dims *dims,
+                                   struct attn_error *err)
+{
+    size_t n_head, n;
+
+    if (!attn_rest_is_known(dims->later, sizeof dims->later / sizeof *dims->later, "dims", err))
+        return ATTN_INVALID;
+    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_head) ||
+        !attn_checked_add(n_head, dims->n_position, &n) ||
+        !attn_checked_add(n, dims->n_layer, &n) || !attn_checked_add(n, dims->n_layer, &n))
+        return attn_error_no_memory(err);
+    stack->dims = *dims;
+    stack->n_query = dims->n_position;
+    stack->layers = attn_alloc(n, 1, err);
+    if (!stack->layers)
+        return ATTN_NO_MEMORY;
+    memset(stack->layers, 1, n);
+    stack->after = stack->layers + dims->n_layer;
+    stack->heads = stack->after + dims->n_layer;
+    stack->queries = stack->heads + n_head;
+    return ATTN_OK;
+}
+
+static enum attn_status make_stacks(struct attn_selection *selection, const struct attn_dims *dims,
+                                    struct attn_error *err)
+{
+    struct stack *encoder = &selection->stacks[1];
+
+    ATTN_TRY(make_stack(&selection->stacks[0], dims, err));
+    if (dims->encoder) { /* the sizes of the caller may end earlier */
+        ATTN_TRY(make_stack(encoder, dims->encoder, err));
+        encoder->dims.is_of_decoder = true;
+        selection->stacks[0].dims.encoder = &encoder->dims;
+    }
+    set_own_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z));
+    return ATTN_OK;
+}
+
 enum attn_status attn_selection_create(const struct attn_dims *dims,
                                        struct attn_selection **selection, struct attn_error *err)
 {
-    const struct attn_site_set wished = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
     struct attn_selection *s;
-    enum attn_status status;
-    size_t n_flag;
 
-    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err) ||
-        !attn_rest_is_known(dims->later, sizeof dims->later / sizeof *dims->later, "dims", err))
+    if (!attn_is_given(dims, "dims", err) || !attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    if (!attn_checked_mul(dims->n_layer, dims->n_head, &n_flag)) {
-        attn_error_no_memory(err);
-        return ATTN_NO_MEMORY;
-    }
     ATTN_TRY(ATTN_ALLOC(s, 1, err));
-    s->dims = *dims;
-    set_own_sites(s, wished);
-    s->n_query = dims->n_position;
-    s->layers = attn_alloc(dims->n_layer, 1, err);
-    s->after = attn_alloc(dims->n_layer, 1, err);
-    s->heads = attn_alloc(n_flag, 1, err);
-    s->queries = attn_alloc(dims->n_position, 1, err);
-    if (!s->layers || !s->after || !s->heads || !s->queries) {
-        attn_selection_free(s);
-        return ATTN_NO_MEMORY;
-    }
-    memset(s->layers, 1, dims->n_layer);
-    memset(s->after, 1, dims->n_layer);
-    memset(s->heads, 1, n_flag);
-    memset(s->queries, 1, dims->n_position);
-    status = dims->encoder ? attn_selection_create(dims->encoder, &s->encoder, err) : ATTN_OK;
-    if (s->encoder) /* the sizes of the caller may end earlier */
-        s->dims.encoder = &s->encoder->dims;
-    ATTN_RETURN_MADE(status, selection, s, attn_selection_free);
+    ATTN_RETURN_MADE(make_stacks(s, dims, err), selection, s, attn_selection_free);
 }
 
-/* Copies the chosen sites, layers and heads of FROM to TO, and if HAS_QUERIES the queries. */
-static void copy_choice(struct attn_selection *to, const struct attn_selection *from,
-                        bool has_queries)
+/* Copies the chosen layers and heads of FROM to TO, and if HAS_QUERIES the queries. */
+static void copy_choice(struct stack *to, const struct stack *from, bool has_queries)
 {
-    const struct attn_dims *dims = &from->dims;
-
-    memcpy(to->layers, from->layers, dims->n_layer);
-    memcpy(to->after, from->after, dims->n_layer);
-    memcpy(to->heads, from->heads, dims->n_layer * dims->n_head);
-    memcpy(to->sites, from->sites, sizeof to->sites);
+    memcpy(to->layers, from->layers, (size_t)(from->queries - from->layers));
     to->has_chosen_heads = from->has_chosen_heads;
     if (has_queries) {
-        memcpy(to->queries, from->queries, dims->n_position);
+        memcpy(to->queries, from->queries, from->dims.n_position);
         to->n_query = from->n_query;
         to->has_chosen_queries = from->has_chosen_queries;
     }
-    if (to->encoder)
-        copy_choice(to->encoder, from->encoder, has_queries);
+}
+
+/* The same for both stacks, with their sites. */
+static void copy_choices(struct attn_selection *to, const struct attn_selection *from,
+                         bool has_queries)
+{
+    memcpy(to->sites, from->sites, sizeof to->sites);
+    for (size_t i = 0; i < n_stack(to); i++)
+        copy_choice(&to->stacks[i], &from->stacks[i], has_queries);
 }
 
 enum attn_status attn_selection_copy(const struct attn_selection *selection,
@@ -189,8 +203,8 @@ enum attn_status attn_selection_copy(const struct attn_selection *selection,
 {
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(copy, "copy", err))
         return ATTN_INVALID;
-    ATTN_TRY(attn_selection_create(&selection->dims, copy, err));
-    copy_choice(*copy, selection, true);
+    ATTN_TRY(attn_selection_create(&selection->stacks[0].dims, copy, err));
+    copy_choices(*copy, selection, true);
     return ATTN_OK;
 }
 
@@ -199,20 +213,41 @@ enum attn_status attn_selection_copy_heads(const struct attn_selection *selectio
                                            struct attn_selection **copy, struct attn_error *err)
 {
     ATTN_TRY(attn_selection_create(dims, copy, err));
-    copy_choice(*copy, selection, false);
+    copy_choices(*copy, selection, false);
+    return ATTN_OK;
+}
+
+enum attn_status attn_selection_copy_stack(const struct attn_selection *selection,
+                                           enum attn_model_stack stack,
+                                           struct attn_selection **copy, struct attn_error *err)
+{
+    const struct stack *from = &selection->stacks[index_of(selection, stack)];
+    struct attn_dims dims = from->dims;
+
+    dims.encoder = NULL;
+    ATTN_TRY(attn_selection_create(&dims, copy, err));
+    copy_choice((*copy)->stacks, from, true);
+    memcpy((*copy)->sites, selection->sites, sizeof selection->sites);
+    for (size_t i = 0; i <= ATTN_STACK_CROSS; i++)
+        if ((i == ATTN_STACK_ENCODER) != (own_stack(&dims) == ATTN_STACK_ENCODER))
+            (*copy)->sites[i] = none;
     return ATTN_OK;
 }
 
 static enum attn_status add_stream(struct attn_selection *selection, struct attn_site_set made,
                                    const struct attn_location *last, struct attn_error *err)
 {
+    const struct attn_dims *dims = attn_selection_dims(selection);
     const struct attn_site_set ends =
-        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST, attn_site_of_output(&selection->dims),
-                   attn_site_of_layer_output(&selection->dims, 0));
+        ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_POST, attn_site_of_output(dims),
+                   attn_site_of_layer_output(dims, 0));
 
     ATTN_TRY(attn_selection_set_sites(
-        selection, attn_sites_join(attn_sites_without(all_sites(selection), made), ends), err));
-    ATTN_TRY(attn_selection_set_queries(selection, "all", err));
+        selection,
+        attn_sites_join(
+            attn_sites_without(attn_selection_sites_of(selection, ATTN_STACK_ONLY), made), ends),
+        err));
+    ATTN_TRY(attn_selection_set_queries(selection, ATTN_STACK_ONLY, "all", err));
     if (last)
         attn_selection_choose_layers(selection, &(struct attn_location){0}, last);
     return ATTN_OK;
@@ -233,11 +268,8 @@ void attn_selection_free(struct attn_selection *selection)
 {
     if (!selection)
         return;
-    attn_selection_free(selection->encoder);
-    attn_free(selection->layers);
-    attn_free(selection->after);
-    attn_free(selection->heads);
-    attn_free(selection->queries);
+    attn_free(selection->stacks[0].layers);
+    attn_free(selection->stacks[1].layers);
     attn_free(selection);
 }
 
@@ -343,9 +375,9 @@ static size_t count(const unsigned char *flags, size_t n)
 static enum attn_status refuse_layer(const struct attn_selection *selection,
                                      const struct attn_location *at, struct attn_error *err)
 {
-    const struct attn_dims *encoder = selection->dims.encoder;
-    const size_t n_layer = attn_dims_n_whole_layer(&selection->dims);
-    const bool has_stacks = selection->dims.has_pairs, is_one = selection->dims.is_of_decoder;
+    const struct attn_dims *dims = &selection->stacks[0].dims, *encoder = dims->encoder;
+    const size_t n_layer = attn_dims_n_whole_layer(dims);
+    const bool has_stacks = dims->has_pairs, is_one = dims->is_of_decoder;
 
     if ((has_stacks || is_one) == (at->stack == ATTN_STACK_ONLY))
         return attn_error_set(err, ATTN_INVALID, "there is no stack '%s', expected %s",
@@ -369,7 +401,7 @@ static enum attn_status report_site(const struct attn_selection *selection,
     while (first + 1 < ATTN_N_SITE && !attn_sites_have(sites, first))
         first++;
     for (int i = 0; i < ATTN_N_SITE; i++)
-        if (attn_sites_have(selection->dims.sites, i))
+        if (attn_sites_have(selection->stacks[0].dims.sites, i))
             attn_fixed_text_append(known, sizeof known, &size, "%s%s", size > 0 ? ", " : "",
                                    attn_site_name((enum attn_site)i));
     return attn_error_set(err, ATTN_INVALID, "there is no site '%s' here, expected some of %s",
@@ -383,28 +415,24 @@ enum attn_status attn_selection_set_sites(struct attn_selection *selection,
         return ATTN_INVALID;
     /* A glob such as resid_* may also match sites that the model lacks, as long as it matches one
      * that it has; see attn_sites_parse. */
-    if (!attn_sites_meet(sites, selection->dims.sites) &&
-        !(selection->encoder && attn_sites_meet(sites, selection->encoder->dims.sites)))
+    if (!attn_sites_meet(sites, selection->stacks[0].dims.sites) &&
+        !attn_sites_meet(sites, selection->stacks[1].dims.sites))
         return report_site(selection, sites, err);
-    for (struct attn_selection *part = selection; part; part = part->encoder)
-        set_own_sites(part, sites);
+    set_own_sites(selection, sites);
     return ATTN_OK;
 }
 
 void attn_selection_clear_sites(struct attn_selection *selection)
 {
-    for (struct attn_selection *part = selection; part; part = part->encoder)
-        set_own_sites(part, none);
+    set_own_sites(selection, none);
 }
 
 void attn_selection_add_gradients(struct attn_selection *selection)
 {
-    for (size_t i = 0; i <= ATTN_STACK_CROSS; i++)
-        attn_sites_extend(
-            &selection->sites[i],
-            attn_sites_common(attn_sites_gradients_of(selection->sites[i]), selection->dims.sites));
-    if (selection->encoder)
-        attn_selection_add_gradients(selection->encoder);
+    for (enum attn_model_stack i = 0; i <= ATTN_STACK_CROSS; i++)
+        attn_sites_extend(&selection->sites[i],
+                          attn_sites_common(attn_sites_gradients_of(selection->sites[i]),
+                                            selection->stacks[index_of(selection, i)].dims.sites));
 }
 
 enum attn_status attn_selection_add_sites(struct attn_selection *selection,
@@ -412,15 +440,16 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
                                           struct attn_error *err)
 {
     const bool is_all = stack == ATTN_STACK_ONLY;
-    const struct attn_site_set own = attn_sites_common(sites, selection->dims.sites);
+    const struct attn_dims *dims = &selection->stacks[0].dims;
+    const struct attn_site_set own = attn_sites_common(sites, dims->sites);
     /* The input of cross-attention is resid_mid, or resid_mid normalized, so "cross:" has no
      * resid_pre. */
     const struct attn_site_set of_cross =
         attn_sites_without(own, ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_PRE_GRAD));
     const struct attn_site_set its =
-        selection->encoder ? attn_sites_common(sites, selection->encoder->dims.sites) : none;
+        dims->encoder ? attn_sites_common(sites, dims->encoder->sites) : none;
 
-    if (!is_all && !selection->dims.has_pairs)
+    if (!is_all && !dims->has_pairs)
         return attn_error_set(err, ATTN_INVALID,
                               "'%s:' names one of two stacks, and this model has one",
                               attn_model_stack_name(stack));
@@ -429,38 +458,39 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
         (!(is_all || stack == ATTN_STACK_ENCODER) || attn_sites_are_empty(its)))
         return report_site(selection, sites, err);
     if (is_all || stack == ATTN_STACK_DECODER)
-        attn_sites_extend(&selection->sites[own_stack(selection)], own);
-    if (selection->dims.has_pairs && (is_all || stack == ATTN_STACK_CROSS))
+        attn_sites_extend(&selection->sites[own_stack(dims)], own);
+    if (dims->has_pairs && (is_all || stack == ATTN_STACK_CROSS))
         attn_sites_extend(&selection->sites[ATTN_STACK_CROSS], of_cross);
-    if (selection->encoder && (is_all || stack == ATTN_STACK_ENCODER))
-        attn_sites_extend(&selection->encoder->sites[own_stack(selection->encoder)], its);
+    if (dims->encoder && (is_all || stack == ATTN_STACK_ENCODER))
+        attn_sites_extend(&selection->sites[ATTN_STACK_ENCODER], its);
     return ATTN_OK;
 }
 
-enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,
-                                            size_t n, struct attn_error *err)
+enum attn_status attn_selection_add_queries(struct attn_selection *selection,
+                                            enum attn_model_stack stack, size_t first, size_t n,
+                                            struct attn_error *err)
 {
-    size_t n_position;
+    struct stack *s;
 
     if (!attn_is_given(selection, "selection", err))
         return ATTN_INVALID;
-    n_position = selection->dims.n_position;
+    s = &selection->stacks[index_of(selection, stack)];
     if (n == 0)
         return attn_error_set(err, ATTN_INVALID, "no query is to be kept, expected 1 or more");
-    if (first >= n_position || n > n_position - first)
+    if (first >= s->dims.n_position || n > s->dims.n_position - first)
         return attn_error_set(
             err, ATTN_INVALID,
             "there are no %zu queries from '%zu' on, expected numbers from 0 to %zu", n, first,
-            n_position - 1);
-    if (!selection->has_chosen_queries) {
-        memset(selection->queries, 0, n_position);
-        selection->n_query = 0;
+            s->dims.n_position - 1);
+    if (!s->has_chosen_queries) {
+        memset(s->queries, 0, s->dims.n_position);
+        s->n_query = 0;
     }
     for (size_t query = first; query < first + n; query++) {
-        selection->n_query += selection->queries[query] == 0;
-        selection->queries[query] = 1;
+        s->n_query += s->queries[query] == 0;
+        s->queries[query] = 1;
     }
-    selection->has_chosen_queries = true;
+    s->has_chosen_queries = true;
     return ATTN_OK;
 }
 
@@ -492,73 +522,25 @@ static bool parse_side(const char *text, size_t size, size_t n, struct range *ra
     return true;
 }
 
-/* Sets the flags of HEADS in each of LAYERS, in a table [n_layer, n_head]. */
-static void set_heads(unsigned char *flags, size_t n_head, struct range layers, struct range heads)
-{
-    for (size_t layer = layers.first; layer < layers.end; layer += layers.step)
-        set_flags(flags + layer * n_head, heads);
-}
-
-/* Reads one item of a list of heads and sets its flags in FLAGS [n_layer, n_head]. */
+/* Reads one item of a list of heads into LAYERS and HEADS. */
 static enum attn_status parse_head_item(const struct attn_dims *dims, const char *item, size_t size,
-                                        unsigned char *flags, struct attn_error *err)
+                                        struct range *layers, struct range *heads,
+                                        struct attn_error *err)
 {
-    struct range layers = {0, dims->n_layer, 1}, heads;
     const char *middle, *head = item;
     size_t skip, head_size = size;
 
+    *layers = (struct range){0, dims->n_layer, 1};
     if (split_head(item, size, &middle, &skip)) {
-        if (!parse_side(item + skip, (size_t)(middle - item) - skip, dims->n_layer, &layers))
+        if (!parse_side(item + skip, (size_t)(middle - item) - skip, dims->n_layer, layers))
             return report_heads(dims, item, size, err);
         head = middle + 1;
         head_size = size - (size_t)(head - item);
     }
-    if (!parse_side(head, head_size, dims->n_head, &heads))
+    if (!parse_side(head, head_size, dims->n_head, heads))
         return report_heads(dims, item, size, err);
-    set_heads(flags, dims->n_head, layers, heads);
     return ATTN_OK;
 }
-
-/* Reads the list SPEC and sets its flags in FLAGS, which are zeros before. AXIS says what the list
- * counts; NULL: it is a list of heads. */
-static enum attn_status parse_list(const struct attn_dims *dims, const struct axis *axis,
-                                   const char *spec, unsigned char *flags, struct attn_error *err)
-{
-    struct range range;
-
-    for (const char *item = spec;; item++) {
-        const size_t size = strcspn(item, ",");
-
-        if (!axis)
-            ATTN_TRY(parse_head_item(dims, item, size, flags, err));
-        else if (parse_item(item, size, axis->n, &range))
-            set_flags(flags, range);
-        else
-            return report_item(axis, item, size, err);
-        item += size;
-        if (*item == '\0')
-            return ATTN_OK;
-    }
-}
-
-/* Reads the list SPEC, and replaces FLAGS [n] by it if the whole list is valid. */
-static enum attn_status replace_flags(const struct attn_selection *selection,
-                                      const struct axis *axis, const char *spec,
-                                      unsigned char *flags, size_t n, struct attn_error *err)
-{
-    unsigned char *read = attn_alloc(n, 1, err);
-    enum attn_status status;
-
-    if (!read)
-        return ATTN_NO_MEMORY;
-    status = parse_list(&selection->dims, axis, spec, read, err);
-    if (status == ATTN_OK)
-        memcpy(flags, read, n);
-    attn_free(read);
-    return status;
-}
-
-/* --- Lists of a model with two stacks --------------------------------------------------------- */
 
 /* Sets the flags of ITEM in STACK: of heads if IS_HEADS, else of layers. ATTN_INVALID if the stack
  * has no such layer or head. */
@@ -567,56 +549,52 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
                                      struct attn_error *err)
 {
     const bool is_encoder = stack == ATTN_STACK_ENCODER;
-    struct attn_selection *s = is_encoder ? selection->encoder : selection;
-    const size_t step = is_encoder ? 1 : 2, first = stack == ATTN_STACK_CROSS;
-    const size_t n_layer = s ? s->dims.n_layer / step : 0;
-    struct attn_dims dims = s ? s->dims : (struct attn_dims){0};
-    const size_t width = is_heads ? dims.n_head : 1;
-    const struct axis axis = {"layers", n_layer};
-    unsigned char *flags = attn_alloc(n_layer, width, err), *to;
-    struct range range;
-    enum attn_status status = ATTN_OK;
+    const struct stack *s = &selection->stacks[is_encoder]; /* zeros: there is no encoder */
+    const size_t step = s->dims.has_pairs ? 2 : 1, first = stack == ATTN_STACK_CROSS;
+    struct attn_dims dims = s->dims;
+    struct range layers, heads;
 
-    if (!flags)
-        return ATTN_NO_MEMORY;
-    dims.n_layer = n_layer;
-    if (n_layer == 0)
-        status = attn_error_set(err, ATTN_INVALID, "the encoder is not among the tensors here");
-    else if (is_heads)
-        status = parse_head_item(&dims, item, size, flags, err);
-    else if (parse_item(item, size, n_layer, &range))
-        set_flags(flags, range);
-    else
-        status = report_item(&axis, item, size, err);
-    for (size_t layer = 0; status == ATTN_OK && layer < n_layer; layer++)
-        for (size_t i = 0; i < width; i++) {
-            to = is_heads ? s->heads : s->layers;
-            to[(layer * step + first) * width + i] |= flags[layer * width + i];
-            if (!is_heads && first == 0)
-                s->after[layer * step + step - 1] |= flags[layer];
-        }
-    attn_free(flags);
-    return status;
+    dims.n_layer /= step;
+    if (is_encoder && dims.n_layer == 0)
+        return attn_error_set(err, ATTN_INVALID, "the encoder is not among the tensors here");
+    if (is_heads)
+        ATTN_TRY(parse_head_item(&dims, item, size, &layers, &heads, err));
+    else if (!parse_item(item, size, dims.n_layer, &layers))
+        return report_item(&(struct axis){"layers", dims.n_layer}, item, size, err);
+    for (size_t layer = layers.first; layer < layers.end; layer += layers.step) {
+        if (is_heads)
+            set_flags(s->heads + (layer * step + first) * dims.n_head, heads);
+        else
+            s->layers[layer * step + first] = 1;
+        if (!is_heads && first == 0)
+            s->after[layer * step + step - 1] = 1;
+    }
+    return ATTN_OK;
 }
 
 /* Clears all heads or layers, and sets those of the list SPEC: an item counts in the stack that it
  * names, or in all stacks that have it. */
-static enum attn_status read_stacks(struct attn_selection *selection, bool is_heads,
-                                    const char *spec, struct attn_error *err)
+static enum attn_status read_list(struct attn_selection *selection, bool is_heads, const char *spec,
+                                  struct attn_error *err)
 {
     struct attn_error ignored = {0};
 
-    for (struct attn_selection *s = selection; s; s = s->encoder) {
-        memset(s->heads, 0, is_heads ? s->dims.n_layer * s->dims.n_head : 0);
-        memset(s->layers, 0, is_heads ? 0 : s->dims.n_layer);
-        memset(s->after, 0, is_heads ? 0 : s->dims.n_layer);
+    for (size_t i = 0; i < n_stack(selection); i++) {
+        const struct stack *s = &selection->stacks[i];
+
+        if (is_heads)
+            memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
+        else
+            memset(s->layers, 0, (size_t)(s->heads - s->layers));
     }
     for (const char *item = spec;; item++) {
-        size_t n_stack, size;
-        const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
+        size_t skip = 0, size;
+        enum attn_model_stack stack = ATTN_STACK_DECODER;
         bool is_found = false;
 
-        item += n_stack;
+        if (selection->stacks[0].dims.has_pairs)
+            stack = attn_model_stack_find(item, &skip);
+        item += skip;
         size = strcspn(item, ",");
         for (int i = ATTN_STACK_ENCODER; i <= ATTN_STACK_CROSS && stack == ATTN_STACK_ONLY; i++)
             is_found |= set_in_stack(selection, is_heads, (enum attn_model_stack)i, item, size,
@@ -632,20 +610,19 @@ static enum attn_status read_stacks(struct attn_selection *selection, bool is_he
 }
 
 /* The same, but a list that is not valid changes nothing. */
-static enum attn_status set_stacks(struct attn_selection *selection, bool is_heads,
-                                   const char *spec, struct attn_error *err)
+static enum attn_status set_list(struct attn_selection *selection, bool is_heads, const char *spec,
+                                 struct attn_error *err)
 {
     struct attn_selection *made;
     enum attn_status status;
 
+    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
+        return ATTN_INVALID;
     ATTN_TRY(attn_selection_copy(selection, &made, err));
-    status = read_stacks(made, is_heads, spec, err);
-    for (struct attn_selection *s = selection, *m = made; status == ATTN_OK && s;
-         s = s->encoder, m = m->encoder) {
-        memcpy(s->heads, m->heads, s->dims.n_layer * s->dims.n_head);
-        memcpy(s->layers, m->layers, s->dims.n_layer);
-        memcpy(s->after, m->after, s->dims.n_layer);
-    }
+    status = read_list(made, is_heads, spec, err);
+    made->stacks[0].has_chosen_heads |= is_heads;
+    if (status == ATTN_OK)
+        copy_choices(selection, made, false);
     attn_selection_free(made);
     return status;
 }
@@ -653,14 +630,13 @@ static enum attn_status set_stacks(struct attn_selection *selection, bool is_hea
 enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
                                            struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
-    if (selection->dims.has_pairs)
-        return set_stacks(selection, false, spec, err);
-    ATTN_TRY(replace_flags(selection, &(struct axis){"layers", selection->dims.n_layer}, spec,
-                           selection->layers, selection->dims.n_layer, err));
-    memcpy(selection->after, selection->layers, selection->dims.n_layer);
-    return ATTN_OK;
+    return set_list(selection, false, spec, err);
+}
+
+enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
+                                          struct attn_error *err)
+{
+    return set_list(selection, true, spec, err);
 }
 
 void attn_selection_choose_layers(struct attn_selection *selection,
@@ -668,36 +644,40 @@ void attn_selection_choose_layers(struct attn_selection *selection,
                                   const struct attn_location *last)
 {
     const int begin = attn_location_block(first), end = attn_location_block(last);
+    const struct stack *s = selection->stacks;
 
-    for (int block = 0; block < (int)selection->dims.n_layer; block++)
-        selection->layers[block] = selection->after[block] = block >= begin && block <= end;
+    for (int block = 0; block < (int)s->dims.n_layer; block++)
+        s->layers[block] = s->after[block] = block >= begin && block <= end;
 }
 
-enum attn_status attn_selection_set_queries(struct attn_selection *selection, const char *spec,
+enum attn_status attn_selection_set_queries(struct attn_selection *selection,
+                                            enum attn_model_stack stack, const char *spec,
                                             struct attn_error *err)
 {
-    if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
-        return ATTN_INVALID;
-    ATTN_TRY(replace_flags(selection, &(struct axis){"positions", selection->dims.n_position}, spec,
-                           selection->queries, selection->dims.n_position, err));
-    selection->n_query = count(selection->queries, selection->dims.n_position);
-    selection->has_chosen_queries = true;
-    return ATTN_OK;
-}
+    enum attn_status status = ATTN_OK;
+    struct range range;
+    unsigned char *read;
+    struct stack *s;
 
-enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
-                                          struct attn_error *err)
-{
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(spec, "spec", err))
         return ATTN_INVALID;
-    if (selection->dims.has_pairs) {
-        selection->has_chosen_heads = true;
-        return set_stacks(selection, true, spec, err);
+    s = &selection->stacks[index_of(selection, stack)];
+    ATTN_TRY(ATTN_ALLOC(read, s->dims.n_position, err));
+    for (size_t size; status == ATTN_OK && spec;
+         spec = spec[size] == ',' ? spec + size + 1 : NULL) {
+        size = strcspn(spec, ",");
+        if (parse_item(spec, size, s->dims.n_position, &range))
+            set_flags(read, range);
+        else
+            status = report_item(&(struct axis){"positions", s->dims.n_position}, spec, size, err);
     }
-    ATTN_TRY(replace_flags(selection, NULL, spec, selection->heads,
-                           selection->dims.n_layer * selection->dims.n_head, err));
-    selection->has_chosen_heads = true;
-    return ATTN_OK;
+    if (status == ATTN_OK) {
+        memcpy(s->queries, read, s->dims.n_position);
+        s->n_query = count(read, s->dims.n_position);
+        s->has_chosen_queries = true;
+    }
+    attn_free(read);
+    return status;
 }
 
 enum attn_status attn_select_heads(const char *spec, const struct attn_dims *dims,
@@ -724,48 +704,36 @@ static bool find_index(int index, int all, size_t n, struct range *range)
     return true;
 }
 
-enum attn_status attn_selection_add_block(struct attn_selection *selection, int block, int head,
-                                          struct attn_error *err)
-{
-    const struct attn_dims *dims;
-    struct range layers, heads;
-
-    if (!attn_is_given(selection, "selection", err))
-        return ATTN_INVALID;
-    dims = &selection->dims;
-    if (!find_index(block, ATTN_ALL_LAYERS, dims->n_layer, &layers) ||
-        !find_index(head, ATTN_ALL_HEADS, dims->n_head, &heads))
-        return attn_error_set(err, ATTN_INVALID,
-                              "there is no head '%d.%d', expected layers from 0 to %zu and heads "
-                              "from 0 to %zu",
-                              block, head, dims->n_layer - 1, dims->n_head - 1);
-    if (!selection->has_chosen_heads)
-        memset(selection->heads, 0, dims->n_layer * dims->n_head);
-    set_heads(selection->heads, dims->n_head, layers, heads);
-    selection->has_chosen_heads = true;
-    return ATTN_OK;
-}
-
 enum attn_status attn_selection_add_head(struct attn_selection *selection,
                                          const struct attn_location *at, struct attn_error *err)
 {
-    const struct attn_selection *part;
-    int block;
+    const bool is_each_layer = at && at->layer == ATTN_ALL_LAYERS && at->stack == ATTN_STACK_ONLY;
+    struct range layers, heads;
+    struct stack *s;
+    int block = ATTN_ALL_LAYERS;
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err))
         return ATTN_INVALID;
-    if (at->layer == ATTN_ALL_LAYERS && at->stack == ATTN_STACK_ONLY)
-        return attn_selection_add_block(selection, ATTN_ALL_LAYERS, at->head, err);
-    part = part_of_heads(selection, at, &block);
-    if (!part)
+    if (!is_each_layer && !find_heads(selection, at, &block))
         return refuse_layer(selection, at, err);
-    return attn_selection_add_block(part == selection ? selection : selection->encoder, block,
-                                    at->head, err);
+    s = &selection->stacks[index_of(selection, at->stack)];
+    if (!find_index(block, ATTN_ALL_LAYERS, s->dims.n_layer, &layers) ||
+        !find_index(at->head, ATTN_ALL_HEADS, s->dims.n_head, &heads))
+        return attn_error_set(err, ATTN_INVALID,
+                              "there is no head '%d.%d', expected layers from 0 to %zu and heads "
+                              "from 0 to %zu",
+                              block, at->head, s->dims.n_layer - 1, s->dims.n_head - 1);
+    if (!s->has_chosen_heads)
+        memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
+    for (size_t layer = layers.first; layer < layers.end; layer++)
+        set_flags(s->heads + layer * s->dims.n_head, heads);
+    s->has_chosen_heads = true;
+    return ATTN_OK;
 }
 
 const struct attn_dims *attn_selection_dims(const struct attn_selection *selection)
 {
-    return selection ? &selection->dims : NULL;
+    return selection ? &selection->stacks[0].dims : NULL;
 }
 
 void attn_selection_take_rows(struct attn_selection *selection)
@@ -778,10 +746,19 @@ bool attn_selection_takes_rows(const struct attn_selection *selection)
     return selection->takes_rows;
 }
 
+struct attn_site_set attn_selection_sites_of(const struct attn_selection *selection,
+                                             enum attn_model_stack stack)
+{
+    if (stack == ATTN_STACK_ENCODER)
+        return selection->sites[ATTN_STACK_ENCODER];
+    return attn_sites_join(selection->sites[own_stack(&selection->stacks[0].dims)],
+                           selection->sites[ATTN_STACK_CROSS]);
+}
+
 struct attn_site_set attn_selection_sites(const struct attn_selection *selection)
 {
-    return selection->encoder ? attn_sites_join(all_sites(selection), all_sites(selection->encoder))
-                              : all_sites(selection);
+    return attn_sites_join(attn_selection_sites_of(selection, ATTN_STACK_ONLY),
+                           selection->sites[ATTN_STACK_ENCODER]);
 }
 
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site)
@@ -791,250 +768,229 @@ bool attn_selection_has_site(const struct attn_selection *selection, enum attn_s
 
 size_t attn_selection_n_slot(const struct attn_selection *selection)
 {
-    return selection->dims.n_layer +
-           (selection->encoder ? selection->encoder->dims.n_layer + 1 : 0);
-}
-
-enum attn_status attn_selection_copy_stack(const struct attn_selection *selection, bool is_encoder,
-                                           struct attn_selection **copy, struct attn_error *err)
-{
-    ATTN_TRY(attn_selection_copy(is_encoder ? selection->encoder : selection, copy, err));
-    attn_selection_free((*copy)->encoder);
-    (*copy)->encoder = NULL;
-    (*copy)->dims.encoder = NULL;
-    return ATTN_OK;
-}
-
-const struct attn_selection *attn_selection_encoder(const struct attn_selection *selection)
-{
-    return selection ? selection->encoder : NULL;
-}
-
-struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection)
-{
-    return selection->encoder;
+    return selection->stacks[0].dims.n_layer +
+           (n_stack(selection) == 2 ? selection->stacks[1].dims.n_layer + 1 : 0);
 }
 
 bool attn_selection_is_of_encoder(const struct attn_selection *selection)
 {
-    return selection->encoder && attn_sites_are_empty(all_sites(selection));
+    return n_stack(selection) == 2 &&
+           attn_sites_are_empty(attn_selection_sites_of(selection, ATTN_STACK_ONLY));
 }
 
-bool attn_selection_has_layer(const struct attn_selection *selection, int layer)
+static bool has_layer(const struct stack *stack, int layer)
 {
-    return layer >= 0 && (size_t)layer < selection->dims.n_layer && selection->layers[layer] != 0;
+    return layer >= 0 && (size_t)layer < stack->dims.n_layer && stack->layers[layer] != 0;
 }
 
-bool attn_selection_has_block_head(const struct attn_selection *selection, int layer, int head)
+static bool has_head(const struct stack *stack, int layer, int head)
 {
-    return selection && attn_selection_has_layer(selection, layer) && head >= 0 &&
-           (size_t)head < selection->dims.n_head &&
-           selection->heads[(size_t)layer * selection->dims.n_head + (size_t)head] != 0;
+    return has_layer(stack, layer) && head >= 0 && (size_t)head < stack->dims.n_head &&
+           stack->heads[(size_t)layer * stack->dims.n_head + (size_t)head] != 0;
+}
+
+static bool has_kv_head(const struct stack *stack, int layer, int kv_head)
+{
+    size_t group;
+
+    if (kv_head < 0 || (size_t)kv_head >= stack->dims.n_kv_head)
+        return false;
+    group = stack->dims.n_head / stack->dims.n_kv_head;
+    for (size_t i = 0; i < group; i++)
+        if (has_head(stack, layer, (int)((size_t)kv_head * group + i)))
+            return true;
+    return false;
+}
+
+static size_t count_heads(const struct stack *stack, int layer)
+{
+    const size_t n_head = stack->dims.n_head;
+
+    return has_layer(stack, layer) ? count(stack->heads + (size_t)layer * n_head, n_head) : 0;
 }
 
 bool attn_selection_has_head(const struct attn_selection *selection, const struct attn_location *at)
 {
     int block;
-    const struct attn_selection *part = part_of_heads(selection, at, &block);
+    const struct stack *stack = find_heads(selection, at, &block);
 
-    return part && attn_selection_has_block_head(part, block, at->head);
+    return stack && has_head(stack, block, at->head);
 }
 
-bool attn_selection_has_query(const struct attn_selection *selection, size_t query)
+bool attn_selection_has_query(const struct attn_selection *selection, enum attn_model_stack stack,
+                              size_t query)
 {
-    return selection && query < selection->dims.n_position && selection->queries[query] != 0;
-}
+    const struct stack *s = selection ? &selection->stacks[index_of(selection, stack)] : NULL;
 
-size_t attn_selection_n_head(const struct attn_selection *selection, int layer)
-{
-    const size_t n_head = selection->dims.n_head;
-
-    if (!attn_selection_has_layer(selection, layer))
-        return 0;
-    return count(selection->heads + (size_t)layer * n_head, n_head);
+    return s && query < s->dims.n_position && s->queries[query] != 0;
 }
 
 size_t attn_selection_n_query(const struct attn_selection *selection)
 {
-    return selection->n_query;
+    return selection->stacks[0].n_query;
 }
 
-size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site)
+/* The number of chosen queries before the first row of SITE. */
+static size_t count_rowless(const struct stack *stack, enum attn_site site)
 {
-    const size_t first = attn_site_first_row(site, &selection->dims);
-    size_t n = 0;
+    const size_t first = attn_site_first_row(site, &stack->dims), n = stack->dims.n_position;
 
-    for (size_t query = 0; query < first; query++)
-        n += attn_selection_has_query(selection, query);
-    return n;
+    return count(stack->queries, first < n ? first : n);
 }
 
-size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site)
+size_t attn_selection_n_rowless(const struct attn_selection *selection,
+                                const struct attn_location *at)
 {
-    if (attn_site_is_pooled(site, &selection->dims))
+    return count_rowless(&selection->stacks[index_of(selection, at->stack)], at->site);
+}
+
+/* The number of chosen queries that have a row of SITE, whose rows are queries. */
+static size_t count_rows(const struct stack *stack, enum attn_site site)
+{
+    const size_t first = attn_site_first_row(site, &stack->dims);
+    const size_t end = attn_site_end_row(site, &stack->dims);
+
+    if (attn_site_is_pooled(site, &stack->dims))
         return 1;
-    const size_t first = attn_site_first_row(site, &selection->dims);
-    const size_t end = attn_site_end_row(site, &selection->dims);
-
-    return selection->n_query - attn_selection_n_rowless(selection, site) -
-           (first <= end && end < selection->dims.n_position &&
-            attn_selection_has_query(selection, end));
+    return stack->n_query - count_rowless(stack, site) -
+           (first <= end && end < stack->dims.n_position && stack->queries[end] != 0);
 }
 
-bool attn_selection_has_kv_head(const struct attn_selection *selection, int layer, int kv_head)
+/* Whether SITE of block LAYER of STACK is wanted. */
+static bool wants(const struct attn_selection *selection, const struct stack *stack,
+                  enum attn_site site, int layer)
 {
-    size_t group;
+    int number;
+    const enum attn_model_stack name = attn_model_stack_of(&stack->dims, site, layer, &number);
 
-    if (!selection || kv_head < 0 || (size_t)kv_head >= selection->dims.n_kv_head)
+    if (!attn_sites_have(selection->sites[name], site) ||
+        attn_site_is_lacking(&stack->dims, site, layer))
         return false;
-    group = selection->dims.n_head / selection->dims.n_kv_head;
-    for (size_t i = 0; i < group; i++)
-        if (attn_selection_has_block_head(selection, layer, (int)((size_t)kv_head * group + i)))
-            return true;
-    return false;
+    if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */
+        return stack->n_query == 0 || count_rows(stack, site) > 0;
+    if (layer < 0)
+        return false;
+    if (name == ATTN_STACK_DECODER && layer % 2 == 1)
+        return (size_t)layer < stack->dims.n_layer && stack->after[layer] != 0;
+    if (!attn_site_has_heads(site))
+        return has_layer(stack, layer);
+    return count_heads(stack, layer) > 0;
 }
 
 bool attn_selection_wants_block(const struct attn_selection *selection, enum attn_site site,
                                 int layer)
 {
-    int number;
-
-    if (!selection || (unsigned)site >= ATTN_N_SITE || !has_stack_site(selection, site, layer))
-        return false;
-    if (attn_site_is_lacking(&selection->dims, site, layer))
-        return false;
-    if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */
-        return selection->n_query == 0 || attn_selection_n_row(selection, site) > 0;
-    if (layer < 0)
-        return false;
-    if (attn_model_stack_of(&selection->dims, site, layer, &number) == ATTN_STACK_DECODER &&
-        layer % 2 == 1)
-        return (size_t)layer < selection->dims.n_layer && selection->after[layer] != 0;
-    if (!attn_site_has_heads(site))
-        return attn_selection_has_layer(selection, layer);
-    return attn_selection_n_head(selection, layer) > 0;
+    return selection && (unsigned)site < ATTN_N_SITE &&
+           wants(selection, selection->stacks, site, layer);
 }
 
 bool attn_selection_wants(const struct attn_selection *selection, const struct attn_location *at)
 {
     int block;
-    const struct attn_selection *part = attn_selection_part(selection, at, &block);
+    const struct stack *stack = find_stack(selection, at, &block);
 
-    return part && attn_selection_wants_block(part, at->site, block);
+    return stack && wants(selection, stack, at->site, block);
 }
 
 void attn_selection_drop_sites(struct attn_selection *selection)
 {
     struct attn_site_set kept[ATTN_STACK_CROSS + 1] = {0};
-    int number;
+    struct attn_selection_walk walk = {0};
 
-    for (enum attn_site site = 0; site < ATTN_N_SITE; site++)
-        for (int layer = ATTN_NO_LAYER; layer < (int)selection->dims.n_layer; layer++)
-            if (attn_site_is_in_layer(site) == (layer != ATTN_NO_LAYER) &&
-                attn_selection_wants_block(selection, site, layer))
-                attn_sites_add(&kept[attn_model_stack_of(&selection->dims, site, layer, &number)],
-                               site);
+    while (attn_selection_next(selection, &walk))
+        attn_sites_add(&kept[walk.at.stack], walk.at.site);
     memcpy(selection->sites, kept, sizeof kept);
-    if (selection->encoder)
-        attn_selection_drop_sites(selection->encoder);
 }
 
 bool attn_selection_is_all_heads(const struct attn_selection *selection)
 {
-    const struct attn_dims *dims = &selection->dims;
-    const size_t n_flag = dims->n_layer * dims->n_head;
+    bool is_all = true;
 
-    return (!selection->encoder || attn_selection_is_all_heads(selection->encoder)) &&
-           count(selection->layers, dims->n_layer) == dims->n_layer &&
-           count(selection->heads, n_flag) == n_flag;
+    for (size_t i = 0; i < n_stack(selection); i++) {
+        const struct attn_dims *dims = &selection->stacks[i].dims;
+        const size_t n_flag = dims->n_layer * dims->n_head;
+
+        is_all &= count(selection->stacks[i].layers, dims->n_layer) == dims->n_layer &&
+                  count(selection->stacks[i].heads, n_flag) == n_flag;
+    }
+    return is_all;
 }
 
-bool attn_selection_is_all_queries(const struct attn_selection *selection)
+bool attn_selection_is_all_queries(const struct attn_selection *selection,
+                                   enum attn_model_stack stack)
 {
-    return selection->n_query == selection->dims.n_position;
+    const struct stack *s = &selection->stacks[index_of(selection, stack)];
+
+    return s->n_query == s->dims.n_position;
 }
 
-static size_t n_kv_head(const struct attn_selection *selection, int layer)
+static size_t count_kv_heads(const struct stack *stack, int layer)
 {
     size_t n = 0;
 
-    for (size_t g = 0; g < selection->dims.n_kv_head; g++)
-        n += attn_selection_has_kv_head(selection, layer, (int)g);
+    for (size_t g = 0; g < stack->dims.n_kv_head; g++)
+        n += has_kv_head(stack, layer, (int)g);
     return n;
-}
-
-int attn_selection_block_shape(const struct attn_selection *selection, enum attn_site site,
-                               int block, size_t shape[3])
-{
-    const struct attn_dims *dims = attn_selection_dims(selection);
-    size_t width;
-
-    shape[0] = shape[1] = shape[2] = 0;
-    if (!dims || (unsigned)site >= ATTN_N_SITE ||
-        (attn_site_is_in_layer(site) && (block < 0 || (size_t)block >= dims->n_layer)))
-        return 0;
-    width = attn_site_width(site, dims);
-    switch (attn_site_layout(site)) {
-    case ATTN_LAYOUT_VECTOR:
-        if (attn_site_shape_text(site)[1] == '\0') {
-            shape[0] = width;
-            return 1;
-        }
-        shape[0] = attn_selection_n_row(selection, site);
-        shape[1] = width;
-        return 2;
-    case ATTN_LAYOUT_PAIRS:
-        shape[0] = attn_selection_n_row(selection, site);
-        shape[1] = attn_site_n_column(site, dims, block);
-        return 2;
-    case ATTN_LAYOUT_QUERY:
-        shape[0] = selection->n_query;
-        shape[1] = attn_selection_n_head(selection, block);
-        break;
-    case ATTN_LAYOUT_KEY:
-        shape[0] = attn_site_n_key(dims, block);
-        shape[1] = n_kv_head(selection, block);
-        break;
-    case ATTN_LAYOUT_MATRIX:
-        shape[0] = attn_selection_n_head(selection, block);
-        shape[1] = selection->n_query;
-        shape[2] = attn_site_n_key(dims, block);
-        return 3;
-    case ATTN_LAYOUT_HEADS:
-    case ATTN_LAYOUT_RANK:
-        shape[0] = attn_selection_n_head(selection, block);
-        shape[1] = selection->n_query;
-        if (attn_site_layout(site) == ATTN_LAYOUT_HEADS)
-            return 2;
-        break;
-    }
-    shape[2] = width;
-    return 3;
 }
 
 int attn_selection_shape(const struct attn_selection *selection, const struct attn_location *at,
                          size_t shape[3])
 {
     int block;
-    const struct attn_selection *part = attn_selection_part(selection, at, &block);
+    const struct stack *stack = find_stack(selection, at, &block);
+    const struct attn_dims *dims = stack ? &stack->dims : NULL;
 
-    if (part)
-        return attn_selection_block_shape(part, at->site, block, shape);
     shape[0] = shape[1] = shape[2] = 0;
-    return 0;
+    if (!dims)
+        return 0;
+    switch (attn_site_layout(at->site)) {
+    case ATTN_LAYOUT_VECTOR:
+        if (attn_site_shape_text(at->site)[1] == '\0') {
+            shape[0] = attn_site_width(at->site, dims);
+            return 1;
+        }
+        shape[0] = count_rows(stack, at->site);
+        shape[1] = attn_site_width(at->site, dims);
+        return 2;
+    case ATTN_LAYOUT_PAIRS:
+        shape[0] = count_rows(stack, at->site);
+        shape[1] = attn_site_n_column(at->site, dims, block);
+        return 2;
+    case ATTN_LAYOUT_QUERY:
+        shape[0] = stack->n_query;
+        shape[1] = count_heads(stack, block);
+        break;
+    case ATTN_LAYOUT_KEY:
+        shape[0] = attn_site_n_key(dims, block);
+        shape[1] = count_kv_heads(stack, block);
+        break;
+    case ATTN_LAYOUT_MATRIX:
+        shape[0] = count_heads(stack, block);
+        shape[1] = stack->n_query;
+        shape[2] = attn_site_n_key(dims, block);
+        return 3;
+    case ATTN_LAYOUT_HEADS:
+    case ATTN_LAYOUT_RANK:
+        shape[0] = count_heads(stack, block);
+        shape[1] = stack->n_query;
+        if (attn_site_layout(at->site) == ATTN_LAYOUT_HEADS)
+            return 2;
+        break;
+    }
+    shape[2] = attn_site_width(at->site, dims);
+    return 3;
 }
 
 bool attn_selection_has_tensor_head(const struct attn_selection *selection,
                                     const struct attn_location *at)
 {
     int block;
-    const struct attn_selection *part = attn_selection_part(selection, at, &block);
+    const struct stack *stack = find_stack(selection, at, &block);
 
-    if (!part || !attn_site_is_in_layer(at->site))
+    if (!stack || !attn_site_is_in_layer(at->site))
         return false;
-    return attn_site_layout(at->site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(part, block, at->head)
-               : attn_selection_has_block_head(part, block, at->head);
+    return attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? has_kv_head(stack, block, at->head)
+                                                         : has_head(stack, block, at->head);
 }
 
 bool attn_selection_has_place(const struct attn_selection *selection,
@@ -1042,7 +998,7 @@ bool attn_selection_has_place(const struct attn_selection *selection,
 {
     int block;
 
-    return attn_selection_part(selection, at, &block) &&
+    return find_stack(selection, at, &block) &&
            (attn_site_is_in_layer(at->site) || at->layer == ATTN_NO_LAYER);
 }
 
@@ -1050,14 +1006,14 @@ size_t attn_selection_count_heads(const struct attn_selection *selection,
                                   const struct attn_location *at)
 {
     int block;
-    const struct attn_selection *part = part_of_heads(selection, at, &block);
+    const struct stack *stack = find_heads(selection, at, &block);
 
-    return part ? attn_selection_n_head(part, block) : 0;
+    return stack ? count_heads(stack, block) : 0;
 }
 
 bool attn_selection_next_head(const struct attn_selection *selection, struct attn_location *at)
 {
-    while (attn_dims_next_head(&selection->dims, at))
+    while (attn_dims_next_head(&selection->stacks[0].dims, at))
         if (attn_selection_has_tensor_head(selection, at))
             return true;
     return false;
@@ -1082,19 +1038,18 @@ static bool find_place(const struct attn_dims *dims, size_t i, struct attn_locat
 
 bool attn_selection_next(const struct attn_selection *selection, struct attn_selection_walk *walk)
 {
-    const struct attn_selection *encoder = selection ? selection->encoder : NULL;
-    const size_t n_first = encoder ? (encoder->dims.n_layer + 2) * ATTN_N_SITE : 0;
-    const size_t n = selection ? n_first + (selection->dims.n_layer + 2) * ATTN_N_SITE : 0;
+    const struct attn_dims *last = attn_selection_dims(selection);
+    const struct attn_dims *encoder = last ? last->encoder : NULL;
+    const size_t n_first = encoder ? (encoder->n_layer + 2) * ATTN_N_SITE : 0;
+    const size_t n = last ? n_first + (last->n_layer + 2) * ATTN_N_SITE : 0;
 
     while (walk->next < n) {
         const bool is_first = walk->next < n_first;
         const size_t i = walk->next++ - (is_first ? 0 : n_first);
-        bool is_place = find_place(is_first ? &encoder->dims : &selection->dims, i, &walk->at);
 
-        if (is_first)
-            walk->at.stack = ATTN_STACK_ENCODER;
         /* Some layers lack some sites. */
-        if (is_place && attn_selection_wants(selection, &walk->at))
+        if (find_place(is_first ? encoder : last, i, &walk->at) &&
+            attn_selection_wants(selection, &walk->at))
             return true;
     }
     return false;

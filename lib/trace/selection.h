@@ -5,7 +5,7 @@
  *     attn_selection_create(&dims, &selection, &err);     // all heads and queries, pattern and z
  *     struct attn_location head = {.layer = 5, .head = 1};
  *     attn_selection_add_head(selection, &head, &err);    // only head 1 of layer 5
- *     attn_selection_add_queries(selection, 0, 4, &err);  // only the first four queries
+ *     attn_selection_add_queries(selection, ATTN_STACK_ONLY, 0, 4, &err); // the first four queries
  *     attn_selection_free(selection);
  *
  * A head is wanted when it is among the heads and its layer is among the layers.
@@ -35,8 +35,11 @@ ATTN_API enum attn_status attn_selection_add_head(struct attn_selection *selecti
                                                   const struct attn_location *at,
                                                   struct attn_error *err);
 
-/* Adds the N >= 1 queries FIRST .. FIRST + N - 1. The first call replaces "all queries". */
-ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *selection, size_t first,
+/* Adds the N >= 1 queries FIRST .. FIRST + N - 1. The first call replaces "all queries". If STACK
+ * is ATTN_STACK_ENCODER and the model has two stacks, queries are positions of the source, else of
+ * the text. */
+ATTN_API enum attn_status attn_selection_add_queries(struct attn_selection *selection,
+                                                     enum attn_model_stack stack, size_t first,
                                                      size_t n, struct attn_error *err);
 
 /* Replaces the chosen sites by SITES. ATTN_INVALID if the model lacks all of them; the selection is

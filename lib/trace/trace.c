@@ -15,7 +15,7 @@ enum { ROWS_PER_TASK = 64 };
 static bool wants_row(const struct attn_selection *selection, const struct attn_trace_event *event,
                       size_t r)
 {
-    const struct attn_dims *dims = attn_selection_dims(selection);
+    const struct attn_dims *dims = attn_dims_of(attn_selection_dims(selection), event->at.stack);
     const size_t position = event->row0 + r;
 
     if (attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY)
@@ -24,7 +24,7 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
         return position == 0;
     return position >= attn_site_first_row(event->at.site, dims) &&
            position < attn_site_end_row(event->at.site, dims) &&
-           attn_selection_has_query(selection, position);
+           attn_selection_has_query(selection, event->at.stack, position);
 }
 
 bool attn_trace_is_given(const struct attn_trace *trace, struct attn_error *err)
@@ -57,17 +57,6 @@ bool attn_trace_next_part(const struct attn_selection *selection,
     return true;
 }
 
-static bool wants_head(const struct attn_selection *selection, const struct attn_trace_event *event)
-{
-    if (event->at.head == ATTN_ALL_HEADS)
-        return true;
-    return attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY
-               ? attn_selection_has_kv_head(selection, attn_location_block(&event->at),
-                                            event->at.head)
-               : attn_selection_has_block_head(selection, attn_location_block(&event->at),
-                                               event->at.head);
-}
-
 enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
                                     const struct attn_trace_event *event, struct attn_error *err)
 {
@@ -75,8 +64,9 @@ enum attn_status attn_trace_hand_on(const struct attn_trace *trace,
     struct attn_trace_event part;
     size_t row = 0;
 
-    if (!attn_selection_wants_block(selection, event->at.site, attn_location_block(&event->at)) ||
-        !wants_head(selection, event))
+    if (!attn_selection_wants(selection, &event->at) ||
+        (event->at.head != ATTN_ALL_HEADS &&
+         !attn_selection_has_tensor_head(selection, &event->at)))
         return ATTN_OK;
     while (attn_trace_next_part(selection, event, &row, &part))
         ATTN_TRY(attn_call_status(trace->on_event(trace->user, &part, err), "on_event", err));

@@ -48,7 +48,8 @@ ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selec
 ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,
                                                    const char *spec, struct attn_error *err);
 ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
-                                                     const char *spec, struct attn_error *err);
+                                                     enum attn_model_stack stack, const char *spec,
+                                                     struct attn_error *err);
 
 /* Computes the shape, in an archive, of the selected part of the tensor AT; its head is ignored.
  * [T', n] for vectors, [T', H', n] for queries, [S, G', n] for keys (all keys, whatever queries are
@@ -57,16 +58,12 @@ ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *sele
 ATTN_API int attn_selection_shape(const struct attn_selection *selection,
                                   const struct attn_location *at, size_t shape[3]);
 
-/* Whether a head, or a query, is selected. The site of AT is ignored. False for numbers out of
- * range and if SELECTION is NULL. */
+/* Whether a head, or a query of STACK, is selected. The site of AT is ignored. False for numbers
+ * out of range and if SELECTION is NULL. */
 ATTN_API bool attn_selection_has_head(const struct attn_selection *selection,
                                       const struct attn_location *at);
-ATTN_API bool attn_selection_has_query(const struct attn_selection *selection, size_t query);
-
-/* Returns the part of SELECTION that is of the encoder, whose layers are numbered from 0 there;
- * NULL if the model has one stack. Borrowed. */
-ATTN_API const struct attn_selection *
-attn_selection_encoder(const struct attn_selection *selection);
+ATTN_API bool attn_selection_has_query(const struct attn_selection *selection,
+                                       enum attn_model_stack stack, size_t query);
 
 /* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
  * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */

@@ -91,9 +91,12 @@ struct attn_site_set attn_selection_sites(const struct attn_selection *selection
 bool attn_selection_has_site(const struct attn_selection *selection, enum attn_site site);
 size_t attn_selection_n_query(const struct attn_selection *selection);
 
-/* The first returns the encoder's part, for changes. The second returns whether only the encoder
- * has selected sites. */
-struct attn_selection *attn_selection_encoder_part(struct attn_selection *selection);
+/* Returns the selected sites of the encoder if STACK is ATTN_STACK_ENCODER, else those of the last
+ * stack, with its attention to a source. */
+struct attn_site_set attn_selection_sites_of(const struct attn_selection *selection,
+                                             enum attn_model_stack stack);
+
+/* Whether a model has two stacks, and only the encoder has selected sites. */
 bool attn_selection_is_of_encoder(const struct attn_selection *selection);
 
 /* The first returns the index of the layer of AT in an array with an item for each layer of
@@ -110,9 +113,10 @@ bool attn_selection_has_tensor_head(const struct attn_selection *selection,
 /* Removes the sites of which no chosen layer, head or query has a row. */
 void attn_selection_drop_sites(struct attn_selection *selection);
 
-/* Creates a selection of one stack from SELECTION of two: of the encoder if IS_ENCODER, else of the
- * decoder. */
-enum attn_status attn_selection_copy_stack(const struct attn_selection *selection, bool is_encoder,
+/* Creates a selection of one stack from SELECTION of two: of the encoder if STACK is
+ * ATTN_STACK_ENCODER, else of the decoder. */
+enum attn_status attn_selection_copy_stack(const struct attn_selection *selection,
+                                           enum attn_model_stack stack,
                                            struct attn_selection **copy, struct attn_error *err);
 
 /* Creates a selection for DIMS with the layers and heads of SELECTION, and with all queries. */
@@ -134,14 +138,14 @@ void attn_selection_clear_sites(struct attn_selection *selection);
 /* Adds, in each stack, the gradients of its chosen sites. */
 void attn_selection_add_gradients(struct attn_selection *selection);
 
-/* For sites whose rows are queries. The first returns the number of chosen queries that have a row;
- * the second the number of chosen queries before the first row of the site. */
-size_t attn_selection_n_row(const struct attn_selection *selection, enum attn_site site);
-size_t attn_selection_n_rowless(const struct attn_selection *selection, enum attn_site site);
+/* For sites whose rows are queries: the number of chosen queries before the first row of AT. */
+size_t attn_selection_n_rowless(const struct attn_selection *selection,
+                                const struct attn_location *at);
 
-/* Whether all layers and heads are chosen, and whether all queries are. */
+/* Whether all layers and heads are chosen, and whether all queries of STACK are. */
 bool attn_selection_is_all_heads(const struct attn_selection *selection);
-bool attn_selection_is_all_queries(const struct attn_selection *selection);
+bool attn_selection_is_all_queries(const struct attn_selection *selection,
+                                   enum attn_model_stack stack);
 
 /* Creates the selection that a run needs so that the sites MADE of SELECTION can be computed from
  * it: the other sites of SELECTION, and the residual stream at all positions. If LAST is not NULL,

@@ -253,7 +253,8 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     ATTN_TRY(attn_token_texts_init(texts, &writer->labels, err));
     ATTN_TRY(add_texts(arrays, "tokens", &texts[0], err));
     ATTN_TRY(add_texts(arrays, "source_tokens", &texts[1], err));
-    if (!attn_selection_is_all_queries(labels->selection)) { /* the queries of the rows of arrays */
+    if (!attn_selection_is_all_queries(labels->selection,
+                                       ATTN_STACK_ONLY)) { /* the queries of the rows of arrays */
         integers = add_integers(arrays, "queries", writer->n_query, err);
         if (!integers)
             return ATTN_NO_MEMORY;

@@ -42,7 +42,6 @@ struct attn_labels attn_labels_of_stack(const struct attn_labels *run)
 
     if (!attn_selection_is_of_encoder(run->selection))
         return encoder;
-    encoder.selection = attn_selection_encoder(run->selection);
     encoder.ids = run->source_ids;
     encoder.tokens = run->source_tokens;
     encoder.token_sizes = run->source_token_sizes;

@@ -16,7 +16,8 @@ struct attn_token_texts {
     bool *joins;
 };
 
-/* Returns the labels of RUN; if only its encoder is selected, the labels of the encoder. */
+/* Returns the labels of RUN; if only its encoder is selected, the labels of the encoder, with the
+ * selection of both stacks. */
 struct attn_labels attn_labels_of_stack(const struct attn_labels *run);
 
 /* Makes the texts of the run's tokens, [0], and of the tokens of its source, [1]. */

@@ -84,17 +84,16 @@ static size_t word_of(const struct view_words *words, size_t token)
 static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
 {
     const struct attn_labels *given = view->given;
-    const struct attn_selection *encoder = attn_selection_encoder(given->selection);
     size_t last = SIZE_MAX;
 
     ATTN_TRY(ATTN_ALLOC(view->positions.n_row, view->positions.n, err));
     ATTN_TRY(ATTN_ALLOC(view->source.n_row, view->source.n, err));
     for (size_t i = 0; i < view->positions.n_token; i++)
         view->positions.n_row[word_of(&view->positions, i)] +=
-            attn_selection_has_query(given->selection, i);
+            attn_selection_has_query(given->selection, ATTN_STACK_ONLY, i);
     for (size_t i = 0; i < view->source.n_token; i++)
         view->source.n_row[word_of(&view->source, i)] +=
-            !encoder || attn_selection_has_query(encoder, i);
+            attn_selection_has_query(given->selection, ATTN_STACK_ENCODER, i);
     if (!given->begin)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
@@ -112,14 +111,14 @@ static enum attn_status find_rows(struct attn_view *view, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Selects those queries of SELECTION, whose positions are WORDS, whose tokens GIVEN selects. */
+/* Selects those queries of STACK, whose positions are WORDS, whose tokens are selected. */
 static enum attn_status select_queries(struct attn_selection *selection,
-                                       const struct view_words *words,
-                                       const struct attn_selection *given, struct attn_error *err)
+                                       enum attn_model_stack stack, const struct view_words *words,
+                                       struct attn_error *err)
 {
-    for (size_t word = 0; word < words->n && !attn_selection_is_all_queries(given); word++)
+    for (size_t word = 0; word < words->n; word++)
         if (words->n_row[word] > 0)
-            ATTN_TRY(attn_selection_add_queries(selection, word, 1, err));
+            ATTN_TRY(attn_selection_add_queries(selection, stack, word, 1, err));
     return ATTN_OK;
 }
 
@@ -137,9 +136,8 @@ static enum attn_status select_words(struct attn_view *view, struct attn_error *
         dims.encoder = &view->encoder;
     }
     ATTN_TRY(attn_selection_copy_heads(given, &dims, &view->selection, err));
-    ATTN_TRY(select_queries(view->selection, &view->positions, given, err));
-    return dims.encoder ? select_queries(attn_selection_encoder_part(view->selection),
-                                         &view->source, attn_selection_encoder(given), err)
+    ATTN_TRY(select_queries(view->selection, ATTN_STACK_ONLY, &view->positions, err));
+    return dims.encoder ? select_queries(view->selection, ATTN_STACK_ENCODER, &view->source, err)
                         : ATTN_OK;
 }
 

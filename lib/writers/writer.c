@@ -30,9 +30,7 @@ bool attn_writer_has_head(const struct attn_writer *writer, const struct attn_lo
 const struct attn_dims *attn_writer_dims(const struct attn_writer *writer,
                                          const struct attn_location *at)
 {
-    const struct attn_dims *dims = attn_selection_dims(writer->labels.selection);
-
-    return dims->encoder && at->stack == ATTN_STACK_ENCODER ? dims->encoder : dims;
+    return attn_dims_of(attn_selection_dims(writer->labels.selection), at->stack);
 }
 
 size_t attn_writer_slot(const struct attn_writer *writer, const struct attn_location *at)
@@ -195,7 +193,7 @@ static enum attn_status rank_queries(struct attn_writer *writer, struct attn_err
     ATTN_TRY(ATTN_ALLOC(writer->rows_left, attn_writer_n_slot(writer), err));
     for (size_t p = 0; p < writer->n_position; p++) {
         writer->query_rank[p] = SIZE_MAX;
-        if (attn_selection_has_query(selection, p)) {
+        if (attn_selection_has_query(selection, ATTN_STACK_ONLY, p)) {
             writer->query_rank[p] = writer->n_query;
             writer->queries[writer->n_query++] = p;
         }
@@ -427,7 +425,9 @@ const char *attn_writer_row_name(const struct attn_writer *writer, enum attn_sit
 
 const size_t *attn_writer_rows(const struct attn_writer *writer, enum attn_site site)
 {
-    return writer->queries + attn_selection_n_rowless(writer->labels.selection, site);
+    const struct attn_location at = {.site = site};
+
+    return writer->queries + attn_selection_n_rowless(writer->labels.selection, &at);
 }
 
 bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct attn_location *at)
@@ -474,7 +474,7 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
             return false;
         if (event->row0 < attn_site_first_row(event->at.site, dims))
             return false;
-        place->row -= attn_selection_n_rowless(selection, event->at.site);
+        place->row -= attn_selection_n_rowless(selection, &event->at);
     }
     if (!attn_site_has_heads(event->at.site))
         return true;
@@ -631,20 +631,21 @@ static enum attn_status repeat_failure(const struct attn_writer *writer, struct 
 static enum attn_status choose_stack(struct attn_writer *w, struct attn_error *err)
 {
     const struct attn_selection *selection = w->labels.selection;
-    const struct attn_selection *encoder = attn_selection_encoder(selection);
     const bool is_encoder = attn_selection_is_of_encoder(selection);
-    const bool is_joined = encoder && !is_encoder &&
-                           !attn_sites_are_empty(attn_selection_sites(encoder)) &&
-                           w->format->joins_stacks && !w->options.picture->is_difference;
+    const bool has_both =
+        !is_encoder &&
+        !attn_sites_are_empty(attn_selection_sites_of(selection, ATTN_STACK_ENCODER));
+    const bool is_joined =
+        has_both && w->format->joins_stacks && !w->options.picture->is_difference;
 
-    if (!encoder || w->format->holds_stacks || is_joined)
+    if (!attn_selection_dims(selection)->encoder || w->format->holds_stacks || is_joined)
         return ATTN_OK;
-    ATTN_TRY(attn_selection_copy_stack(selection, is_encoder, &w->stack, err));
+    ATTN_TRY(attn_selection_copy_stack(
+        selection, is_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_DECODER, &w->stack, err));
     if (is_encoder) {
         w->is_of_encoder = true;
         w->labels = attn_labels_of_stack(&w->labels);
-    } else if (!attn_sites_are_empty(attn_selection_sites(encoder)) && w->format->is_picture &&
-               strcmp(w->format->name, "screen") != 0) {
+    } else if (has_both && w->format->is_picture && strcmp(w->format->name, "screen") != 0) {
         attn_note(w->options.on_note, w->options.user, ATTN_NOTE_PAGE_OMITS,
                   "'%s' shows the decoder; select 'encoder:pattern' alone for the encoder",
                   w->format->name);

@@ -143,16 +143,21 @@ static void make(struct attn_case *c)
 static void check_flags(const struct known *known, const struct attn_selection *selection)
 {
     for (size_t layer = 0; layer < known->n_layer; layer++) {
-        FUZZ_CHECK(known->list != LAYERS ||
-                   attn_selection_has_layer(selection, (int)layer) == known->layers[layer]);
+        FUZZ_CHECK(
+            known->list != LAYERS ||
+            (attn_selection_count_heads(selection, &(struct attn_location){.layer = (int)layer}) >
+             0) == known->layers[layer]);
         for (size_t head = 0; head < known->n_head; head++)
-            FUZZ_CHECK(known->list != HEADS ||
-                       attn_selection_has_block_head(selection, (int)layer, (int)head) ==
-                           known->heads[layer][head]);
+            FUZZ_CHECK(
+                known->list != HEADS ||
+                attn_selection_has_head(
+                    selection, &(struct attn_location){.layer = (int)layer, .head = (int)head}) ==
+                    known->heads[layer][head]);
     }
     for (size_t query = 0; query < known->n_query; query++)
         FUZZ_CHECK(known->list != QUERIES ||
-                   attn_selection_has_query(selection, query) == known->queries[query]);
+                   attn_selection_has_query(selection, ATTN_STACK_ONLY, query) ==
+                       known->queries[query]);
 }
 
 static enum attn_status take(struct attn_case *c, struct attn_error *err)
@@ -178,7 +183,7 @@ static enum attn_status take(struct attn_case *c, struct attn_error *err)
     else if (known->list == HEADS)
         status = attn_selection_set_heads(selection, list, err);
     else
-        status = attn_selection_set_queries(selection, list, err);
+        status = attn_selection_set_queries(selection, ATTN_STACK_ONLY, list, err);
     if (status == ATTN_OK && c->meant == ATTN_MEANT_VALID)
         check_flags(known, selection);
     attn_selection_free(selection);

@@ -48,13 +48,14 @@ static struct flags read_flags(const struct attn_selection *selection)
     struct flags flags = {0};
 
     for (size_t layer = 0; layer < dims->n_layer; layer++) {
-        flags.layers[layer] = attn_selection_has_layer(selection, (int)layer);
+        flags.layers[layer] = (attn_selection_count_heads(
+                                   selection, &(struct attn_location){.layer = (int)layer}) > 0);
         for (size_t head = 0; head < dims->n_head; head++)
-            flags.heads[layer][head] =
-                attn_selection_has_block_head(selection, (int)layer, (int)head);
+            flags.heads[layer][head] = attn_selection_has_head(
+                selection, &(struct attn_location){.layer = (int)layer, .head = (int)head});
     }
     for (size_t query = 0; query < dims->n_position; query++)
-        flags.queries[query] = attn_selection_has_query(selection, query);
+        flags.queries[query] = attn_selection_has_query(selection, ATTN_STACK_ONLY, query);
     return flags;
 }
 
@@ -70,14 +71,14 @@ static void check_sites(const struct attn_selection *selection, int layer, size_
         const bool has = attn_selection_has_site(selection, site);
         const size_t n_key = attn_site_n_key(dims, layer), width = attn_site_width(site, dims);
         size_t shape[3] = {0};
-        const int rank = attn_selection_block_shape(selection, site, layer, shape);
-        bool wants = has && attn_selection_has_layer(selection, layer);
+        const int rank = attn_selection_shape(
+            selection, &(struct attn_location){.site = site, .layer = layer}, shape);
+        const bool wants = attn_selection_wants_block(selection, site, layer);
 
-        if (!attn_site_is_in_layer(site))
-            wants = has;
-        else if (attn_site_has_heads(site))
-            wants = wants && n_head > 0;
-        FUZZ_CHECK(attn_selection_wants_block(selection, site, layer) == wants);
+        if (!attn_site_is_in_layer(site) || n_head > 0)
+            FUZZ_CHECK(wants == has);
+        else
+            FUZZ_CHECK(!wants || (has && !attn_site_has_heads(site)));
         if (site == ATTN_SITE_TEXT_EMBED || site == ATTN_SITE_IMAGE_EMBED ||
             site == ATTN_SITE_SENTENCE_EMBED || site == ATTN_SITE_TEXT_EMBED_GRAD ||
             site == ATTN_SITE_IMAGE_EMBED_GRAD || site == ATTN_SITE_SENTENCE_EMBED_GRAD) {
@@ -119,10 +120,14 @@ static void check_counts(const struct attn_selection *selection)
             serves[head / (dims->n_head / dims->n_kv_head)] |= flags.heads[layer][head];
         }
         for (size_t g = 0; g < dims->n_kv_head; g++) {
-            FUZZ_CHECK(attn_selection_has_kv_head(selection, (int)layer, (int)g) == serves[g]);
+            FUZZ_CHECK(attn_selection_has_tensor_head(
+                           selection, &(struct attn_location){.layer = (int)layer,
+                                                              .head = (int)g,
+                                                              .site = ATTN_SITE_K}) == serves[g]);
             n_kv_head += serves[g];
         }
-        FUZZ_CHECK(attn_selection_n_head(selection, (int)layer) == n_head);
+        FUZZ_CHECK(attn_selection_count_heads(
+                       selection, &(struct attn_location){.layer = (int)layer}) == n_head);
         FUZZ_CHECK(flags.layers[layer] || n_head == 0);
         check_sites(selection, (int)layer, n_head, n_kv_head);
         n_all += n_head;
@@ -130,7 +135,8 @@ static void check_counts(const struct attn_selection *selection)
     for (size_t query = 0; query < dims->n_position; query++)
         n_query += flags.queries[query];
     FUZZ_CHECK(attn_selection_n_query(selection) == n_query);
-    FUZZ_CHECK(attn_selection_is_all_queries(selection) == (n_query == dims->n_position));
+    FUZZ_CHECK(attn_selection_is_all_queries(selection, ATTN_STACK_ONLY) ==
+               (n_query == dims->n_position));
     FUZZ_CHECK(attn_selection_is_all_heads(selection) == (n_all == dims->n_layer * dims->n_head));
 }
 
@@ -143,7 +149,7 @@ static enum attn_status set(struct attn_selection *selection, enum list list, co
     case LIST_HEADS:
         return attn_selection_set_heads(selection, spec, err);
     default:
-        return attn_selection_set_queries(selection, spec, err);
+        return attn_selection_set_queries(selection, ATTN_STACK_ONLY, spec, err);
     }
 }
 

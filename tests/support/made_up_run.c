@@ -81,7 +81,7 @@ void attn_made_up_run_select(struct attn_made_up_run *made, const char *sites, c
         attn_sites_extend(&set, attn_sites_derived());
     if (err.status == ATTN_OK && attn_selection_set_sites(made->selection, set, &err) == ATTN_OK &&
         attn_selection_set_heads(made->selection, heads, &err) == ATTN_OK)
-        attn_selection_set_queries(made->selection, queries, &err);
+        attn_selection_set_queries(made->selection, ATTN_STACK_ONLY, queries, &err);
     ck_assert_msg(err.status == ATTN_OK, "%s", err.message);
 }
 
@@ -249,9 +249,10 @@ static enum attn_status tell(const struct attn_made_up_run *made, struct attn_wr
     event.ld = event.n_col + made->room;
     for (size_t row = span.first; row < span.end && status == ATTN_OK; row = next) {
         next = row + 1;
-        if (!is_key && !attn_selection_has_query(made->selection, row))
+        if (!is_key && !attn_selection_has_query(made->selection, ATTN_STACK_ONLY, row))
             continue;
-        while (next < span.end && (is_key || attn_selection_has_query(made->selection, next)))
+        while (next < span.end &&
+               (is_key || attn_selection_has_query(made->selection, ATTN_STACK_ONLY, next)))
             next++;
         event.row0 = row, event.n_row = next - row;
         status = tell_rows(made, writer, event, err);
@@ -294,8 +295,11 @@ static enum attn_status tell_heads(const struct attn_made_up_run *made, struct a
     for (size_t h = 0; h < n_head && status == ATTN_OK; h++) {
         event.at.head = (int)h;
         if (layout == ATTN_LAYOUT_KEY
-                ? attn_selection_has_kv_head(made->selection, layer, (int)h)
-                : attn_selection_has_block_head(made->selection, layer, (int)h))
+                ? attn_selection_has_tensor_head(
+                      made->selection,
+                      &(struct attn_location){.layer = layer, .head = (int)h, .site = ATTN_SITE_K})
+                : attn_selection_has_head(made->selection,
+                                          &(struct attn_location){.layer = layer, .head = (int)h}))
             status = tell(made, writer, event, span, err);
     }
     return status;

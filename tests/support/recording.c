@@ -38,7 +38,8 @@ static void init_record(const struct attn_recording *recording, enum attn_site s
 {
     struct attn_recorded *record = record_of(recording, site, layer);
 
-    record->rank = attn_selection_block_shape(recording->selection, site, layer, record->shape);
+    record->rank = attn_selection_shape(
+        recording->selection, &(struct attn_location){.site = site, .layer = layer}, record->shape);
     record->n_row = 1;
     for (int i = 0; i < record->rank - 1; i++)
         record->n_row *= record->shape[i];
@@ -313,6 +314,6 @@ struct attn_selection *attn_select_last(const struct attn_dims *dims, enum attn_
     if (attn_site_is_in_layer(site))
         ck_assert(attn_selection_set_layers(selection, "-1", &err) == ATTN_OK);
     if (queries)
-        ck_assert(attn_selection_set_queries(selection, queries, &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, queries, &err) == ATTN_OK);
     return selection;
 }

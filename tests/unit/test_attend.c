@@ -711,7 +711,8 @@ START_TEST(only_selected_heads_and_rows_are_told)
     all = attend(&input.args);
     attn_recording_init_dims(&some, &dims);
     ck_assert(attn_selection_set_heads(some.selection, "1,2", &err) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(some.selection, "3,40-42,-1", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(some.selection, ATTN_STACK_ONLY, "3,40-42,-1", &err) ==
+              ATTN_OK);
     input.args.trace = &some.trace;
     ck_assert_msg(attn_attend(&input.args, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_recording_find(&some, ATTN_SITE_PATTERN, 0)->n_row_told, 2 * 5);

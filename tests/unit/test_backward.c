@@ -644,7 +644,9 @@ static void check_same(const struct pass *a, const struct pass *b, const char *w
 
             if (!x || !y)
                 continue;
-            rank = attn_selection_block_shape(a->wanted, (enum attn_site)site, layer, shape);
+            rank = attn_selection_shape(
+                a->wanted, &(struct attn_location){.site = (enum attn_site)site, .layer = layer},
+                shape);
             for (int i = 0; i < rank; i++) {
                 n *= shape[i];
                 width = shape[i];

@@ -191,12 +191,13 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
         .n_layer = 2, .n_head = 2, .n_kv_head = 2, .n_position = 3, .encoder = &newer};
     REFUSED(attn_selection_create(&pair, &selection, &err), "dims");
     REFUSED(attn_selection_copy(NULL, NULL, &err), "selection");
-    REFUSED(attn_selection_add_block(NULL, 0, 0, &err), "selection");
-    REFUSED(attn_selection_add_queries(NULL, 0, 1, &err), "selection");
+    REFUSED(attn_selection_add_head(NULL, &(struct attn_location){.layer = 0, .head = 0}, &err),
+            "selection");
+    REFUSED(attn_selection_add_queries(NULL, ATTN_STACK_ONLY, 0, 1, &err), "selection");
     REFUSED(attn_selection_set_sites(NULL, ATTN_SITES(ATTN_SITE_Z), &err), "selection");
     REFUSED(attn_selection_set_layers(selection, NULL, &err), "spec");
     REFUSED(attn_selection_set_heads(selection, NULL, &err), "spec");
-    REFUSED(attn_selection_set_queries(selection, NULL, &err), "spec");
+    REFUSED(attn_selection_set_queries(selection, ATTN_STACK_ONLY, NULL, &err), "spec");
     REFUSED(attn_capture_create(NULL, NULL, &err), "selection");
     REFUSED(attn_capture_create(selection, NULL, &err), "capture");
     REFUSED(attn_edges_create(NULL, 1, NULL, NULL, &err), "selection");
@@ -336,10 +337,14 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert(!attn_colormap_is_diverging(NULL));
     ck_assert_int_eq(attn_colormap_color(NULL, ATTN_THEME_LIGHT, 7).r, 0);
     ck_assert_ptr_null(attn_selection_dims(NULL));
-    ck_assert(!attn_selection_has_block_head(NULL, 0, 0) && !attn_selection_has_query(NULL, 0));
-    ck_assert(!attn_selection_has_kv_head(NULL, 0, 0));
+    ck_assert(!attn_selection_has_head(NULL, &(struct attn_location){.layer = 0, .head = 0}) &&
+              !attn_selection_has_query(NULL, ATTN_STACK_ONLY, 0));
+    ck_assert(!attn_selection_has_tensor_head(
+        NULL, &(struct attn_location){.layer = 0, .head = 0, .site = ATTN_SITE_K}));
     ck_assert(!attn_selection_wants_block(NULL, ATTN_SITE_Z, 0));
-    ck_assert_int_eq(attn_selection_block_shape(NULL, ATTN_SITE_Z, 0, shape), 0);
+    ck_assert_int_eq(
+        attn_selection_shape(NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0}, shape),
+        0);
     ck_assert_uint_eq(attn_attention_text(NULL, kind), 0);
     ck_assert_str_eq(kind, "");
     ck_assert_uint_eq(attn_tokenizer_n_vocab(NULL), 0);
@@ -1026,14 +1031,23 @@ START_TEST(selections_and_edges_have_no_other_places)
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
     ck_assert_int_eq(attn_edges_create(selection, 1, NULL, &edges, NULL), ATTN_OK);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        ck_assert(!attn_selection_has_block_head(selection, others[i], 0));
-        ck_assert(!attn_selection_has_block_head(selection, 0, others[i]));
-        ck_assert(!attn_selection_has_kv_head(selection, others[i], 0));
-        ck_assert(!attn_selection_has_kv_head(selection, 0, others[i]));
-        ck_assert(!attn_selection_has_query(selection, (size_t)others[i]));
+        ck_assert(!attn_selection_has_head(selection,
+                                           &(struct attn_location){.layer = others[i], .head = 0}));
+        ck_assert(!attn_selection_has_head(selection,
+                                           &(struct attn_location){.layer = 0, .head = others[i]}));
+        ck_assert(!attn_selection_has_tensor_head(
+            selection,
+            &(struct attn_location){.layer = others[i], .head = 0, .site = ATTN_SITE_K}));
+        ck_assert(!attn_selection_has_tensor_head(
+            selection,
+            &(struct attn_location){.layer = 0, .head = others[i], .site = ATTN_SITE_K}));
+        ck_assert(!attn_selection_has_query(selection, ATTN_STACK_ONLY, (size_t)others[i]));
         ck_assert(!attn_selection_wants_block(selection, ATTN_SITE_PATTERN, others[i]));
         ck_assert(!attn_selection_wants_block(selection, (enum attn_site)others[i], 0));
-        ck_assert_int_eq(attn_selection_block_shape(selection, ATTN_SITE_PATTERN, others[i], shape),
+        ck_assert_int_eq(attn_selection_shape(
+                             selection,
+                             &(struct attn_location){.site = ATTN_SITE_PATTERN, .layer = others[i]},
+                             shape),
                          0);
         const struct attn_location layer = {.layer = others[i]}, head = {.head = others[i]};
 
@@ -1042,12 +1056,17 @@ START_TEST(selections_and_edges_have_no_other_places)
         ck_assert_ptr_null(
             attn_edges_find(edges, &(struct attn_location){0}, (size_t)others[i], &n));
         if (others[i] != ATTN_ALL_HEADS)
-            REFUSED(attn_selection_add_block(selection, 0, others[i], &err), "head");
+            REFUSED(attn_selection_add_head(
+                        selection, &(struct attn_location){.layer = 0, .head = others[i]}, &err),
+                    "head");
         if (others[i] != ATTN_ALL_LAYERS)
-            REFUSED(attn_selection_add_block(selection, others[i], 0, &err), "head");
-        REFUSED(attn_selection_add_queries(selection, (size_t)others[i], 1, &err), "queries");
+            REFUSED(attn_selection_add_head(
+                        selection, &(struct attn_location){.layer = others[i], .head = 0}, &err),
+                    "layer");
+        REFUSED(attn_selection_add_queries(selection, ATTN_STACK_ONLY, (size_t)others[i], 1, &err),
+                "queries");
     }
-    REFUSED(attn_selection_add_queries(selection, 1, SIZE_MAX, &err), "queries");
+    REFUSED(attn_selection_add_queries(selection, ATTN_STACK_ONLY, 1, SIZE_MAX, &err), "queries");
     attn_edges_free(edges);
     attn_selection_free(selection);
 }

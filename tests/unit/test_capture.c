@@ -133,7 +133,7 @@ static void assert_holds_matrix(const struct attn_capture *capture,
         }
         ck_assert_ptr_eq(matrix, next);
         for (size_t row = 0; row < N; row++) {
-            if (!attn_selection_has_query(selection, row))
+            if (!attn_selection_has_query(selection, ATTN_STACK_ONLY, row))
                 continue;
             attn_assert_same_bits(attn_site_name(site), next, record->data + (head * N + row) * N,
                                   site == ATTN_SITE_QK ? row + 1 : N);
@@ -156,7 +156,8 @@ START_TEST(holds_the_selected_part_of_matrices)
         struct attn_selection *selection = select_sites(model, "qk,attn_scores,pattern", "all");
 
         ck_assert(attn_selection_set_heads(selection, selections[i][0], &err) == ATTN_OK);
-        ck_assert(attn_selection_set_queries(selection, selections[i][1], &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, selections[i][1], &err) ==
+                  ATTN_OK);
         for (size_t step = 1; step <= N; step += 3) { /* 1, 4, 7 */
             struct attn_capture *capture;
 
@@ -220,7 +221,7 @@ START_TEST(vectors_and_keys_are_those_of_selected_heads_and_queries)
     struct attn_error err = {0};
 
     ck_assert(attn_selection_set_heads(selection, "-1", &err) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(selection, "2,6", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, "2,6", &err) == ATTN_OK);
     ck_assert(attn_capture_create(selection, &part, &err) == ATTN_OK);
     ck_assert(attn_capture_create(all, &whole, &err) == ATTN_OK);
     feed(model, NULL, part, 2);

@@ -155,7 +155,7 @@ static struct attn_difference from_recordings(const struct setup *s,
         const float *z_other = row_of(other, ATTN_SITE_Z, layer, head, row);
         double tv = 0, kl = 0, product = 0, length = 0, other_length = 0;
 
-        if (!attn_selection_has_query(s->selection, row))
+        if (!attn_selection_has_query(s->selection, ATTN_STACK_ONLY, row))
             continue;
         n++;
         for (size_t key = 0; key < n_key; key++) {
@@ -224,7 +224,7 @@ static void assert_local(const struct setup *s, const struct attn_recording *exa
             const size_t n_kept = attn_keys_list(&attention, &row, keys);
             double kept = 0;
 
-            if (!attn_selection_has_query(s->selection, query))
+            if (!attn_selection_has_query(s->selection, ATTN_STACK_ONLY, query))
                 continue;
             for (size_t j = 0; j < n_kept; j++)
                 kept += (double)a[keys[j]];
@@ -269,7 +269,7 @@ static void assert_logits(const struct setup *s, const struct attn_recording *ex
         const float *p = a->data + row * n_vocab, *q = b->data + row * n_vocab;
         const struct attn_compared_logits *found = &s->found->logits[at];
 
-        if (!attn_selection_has_query(s->selection, row))
+        if (!attn_selection_has_query(s->selection, ATTN_STACK_ONLY, row))
             continue;
         ck_assert_uint_lt(at++, s->found->n_logits);
         ck_assert_uint_eq(found->position, row);
@@ -539,7 +539,8 @@ START_TEST(what_is_selected_alone_is_compared)
     ck_assert_mem_eq(&s.found->layers[0].local, &s.found->heads[0].local,
                      sizeof s.found->heads[0].local);
 
-    ck_assert(attn_selection_set_queries(s.selection, "3,5-9,15", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(s.selection, ATTN_STACK_ONLY, "3,5-9,15", &err) ==
+              ATTN_OK);
     setup_compare(&s);
     ck_assert_uint_eq(s.found->n_logits, 7);
     assert_found(&s, true);

@@ -24,7 +24,8 @@ static struct attn_selection *select_heads(const char *heads, const char *querie
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, NULL), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_heads(selection, heads, NULL), ATTN_OK);
-    ck_assert_int_eq(attn_selection_set_queries(selection, queries, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_queries(selection, ATTN_STACK_ONLY, queries, NULL),
+                     ATTN_OK);
     return selection;
 }
 

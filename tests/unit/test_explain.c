@@ -34,8 +34,10 @@ static void open_model_of(const char *directory, enum attn_compute compute)
     ck_assert_msg(attn_model_open(&source, &options, &model, &err) == ATTN_OK, "%s", err.message);
     dims = attn_config_dims(attn_model_config(model), N);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_block(selection, LAYER, HEAD, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_queries(selection, QUERY, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection,
+                                      &(struct attn_location){.layer = LAYER, .head = HEAD},
+                                      &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, ATTN_STACK_ONLY, QUERY, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
     args.attention = attn_model_config(model)->attention;
@@ -143,8 +145,9 @@ START_TEST(the_sites_of_the_run_are_watched_too)
     ck_assert(attn_selection_wants_block(watched, ATTN_SITE_RESID_POST, LAYER));
     ck_assert(attn_selection_wants_block(watched, ATTN_SITE_QK, LAYER));
     ck_assert(!attn_selection_wants_block(watched, ATTN_SITE_MLP_OUT, LAYER));
-    ck_assert_uint_eq(attn_selection_n_head(watched, LAYER), 1);
-    ck_assert(attn_selection_has_query(watched, QUERY));
+    ck_assert_uint_eq(attn_selection_count_heads(watched, &(struct attn_location){.layer = LAYER}),
+                      1);
+    ck_assert(attn_selection_has_query(watched, ATTN_STACK_ONLY, QUERY));
     ck_assert_uint_eq(attn_selection_n_query(watched), 1);
     attn_explainer_free(explainer);
     close_model();
@@ -224,7 +227,8 @@ static bool explain_equal_rows(size_t n_key, size_t width, float x, struct meddl
     arrays.attention.mask = ATTN_MASK_NONE;
     dims = attn_attend_dims(&arrays);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_queries(selection, n_key - 1, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, ATTN_STACK_ONLY, n_key - 1, 1, &err) ==
+              ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection, args.attention = &arrays.attention, args.arrays = &arrays;
     explainer = create();
@@ -298,8 +302,10 @@ static void explain_row(const struct attn_config *config, int layer, int head)
     struct attn_error err = {0};
 
     ck_assert(attn_selection_create(&of_row, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_block(selection, layer, head, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_queries(selection, N - 1, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection,
+                                      &(struct attn_location){.layer = layer, .head = head},
+                                      &err) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(selection, ATTN_STACK_ONLY, N - 1, 1, &err) == ATTN_OK);
     args = ATTN_EXPLAIN_ARGS_DEFAULT;
     args.selection = selection;
     args.attention = config->attention;
@@ -405,7 +411,8 @@ START_TEST(more_than_one_row_is_refused_and_one_of_them_named)
         struct attn_error err = {0};
 
         ck_assert(attn_selection_set_heads(selection, rows[i].heads, &err) == ATTN_OK);
-        ck_assert(attn_selection_set_queries(selection, rows[i].queries, &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, rows[i].queries, &err) ==
+                  ATTN_OK);
         ck_assert(attn_explainer_create(&args, &explainer, &err) == ATTN_INVALID);
         ck_assert_msg(strstr(err.message, rows[i].message) != NULL, "%s", err.message);
         ck_assert_str_eq(err.hint, rows[i].hint);

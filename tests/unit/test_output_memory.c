@@ -90,7 +90,8 @@ static void ck_assert_memory(const char *format, struct attn_site_set sites, con
 
     ck_assert_int_eq(attn_selection_create(&dims, &selection, &err), ATTN_OK);
     ck_assert_int_eq(attn_selection_set_sites(selection, sites, &err), ATTN_OK);
-    ck_assert_int_eq(attn_selection_set_queries(selection, queries, &err), ATTN_OK);
+    ck_assert_int_eq(attn_selection_set_queries(selection, ATTN_STACK_ONLY, queries, &err),
+                     ATTN_OK);
     run.selection = selection;
     ck_assert_msg(attn_writer_open(attn_format_find(format),
                                    &(struct attn_writer_target){.path = "/dev/null"}, &run,

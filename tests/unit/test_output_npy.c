@@ -85,7 +85,9 @@ static void ck_assert_site(enum attn_site site, int layer)
     attn_site_archive_name(site, layer, name);
     snprintf(path, sizeof path, "d/%s.npy", name);
     ck_assert_msg(attn_npy_read(path, &array), "there is no '%s'", path);
-    ck_assert_int_eq(array.rank, attn_selection_block_shape(made.selection, site, layer, shape));
+    ck_assert_int_eq(array.rank, attn_selection_shape(
+                                     made.selection,
+                                     &(struct attn_location){.site = site, .layer = layer}, shape));
     for (int i = 0; i < array.rank; i++)
         ck_assert_uint_eq(array.shape[i], shape[i]);
     for (size_t i = 0; i < array.n; i++)

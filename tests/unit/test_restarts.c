@@ -194,7 +194,8 @@ static bool is_same(const struct subject *subject, size_t i, enum attn_site site
     const float *a = attn_kept(whole, site, layer);
     const float *b = attn_kept(part, site, layer);
     size_t shape[3], n = 1;
-    const int rank = attn_selection_block_shape(subject->whole[i].selection, site, layer, shape);
+    const int rank = attn_selection_shape(
+        subject->whole[i].selection, &(struct attn_location){.site = site, .layer = layer}, shape);
 
     for (int dimension = 0; dimension < rank; dimension++)
         n *= shape[dimension];

@@ -121,7 +121,8 @@ START_TEST(takes_a_selection_that_was_built_by_calls)
     struct attn_run *run = NULL;
 
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_add_block(selection, 2, 1, &err) == ATTN_OK);
+    ck_assert(attn_selection_add_head(selection, &(struct attn_location){.layer = 2, .head = 1},
+                                      &err) == ATTN_OK);
     request.selection.given = selection;
     struct attn_capture *capture = capture_run(host, &request, &run);
 

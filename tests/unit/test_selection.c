@@ -37,7 +37,9 @@ static unsigned long flags_of_layers(const struct attn_selection *s)
     unsigned long flags = 0;
 
     for (int i = 0; i < (int)dims.n_layer; i++)
-        flags |= (unsigned long)attn_selection_has_layer(s, i) << i;
+        flags |=
+            (unsigned long)(attn_selection_count_heads(s, &(struct attn_location){.layer = i}) > 0)
+            << i;
     return flags;
 }
 
@@ -110,7 +112,9 @@ START_TEST(heads_may_be_given_with_their_layer)
         ck_assert_msg(attn_selection_set_heads(s, rows[i].spec, &err) == ATTN_OK, "%s: %s",
                       rows[i].spec, err.message);
         for (int h = 0; h < (int)dims.n_head; h++)
-            flags |= (unsigned)attn_selection_has_block_head(s, rows[i].layer, h) << h;
+            flags |= (unsigned)attn_selection_has_head(
+                         s, &(struct attn_location){.layer = rows[i].layer, .head = h})
+                     << h;
         ck_assert_msg(flags == rows[i].flags, "%s gave %x in layer %d", rows[i].spec, flags,
                       rows[i].layer);
         attn_selection_free(s);
@@ -140,9 +144,9 @@ START_TEST(kept_is_heads_and_layers)
 
     ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
     ck_assert(attn_selection_set_layers(s, "5-8", NULL) == ATTN_OK);
-    ck_assert(attn_selection_has_block_head(s, 5, 1));
-    ck_assert(!attn_selection_has_block_head(s, 9, 0));
-    ck_assert_uint_eq(attn_selection_n_head(s, 9), 0);
+    ck_assert(attn_selection_has_head(s, &(struct attn_location){.layer = 5, .head = 1}));
+    ck_assert(!attn_selection_has_head(s, &(struct attn_location){.layer = 9, .head = 0}));
+    ck_assert_uint_eq(attn_selection_count_heads(s, &(struct attn_location){.layer = 9}), 0);
     ck_assert(attn_selection_wants_block(s, ATTN_SITE_PATTERN, 5));
     ck_assert(!attn_selection_wants_block(s, ATTN_SITE_PATTERN, 6));
     ck_assert(!attn_selection_wants_block(s, ATTN_SITE_RESID_PRE, 6)); /* not among the sites */
@@ -158,7 +162,9 @@ static unsigned long flags_of_heads(const struct attn_selection *s, int layer)
     unsigned long flags = 0;
 
     for (int h = 0; h < (int)dims.n_head; h++)
-        flags |= (unsigned long)attn_selection_has_block_head(s, layer, h) << h;
+        flags |= (unsigned long)attn_selection_has_head(
+                     s, &(struct attn_location){.layer = layer, .head = h})
+                 << h;
     return flags;
 }
 
@@ -166,14 +172,19 @@ START_TEST(the_first_kept_head_replaces_all_and_the_next_are_added)
 {
     struct attn_selection *s = make();
 
-    ck_assert(attn_selection_add_block(s, 5, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, &(struct attn_location){.layer = 5, .head = 1}, NULL) ==
+              ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x02);
     ck_assert_uint_eq(flags_of_heads(s, 4), 0);
-    ck_assert(attn_selection_add_block(s, 5, 4, NULL) == ATTN_OK);
-    ck_assert(attn_selection_add_block(s, 9, ATTN_ALL_HEADS, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, &(struct attn_location){.layer = 5, .head = 4}, NULL) ==
+              ATTN_OK);
+    ck_assert(attn_selection_add_head(
+                  s, &(struct attn_location){.layer = 9, .head = ATTN_ALL_HEADS}, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x12);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
-    ck_assert(attn_selection_add_block(s, ATTN_ALL_LAYERS, 3, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s,
+                                      &(struct attn_location){.layer = ATTN_ALL_LAYERS, .head = 3},
+                                      NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 0), 0x08);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x1a);
     attn_selection_free(s);
@@ -185,7 +196,8 @@ START_TEST(a_kept_head_is_added_to_those_of_a_list)
     struct attn_selection *s = make();
 
     ck_assert(attn_selection_set_heads(s, "5.1,9.*", NULL) == ATTN_OK);
-    ck_assert(attn_selection_add_block(s, 5, 0, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, &(struct attn_location){.layer = 5, .head = 0}, NULL) ==
+              ATTN_OK);
     ck_assert_uint_eq(flags_of_heads(s, 5), 0x03);
     ck_assert_uint_eq(flags_of_heads(s, 9), 0x3f);
     ck_assert(attn_selection_set_heads(s, "0.0", NULL) == ATTN_OK);
@@ -202,8 +214,12 @@ START_TEST(heads_that_are_not_there_are_refused_and_change_nothing)
         struct attn_selection *s = make();
         struct attn_error err = {0};
 
-        ck_assert(attn_selection_add_block(s, heads[i][0], heads[i][1], &err) == ATTN_INVALID);
-        ck_assert_ptr_nonnull(strstr(err.message, "layers from 0 to 11 and heads from 0 to 5"));
+        ck_assert(attn_selection_add_head(
+                      s, &(struct attn_location){.layer = heads[i][0], .head = heads[i][1]},
+                      &err) == ATTN_INVALID);
+        ck_assert_ptr_nonnull(strstr(err.message, heads[i][0] == 0
+                                                      ? "layers from 0 to 11 and heads from 0 to 5"
+                                                      : "expected 0 to 11"));
         ck_assert(attn_selection_is_all_heads(s));
         attn_selection_free(s);
     }
@@ -215,7 +231,7 @@ static unsigned long flags_of_queries(const struct attn_selection *s)
     unsigned long flags = 0;
 
     for (size_t i = 0; i < dims.n_position; i++)
-        flags |= (unsigned long)attn_selection_has_query(s, i) << i;
+        flags |= (unsigned long)attn_selection_has_query(s, ATTN_STACK_ONLY, i) << i;
     return flags;
 }
 
@@ -223,19 +239,19 @@ START_TEST(the_first_kept_queries_replace_all_and_the_next_are_added)
 {
     struct attn_selection *s = make();
 
-    ck_assert(attn_selection_add_queries(s, 2, 3, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 2, 3, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x01c);
     ck_assert_uint_eq(attn_selection_n_query(s), 3);
-    ck_assert(attn_selection_add_queries(s, 4, 2, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 4, 2, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x03c);
     ck_assert_uint_eq(attn_selection_n_query(s), 4);
-    ck_assert(attn_selection_add_queries(s, 8, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 8, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x13c);
-    ck_assert(attn_selection_set_queries(s, "0", NULL) == ATTN_OK);
-    ck_assert(attn_selection_add_queries(s, 1, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(s, ATTN_STACK_ONLY, "0", NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 1, 1, NULL) == ATTN_OK);
     ck_assert_uint_eq(flags_of_queries(s), 0x003);
-    ck_assert(attn_selection_add_queries(s, 0, 9, NULL) == ATTN_OK);
-    ck_assert(attn_selection_is_all_queries(s));
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 0, 9, NULL) == ATTN_OK);
+    ck_assert(attn_selection_is_all_queries(s, ATTN_STACK_ONLY));
     attn_selection_free(s);
 }
 END_TEST
@@ -247,12 +263,13 @@ START_TEST(queries_that_are_not_there_are_refused_and_change_nothing)
     struct attn_error err = {0};
 
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
-        ck_assert(attn_selection_add_queries(s, spans[i][0], spans[i][1], &err) == ATTN_INVALID);
+        ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, spans[i][0], spans[i][1], &err) ==
+                  ATTN_INVALID);
         ck_assert_ptr_nonnull(strstr(err.message, "expected numbers from 0 to 8"));
-        ck_assert(attn_selection_is_all_queries(s));
+        ck_assert(attn_selection_is_all_queries(s, ATTN_STACK_ONLY));
     }
-    ck_assert(attn_selection_add_queries(s, 3, 0, &err) == ATTN_INVALID);
-    ck_assert(attn_selection_is_all_queries(s));
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ONLY, 3, 0, &err) == ATTN_INVALID);
+    ck_assert(attn_selection_is_all_queries(s, ATTN_STACK_ONLY));
     attn_selection_free(s);
 }
 END_TEST
@@ -262,8 +279,14 @@ START_TEST(a_key_value_head_is_kept_when_it_serves_a_kept_head)
     struct attn_selection *s = make();
 
     ck_assert(attn_selection_set_heads(s, "0.2,1.3", NULL) == ATTN_OK);
-    ck_assert(attn_selection_has_kv_head(s, 0, 0) && !attn_selection_has_kv_head(s, 0, 1));
-    ck_assert(!attn_selection_has_kv_head(s, 1, 0) && attn_selection_has_kv_head(s, 1, 1));
+    ck_assert(attn_selection_has_tensor_head(
+                  s, &(struct attn_location){.layer = 0, .head = 0, .site = ATTN_SITE_K}) &&
+              !attn_selection_has_tensor_head(
+                  s, &(struct attn_location){.layer = 0, .head = 1, .site = ATTN_SITE_K}));
+    ck_assert(!attn_selection_has_tensor_head(
+                  s, &(struct attn_location){.layer = 1, .head = 0, .site = ATTN_SITE_K}) &&
+              attn_selection_has_tensor_head(
+                  s, &(struct attn_location){.layer = 1, .head = 1, .site = ATTN_SITE_K}));
     attn_selection_free(s);
 }
 END_TEST
@@ -273,7 +296,8 @@ static void check_shape(const struct attn_selection *s, enum attn_site site, int
 {
     size_t shape[3] = {0};
 
-    ck_assert_int_eq(attn_selection_block_shape(s, site, 0, shape), rank);
+    ck_assert_int_eq(
+        attn_selection_shape(s, &(struct attn_location){.site = site, .layer = 0}, shape), rank);
     for (int i = 0; i < rank; i++)
         ck_assert_msg(shape[i] == expected[i], "%s: dimension %d is %zu, expected %zu",
                       attn_site_name(site), i, shape[i], expected[i]);
@@ -285,7 +309,7 @@ START_TEST(shapes_follow_the_selection)
 
     check_shape(s, ATTN_SITE_PATTERN, 3, (const size_t[]){6, 9, 9});
     ck_assert(attn_selection_set_heads(s, "0,1", NULL) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(s, "-1,2-6+2", NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(s, ATTN_STACK_ONLY, "-1,2-6+2", NULL) == ATTN_OK);
     ck_assert_uint_eq(attn_selection_n_query(s), 4);
     check_shape(s, ATTN_SITE_PATTERN, 3, (const size_t[]){2, 4, 9});
     check_shape(s, ATTN_SITE_Q, 3, (const size_t[]){4, 2, 5});
@@ -295,6 +319,50 @@ START_TEST(shapes_follow_the_selection)
     check_shape(s, ATTN_SITE_RESID_PRE, 2, (const size_t[]){4, 30});
     check_shape(s, ATTN_SITE_MLP_PRE, 2, (const size_t[]){4, 7});
     attn_selection_free(s);
+}
+END_TEST
+
+START_TEST(queries_of_an_encoder_are_positions_of_the_source)
+{
+    const struct attn_dims encoder = {.n_layer = 2,
+                                      .n_head = 3,
+                                      .n_kv_head = 3,
+                                      .n_position = 4,
+                                      .sites = ATTN_SITES(ATTN_SITE_PATTERN)},
+                           both = {.n_layer = 4,
+                                   .n_head = 2,
+                                   .n_kv_head = 2,
+                                   .n_position = 5,
+                                   .n_source = 4,
+                                   .has_pairs = true,
+                                   .is_cross = (const bool[]){false, true, false, true},
+                                   .sites = ATTN_SITES(ATTN_SITE_PATTERN),
+                                   .encoder = &encoder};
+    static const struct attn_location head = {ATTN_STACK_ENCODER, 1, 2, ATTN_SITE_PATTERN},
+                                      cross = {ATTN_STACK_CROSS, 1, 0, ATTN_SITE_PATTERN};
+    struct attn_selection *s, *copy, *alone;
+    size_t shape[3];
+
+    ck_assert(attn_selection_create(&both, &s, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ENCODER, 3, 1, NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_queries(s, ATTN_STACK_ENCODER, 4, 1, NULL) == ATTN_INVALID);
+    ck_assert(attn_selection_set_queries(s, ATTN_STACK_CROSS, "0,4", NULL) == ATTN_OK);
+    ck_assert(attn_selection_add_head(s, &head, NULL) == ATTN_OK);
+    ck_assert(attn_selection_copy(s, &copy, NULL) == ATTN_OK);
+    attn_selection_free(s);
+    ck_assert(!attn_selection_has_query(copy, ATTN_STACK_ENCODER, 0));
+    ck_assert(attn_selection_has_query(copy, ATTN_STACK_ENCODER, 3));
+    ck_assert(attn_selection_has_query(copy, ATTN_STACK_DECODER, 4));
+    ck_assert(!attn_selection_has_query(copy, ATTN_STACK_DECODER, 3));
+    ck_assert_int_eq(attn_selection_shape(copy, &head, shape), 3);
+    ck_assert(shape[0] == 1 && shape[1] == 1 && shape[2] == 4);
+    ck_assert_int_eq(attn_selection_shape(copy, &cross, shape), 3);
+    ck_assert(shape[0] == 2 && shape[1] == 2 && shape[2] == 4);
+    ck_assert(attn_selection_copy_stack(copy, ATTN_STACK_ENCODER, &alone, NULL) == ATTN_OK);
+    ck_assert(attn_selection_has_head(alone, &head) && !attn_selection_has_head(alone, &cross));
+    ck_assert(!attn_selection_has_query(alone, ATTN_STACK_ONLY, 0));
+    attn_selection_free(alone);
+    attn_selection_free(copy);
 }
 END_TEST
 
@@ -380,7 +448,7 @@ START_TEST(a_failing_allocation_leaves_the_selection_as_it_was)
         if (status == ATTN_OK)
             status = attn_selection_set_heads(s, "1.2", NULL);
         if (status == ATTN_OK)
-            status = attn_selection_set_queries(s, "3", NULL);
+            status = attn_selection_set_queries(s, ATTN_STACK_ONLY, "3", NULL);
         attn_alloc_fail_off();
         attn_selection_free(s);
         if (status == ATTN_OK)
@@ -400,6 +468,7 @@ ATTN_SUITE("selection", number_lists_name_what_they_say,
            the_first_kept_queries_replace_all_and_the_next_are_added,
            queries_that_are_not_there_are_refused_and_change_nothing,
            a_key_value_head_is_kept_when_it_serves_a_kept_head, shapes_follow_the_selection,
+           queries_of_an_encoder_are_positions_of_the_source,
            site_lists_take_names_aliases_and_globs,
            unknown_sites_are_refused_with_the_list_of_known_ones,
            sites_the_model_lacks_are_dropped_from_globs_and_refused_alone,

@@ -294,7 +294,8 @@ static struct attn_selection *select_part(const struct attn_dims *dims, const st
     if (choice->heads != NULL)
         ck_assert(attn_selection_set_heads(selection, choice->heads, &err) == ATTN_OK);
     if (choice->queries != NULL)
-        ck_assert(attn_selection_set_queries(selection, choice->queries, &err) == ATTN_OK);
+        ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, choice->queries, &err) ==
+                  ATTN_OK);
     return selection;
 }
 
@@ -309,7 +310,8 @@ static size_t count_selected(const struct attn_selection *selection)
 
         for (int layer = 0; layer < n_layer; layer++)
             if (attn_selection_wants_block(selection, site, layer)) {
-                const int rank = attn_selection_block_shape(selection, site, layer, shape);
+                const int rank = attn_selection_shape(
+                    selection, &(struct attn_location){.site = site, .layer = layer}, shape);
 
                 sum += shape[0] * shape[1] * (rank == 3 ? shape[2] : 1);
             }
@@ -660,7 +662,7 @@ START_TEST(logits_of_any_position_can_be_had_when_it_was_computed_to_its_end)
 
     ck_assert(logits != NULL && n > 40);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(selection, "3-6", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, "3-6", &err) == ATTN_OK);
     trace.selection = selection;
     options.n_max = n;
     options.has_logits = true;
@@ -713,7 +715,7 @@ START_TEST(rows_of_logits_are_those_of_the_selected_positions_in_order)
 
     ck_assert_uint_eq(n, 70);
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(selection, "1,4-10,-1", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, "1,4-10,-1", &err) == ATTN_OK);
     options.n_max = n;
     options.has_logits = true;
     ck_assert(attn_session_create(model, &options, &rows.session, &err) == ATTN_OK);

@@ -222,7 +222,8 @@ START_TEST(watched_rows_are_not_dropped)
         struct fed fed;
 
         fed_open(&fed, directories[i]);
-        ck_assert(attn_selection_add_queries(fed.part.selection, fed.n / 2, 2, &err) == ATTN_OK);
+        ck_assert(attn_selection_add_queries(fed.part.selection, ATTN_STACK_ONLY, fed.n / 2, 2,
+                                             &err) == ATTN_OK);
         session = session_of(&fed, NULL);
         ck_assert(attn_session_feed(session, fed.ids, fed.n, &err) == ATTN_OK);
         for (int site = ATTN_SITE_Q; site < ATTN_N_SITE; site++)

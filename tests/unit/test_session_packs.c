@@ -405,7 +405,7 @@ START_TEST(a_selection_applies_to_each_sequence)
     ck_assert(attn_selection_create(&dims, &selection, &err) == ATTN_OK);
     ck_assert(attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), &err) == ATTN_OK);
     ck_assert(attn_selection_set_heads(selection, "1", &err) == ATTN_OK);
-    ck_assert(attn_selection_set_queries(selection, "0,5", &err) == ATTN_OK);
+    ck_assert(attn_selection_set_queries(selection, ATTN_STACK_ONLY, "0,5", &err) == ATTN_OK);
     trace.selection = selection;
     session = create(&pack, &trace);
     draw_sequences(&pack, MOST_ROWS, 1);

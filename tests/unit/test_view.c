@@ -280,13 +280,13 @@ START_TEST(labels_are_the_words)
 
     set_up();
     picture.merges_words = true;
-    ck_assert_int_eq(attn_selection_add_queries(selection, 1, 3, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_selection_add_queries(selection, ATTN_STACK_ONLY, 1, 3, NULL), ATTN_OK);
     ck_assert_int_eq(attn_view_create(&labels, &picture, hear, NULL, &view, NULL), ATTN_OK);
     told = attn_view_labels(view);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_position, N_WORD);
     ck_assert_uint_eq(attn_selection_dims(told->selection)->n_source, N_SOURCE_WORD);
     ck_assert_uint_eq(attn_selection_n_query(told->selection), 1);
-    ck_assert(attn_selection_has_query(told->selection, 1));
+    ck_assert(attn_selection_has_query(told->selection, ATTN_STACK_ONLY, 1));
     for (size_t w = 0; w < N_WORD; w++) {
         ck_assert_uint_eq(told->token_sizes[w], strlen(expected[w]));
         ck_assert_mem_eq(told->tokens[w], expected[w], told->token_sizes[w]);

@@ -17,8 +17,8 @@ from .library import call, interruptible, lib, path_bytes, take_notes, terminate
 from .pictures import KEYWORDS as PICTURE_KEYWORDS
 from .pictures import picture_options, written
 from .places import DEFAULT, live_module
-from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request
-from .result import Owner, Result, places_of, predictions_of, queries_of, tensors_of
+from .request import DEFAULT_SITES, METRICS, SITES, SPECIALS, Edit, Request, queries_of
+from .result import Owner, Result, places_of, predictions_of, tensors_of
 from .table import table_of
 from .weights import Weights
 from .values import called, choice, flag, ids_of, refuse_empty, whole
@@ -371,7 +371,7 @@ def perform(host: Host, request: Request, on_event=None) -> Result:
         if on_event is None and trace:
             result._heads = places_of(labels.selection)
             if result._stacks() == ["encoder"]:
-                result._queries = queries_of(lib.attn_selection_encoder(labels.selection))
+                result._queries = np.array(queries_of(labels.selection, c.ATTN_STACK_ENCODER), np.int64)
             result._tensors = tensors_of(capture, labels.selection, result._heads, owner)
         result.predictions = predictions_of(found)
     except Exception:

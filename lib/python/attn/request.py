@@ -27,6 +27,13 @@ _HEAD = re.compile(_STACK + r"(?:L(?P<l1>\d+)H(?P<h1>\d+)|(?P<l2>\d+|\*)\.(?P<h2
 _LAYER = re.compile(_STACK + r"(?P<layer>\d+)\s*$")
 
 
+def queries_of(selection, stack: int = c.ATTN_STACK_ONLY) -> list[int]:
+    dims = lib.attn_selection_dims(selection).contents
+    n = dims.encoder.contents.n_position if stack == c.ATTN_STACK_ENCODER else dims.n_position
+    has = lib.attn_selection_has_query
+    return [query for query in range(n) if has(selection, stack, query)]
+
+
 class Edit:
     """A change of a tensor on its way through the model: made by zero, scale, replace, add, mask."""
 
@@ -313,9 +320,7 @@ class Request:
         queries, chosen.queries = chosen.queries, terminated(words, "queries")
         try:
             call("attn_run_prepare", host.pointer, byref(self.struct), byref(run))
-            selection = lib.attn_run_labels(run).contents.selection
-            n = lib.attn_selection_dims(selection).contents.n_position
-            return [at for at in range(n) if lib.attn_selection_has_query(selection, at)]
+            return queries_of(lib.attn_run_labels(run).contents.selection)
         finally:
             chosen.queries = queries
             lib.attn_run_free(run)

@@ -14,7 +14,7 @@ import numpy as np
 from . import binding as c
 from .errors import ClosedError, Error, Note
 from .library import call, lib, reader
-from .request import SITES, STACKS
+from .request import SITES, STACKS, queries_of
 from .table import Table, table_of
 
 NAMES = {site: name for name, site in SITES.items()}
@@ -269,12 +269,6 @@ def tensors_of(capture, selection, places, owner) -> dict[Place, np.ndarray]:
     return arrays
 
 
-def queries_of(selection) -> np.ndarray:
-    n = lib.attn_selection_dims(selection).contents.n_position
-    has = lib.attn_selection_has_query
-    return np.array([query for query in range(n) if has(selection, query)], np.int64)
-
-
 def texts_of(items: int, sizes: int, n: int) -> list[str]:
     """N texts of the library, at these addresses, as str; bytes that are part of a character are U+FFFD."""
     pieces, lengths = (c_void_p * n).from_address(items), (c_size_t * n).from_address(sizes)
@@ -390,7 +384,7 @@ class Result:
         selection, ids, tokens, sizes, source_ids, source_tokens, source_sizes, begin, end, types = _labels(address)
         self._n = n
         if has_queries:
-            self._queries = queries_of(selection)
+            self._queries = np.array(queries_of(selection), np.int64)
         if types:
             self._types = string_at(types, 4 * n)
         if begin and end:
