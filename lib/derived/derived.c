@@ -76,19 +76,15 @@ struct attn_site_set attn_derived_sites(const struct attn_model *model,
 }
 
 enum attn_status attn_derived_check(const struct attn_model *model,
-                                    const struct attn_attention *layers, const char *list,
+                                    const struct attn_attention *layers, struct attn_site_set sites,
                                     struct attn_error *err)
 {
-    struct attn_error unknown = {0};
     enum attn_status status = ATTN_OK;
-    struct attn_site_set sites = {0};
 
-    if (!list || attn_sites_parse(list, &sites, &unknown) != ATTN_OK)
-        return ATTN_OK; /* the list is checked where it is used */
     for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
         if (attn_sites_have(sites, kinds[i]->site))
             status = check_kind(model, layers, kinds[i], err);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    return status;
 }
 
 bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)

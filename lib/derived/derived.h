@@ -26,10 +26,10 @@
 struct attn_site_set attn_derived_sites(const struct attn_model *model,
                                         const struct attn_attention *layers);
 
-/* Checks that a run of MODEL with the attention LAYERS can have the derived sites that LIST names.
- * MODEL NULL: the run is of arrays; LIST may be NULL. ATTN_INVALID, with the reason, if not. */
+/* Checks that a run of MODEL with the attention LAYERS can have those of SITES that are derived.
+ * MODEL NULL: the run is of arrays. ATTN_INVALID, with the reason, if not. */
 enum attn_status attn_derived_check(const struct attn_model *model,
-                                    const struct attn_attention *layers, const char *list,
+                                    const struct attn_attention *layers, struct attn_site_set sites,
                                     struct attn_error *err);
 
 /* Whether SELECTION has a derived site of the encoder if STACK is ATTN_STACK_ENCODER, else of the

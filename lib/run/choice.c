@@ -18,17 +18,29 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Checks that STACK can have the derived ones of SITES. */
+static enum attn_status check_derived(const struct attn_run *run, enum attn_model_stack stack,
+                                      struct attn_site_set sites, struct attn_error *err)
+{
+    const struct attn_model *encoder = run->model ? run->model->encoder : NULL;
+
+    if (stack == ATTN_STACK_ENCODER && encoder)
+        return attn_derived_check(encoder, encoder->config.attention, sites, err);
+    return attn_derived_check(run->model, run->attention.layers, sites, err);
+}
+
 /* Selects the sites of LIST. Items may name a stack. A glob selects the sites that the model has; a
  * name is an error if the model lacks that site, even if other sites of the list exist. */
-static enum attn_status set_sites(struct attn_selection *selection, const char *list,
+static enum attn_status set_sites(const struct attn_run *run, const char *list,
                                   struct attn_error *err)
 {
+    struct attn_selection *selection = run->chosen;
     const bool has_stacks = attn_dims_has_stacks(attn_selection_dims(selection));
     enum attn_status status = ATTN_OK;
     struct attn_site_set all, sites;
     char *copy, *rest;
 
-    ATTN_TRY(attn_sites_parse(list, &all, err));
+    ATTN_TRY(attn_error_in(attn_sites_parse(list, &all, err), "sites", err));
     copy = rest = attn_strndup(list, strlen(list), err);
     if (!copy)
         return ATTN_NO_MEMORY;
@@ -38,11 +50,16 @@ static enum attn_status set_sites(struct attn_selection *selection, const char *
         const enum attn_model_stack stack = attn_model_stack_find(item, &n_stack);
 
         status = attn_sites_parse(item + n_stack, &sites, err);
+        if (status == ATTN_OK)
+            status = check_derived(run, stack, sites, err);
         if (status == ATTN_OK && (has_stacks || n_stack > 0 || !strpbrk(item, "*?")))
-            status = attn_selection_add_sites(selection, stack, sites, err);
+            status =
+                attn_error_in(attn_selection_add_sites(selection, stack, sites, err), "sites", err);
     }
     attn_free(copy);
-    return status != ATTN_OK || has_stacks ? status : attn_selection_set_sites(selection, all, err);
+    if (status == ATTN_OK && !has_stacks)
+        status = attn_error_in(attn_selection_set_sites(selection, all, err), "sites", err);
+    return status;
 }
 
 /* Restricts the heads to those of SPEC, which counts the heads of one batch, in every batch. */
@@ -211,7 +228,7 @@ static enum attn_status make_selection(struct attn_run *run, const struct attn_d
     ATTN_TRY(attn_selection_create(dims, &run->chosen, err));
     run->selection = made = run->chosen;
     if (given->sites)
-        ATTN_TRY(attn_error_in(set_sites(made, given->sites, err), "sites", err));
+        ATTN_TRY(set_sites(run, given->sites, err));
     if (given->layers)
         ATTN_TRY(attn_error_in(attn_selection_set_layers(made, given->layers, err), "layers", err));
     if (given->heads)
@@ -260,7 +277,6 @@ enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, s
         &run->attention.layers[0], request->selection.sites,
         request->outputs.n > 0 ? attn_request_notes(request) : (struct attn_notes){NULL, NULL},
         err));
-    ATTN_TRY(attn_derived_check(run->model, run->attention.layers, request->selection.sites, err));
     ATTN_TRY(find_words(run, err));
     if (request->selection.given) {
         if (run->model)
