@@ -93,8 +93,8 @@ static struct attn_page assert_is_folder(size_t n_head, int n_byte)
         assert_is_csv(&page, cJSON_GetObjectItem(head, "id")->valuestring, path);
     }
     ck_assert_uint_eq(attn_page_count(&page, "<script"),
-                      n_head + 4); /* run, thumbnails, two of the viewer */
-    ck_assert_uint_eq(attn_page_count(&page, "</script"), n_head + 4);
+                      n_head + 5); /* run, thumbnails, two of the viewer */
+    ck_assert_uint_eq(attn_page_count(&page, "</script"), n_head + 5);
     return page;
 }
 
