@@ -15,6 +15,7 @@
 #include <cjson/cJSON.h>
 #include <inttypes.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -291,30 +292,38 @@ static const struct attn_node *find_value(const struct attn_node *object, const 
     return !node || attn_node_is_null(node) ? NULL : node;
 }
 
+enum attn_status attn_json_refuse(const struct attn_json *json, struct attn_error *err,
+                                  enum attn_status status, const char *key, const char *format, ...)
+{
+    char what[ATTN_ERROR_MESSAGE_SIZE];
+    va_list arguments;
+
+    va_start(arguments, format);
+    vsnprintf(what, sizeof what, format, arguments);
+    va_end(arguments);
+    return attn_error_set(err, status, "'%s' in '%s' %s", attn_quote_string(key).text,
+                          attn_quote_string(json->name).text, what);
+}
+
 /* Reports that member KEY has the wrong type or value, and what was expected. */
 static enum attn_status refuse(const struct attn_json *json, const char *key,
                                const struct attn_node *node, const char *expected,
                                struct attn_error *err)
 {
     const cJSON *item = item_of(node);
-    struct attn_quote name = attn_quote_string(json->name), member = attn_quote_string(key);
-    struct attn_quote text;
     char number[32];
 
-    if (cJSON_IsString(item)) {
-        text = attn_quote_string(item->valuestring);
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is the string '%s', expected %s",
-                              member.text, name.text, text.text, expected);
-    }
+    if (cJSON_IsString(item))
+        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is the string '%s', expected %s",
+                                attn_quote_string(item->valuestring).text, expected);
     snprintf(number, sizeof number, "%.15g", item->valuedouble);
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %s, expected %s", member.text,
-                          name.text,
-                          cJSON_IsNumber(item)   ? number
-                          : cJSON_IsObject(item) ? "an object"
-                          : cJSON_IsArray(item)  ? "an array"
-                          : cJSON_IsTrue(item)   ? "true"
-                                                 : "false",
-                          expected);
+    return attn_json_refuse(json, err, ATTN_FORMAT, key, "is %s, expected %s",
+                            cJSON_IsNumber(item)   ? number
+                            : cJSON_IsObject(item) ? "an object"
+                            : cJSON_IsArray(item)  ? "an array"
+                            : cJSON_IsTrue(item)   ? "true"
+                                                   : "false",
+                            expected);
 }
 
 /* NOLINTBEGIN(readability-function-size): the functions have one parameter too many, because a

@@ -77,4 +77,10 @@ enum attn_status attn_json_get_bool(const struct attn_json *json, const struct a
 enum attn_status attn_json_get_string(const struct attn_json *json, const struct attn_node *object,
                                       const char *key, const char **value, struct attn_error *err);
 
+/* Sets ERR to STATUS and the message "'KEY' in 'FILE' " and FORMAT. */
+ATTN_PRINTF(5, 6)
+enum attn_status attn_json_refuse(const struct attn_json *json, struct attn_error *err,
+                                  enum attn_status status, const char *key, const char *format,
+                                  ...);
+
 #endif

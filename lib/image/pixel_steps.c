@@ -60,8 +60,8 @@ struct steps_reading {
 static enum attn_status refuse(const struct steps_reading *reading, const char *key,
                                const char *found, const char *expected)
 {
-    return attn_error_set(reading->err, ATTN_UNSUPPORTED, "'%s' in '%s' is %s, expected %s", key,
-                          attn_quote_string(attn_json_name(reading->json)).text, found, expected);
+    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED, key,
+                            "is %s, expected %s", found, expected);
 }
 
 static const struct attn_node *find(const struct steps_reading *reading, const char *key)
@@ -99,10 +99,10 @@ static enum attn_status read_processor(const struct steps_reading *reading,
     }
     if (!type)
         return ATTN_OK;
-    return attn_error_set(
-        reading->err, ATTN_UNSUPPORTED,
-        "'%s' in '%s' is '%s', expected ViTImageProcessor, CLIPImageProcessor or BitImageProcessor",
-        key, attn_quote_string(attn_json_name(reading->json)).text, attn_quote_string(type).text);
+    return attn_json_refuse(
+        reading->json, reading->err, ATTN_UNSUPPORTED, key,
+        "is '%s', expected ViTImageProcessor, CLIPImageProcessor or BitImageProcessor",
+        attn_quote_string(type).text);
 }
 
 static enum attn_status read_flag(const struct steps_reading *reading, const char *key, bool *flag)
@@ -155,11 +155,9 @@ static enum attn_status read_size(const struct steps_reading *reading, const cha
     *height = *width = 0;
     ATTN_TRY(read_side(reading, node, "height", height));
     ATTN_TRY(read_side(reading, node, "width", width));
-    return *height > 0 && *width > 0
-               ? ATTN_OK
-               : attn_error_set(reading->err, ATTN_FORMAT, "'%s' in '%s' has no size, expected %s",
-                                key, attn_quote_string(attn_json_name(reading->json)).text,
-                                expected);
+    return *height > 0 && *width > 0 ? ATTN_OK
+                                     : attn_json_refuse(reading->json, reading->err, ATTN_FORMAT,
+                                                        key, "has no size, expected %s", expected);
 }
 
 /* Reads a number for each channel, or one number for all of them. */
@@ -182,10 +180,9 @@ static enum attn_status read_channels(const struct steps_reading *reading, const
         if (i == N_CHANNEL - 1 && !at)
             return ATTN_OK;
     }
-    return attn_error_set(reading->err, ATTN_FORMAT,
-                          "'%s' in '%s' is not understood, expected %d numbers%s", key,
-                          attn_quote_string(attn_json_name(reading->json)).text, N_CHANNEL,
-                          min > 0 ? " above 0" : "");
+    return attn_json_refuse(reading->json, reading->err, ATTN_FORMAT, key,
+                            "is not understood, expected %d numbers%s", N_CHANNEL,
+                            min > 0 ? " above 0" : "");
 }
 
 static enum attn_status read_filter(const struct steps_reading *reading,

@@ -68,9 +68,8 @@ static bool is_set(const struct attn_node *node)
 static enum attn_status refuse_field(const struct settings *settings, const char *name,
                                      const char *found, const char *expected)
 {
-    return attn_error_set(settings->err, ATTN_UNSUPPORTED, "'%s' in '%s' is %s, expected %s",
-                          attn_quote_string(name).text,
-                          attn_quote_string(attn_json_name(settings->json)).text, found, expected);
+    return attn_json_refuse(settings->json, settings->err, ATTN_UNSUPPORTED, name,
+                            "is %s, expected %s", found, expected);
 }
 
 /* Refuses a field that is a text other than VALUE. A missing one is VALUE. */

@@ -125,10 +125,9 @@ static enum attn_status find_task(const struct attn_json *json,
         else if (!config->is_encoder)
             config->output = ATTN_OUTPUT_NONE, config->has_output_bias = false;
         else
-            return attn_error_set(err, ATTN_UNSUPPORTED,
-                                  "'architectures' in '%s' is '%s', a head that this version does "
-                                  "not read",
-                                  attn_config_quote(json).text, attn_quote_string(name).text);
+            return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "architectures",
+                                    "is '%s', a head that this version does not read",
+                                    attn_quote_string(name).text);
     }
     return ATTN_OK;
 }

@@ -73,8 +73,8 @@ enum attn_status attn_config_refuse(const struct attn_json *json, const struct a
             is_wished = has_zero(node);
         }
         if (is_wished)
-            return attn_error_set(
-                err, ATTN_UNSUPPORTED, "'%s' in '%s' %s", extra->key, attn_config_quote(json).text,
+            return attn_json_refuse(
+                json, err, ATTN_UNSUPPORTED, extra->key, "%s",
                 wish >= ATTN_WISH_FOREIGN
                     ? "would change the result, and models of this type do not have it"
                 : wish == ATTN_WISH_FALSE ? "is false, which this version does not support"
@@ -194,10 +194,9 @@ static enum attn_status check_rotary_width(const struct attn_json *json,
     ATTN_TRY(attn_config_get_width(json, "head_dim", &width, err));
     if (width == config->d_head)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'head_dim' in '%s' is %zu, expected %zu, the width of the model divided "
-                          "by its heads",
-                          attn_config_quote(json).text, width, config->d_head);
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "head_dim",
+                            "is %zu, expected %zu, the width of the model divided by its heads",
+                            width, config->d_head);
 }
 
 /* Reads the number of key/value heads and the width of a head. */
@@ -292,8 +291,7 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
     if (!list)
         return ATTN_OK;
     if (!attn_node_is_array(list))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is not a list of types", key,
-                              attn_config_quote(json).text);
+        return attn_json_refuse(json, err, ATTN_FORMAT, key, "is not a list of types");
     for (const struct attn_node *node = attn_node_first(list); node;
          node = attn_node_next(node), n++) {
         const char *word = attn_node_string(node);
@@ -313,9 +311,8 @@ enum attn_status attn_config_read_words(const struct attn_json *json, const char
     }
     if (n == n_layer)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' has %zu items, expected one for each of %zu layers", key,
-                          attn_config_quote(json).text, n, n_layer);
+    return attn_json_refuse(json, err, ATTN_FORMAT, key,
+                            "has %zu items, expected one for each of %zu layers", n, n_layer);
 }
 
 /* Gives layers the window WIDTH according to `layer_types`. Refuses a window without a width. */

@@ -57,8 +57,8 @@ static enum attn_status get_within(const struct rope_source *source, const char 
     if (*value < 0)
         return attn_error_set(err, ATTN_FORMAT, "'%s' of rotary positions is missing in '%s'", key,
                               attn_config_quote(source->json).text);
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' is %.15g, expected a number above %g",
-                          key, attn_config_quote(source->json).text, *value, min);
+    return attn_json_refuse(source->json, err, ATTN_FORMAT, key,
+                            "is %.15g, expected a number above %g", *value, min);
 }
 
 /* Reads a number above 0 from the objects. */
@@ -131,9 +131,9 @@ static enum attn_status read_width(const struct rope_source *source, struct attn
 
     ATTN_TRY(get_within(source, keys, -1, 1, &share, err));
     if (source->keys->default_partial == 1 && !source->keys->takes_share && share != 1)
-        return attn_error_set(
-            err, ATTN_UNSUPPORTED, "'%s' in '%s' is %.15g, model_type '%s' turns whole heads",
-            keys[0], attn_config_quote(source->json).text, share, source->config->model_type);
+        return attn_json_refuse(source->json, err, ATTN_UNSUPPORTED, keys[0],
+                                "is %.15g, model_type '%s' turns whole heads", share,
+                                source->config->model_type);
     rope->d_rotary = (size_t)((double)source->config->d_head * share);
     if (source->keys->count) {
         rope->d_rotary = is_null(attn_json_root(source->json), source->keys->count)
@@ -176,10 +176,9 @@ static enum attn_status read_llama3(const struct rope_source *source, struct att
     ATTN_TRY(read_original(source, (double)source->config->n_ctx, rope, err));
     if (rope->high_freq_factor > rope->low_freq_factor)
         return ATTN_OK;
-    return attn_error_set(
-        err, ATTN_FORMAT,
-        "'high_freq_factor' in '%s' is %.15g, expected more than 'low_freq_factor' %.15g",
-        attn_config_quote(source->json).text, rope->high_freq_factor, rope->low_freq_factor);
+    return attn_json_refuse(source->json, err, ATTN_FORMAT, "high_freq_factor",
+                            "is %.15g, expected more than 'low_freq_factor' %.15g",
+                            rope->high_freq_factor, rope->low_freq_factor);
 }
 
 /* Returns the factor that sharpens the softmax for a context SCALE times as long (Peng et al.
@@ -242,8 +241,7 @@ static enum attn_status read_numbers(const struct attn_json *json, const struct 
     }
     if (i == n)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT, "'%s' in '%s' has %zu items, expected %zu", key,
-                          attn_config_quote(json).text, i, n);
+    return attn_json_refuse(json, err, ATTN_FORMAT, key, "has %zu items, expected %zu", i, n);
 }
 
 /* Reads the list of factors, and the factors of cosines and sines for texts up to the original
@@ -358,9 +356,8 @@ static enum attn_status read_rope(const struct rope_source *source, struct attn_
     if (rope->theta == 0)
         rope->theta = source->keys->default_theta;
     if (object && attn_node_find(object, "mrope_section") && !source->keys->has_sections)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'mrope_section' in '%s' is set, which this version does not support",
-                              attn_config_quote(source->json).text);
+        return attn_json_refuse(source->json, err, ATTN_UNSUPPORTED, "mrope_section",
+                                "is set, which this version does not support");
     if (!is_fixed)
         ATTN_TRY(get_within(source, (const char *const[]){"rope_theta", source->keys->theta}, 1,
                             max_number, &rope->theta, err));
@@ -413,9 +410,8 @@ enum attn_status attn_config_read_rope(ATTN_CONFIG_ARGS)
         full.objects[0] = parameters;
     if (form->unturned == ATTN_UNTURNED_FULL && !form->windows.may_be_null &&
         is_null(root, "sliding_window"))
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'sliding_window' in '%s' is null: no layer would turn positions",
-                              attn_config_quote(json).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "sliding_window",
+                                "is null: no layer would turn positions");
     for (size_t i = 0; !is_nested && full.objects[0] && i < 2; i++)
         if (attn_node_find(full.objects[0], types[i]))
             return attn_error_set(err, ATTN_UNSUPPORTED,

@@ -44,12 +44,12 @@ static enum attn_status read_alignment(const struct attn_json *json, struct attn
         if (!head || !attn_node_int(layer, &at[0]) || !attn_node_int(head, &at[1]))
             continue;
         if (at[0] < 0 || at[1] < 0 || at[0] >= n_layer || at[1] >= (int64_t)config->n_head)
-            attn_error_set(&model->bad_heads, ATTN_FORMAT,
-                           "'alignment_heads' in '%s' has [%lld, %lld], the decoder has %lld "
-                           "layer%s of %zu head%s: it is another size's file",
-                           attn_quote_string(attn_json_name(json)).text, (long long)at[0],
-                           (long long)at[1], (long long)n_layer, n_layer == 1 ? "" : "s",
-                           config->n_head, config->n_head == 1 ? "" : "s");
+            attn_json_refuse(json, &model->bad_heads, ATTN_FORMAT, "alignment_heads",
+                             "has [%lld, %lld], the decoder has %lld layer%s of %zu head%s: it is "
+                             "another size's file",
+                             (long long)at[0], (long long)at[1], (long long)n_layer,
+                             n_layer == 1 ? "" : "s", config->n_head,
+                             config->n_head == 1 ? "" : "s");
         attn_buffer_append_format(&text, "%scross:%lld.%lld", text.size > 0 ? "," : "",
                                   (long long)at[0], (long long)at[1]);
     }
@@ -68,9 +68,8 @@ static void read_median(const struct attn_json *json, struct attn_model *model)
     if (attn_json_get_size(json, attn_json_root(json), key, 1, 9999, &model->n_median,
                            &model->bad_median) == ATTN_OK &&
         model->n_median % 2 == 0)
-        attn_error_set(&model->bad_median, ATTN_FORMAT,
-                       "'%s' in '%s' is %zu, expected an odd number", key,
-                       attn_quote_string(attn_json_name(json)).text, model->n_median);
+        attn_json_refuse(json, &model->bad_median, ATTN_FORMAT, key,
+                         "is %zu, expected an odd number", model->n_median);
 }
 
 /* Reads the config of MODEL from its JSON files. The caller frees the two trees in JSON. */
@@ -164,9 +163,8 @@ static void read_sound(const struct attn_source *source, struct attn_model *enco
         attn_json_get_size(json, root, "feature_size", n_mel, n_mel, &n_mel, err) == ATTN_OK &&
         attn_json_get_double(json, root, "dither", 0, 0, &dither, err) == ATTN_OK &&
         (sound->n_fft % 2 != 0 || sound->n_fft > 2 * encoder->config.n_ctx * sound->n_hop))
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'n_fft' in '%s' is %zu, expected an even number of the samples heard",
-                       attn_quote_string(attn_json_name(json)).text, sound->n_fft);
+        attn_json_refuse(json, err, ATTN_UNSUPPORTED, "n_fft",
+                         "is %zu, expected an even number of the samples heard", sound->n_fft);
     attn_json_free(json);
 }
 

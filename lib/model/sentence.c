@@ -30,9 +30,9 @@ struct sentence_reader {
 static enum attn_status refuse(const struct attn_json *json, const char *key, const char *value,
                                struct attn_error *err)
 {
-    return attn_error_set(
-        err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which this version does not read", key,
-        attn_quote_string(attn_json_name(json)).text, attn_quote_string(value).text);
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, key,
+                            "is '%s', which this version does not read",
+                            attn_quote_string(value).text);
 }
 
 /* Refuses settings of JSON that would change the vector. */

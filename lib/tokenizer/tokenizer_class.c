@@ -275,14 +275,12 @@ enum attn_status attn_class_check(const struct attn_class *found, const char *di
     if (!is_code && (!found->name || (found->row && found->row->form < ATTN_CLASS_REFUSED)))
         return ATTN_OK;
     if (is_code)
-        attn_error_set(err, ATTN_UNSUPPORTED,
-                       "'auto_map' in '%s' names code of its own, which is not run",
-                       attn_quote_string(attn_json_name(found->config)).text);
+        attn_json_refuse(found->config, err, ATTN_UNSUPPORTED, "auto_map",
+                         "names code of its own, which is not run");
     else
-        attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', %s no rule here", found->key,
-                       attn_quote_string(attn_json_name(found->file)).text,
-                       attn_quote_string(found->name).text,
-                       found->is_class ? "which has" : "whose tokenizer has");
+        attn_json_refuse(found->file, err, ATTN_UNSUPPORTED, found->key, "is '%s', %s no rule here",
+                         attn_quote_string(found->name).text,
+                         found->is_class ? "which has" : "whose tokenizer has");
     if (found->row && found->row->form == ATTN_CLASS_SLOW)
         attn_error_hint(err,
                         "`ids` of a run takes the output of python3 -c \"from transformers import "
@@ -451,9 +449,8 @@ static enum attn_status get_string(const struct attn_class *found, const char *k
 static enum attn_status refuse_value(const struct attn_class *found, const char *key,
                                      const char *value, struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', which is not known", key,
-                          attn_quote_string(attn_json_name(found->config)).text,
-                          attn_quote_string(value).text);
+    return attn_json_refuse(found->config, err, ATTN_UNSUPPORTED, key,
+                            "is '%s', which is not known", attn_quote_string(value).text);
 }
 
 /* Returns the token KEY of the vocabulary in *id. */

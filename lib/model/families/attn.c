@@ -48,9 +48,8 @@ static enum attn_status check_keys(const struct attn_json *json, struct attn_err
         for (size_t i = 0; i < sizeof other_keys / sizeof *other_keys; i++)
             is_known = is_known || strcmp(other_keys[i], key) == 0;
         if (!is_known)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'%s' in '%s' is not a key of model_type 'attn'",
-                                  attn_quote_string(key).text, attn_config_quote(json).text);
+            return attn_json_refuse(json, err, ATTN_FORMAT, key,
+                                    "is not a key of model_type 'attn'");
     }
     return ATTN_OK;
 }
@@ -71,9 +70,8 @@ static enum attn_status get_word(const struct attn_json *json,
             *value = i;
             return ATTN_OK;
         }
-    return attn_error_set(err, ATTN_UNSUPPORTED, "'%s' in '%s' is '%s', expected %s", field->key,
-                          attn_config_quote(json).text, attn_quote_string(text).text,
-                          field->expected);
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, field->key, "is '%s', expected %s",
+                            attn_quote_string(text).text, field->expected);
 }
 
 /* Reads all fields of TYPE, words or flags, that have a key. */
@@ -214,10 +212,10 @@ static enum attn_status read_components(const struct attn_json *json, struct att
          node; node = attn_node_next(node))
         n++;
     if (n != config->d_model || n > MOST_COMPONENTS)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'output' in '%s' is 'stream', expected 'labels', a list of d_model "
-                              "%zu names, at most %d",
-                              attn_config_quote(json).text, config->d_model, MOST_COMPONENTS);
+        return attn_json_refuse(
+            json, err, ATTN_FORMAT, "output",
+            "is 'stream', expected 'labels', a list of d_model %zu names, at most %d",
+            config->d_model, MOST_COMPONENTS);
     config->n_token = config->n_vocab;
     config->n_vocab = n;
     config->task = ATTN_TASK_TOKENS;
@@ -235,16 +233,14 @@ static enum attn_status read_outputs(const struct attn_json *json, struct attn_c
 
     ATTN_TRY(attn_json_get_size(json, root, "n_output", 1, ATTN_MAX_VOCAB, &n, err));
     if (has_labels && config->output != ATTN_OUTPUT_STREAM)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'labels' in '%s' names components of the stream, and needs 'output' "
-                              "'stream'; 'id2label' names other outputs",
-                              attn_config_quote(json).text);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "labels",
+                                "names components of the stream, and needs 'output' 'stream'; "
+                                "'id2label' names other outputs");
     if ((n == 0 || n == config->n_vocab) && !attn_node_find(root, "id2label"))
         return config->output == ATTN_OUTPUT_STREAM ? read_components(json, config, err) : ATTN_OK;
     if (config->output != ATTN_OUTPUT_OWN)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'%s' in '%s' needs 'output' 'own', a matrix of its own",
-                              n > 0 ? "n_output" : "id2label", attn_config_quote(json).text);
+        return attn_json_refuse(json, err, ATTN_FORMAT, n > 0 ? "n_output" : "id2label",
+                                "needs 'output' 'own', a matrix of its own");
     config->n_token = config->n_vocab;
     config->n_vocab = n > 0 ? n : config->n_vocab;
     config->task = ATTN_TASK_TOKENS;
@@ -280,9 +276,8 @@ static enum attn_status read_config(ATTN_CONFIG_ARGS)
                                     config->n_layer, layers->is_cross, err));
     if (config->source_positions == ATTN_POSITIONS_NONE || attn_config_has_cross(config))
         return ATTN_OK;
-    attn_error_set(err, ATTN_FORMAT,
-                   "'source_positions' in '%s' is 'learned', but no block attends to a source",
-                   attn_config_quote(json).text);
+    attn_json_refuse(json, err, ATTN_FORMAT, "source_positions",
+                     "is 'learned', but no block attends to a source");
     attn_error_hint(err, "'blocks' says which do: [\"self\", \"cross\"]");
     return ATTN_FORMAT;
 }

@@ -144,10 +144,9 @@ static enum attn_status read_bert(ATTN_CONFIG_ARGS)
 
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") != 0)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'position_embedding_type' in '%s' is '%s', this version reads "
-                              "'absolute'",
-                              attn_config_quote(json).text, attn_quote_string(positions).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+                                "is '%s', this version reads 'absolute'",
+                                attn_quote_string(positions).text);
     if (config->n_type > 0)
         ATTN_TRY(attn_config_get_width(json, "type_vocab_size", &config->n_type, err));
     ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
@@ -182,10 +181,9 @@ static enum attn_status read_roberta(ATTN_CONFIG_ARGS)
                                 err));
     ATTN_TRY(read_bert(json, form, config, layers, err));
     if (pad + 1 >= config->n_ctx)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'max_position_embeddings' in '%s' is %zu, expected more than "
-                              "pad_token_id + 1, %zu",
-                              attn_config_quote(json).text, config->n_ctx, pad + 1);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "max_position_embeddings",
+                                "is %zu, expected more than pad_token_id + 1, %zu", config->n_ctx,
+                                pad + 1);
     config->first_position = pad + 1;
     config->n_ctx -= config->first_position;
     return ATTN_OK;
@@ -251,9 +249,8 @@ static enum attn_status read_albert(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_config_get_width(json, "embedding_size", &config->d_embed, err));
     ATTN_TRY(attn_json_get_size(json, root, "inner_group_num", 1, ATTN_MAX_LAYER, &n_inner, err));
     if (n_inner != 1)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'inner_group_num' in '%s' is %zu, this version reads 1",
-                              attn_config_quote(json).text, n_inner);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "inner_group_num",
+                                "is %zu, this version reads 1", n_inner);
     ATTN_TRY(read_bert(json, form, config, layers, err));
     return attn_json_get_size(json, root, "num_hidden_groups", 1, config->n_layer, &config->n_group,
                               err);
@@ -330,10 +327,8 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
     size_t mask = SIZE_MAX;
 
     if (given && attn_node_is_null(given)) /* transformers then uses no positions at all */
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'position_embedding_type' in '%s' is null, expected 'absolute' or "
-                              "'rotary'",
-                              attn_config_quote(json).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+                                "is null, expected 'absolute' or 'rotary'");
     ATTN_TRY(attn_json_get_string(json, root, "position_embedding_type", &positions, err));
     if (strcmp(positions, "absolute") == 0) {
         own.rope = (struct attn_rope_keys){0};
@@ -344,10 +339,9 @@ static enum attn_status read_esm(ATTN_CONFIG_ARGS)
         ATTN_TRY(check_esm_rope(json, config, layers, err));
         config->n_ctx = SIZE_MAX;
     } else {
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'position_embedding_type' in '%s' is '%s', this version reads "
-                              "'absolute' and 'rotary'",
-                              attn_config_quote(json).text, attn_quote_string(positions).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "position_embedding_type",
+                                "is '%s', this version reads 'absolute' and 'rotary'",
+                                attn_quote_string(positions).text);
     }
     ATTN_TRY(attn_json_get_bool(json, root, "emb_layer_norm_before", &config->has_embed_norm, err));
     ATTN_TRY(attn_json_get_bool(json, root, "token_dropout", &config->has_token_dropout, err));

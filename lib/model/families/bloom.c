@@ -202,9 +202,8 @@ static enum attn_status read_mpt(ATTN_CONFIG_ARGS)
     ATTN_TRY(attn_json_get_double(json, object, "alibi_bias_max", 8, 8, &most, err));
     ATTN_TRY(attn_json_get_string(json, object, "attn_type", &type, err));
     if (type && strcmp(type, "multihead_attention") != 0)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'attn_type' in '%s' is '%s', which is not read",
-                              attn_config_quote(json).text, attn_quote_string(type).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "attn_type",
+                                "is '%s', which is not read", attn_quote_string(type).text);
     ATTN_TRY(attn_config_read_switches(json, object, clip, config, err));
     ATTN_TRY(attn_json_get_double(json, object, "softmax_scale", 1e-30, 1e30, &scale, err));
     attn_config_set_factor(config, layers, scale);

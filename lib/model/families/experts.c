@@ -85,8 +85,8 @@ static enum attn_status read_count(const struct attn_json *json, struct attn_con
                                 &config->n_expert_used, err));
     if (config->n_expert_used <= config->n_expert)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT, "'num_experts_per_tok' in '%s' is %zu of %zu experts",
-                          attn_config_quote(json).text, config->n_expert_used, config->n_expert);
+    return attn_json_refuse(json, err, ATTN_FORMAT, "num_experts_per_tok", "is %zu of %zu experts",
+                            config->n_expert_used, config->n_expert);
 }
 
 /* Reads which layers of Qwen's models have no experts. */
@@ -106,9 +106,8 @@ static enum attn_status read_dense(const struct attn_json *json, const struct at
     for (const struct attn_node *node = attn_node_is_array(list) ? attn_node_first(list) : list;
          node; node = attn_node_next(node)) {
         if (!attn_node_is_array(list) || !attn_node_int(node, &layer) || layer < 0)
-            return attn_error_set(err, ATTN_FORMAT,
-                                  "'mlp_only_layers' in '%s' is not a list of layers",
-                                  attn_config_quote(json).text);
+            return attn_json_refuse(json, err, ATTN_FORMAT, "mlp_only_layers",
+                                    "is not a list of layers");
         if ((size_t)layer < config->n_layer)
             layers->is_dense[layer] = true;
     }
@@ -274,14 +273,13 @@ static enum attn_status check_layers(const struct attn_json *json, const struct 
     }
     if (n == config->n_layer)
         return ATTN_OK;
-    return n == 0
-               ? attn_error_set(err, ATTN_UNSUPPORTED,
-                                "'layer_types' is missing in '%s', so layer 0 is of type "
-                                "'mamba': it has no attention map",
-                                attn_config_quote(json).text)
-               : attn_error_set(err, ATTN_FORMAT,
-                                "'%s' in '%s' has %zu items, expected one for each of %zu layers",
-                                key, attn_config_quote(json).text, n, config->n_layer);
+    return n == 0 ? attn_error_set(err, ATTN_UNSUPPORTED,
+                                   "'layer_types' is missing in '%s', so layer 0 is of type "
+                                   "'mamba': it has no attention map",
+                                   attn_config_quote(json).text)
+                  : attn_json_refuse(json, err, ATTN_FORMAT, key,
+                                     "has %zu items, expected one for each of %zu layers", n,
+                                     config->n_layer);
 }
 
 static enum attn_status read_granite(ATTN_CONFIG_ARGS)
@@ -333,9 +331,8 @@ static enum attn_status read_phimoe(ATTN_CONFIG_ARGS)
     config->n_expert_used = 2;
     if (config->n_expert >= 2)
         return ATTN_OK;
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'num_local_experts' in '%s' is %zu, expected 2 or more",
-                          attn_config_quote(json).text, config->n_expert);
+    return attn_json_refuse(json, err, ATTN_FORMAT, "num_local_experts",
+                            "is %zu, expected 2 or more", config->n_expert);
 }
 
 const struct attn_family attn_family_phimoe = {

@@ -68,9 +68,9 @@ static enum attn_status read_modernbert(ATTN_CONFIG_ARGS)
     if (strcmp(pooling, "mean") == 0)
         config->pooling = ATTN_POOLING_MEAN;
     else if (strcmp(pooling, "cls") != 0)
-        return attn_error_set(err, ATTN_UNSUPPORTED,
-                              "'classifier_pooling' in '%s' is '%s', expected 'cls' or 'mean'",
-                              attn_config_quote(json).text, attn_quote_string(pooling).text);
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "classifier_pooling",
+                                "is '%s', expected 'cls' or 'mean'",
+                                attn_quote_string(pooling).text);
     return attn_config_refuse_stretched(json, config, layers, err);
 }
 

@@ -125,10 +125,8 @@ static const struct attn_weight_rule clip_rules[] = {
 static enum attn_status refuse_side(const struct attn_json *json, const char *key,
                                     struct attn_error *err)
 {
-    return attn_error_set(err, ATTN_FORMAT,
-                          "'%s' in '%s' is a list of something else, expected pixels, or [height, "
-                          "width]",
-                          key, attn_config_quote(json).text);
+    return attn_json_refuse(json, err, ATTN_FORMAT, key,
+                            "is a list of something else, expected pixels, or [height, width]");
 }
 
 /* Reads a size in pixels: one number for both sides, or [height, width]. If KEY is absent, both
@@ -167,11 +165,10 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
     ATTN_TRY(read_side(json, "patch_size", &image->patch_height, &image->patch_width, err));
     ATTN_TRY(attn_config_get_width(json, "num_channels", &image->n_channel, err));
     if (image->patch_height > image->height || image->patch_width > image->width)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'patch_size' in '%s' is %zu x %zu, larger than 'image_size', %zu x "
-                              "%zu",
-                              attn_config_quote(json).text, image->patch_height, image->patch_width,
-                              image->height, image->width);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "patch_size",
+                                "is %zu x %zu, larger than 'image_size', %zu x %zu",
+                                image->patch_height, image->patch_width, image->height,
+                                image->width);
     if (!attn_checked_mul(image->patch_height, image->patch_width, &n) ||
         !attn_checked_mul(n, image->n_channel, &n) || n > ATTN_MAX_WIDTH)
         return attn_error_set(err, ATTN_FORMAT,
@@ -182,11 +179,10 @@ static enum attn_status read_image(const struct attn_json *json, struct attn_ima
     if (!attn_checked_mul(image->height / image->patch_height, image->width / image->patch_width,
                           &n) ||
         n > ATTN_MAX_WIDTH)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'image_size' in '%s' is %zu x %zu, which patches of %zu x %zu cut "
-                              "into more than %d",
-                              attn_config_quote(json).text, image->height, image->width,
-                              image->patch_height, image->patch_width, ATTN_MAX_WIDTH);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "image_size",
+                                "is %zu x %zu, which patches of %zu x %zu cut into more than %d",
+                                image->height, image->width, image->patch_height,
+                                image->patch_width, ATTN_MAX_WIDTH);
     return ATTN_OK;
 }
 
@@ -250,10 +246,9 @@ static enum attn_status read_dinov2(ATTN_CONFIG_ARGS)
         width = floor((floor(width * 2 / 3) + 7) / 8) * 8;
     }
     if (width < 1 || width > (double)ATTN_MAX_WIDTH)
-        return attn_error_set(err, ATTN_FORMAT,
-                              "'mlp_ratio' in '%s' is %.15g, which makes an MLP of width %.15g, "
-                              "expected 1 to %d",
-                              attn_config_quote(json).text, ratio, width, ATTN_MAX_WIDTH);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "mlp_ratio",
+                                "is %.15g, which makes an MLP of width %.15g, expected 1 to %d",
+                                ratio, width, ATTN_MAX_WIDTH);
     config->d_mlp = (size_t)width;
     return ATTN_OK;
 }

@@ -22,8 +22,7 @@ static enum attn_status read_drop(struct attn_settings *settings, const struct a
     for (size_t at = 0, length; at < size; at += length) {
         length = attn_utf8_decode(drop + at, size - at, &settings->drop[settings->n_drop]);
         if (length == 0)
-            return attn_error_set(err, ATTN_FORMAT, "'drop' in '%s' is not UTF-8",
-                                  attn_quote_string(attn_json_name(json)).text);
+            return attn_json_refuse(json, err, ATTN_FORMAT, "drop", "is not UTF-8");
         settings->n_drop++;
     }
     return ATTN_OK;
@@ -40,8 +39,7 @@ static enum attn_status read_settings(struct attn_settings *settings, const stru
     if (!object || attn_node_is_null(object))
         return ATTN_OK;
     if (!attn_node_is_object(object))
-        return attn_error_set(err, ATTN_FORMAT, "'tokenizer' in '%s' is not an object",
-                              attn_quote_string(attn_json_name(json)).text);
+        return attn_json_refuse(json, err, ATTN_FORMAT, "tokenizer", "is not an object");
     /* Unknown keys are refused, because a misspelt key would silently change ids. */
     for (const struct attn_node *node = attn_node_first(object); node;
          node = attn_node_next(node)) {
