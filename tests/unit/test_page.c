@@ -93,7 +93,7 @@ static struct attn_page assert_is_folder(size_t n_head, int n_byte)
         assert_is_csv(&page, cJSON_GetObjectItem(head, "id")->valuestring, path);
     }
     ck_assert_uint_eq(attn_page_count(&page, "<script"),
-                      n_head + 5); /* run, thumbnails, two of the viewer */
+                      n_head + 5); /* run, thumbnails, three of the viewer */
     ck_assert_uint_eq(attn_page_count(&page, "</script"), n_head + 5);
     return page;
 }
@@ -223,7 +223,7 @@ START_TEST(blocks_hold_both_of_a_comparison)
     run((const char *[]){"run", "-m", "@models/fable", "--compare", "--attention", "window:3",
                          "--html", "p.html", text, NULL});
     page = attn_page_read(attn_file_text("p.html"));
-    ck_assert_uint_eq(attn_page_count(&page, "<script"), 2 * 32 + 4);
+    ck_assert_uint_eq(attn_page_count(&page, "<script"), 2 * 32 + 5);
     run((const char *[]){"run", "-m", "@models/fable", "--csv", "csv", text, NULL});
     for (int i = 0; i < 32; i++) {
         snprintf(id, sizeof id, "L%dH%d-exact", i / 8, i % 8);
@@ -316,8 +316,8 @@ static void assert_stays(const char *text)
         tokens = cJSON_GetObjectItem(page.run, "tokens");
         expected = cJSON_GetObjectItem(json, "tokens");
         ck_assert_msg(cJSON_Compare(tokens, expected, true), "tokens of '%s'", text);
-        ck_assert_uint_eq(attn_page_count(&page, "<script"), 5);
-        ck_assert_uint_eq(attn_page_count(&page, "</script"), 5);
+        ck_assert_uint_eq(attn_page_count(&page, "<script"), 6);
+        ck_assert_uint_eq(attn_page_count(&page, "</script"), 6);
         ck_assert_uint_eq(attn_page_count(&page, "<!--"), 0);
         ck_assert_uint_eq(attn_page_count(&page, "<h1>"), text[0] != '\0');
         ck_assert_ptr_null(strstr(page.text, "\xe2\x80\xa8"));
