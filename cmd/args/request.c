@@ -222,40 +222,33 @@ enum attn_status request_fill(struct question *question, struct attn_error *err)
 
 /* --- A comparison ----------------------------------------------------------------------------- */
 
-/* Writes the table of heads to those outputs that can only have tables. */
-static enum attn_status write_heads(const struct attn_compared_run *comparison,
-                                    const struct question_args *request, struct attn_sink *out,
-                                    struct attn_error *err)
-{
-    struct attn_table *heads = NULL;
-    enum attn_status status;
-
-    ATTN_TRY(
-        at_stage(ATTN_STAGE_NONE,
-                 attn_comparison_tabulate(comparison->found, ATTN_COMPARISON_HEADS,
-                                          comparison->labels, comparison->tokenizer, &heads, err),
-                 err));
-    status = tables_sort(&request->tables, &heads, err);
-    if (status == ATTN_OK)
-        status = outputs_write_tables(
-            &request->tables.output, &heads, 1,
-            &(struct attn_table_picture){.model = comparison->labels->model}, out, err);
-    attn_table_free(heads);
-    return status;
-}
-
+/* Writes the document and directories of tables, and the table of heads to other outputs. */
 static enum attn_status write_comparison(const struct attn_compared_run *comparison,
                                          const struct question_args *request, struct attn_sink *out,
                                          struct attn_error *err)
 {
-    const struct output_args *args = &request->tables.output;
+    struct output_args args = request->tables.output;
+    const struct attn_table_picture picture = {.model = comparison->labels->model};
+    struct attn_table *heads = NULL;
+    enum attn_status status;
 
-    if (!outputs_are_wanted(args))
+    if (!outputs_are_wanted(&args))
         return attn_comparison_print(comparison, out, err);
-    for (struct output_walk walk = {.args = args, .standard = out}; output_next(&walk);)
-        if (walk.output.format->has_tables && walk.output.format->tensors)
-            ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args->precision, err));
-    return write_heads(comparison, request, out, err);
+    for (struct output_walk walk = {.args = &args, .standard = out}; output_next(&walk);) {
+        const struct attn_format *format = walk.output.format;
+
+        if (!format->has_tables || !format->tensors)
+            continue;
+        if (format->is_directory &&
+            !(walk.output.path && attn_format_is_directory(format, walk.output.path)))
+            args.has_table_csv = true;
+        else
+            ATTN_TRY(attn_comparison_write(comparison, &walk.output, (int)args.precision, err));
+    }
+    ATTN_TRY(attn_compared_tabulate(comparison, ATTN_COMPARED_ERRORS, &heads, err));
+    status = outputs_write_tables(&args, &heads, 1, &picture, out, err);
+    attn_table_free(heads);
+    return status;
 }
 
 static enum attn_status compare(struct question *question, struct attn_error *err)

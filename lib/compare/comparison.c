@@ -214,13 +214,18 @@ static enum attn_status append(const struct attn_compared_run *comparison,
     return attn_table_append(table, filled.cells, filled.n, err);
 }
 
-/* Sorts *TABLE, a table of heads, if an order was given. */
+static bool is_ordered(const struct attn_table_order *order)
+{
+    return order->sort || order->n_most > 0 || order->n_where > 0 || order->columns;
+}
+
+/* Orders *TABLE, a table of heads, if an order was given. */
 static enum attn_status sort_heads(const struct attn_compared_run *comparison,
                                    struct attn_table **table, struct attn_error *err)
 {
     struct attn_table *sorted;
 
-    if (!comparison->order.sort && comparison->order.n_most == 0)
+    if (!is_ordered(&comparison->order))
         return ATTN_OK;
     ATTN_TRY(attn_table_sort(*table, &comparison->order, &sorted, err));
     attn_table_free(*table);
@@ -235,7 +240,7 @@ static enum attn_status append_text(const struct attn_compared_run *comparison,
                                     struct attn_error *err)
 {
     const struct attn_comparison *found = comparison->found;
-    const bool is_sorted = comparison->order.sort || comparison->order.n_most > 0;
+    const bool is_sorted = is_ordered(&comparison->order);
     const bool is_local = form == ATTN_COMPARED_LOCAL;
     const struct attn_compared_row *head = found->heads, *mean = found->layers;
 

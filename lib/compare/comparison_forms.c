@@ -20,10 +20,12 @@
 
 #include <math.h>
 
+enum { N_PART = 6 };
+
 /* A comparison as a document, with the tables that it shows. */
 struct compared_document {
     const struct attn_compared_run *comparison;
-    struct attn_table *tables[4];             /* own */
+    struct attn_table *tables[N_PART];        /* own */
     char attention[ATTN_ATTENTION_TEXT_SIZE]; /* text of the attention, for JSON */
     struct attn_document document;
 };
@@ -31,7 +33,7 @@ struct compared_document {
 static void release(struct compared_document *to)
 {
     attn_document_release(&to->document);
-    for (size_t i = 0; i < sizeof to->tables / sizeof *to->tables; i++)
+    for (size_t i = 0; i < N_PART; i++)
         attn_table_free(to->tables[i]);
 }
 
@@ -116,91 +118,13 @@ static void add_logits(struct compared_document *text)
     attn_document_text(document, "\n");
 }
 
-static enum attn_status write_text(struct compared_document *text, struct attn_sink *out,
-                                   struct attn_error *err)
-{
-    static const struct attn_document_view aligned = {.text = ATTN_TEXT_ALIGNED};
-    static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
-    const struct attn_compared_run *comparison = text->comparison;
-    const struct attn_comparison *found = comparison->found;
-    const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
-    const bool is_array = comparison->labels->axes;
-    char name[ATTN_ATTENTION_TEXT_SIZE];
-
-    attn_attention_text(comparison->attention, name);
-    attn_document_text(
-        &text->document,
-        "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n\n", name,
-        is_blockwise ? ", blockwise," : "", comparison->n, words[is_array][comparison->n == 1],
-        comparison->n_recalled);
-    if (!is_array)
-        attn_document_text(&text->document, "local: each layer gets q, k and v of the exact run\n");
-    ATTN_TRY(attn_compared_tabulate(comparison, ATTN_COMPARED_LOCAL, &text->tables[0], err));
-    attn_document_table(&text->document, text->tables[0], &aligned);
-    if (found->has_propagated) {
-        attn_document_text(&text->document, "\npropagated: all layers use the chosen attention\n");
-        ATTN_TRY(
-            attn_compared_tabulate(comparison, ATTN_COMPARED_PROPAGATED, &text->tables[1], err));
-        attn_document_table(&text->document, text->tables[1], &aligned);
-    }
-    attn_document_text(&text->document, "\n");
-    add_costs(&text->document, found);
-    if (found->n_logits > 0)
-        add_logits(text);
-    return attn_document_write(&text->document, ATTN_FORM_TEXT, out, err);
-}
-
-enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
-                                       struct attn_sink *out, struct attn_error *err)
-{
-    struct compared_document text = {.comparison = comparison, .document.style = comparison->style};
-    const enum attn_status status = write_text(&text, out, err);
-
-    release(&text);
-    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
-}
-
-/* Writes the table of heads (attn_output_fn). */
-static enum attn_status write_heads(void *user, struct attn_sink *sink, struct attn_error *err)
-{
-    const struct attn_output_table *heads = user;
-
-    const struct attn_table_style style = {
-        .form = ATTN_TABLE_CSV, .precision = heads->precision, .has_row_types = true};
-
-    return attn_table_write_styled(heads->table, &style, sink, err);
-}
-
-/* Writes the table of each part to a file; if the path is not a directory, only the table of
- * heads. */
-static enum attn_status write_tables(struct compared_document *to, const struct attn_output *item,
-                                     int precision, struct attn_error *err)
-{
-    static const struct {
-        enum attn_compared_form form;
-        const char *name;
-    } parts[] = {{ATTN_COMPARED_ERRORS, "compare"},
-                 {ATTN_COMPARED_COSTS, "compare_cost"},
-                 {ATTN_COMPARED_LOGITS, "compare_logits"}};
-    const struct attn_compared_run *comparison = to->comparison;
-    const bool is_alone = !item->path || !attn_format_is_directory(item->format, item->path);
-    const size_t n = is_alone ? 1 : comparison->found->n_logits > 0 ? 3 : 2;
-    struct attn_output_table tables[3];
-
-    for (size_t i = 0; i < n; i++) {
-        ATTN_TRY(attn_compared_tabulate(comparison, parts[i].form, &to->tables[i], err));
-        tables[i] = (struct attn_output_table){to->tables[i], parts[i].name, precision};
-    }
-    if (is_alone)
-        return attn_output_write(item, write_heads, tables, err);
-    return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
-}
-
-/* Appends model, options, tokens and attention. */
+/* Adds model, options, tokens and attention; in text only the last. */
 static void add_labels(struct compared_document *to)
 {
     const struct attn_compared_run *comparison = to->comparison;
     const struct attn_labels *labels = comparison->labels;
+    static const char *const words[2][2] = {{"tokens", "token"}, {"queries", "query"}};
+    const bool is_blockwise = comparison->attention->algorithm == ATTN_ALGORITHM_BLOCKWISE;
     struct attn_document *document = &to->document;
 
     attn_attention_text(comparison->attention, to->attention);
@@ -216,29 +140,102 @@ static void add_labels(struct compared_document *to)
     attn_json_append_ids(attn_document_json(document, "ids"), labels, comparison->n);
     attn_document_value(document, "attention", attn_cell_string(to->attention));
     attn_document_value(document, "recalled", attn_cell_integer(comparison->n_recalled));
+    attn_document_text(
+        document,
+        "%s%s compared with exact attention, %zu %s, recall of the %d largest weights\n\n",
+        to->attention, is_blockwise ? ", blockwise," : "", comparison->n,
+        words[labels->axes != NULL][comparison->n == 1], comparison->n_recalled);
 }
 
-static enum attn_status fill_document(struct compared_document *to, struct attn_error *err)
+/* Adds the tables of heads, layers and everything that FORM shows. */
+static enum attn_status add_tables(struct compared_document *to, enum attn_document_form form,
+                                   struct attn_error *err)
 {
     static const char *const objects[] = {"local", "propagated", "exact", "chosen"};
     static const struct {
         enum attn_compared_form form;
+        const char *heading; /* in text, for models */
         struct attn_document_view view;
-    } parts[] = {{ATTN_COMPARED_HEADS,
-                  {.name = "heads", .json = ATTN_JSON_LINES, .objects = objects, .n_object = 2}},
-                 {ATTN_COMPARED_LAYERS,
-                  {.name = "layers", .json = ATTN_JSON_LINES, .objects = objects, .n_object = 4}},
-                 {ATTN_COMPARED_ALL,
-                  {.name = "all", .json = ATTN_JSON_OBJECT, .objects = objects, .n_object = 2}},
-                 {ATTN_COMPARED_IDS, {.name = "logits", .json = ATTN_JSON_LINES}}};
+    } parts[N_PART] = {
+        {ATTN_COMPARED_LOCAL,
+         "local: each layer gets q, k and v of the exact run\n",
+         {.text = ATTN_TEXT_ALIGNED}},
+        {ATTN_COMPARED_PROPAGATED,
+         "\npropagated: all layers use the chosen attention\n",
+         {.text = ATTN_TEXT_ALIGNED}},
+        {ATTN_COMPARED_HEADS,
+         "",
+         {.name = "heads", .json = ATTN_JSON_LINES, .objects = objects, .n_object = 2}},
+        {ATTN_COMPARED_LAYERS,
+         "",
+         {.name = "layers", .json = ATTN_JSON_LINES, .objects = objects, .n_object = 4}},
+        {ATTN_COMPARED_ALL,
+         "",
+         {.name = "all", .json = ATTN_JSON_OBJECT, .objects = objects, .n_object = 2}},
+        {ATTN_COMPARED_IDS, "", {.name = "logits", .json = ATTN_JSON_LINES}}};
+    const struct attn_compared_run *comparison = to->comparison;
+    const struct attn_comparison *found = comparison->found;
 
-    add_labels(to);
-    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
-        if (parts[i].form != ATTN_COMPARED_IDS || to->comparison->found->n_logits > 0)
-            ATTN_TRY(attn_compared_tabulate(to->comparison, parts[i].form, &to->tables[i], err));
+    for (size_t i = 0; i < N_PART; i++) {
+        const bool is_missing = parts[i].form == ATTN_COMPARED_PROPAGATED ? !found->has_propagated
+                                : parts[i].form == ATTN_COMPARED_IDS      ? found->n_logits == 0
+                                                                          : false;
+
+        if ((parts[i].view.text == ATTN_TEXT_NOTHING) == (form == ATTN_FORM_TEXT))
+            continue;
+        if (!is_missing && !comparison->labels->axes)
+            attn_document_text(&to->document, "%s", parts[i].heading);
+        if (!is_missing)
+            ATTN_TRY(attn_compared_tabulate(comparison, parts[i].form, &to->tables[i], err));
         attn_document_table(&to->document, to->tables[i], &parts[i].view);
     }
     return ATTN_OK;
+}
+
+/* Fills the document, whose style is set, for FORM. */
+static enum attn_status fill(struct compared_document *to, enum attn_document_form form,
+                             struct attn_error *err)
+{
+    add_labels(to);
+    ATTN_TRY(add_tables(to, form, err));
+    attn_document_text(&to->document, "\n");
+    add_costs(&to->document, to->comparison->found);
+    if (to->comparison->found->n_logits > 0)
+        add_logits(to);
+    return ATTN_OK;
+}
+
+enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
+                                       struct attn_sink *out, struct attn_error *err)
+{
+    struct compared_document to = {.comparison = comparison, .document.style = comparison->style};
+    enum attn_status status = fill(&to, ATTN_FORM_TEXT, err);
+
+    if (status == ATTN_OK)
+        status = attn_document_write(&to.document, ATTN_FORM_TEXT, out, err);
+    release(&to);
+    return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
+}
+
+/* Writes the tables of heads, costs and predictions, each to a file of the directory ITEM. */
+static enum attn_status write_tables(struct compared_document *to, const struct attn_output *item,
+                                     int precision, struct attn_error *err)
+{
+    static const struct {
+        enum attn_compared_form form;
+        const char *name;
+    } parts[] = {{ATTN_COMPARED_ERRORS, "compare"},
+                 {ATTN_COMPARED_COSTS, "compare_cost"},
+                 {ATTN_COMPARED_LOGITS, "compare_logits"}};
+    const struct attn_compared_run *comparison = to->comparison;
+    const size_t n = comparison->found->n_logits > 0 ? 3 : 2;
+    struct attn_output_table tables[3];
+
+    for (size_t i = 0; i < n; i++) {
+        ATTN_TRY(attn_compared_tabulate(comparison, parts[i].form, &to->tables[i], err));
+        tables[i] = (struct attn_output_table){to->tables[i], parts[i].name, precision};
+    }
+    return attn_output_write_tables(item, tables, n, comparison->labels, comparison->cancel, err);
 }
 
 /* Writes the document as JSON (attn_output_fn). */
@@ -247,24 +244,22 @@ static enum attn_status write_json(void *user, struct attn_sink *sink, struct at
     return attn_document_write(user, ATTN_FORM_JSON, sink, err);
 }
 
-static enum attn_status write_document(struct compared_document *to,
-                                       const struct attn_output *output, int precision,
-                                       struct attn_error *err)
-{
-    to->document = (struct attn_document){
-        .style.precision = precision, .has_precision = true, .is_flush = true};
-    ATTN_TRY(fill_document(to, err));
-    return attn_output_write(output, write_json, &to->document, err);
-}
-
 enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
                                        const struct attn_output *output, int precision,
                                        struct attn_error *err)
 {
-    struct compared_document to = {.comparison = comparison};
-    const enum attn_status status =
-        (output->format->is_directory ? write_tables : write_document)(&to, output, precision, err);
+    struct compared_document to = {
+        .comparison = comparison,
+        .document = {.style.precision = precision, .has_precision = true, .is_flush = true}};
+    enum attn_status status;
 
+    if (output->format->is_directory) {
+        status = write_tables(&to, output, precision, err);
+    } else {
+        status = fill(&to, ATTN_FORM_JSON, err);
+        if (status == ATTN_OK)
+            status = attn_output_write(output, write_json, &to.document, err);
+    }
     release(&to);
     return attn_error_at(status, ATTN_STAGE_OUTPUT, err);
 }

@@ -53,8 +53,8 @@ enum attn_status attn_compared_tabulate(const struct attn_compared_run *comparis
 enum attn_status attn_comparison_print(const struct attn_compared_run *comparison,
                                        struct attn_sink *out, struct attn_error *err);
 
-/* Writes the comparison to OUTPUT, whose format must support tensors and tables: a directory of
- * tables, or a document. */
+/* Writes the comparison to OUTPUT, a directory of tables, or the document of a format without
+ * directories. */
 enum attn_status attn_comparison_write(const struct attn_compared_run *comparison,
                                        const struct attn_output *output, int precision,
                                        struct attn_error *err);
