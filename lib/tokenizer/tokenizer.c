@@ -257,6 +257,24 @@ static enum attn_status add_notes(struct attn_tokenizer *tokenizer,
                : ATTN_OK;
 }
 
+/* Returns where the GGUF file of TOKENIZER, or SOURCE with its class FOUND, has a chat template. It
+ * is not read. */
+static const char *find_chat_template(const struct attn_tokenizer *tokenizer,
+                                      const struct attn_source *source,
+                                      const struct attn_class *found)
+{
+    static const char key[] = "tokenizer.chat_template", file[] = "chat_template.jinja";
+    const char *text = NULL;
+
+    if (!tokenizer->gguf && attn_source_has_part(source, file))
+        return file;
+    if (!tokenizer->gguf)
+        return attn_class_has(found, "chat_template") ? "tokenizer_config.json" : NULL;
+    return attn_gguf_get_text(tokenizer->gguf, key, &text, &(size_t){0}, NULL) == ATTN_OK && text
+               ? key
+               : NULL;
+}
+
 static enum attn_status read_files(struct attn_tokenizer *tokenizer,
                                    const struct attn_source *source, struct attn_error *err)
 {
@@ -276,8 +294,9 @@ static enum attn_status read_files(struct attn_tokenizer *tokenizer,
             status = read_by_class(tokenizer, source, &found, err);
         if (status == ATTN_OK)
             status = add_notes(tokenizer, source, &found, err);
-        attn_class_release(&found);
     }
+    tokenizer->chat_template = find_chat_template(tokenizer, source, &found);
+    attn_class_release(&found);
     ATTN_TRY(status);
     if (is_given && attn_gguf_is_source(source))
         tokenizer->detail = "the tokenizer is the one that was given, not that of the GGUF file";
@@ -306,33 +325,6 @@ static enum attn_status read_letters(struct attn_tokenizer *tokenizer,
     return status;
 }
 
-/* Returns where SOURCE, or the GGUF file of TOKENIZER, has a chat template. It is not read. */
-static const char *find_chat_template(const struct attn_tokenizer *tokenizer,
-                                      const struct attn_source *source)
-{
-    static const char key[] = "tokenizer.chat_template", config[] = "tokenizer_config.json",
-                      file[] = "chat_template.jinja", *const none[] = {NULL};
-    const struct attn_node *node = NULL;
-    struct attn_json *json = NULL;
-    const char *text = NULL;
-    bool is_there;
-
-    if (tokenizer->gguf)
-        return attn_gguf_get_text(tokenizer->gguf, key, &text, &(size_t){0}, NULL) == ATTN_OK &&
-                       text
-                   ? key
-                   : NULL;
-    if (attn_source_has_part(source, file))
-        return file;
-    if (!attn_source_has_part(source, config) ||
-        attn_json_read_part(source, config, none, &json, NULL) != ATTN_OK)
-        return NULL;
-    node = attn_node_find(attn_json_root(json), "chat_template");
-    is_there = node && !attn_node_is_null(node);
-    attn_json_free(json);
-    return is_there ? config : NULL;
-}
-
 enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, attn_note_fn on_note,
                                             void *user, struct attn_tokenizer **out,
                                             struct attn_error *err)
@@ -346,7 +338,6 @@ enum attn_status attn_tokenizer_open_lazily(const struct attn_source *source, at
         attn_tokenizer_free(tokenizer);
         return status;
     }
-    tokenizer->chat_template = find_chat_template(tokenizer, source);
     if (attn_tokenizer_note(tokenizer))
         attn_note(on_note, user, ATTN_NOTE_TOKENIZER, "%s", tokenizer->note);
     if (tokenizer->unread) {
