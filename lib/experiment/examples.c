@@ -511,7 +511,7 @@ static enum attn_status add(void *user, const struct attn_item_result *result,
         return ATTN_FORMAT;
     if (!set->heads)
         ATTN_TRY(begin_heads(corpus, result->rows, err));
-    if (attn_table_n_row(result->rows) != set->n_head)
+    if (attn_table_n_row(result->rows) != set->n_head || result->n_beside > 0)
         return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
                               attn_table_n_row(result->rows), set->n_head);
     for (size_t i = 0; i < set->n_head; i++) {
