@@ -8,15 +8,14 @@ alphas, and modules that are saved whole. peft saves it and reads it again. The 
 off is 4 times what peft itself is off in float32, and 2e-6 of the largest value. --write makes the adapters of noes.tar, with the
 logits that peft finds, for models that are in FOLDER already.
 """
-import argparse
 import json
 import pathlib
 import random
-import subprocess
 import tempfile
 import warnings
 
 import numpy as np
+import peers
 import torch
 import transformers as t
 from peft import LoraConfig, PeftModel, get_peft_model
@@ -25,7 +24,6 @@ from safetensors.torch import save_file
 warnings.filterwarnings("ignore")
 t.logging.set_verbosity_error()
 t.logging.disable_progress_bar()
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 N_VOCAB = 53
 LLAMA = dict(hidden_size=24, num_attention_heads=4, num_key_value_heads=2, num_hidden_layers=3, intermediate_size=40,
              vocab_size=N_VOCAB, max_position_embeddings=32, bos_token_id=1, eos_token_id=2, pad_token_id=0)
@@ -117,14 +115,14 @@ def check(seed: int, family: str, tool: str, folder: pathlib.Path) -> float:
     ids = [draw.randint(3, N_VOCAB - 1) for _ in range(draw.randint(2, 7))]
     source = [draw.randint(3, N_VOCAB - 1) for _ in range(5)] if model.config.is_encoder_decoder else None
     expected, off = find_logits(type(model), folder / "base", folder / "lora", ids, source)
-    asked = [tool, "run", "-q", "-m", folder / "base", "--adapter", folder / "lora", "--ids", ",".join(map(str, ids)),
-             "--sites", "logits", "--npz", folder / "logits.npz"]
-    done = subprocess.run(asked + (["--source-ids", ",".join(map(str, source))] if source else []), capture_output=True, text=True)
-    if done.returncode:
-        raise SystemExit(f"seed {seed}, {family}, {settings}: {done.stderr}")
-    found = np.load(folder / "logits.npz")["logits"].reshape(-1, expected.shape[-1])
+    given = ["--source-ids", peers.joined(source)] if source else []
+    try:
+        found = peers.arrays(tool, "run", "-m", folder / "base", "--adapter", folder / "lora", "--ids", peers.joined(ids), *given,
+                             "--sites", "logits")["logits"].reshape(-1, expected.shape[-1])
+    except RuntimeError as error:
+        raise SystemExit(f"seed {seed}, {family}, {settings}: {error}")
     found = found if expected.ndim > 1 else found[-1]
-    share = abs(found - expected).max() / (4 * off + 2e-6 * abs(expected).max())
+    share = peers.share_of(found, expected, 4 * off + 2e-6 * abs(expected).max())
     if share > 1:
         print(f"seed {seed}, {family}: {share:.2f} of the bound, {settings}")
     return share
@@ -169,11 +167,8 @@ def write(folder: pathlib.Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = peers.options(__doc__, 60)
     parser.add_argument("--family", choices=FAMILIES)
-    parser.add_argument("--tool", default=TOOL)
     parser.add_argument("--write", type=pathlib.Path)
     args = parser.parse_args()
     if args.write:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares gradients, attributions and estimates of encoders with float64: `run --grad`, `attribute`, `patch --estimate`.
 
-    check_class_gradients.py FOLDER [MODEL ...]       run in the repository root; needs numpy
+    check_class_gradients.py FOLDER [MODEL ...]       run in the repository root; needs numpy and torch
 
 FOLDER/models/MODEL has info.json, gradients_METRIC.npz, tokens.csv, attn_x_grad.csv, direct.csv and estimates.csv. A tensor is good within
 4 times what float32 itself is off (info.json) and 2e-5 of its largest value, a number of a table within 4 times that and 1e-4 of
@@ -10,25 +10,18 @@ the largest of its kind. One line a model and table; the share is the largest of
 
 import collections
 import csv
-import io
 import json
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
-
-TOOL = "build/release/attn-cli"
-
-
-def joined(ids):
-    return ",".join(map(str, ids))
+import peers
+from peers import TOOL, joined
 
 
 def input_of(folder, prompt):
     if "pixels" in prompt:
-        return ["--image", str(folder / prompt["pixels"])]
+        return ["--image", folder / prompt["pixels"]]
     if folder.name.startswith("whole") and prompt.get("text"):
         return [prompt["text"]] + (["--pair", prompt["pair"]] if prompt.get("pair") else [])
     return ["--ids", joined(prompt["ids"])] + (["--types", joined(prompt["types"])] if prompt.get("types") else [])
@@ -49,10 +42,7 @@ def answer_of(info, ask, prompt):
 
 
 def table(*arguments):
-    run = subprocess.run([TOOL, *arguments, "--quiet", "--csv", "-"], capture_output=True, text=True)
-    if run.returncode != 0:
-        raise RuntimeError(run.stderr.strip()[-200:])
-    return list(csv.DictReader(io.StringIO(run.stdout)))
+    return peers.rows(TOOL, *arguments)
 
 
 def check_gradients(folder, info):
@@ -62,15 +52,11 @@ def check_gradients(folder, info):
         if not path.exists():
             continue
         prompt, expected, off = info["prompts"][ask["prompt"]], np.load(path), info["float32_minus_float64"].get(path.name, {})
-        with tempfile.NamedTemporaryFile(suffix=".npz") as out:
-            subprocess.run([TOOL, "run", "-m", str(folder), "--grad", "--sites", "*,relevance,relevance_norm", "--npz", out.name,
-                            "--quiet", *input_of(folder, prompt), *answer_of(info, ask, prompt)], check=True)
-            seen = np.load(out.name)
-            for name in expected.files:
-                kind = name.split(".")[-1].replace("hook_", "")
-                bound = 4 * off.get(kind, 0) + 2e-5 * np.abs(expected[name]).max()
-                difference = np.abs(seen[name] - expected[name]).max() if name in seen.files else np.inf
-                worst = max(worst, difference / bound if bound > 0 else 9 * (difference > 0))
+        seen = peers.arrays(TOOL, "run", "-m", folder, "--grad", "--sites", "*,relevance,relevance_norm", *input_of(folder, prompt),
+                            *answer_of(info, ask, prompt))
+        for name in expected.files:
+            bound = 4 * off.get(name.split(".")[-1].replace("hook_", ""), 0) + 2e-5 * np.abs(expected[name]).max()
+            worst = max(worst, peers.share_of(seen.get(name), expected[name], bound))
     return worst
 
 
@@ -78,7 +64,7 @@ def baseline_of(folder, info, prompt, method):
     kind = method[3:].split(":")[0]
     if kind == "other":
         pair = info["pairs"][0]
-        return ["--baseline-image", str(folder / pair["pixels"])] if "pixels" in pair else ["--baseline-ids", joined(pair["ids"])]
+        return ["--baseline-image", folder / pair["pixels"]] if "pixels" in pair else ["--baseline-ids", joined(pair["ids"])]
     if kind == "default":
         return []
     kept = "0,-1" if kind in ("mask", "pad") else "none"
@@ -93,7 +79,7 @@ def check_tokens(folder, info):
         ask = info["asks"][number]
         prompt = info["prompts"][ask["prompt"]]
         is_ig = method.startswith("ig_")
-        found = table("attribute", "-m", str(folder), "--method", "ig:" + method.split(":")[1] if is_ig else method,
+        found = table("attribute", "-m", folder, "--method", "ig:" + method.split(":")[1] if is_ig else method,
                       *(baseline_of(folder, info, prompt, method) if is_ig else []), *input_of(folder, prompt),
                       *answer_of(info, ask, prompt))
         seen = {(row["part"], row["position"]): float(row["attribution"]) for row in found}
@@ -111,7 +97,7 @@ def check_direct(folder, info):
         prompt = info["prompts"][ask["prompt"]]
         asked = answer_of(info, ask, prompt)
         del asked[:2]  # it takes no metric
-        found = table("attribute", "-m", str(folder), *input_of(folder, prompt), *asked)
+        found = table("attribute", "-m", folder, *input_of(folder, prompt), *asked)
         seen = {(row["part"], row["layer"], row["head"]): float(row["logit"]) for row in found}
         bound = 4 * off + 1e-4 * max(map(abs, expected.values()))
         worst = max([worst, np.inf if list(seen) != list(expected) else 0] +
@@ -125,7 +111,7 @@ def check_estimates(folder, info):
     given = ["--clean-ids", joined(prompt.get("ids", [])), "--corrupted-ids", joined(pair.get("ids", []))]
     given += ["--types", joined(prompt["types"])] if prompt.get("types") else []
     if "pixels" in pair:
-        given = ["--image", str(folder / prompt["pixels"]), "--corrupted-image", str(folder / pair["pixels"])]
+        given = ["--image", folder / prompt["pixels"], "--corrupted-image", folder / pair["pixels"]]
     rows, tables, largest, worst = list(csv.DictReader((folder / "estimates.csv").open())), {}, collections.defaultdict(float), 0
     for row in rows:
         for column in columns:
@@ -136,7 +122,7 @@ def check_estimates(folder, info):
                 continue
             key = row["direction"], row["site"], row["by"], method
             if key not in tables:
-                found = table("patch", "-m", str(folder), *given, *answer_of(info, pair, prompt), "--site", row["site"],
+                found = table("patch", "-m", folder, *given, *answer_of(info, pair, prompt), "--site", row["site"],
                               "--direction", row["direction"], "--estimate", method, "--verify", "0", "--by", row["by"])[2:]
                 tables[key] = {(x["layer"], x.get("head", x.get("kv_head", "")), x.get("position", "")): x for x in found}
             bound = 4 * off[f"{row['site']} {column}"] + 1e-4 * largest[row["site"], column]
@@ -157,7 +143,7 @@ def main():
                 continue
             try:
                 worst = check(folder, info)
-            except (RuntimeError, subprocess.CalledProcessError) as error:
+            except RuntimeError as error:
                 print(f"{folder.name} {name}: {error}")
                 is_good = False
                 continue

@@ -8,18 +8,15 @@ Compared are the logits and the gradient of the embeddings of one metric. What a
 off in float32, and 4e-6 of the largest logit, 2e-5 of the largest gradient (two logits may be right by chance in float32). Prints the worst share of a head. Never part of `make test`.
 """
 
-import argparse
 import collections
 import pathlib
 import random
-import subprocess
 import tempfile
 
-import numpy as np
+import peers
 import torch
 import transformers
-from check_encoders import TOOL, random_config
-from check_families import Float64
+from check_encoders import random_config
 
 ENCODERS = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert", "esm")
 DECODERS = ("gpt2", "llama", "qwen2", "qwen3", "mistral", "gemma2", "gemma3_text", "phi")
@@ -64,17 +61,12 @@ def random_model(family, head, rng, directory):
         config.classifier_pooling = rng.choice(("cls", "mean"))
     torch.manual_seed(rng.randrange(1 << 30))
     model = getattr(transformers, f"AutoModelFor{head}").from_config(config, attn_implementation="eager")
-    with torch.no_grad():
-        for name, x in model.named_parameters():
-            is_scale = x.dim() == 1 and name.endswith("weight") and "gemma" not in family
-            x.copy_((1 if is_scale else 0) + torch.randn_like(x) * (0.3 if x.dim() == 1 else 1.2 / x.shape[-1] ** 0.5))
-    model.eval().save_pretrained(directory)
+    peers.draw_weights(model, lambda name: "gemma" not in family).save_pretrained(directory)
     return model, config, kind, n_label
 
 
 def measure(model, ids, types, answer):
     """The logits, and the gradient of the rows of the word embedding; ANSWER makes a number of the logits."""
-    double = next(model.parameters()).dtype == torch.float64
     kept = []
 
     def keep(_module, _given, out):
@@ -83,12 +75,7 @@ def measure(model, ids, types, answer):
 
     hook = model.get_input_embeddings().register_forward_hook(keep)
     given = {"input_ids": torch.tensor([ids])} | ({} if types is None else {"token_type_ids": torch.tensor([types])})
-    if double:
-        with Float64():
-            out = model(**given)
-            z = torch.stack((out.start_logits, out.end_logits), -1)[0] if "start_logits" in out else out.logits[0]
-            answer(z).backward()
-    else:
+    with peers.exact(model):
         out = model(**given)
         z = torch.stack((out.start_logits, out.end_logits), -1)[0] if "start_logits" in out else out.logits[0]
         answer(z).backward()
@@ -120,42 +107,23 @@ def check(family, head, rng, folder, tool):
         return row[target] - (row[foil] if metric == "logit_diff" else 0)
 
     single = measure(model, ids, types, answer)
-    frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
-    model.double()
-    for name, values in frequencies.items():
-        owner, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
-    double = measure(model, ids, types, answer)
-    out = folder / "run.npz"
+    double = measure(peers.to_double(model), ids, types, answer)
     asked = ["--target", f"{first}-{last}" if head == "QuestionAnswering" else str(target), "--metric", metric]
     asked += ["--foil", "0-0" if head == "QuestionAnswering" else str(foil)] if metric == "logit_diff" else []
     asked += ["--at", str(at)] if head == "TokenClassification" else []
-    made = subprocess.run([tool, "run", "-q", "-m", directory, "--ids", ",".join(map(str, ids)), *asked, "--grad", "--sites", "logits,embed",
-                           *(["--types", ",".join(map(str, types))] if types else []), "--npz", out], capture_output=True, text=True, check=False)
-    assert made.returncode == 0, (family, head, made.stderr)
-    found = np.load(out)
-    pairs = ((found["logits"].reshape(double[0].shape), 0, 4e-6), (found["hook_embed_grad"], 1, 2e-5))
-    worst = (0, "")
-    for seen, i, share in pairs:
-        x = double[i]
-        if i == 1 and seen.shape != x.shape:
-            raise AssertionError((family, head, seen.shape, x.shape))
-        if i == 1 and family == "esm":  # hook_embed is scaled: the gradient of the row before
-            ratio = 0.88 if config.token_dropout else 1
-            x, other = x / ratio, single[i] / ratio
-        else:
-            other = single[i]
-        bound = 16 * np.abs(other - x).max() + share * np.abs(x).max()
-        worst = max(worst, (np.abs(seen - x).max() / bound if bound > 0 else 9.0 * np.abs(seen).max(), "logits gradient".split()[i]))
+    types = ["--types", peers.joined(types)] if types else []
+    found = peers.arrays(tool, "run", "-m", directory, "--ids", peers.joined(ids), *asked, "--grad", "--sites", "logits,embed", *types)
+    ratio = 0.88 if family == "esm" and config.token_dropout else 1  # hook_embed is scaled: the gradient of the row before
+    double, single = [{"logits": z, "gradient": x / ratio} for z, x in (double, single)]
+    found = {"logits": found["logits"].reshape(double["logits"].shape), "gradient": found["hook_embed_grad"]}
+    bounds = {name: peers.bounds_of(double, single, 16, share)[name] for name, share in (("logits", 4e-6), ("gradient", 2e-5))}
+    worst = peers.worst_share(found, double, bounds)
     return worst, f"{kind} {n_label} labels, {n} tokens, {metric}"
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=8)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = peers.options(__doc__, 8)
     parser.add_argument("--only")
-    parser.add_argument("--tool", default=str(TOOL))
     args = parser.parse_args()
     heads = [(f, h) for f in ENCODERS for h in ("SequenceClassification", "TokenClassification", "QuestionAnswering")
              if f != "esm" or h != "QuestionAnswering"] + [(f, "SequenceClassification") for f in DECODERS]

@@ -8,19 +8,16 @@ another. Pictures are arrays of pixels. What attn-cli may be off is 16 times wha
 4e-6 of the largest value.
 """
 
-import argparse
 import json
 import pathlib
 import random
-import subprocess
 import tempfile
 
 import numpy as np
+import peers
 import torch
 import transformers
-from check_families import Float64
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 CLIP = "abcdefghijklmnopqrstuvwxyz"
 VOCAB = [*CLIP, *(c + "</w>" for c in CLIP), ".</w>", "ca", "cat</w>", "do", "dog</w>", "an", "on</w>", "th", "the</w>",
          "me", "red</w>", "re", "in</w>", "of</w>", "!", "<|startoftext|>", "<|endoftext|>"]
@@ -56,14 +53,10 @@ def make(directory, config, seed):
            "clip_vision_model": transformers.CLIPVisionModelWithProjection}[config.model_type]
     config._attn_implementation = "eager"
     model = cls(config)
+    peers.draw_weights(model, lambda name: "norm" in name)
     with torch.no_grad():
-        for name, x in model.named_parameters():
-            is_scale = x.dim() == 1 and "norm" in name and name.endswith("weight")
-            if name == "logit_scale":
-                x.fill_(1.5)
-                continue
-            x.copy_((1 if is_scale else 0) + torch.randn_like(x) * (0.3 if x.dim() == 1 else 1.2 / x.shape[-1]**0.5))
-    model.eval().save_pretrained(directory)
+        getattr(model, "logit_scale", torch.empty(())).fill_(1.5)
+    model.save_pretrained(directory)
     pathlib.Path(directory, "tokenizer.json").write_text(json.dumps(tokenizer()))
     return model
 
@@ -74,18 +67,16 @@ def encode(text):
     return Tokenizer.from_str(json.dumps(tokenizer())).encode(text).ids
 
 
-def run_transformers(model, is_double, **inputs):
+def run_transformers(model, **inputs):
     """Of one tower: patterns, hidden states, all rows behind the final norm, the projection."""
     is_text = "input_ids" in inputs
-    model = model.double() if is_double else model.float()
-    kind = torch.float64 if is_double else torch.float32
     inputs = {k: torch.tensor(np.asarray(v))[None] for k, v in inputs.items()}
     if not is_text:
-        inputs["pixel_values"] = inputs["pixel_values"].to(kind)
+        inputs["pixel_values"] = inputs["pixel_values"].to(next(model.parameters()).dtype)
     whole = getattr(model, "text_model" if is_text else "vision_model", None) or model
     norm = whole.final_layer_norm if is_text else whole.post_layernorm
     head = getattr(model, "text_projection" if is_text else "visual_projection")
-    with torch.no_grad(), Float64() if is_double else torch.no_grad():
+    with torch.no_grad(), peers.exact(model):
         out = whole(**inputs, output_attentions=True, output_hidden_states=True)
         made = {"attn": torch.cat(out.attentions), "hidden": torch.cat(out.hidden_states),
                 "final": norm(out.hidden_states[-1])[0],
@@ -95,9 +86,8 @@ def run_transformers(model, is_double, **inputs):
 
 def measure(model, **inputs):
     """Its values in float64, and of each kind a bound."""
-    double, single = run_transformers(model, True, **inputs), run_transformers(model, False, **inputs)
-    bounds = {k: 16 * np.abs(double[k] - single[k]).max() + 4e-6 * np.abs(double[k]).max() for k in double}
-    return double, bounds
+    single, double = run_transformers(model.float(), **inputs), run_transformers(model.double(), **inputs)
+    return double, peers.bounds_of(double, single)
 
 
 def scores(image, texts, scale):
@@ -107,27 +97,14 @@ def scores(image, texts, scale):
     return logits, shares / shares.sum()
 
 
-def run_tool(tool, directory, folder, *more):
-    out = pathlib.Path(folder) / "run.npz"
-    out.unlink(missing_ok=True)
-    made = subprocess.run([str(tool), "run", "-m", str(directory), "--sites", "*", "--npz", str(out), *more],
-                          capture_output=True, text=True, check=False)
-    assert made.returncode == 0, (directory, made.stderr)
-    found = dict(np.load(out))
+def run_tool(tool, directory, *more):
+    found = peers.arrays(tool, "run", "-m", directory, "--sites", "*", *more)
     n = sum(name.endswith("hook_pattern") for name in found)
     stacked = {"attn": np.stack([found[f"blocks.{i}.attn.hook_pattern"] for i in range(n)]),
                "hidden": np.stack([found[f"blocks.{i}.hook_resid_pre"] for i in range(n)]
                                   + [found[f"blocks.{n - 1}.hook_resid_post"]]),
                "final": found["ln_final.hook_normalized"]}
     return stacked | {k: found[k] for k in ("text_embed", "image_embed") if k in found}
-
-
-def compare(found, expected, bounds):
-    worst = (0.0, "")
-    for name in expected:
-        assert found[name].shape == expected[name].shape, (name, found[name].shape, expected[name].shape)
-        worst = max(worst, (np.abs(found[name] - expected[name]).max() / bounds[name], name))
-    return worst
 
 
 def random_config(rng):
@@ -174,7 +151,7 @@ def check(config, seed, tool, scratch):
         texts.append(expected["text_embed"])
         if lacks:
             del expected["text_embed"]
-        worst = max(worst, compare(run_tool(tool, directory, scratch, text), expected, bounds))
+        worst = max(worst, peers.worst_share(run_tool(tool, directory, text), expected, bounds))
     if config.model_type == "clip_text_model":
         return worst
     vision = getattr(config, "vision_config", config)
@@ -186,28 +163,23 @@ def check(config, seed, tool, scratch):
     image = expected["image_embed"]
     if lacks:
         del expected["image_embed"]
-    worst = max(worst, compare(run_tool(tool, directory, scratch, "--image", str(path)), expected, bounds))
+    worst = max(worst, peers.worst_share(run_tool(tool, directory, "--image", str(path)), expected, bounds))
     if config.model_type == "clip":
         labels = [x for text in TEXTS for x in ("--label", text)]
-        made = subprocess.run([str(tool), "run", "-m", str(directory), "--image", str(path), *labels, "--json", "-"],
-                              capture_output=True, text=True, check=True)
+        found = json.loads(peers.ask(tool, "run", "-m", directory, "--image", path, *labels, "--json", "-"))
         logits, shares = scores(image, texts, 1.5)
-        with torch.no_grad(), Float64():
+        with torch.no_grad(), peers.Float64():
             for text, logit in zip(TEXTS, logits):
                 out = model.double()(input_ids=torch.tensor([encode(text)]), pixel_values=torch.tensor(pixels)[None].double())
                 assert abs(out.logits_per_image.item() - logit) < 1e-9
-        for row in json.loads(made.stdout)["predictions"]["top"]:
+        for row in found["predictions"]["top"]:
             i = TEXTS.index(row["label"])
             assert abs(row["score"] - logits[i]) < 2e-5 and abs(row["probability"] - shares[i]) < 1e-5, (row, logits)
     return worst
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=20)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tool", default=TOOL)
-    args = parser.parse_args()
+    args = peers.options(__doc__, 20).parse_args()
     with tempfile.TemporaryDirectory() as scratch:
         for seed in range(args.seed, args.seed + args.count):
             config = random_config(random.Random(seed))

@@ -7,16 +7,15 @@ A line for each model: the worst share of the bound, max |ours - expected| / (4 
 transformers in float32 + 1e-6 * the largest value), of patterns, residual stream and logits, then
 of all sites. Bits of all sites must be the same for other numbers of threads, instruction sets and
 products, weights that are read, texts that are packed, and tokens that are fed one by one.
-Exits with 1 if anything differs. Needs numpy.
+Exits with 1 if anything differs. Needs numpy and torch.
 """
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
+import peers
 
 VARIANTS = [(["-t", "2"], {}), (["-t", "5", "--load", "read"], {}),
             (["-t", "1"], {"ATTN_CLI_GEMM": "portable"})]
@@ -24,23 +23,17 @@ VARIANTS += [(["-t", "1"], {"ATTN_CLI_ISA": isa}) for isa in ("baseline", "avx2"
 
 
 class Checker:
-    def __init__(self, tool, folder, scratch):
-        self.tool, self.folder, self.scratch = tool, folder, scratch
+    def __init__(self, tool, folder):
+        self.tool, self.folder = tool, folder
         self.info = json.loads((folder / "info.json").read_text())
         self.faults = []
 
-    def arrays(self, command, *args, env=None, text=""):
+    def arrays(self, command, *args, **more):
         """The arrays of a command of attn-cli, by name."""
-        out = self.scratch / "out.npz"
-        out.unlink(missing_ok=True)
-        subprocess.run([self.tool, command, "-q", "-m", self.folder, *args, "--sites", "*", "--npz",
-                        out], check=True, env={**os.environ, **(env or {})}, input=text.encode(),
-                       stdout=subprocess.PIPE)
-        with np.load(out) as file:
-            return {name: file[name] for name in file.files}
+        return peers.arrays(self.tool, command, "-m", self.folder, *args, "--sites", "*", **more)
 
     def run(self, ids, *args, env=None):
-        return self.arrays("run", "--ids", " ".join(map(str, ids)), *args, env=env)
+        return self.arrays("run", "--ids", peers.joined(ids), *args, env=env)
 
     def require_same(self, ours, other, what):
         for name in sorted((set(ours) ^ set(other)) - {"ids"}):
@@ -107,7 +100,7 @@ class Checker:
                 self.require_same(ours, own, f"packed, {threads} threads")
 
     def decoded(self, ids):
-        found = self.arrays("generate", "--ids", " ".join(map(str, ids[:3])), "-n", "6")
+        found = self.arrays("generate", "--ids", peers.joined(ids[:3]), "-n", "6")
         self.require_same(self.run(found["ids"]), found, "token by token")
 
     def check(self):
@@ -130,8 +123,7 @@ class Checker:
 def main():
     folder, tool = pathlib.Path(sys.argv[1]), os.path.abspath(sys.argv[2])
     names = sys.argv[3:] or sorted(path.name for path in folder.iterdir())
-    with tempfile.TemporaryDirectory() as scratch:
-        results = [Checker(tool, folder / name, pathlib.Path(scratch)).check() for name in names]
+    results = [Checker(tool, folder / name).check() for name in names]
     sys.exit(0 if all(results) else 1)
 
 

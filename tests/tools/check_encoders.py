@@ -11,40 +11,35 @@ is 16 times what transformers is off in float32, and 4e-6 of the largest value.
 --models: of directories with info.json and expected/K.npz instead; there 4 times, and 1e-6.
 """
 
-import argparse
 import json
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import peers
+import torch
+import transformers
 from encoder_reference import forward, picture
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 FAMILIES = ("bert", "roberta", "xlm-roberta", "distilbert", "electra", "albert", "modernbert")
 PICTURES = ("vit", "dinov2", "dinov2_with_registers", "clip_vision_model")
 
 
 def tokens(ids, types=None):
     """Options of `run`."""
-    return ["--ids", ",".join(map(str, ids)), *(["--types", ",".join(map(str, types))] if types is not None else [])]
+    return ["--ids", peers.joined(ids), *(["--types", peers.joined(types)] if types is not None else [])]
 
 
 def key_mask(mask):
     """Likewise; None: none."""
-    return [] if mask is None else ["--key-mask", ",".join(map(str, mask))]
+    return [] if mask is None else ["--key-mask", peers.joined(mask)]
 
 
-def run_tool(tool, directory, folder, *options):
+def run_tool(tool, directory, *options):
     """The archive of all tensors of `run`."""
-    out = pathlib.Path(folder) / "run.npz"
-    out.unlink(missing_ok=True)
-    command = [str(tool), "run", "-m", str(directory), "--sites", "*", "--npz", str(out), *options]
-    made = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert made.returncode == 0, (directory, made.stderr)
-    return dict(np.load(out))
+    return peers.arrays(tool, "run", "-m", directory, "--sites", "*", *options)
 
 
 def kind_of(name):
@@ -59,7 +54,8 @@ def compare(found, expected, off, largest, times, share):
     """The worst share of its bound that a tensor comes to, and its name; those of EXPECTED must all be there."""
     worst = (0.0, "")
     names = set(expected) - {"logits"} if "logits" not in found else set(expected)
-    assert set(found) - {"ids", "types", "tokens"} == names, set(found) ^ set(expected)
+    ours_alone = {"ids", "types", "tokens"} | ({"head.hook_pooled"} - names)  # older folders lack it
+    assert set(found) - ours_alone == names, set(found) ^ set(expected)
     for name in names:
         a, b = found[name].astype(np.float64), expected[name].astype(np.float64)
         assert a.shape == b.shape, (name, a.shape, b.shape)
@@ -90,7 +86,7 @@ def stack(sites):
     return made | {name: sites[name] for name in ("logits", "text_embed", "image_embed") if name in sites}
 
 
-def check_models(folder, tool, scratch):
+def check_models(folder, tool):
     for directory in sorted(pathlib.Path(folder).iterdir()):
         config = directory / "config.json"
         if not config.exists() or json.loads(config.read_text())["model_type"] not in (*FAMILIES, *PICTURES, "clip"):
@@ -101,7 +97,7 @@ def check_models(folder, tool, scratch):
                 more = key_mask(prompt["mask"])
             given = (["--image", str(directory / prompt["pixels"])] if "pixels" in prompt
                      else tokens(prompt["ids"], types))
-            found = run_tool(tool, directory, scratch, *given, *more)
+            found = run_tool(tool, directory, *given, *more)
             off, largest = prompt["float32_minus_float64"], prompt["max_abs"]
             sites = directory / "expected" / f"sites_{k}.npz"
             worst = (0.0, "")
@@ -120,8 +116,6 @@ def check_models(folder, tool, scratch):
 
 
 def random_config(family, rng):
-    import transformers
-
     heads, layers = rng.choice((1, 2, 3)), rng.choice((1, 2, 3))
     width, vocab = heads * rng.choice((4, 6, 10)), rng.choice((41, 67))
     act, pad = rng.choice(("gelu", "gelu_new", "relu")), rng.choice((0, 1, 3))
@@ -152,8 +146,6 @@ def random_config(family, rng):
 
 def random_picture(family, rng):
     """A config, whether it has a classifier, and the pixels of a picture."""
-    import transformers
-
     heads, layers, patch, channels = rng.choice((1, 2, 3)), rng.choice((1, 2, 3)), rng.choice((2, 3, 5)), rng.choice((1, 3))
     sizes = {"hidden_size": heads * rng.choice((4, 6, 10)), "num_hidden_layers": layers, "num_channels": channels,
              "num_attention_heads": heads, "patch_size": patch, "layer_norm_eps": rng.choice((1e-12, 1e-5)),
@@ -207,24 +199,16 @@ def age(directory, family, rng):
 
 def run_transformers(model, given, mask=None):
     """Patterns, hidden states and logits of MODEL, which is float32 or float64; GIVEN are ids and types, or pixels."""
-    import torch
-    from check_families import Float64
-
-    is_double = next(model.parameters()).dtype == torch.float64
     arguments = {"output_attentions": True, "output_hidden_states": True}
     if isinstance(given, np.ndarray):
-        arguments["pixel_values"] = torch.tensor(given, dtype=torch.float64 if is_double else torch.float32)[None]
+        arguments["pixel_values"] = torch.tensor(given, dtype=next(model.parameters()).dtype)[None]
     else:
         arguments["input_ids"] = torch.tensor([given[0]])
         arguments |= {} if given[1] is None else {"token_type_ids": torch.tensor([given[1]])}
     if mask is not None:
         arguments["attention_mask"] = torch.tensor([mask])
-    with torch.no_grad():
-        if is_double:
-            with Float64():
-                out = model(**arguments)
-        else:
-            out = model(**arguments)
+    with torch.no_grad(), peers.exact(model):
+        out = model(**arguments)
     found = {"attn": torch.cat(out.attentions).double().numpy(),
              "hidden": torch.cat(out.hidden_states).double().numpy()}
     if "logits" in out:
@@ -234,37 +218,24 @@ def run_transformers(model, given, mask=None):
 
 def make(directory, config, seed, kind="MaskedLM"):
     """A random model of CONFIG, saved; KIND None: without a head."""
-    import torch
-    import transformers
-
     torch.manual_seed(seed)
     automatic = getattr(transformers, f"AutoModelFor{kind}") if kind else transformers.AutoModel
     model = automatic.from_config(config, attn_implementation="eager")
-    with torch.no_grad():
-        for name, x in model.named_parameters():
-            is_scale = x.dim() == 1 and name.endswith("weight")
-            x.copy_((1 if is_scale else 0) + torch.randn_like(x) * (0.3 if x.dim() == 1 else 1.2 / x.shape[-1]**0.5))
-    model.eval().save_pretrained(directory)
+    peers.draw_weights(model).save_pretrained(directory)
     return model
 
 
 def measure(directory, model, given, mask=None):
     """All tensors in float64, checked against transformers; how far that is off in float32, and largest values."""
-    import torch
-
     single = run_transformers(model, given, mask)
-    frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
-    model.double()
-    for name, values in frequencies.items():
-        owner, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
+    peers.to_double(model)
     double = run_transformers(model, given, mask)
     is_picture = isinstance(given, np.ndarray)
     sites = picture(directory, given) if is_picture else forward(directory, *given, mask)
     own = stack(sites)
     if "final" in own and not is_picture:  # transformers' last hidden state is after the final norm
         own["hidden"] = np.concatenate([own["hidden"][:-1], own["final"][None]])
-    close = 1e-5 if frequencies else 1e-9  # a frequency may be rounded otherwise, by a bit of float32
+    close = 1e-5 if any("inv_freq" in name for name, _ in model.named_buffers()) else 1e-9  # a frequency may be rounded otherwise, by a bit of float32
     for name, x in double.items():
         assert np.abs(own[name] - x).max() < close * max(1, np.abs(x).max()), (name, np.abs(own[name] - x).max())
     return sites, {name: np.abs(single[name] - x).max() for name, x in double.items()}, {
@@ -309,8 +280,8 @@ def check_random(args, scratch):
         sites, off, largest = measure(directory, model, given, mask)
         told = age(directory, family, rng)
         if "headless" in told:
-            sites = {name: x for name, x in sites.items() if name not in ("logits", "mlm_head.hook_normalized")}
-        found = run_tool(args.tool, directory, scratch, *options)
+            sites = {name: x for name, x in sites.items() if name not in ("logits", "mlm_head.hook_normalized", "head.hook_pooled")}
+        found = run_tool(args.tool, directory, *options)
         worst = compare(found, sites, off, largest, 16, 4e-6)
         print(f"{i:4} {family:21} {size:>9}  {worst[0]:5.2f} of its bound: {worst[1]} {' '.join(told)}"
               f"{' masked' if mask and 0 in mask else ''}")
@@ -318,17 +289,14 @@ def check_random(args, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=40)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = peers.options(__doc__, 40)
     parser.add_argument("--family", choices=FAMILIES + PICTURES)
     parser.add_argument("--models")
-    parser.add_argument("--tool", default=TOOL)
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as scratch:
-        if args.models:
-            check_models(args.models, args.tool, scratch)
-        else:
+    if args.models:
+        check_models(args.models, args.tool)
+    else:
+        with tempfile.TemporaryDirectory() as scratch:
             check_random(args, scratch)
     return 0
 

@@ -16,46 +16,23 @@ angles are float32 in it, as the models define them. What attn-cli may be off is
 transformers itself is off in float32 (random models may be chaotic), and 4e-6 of the largest value.
 """
 
-import argparse
 import json
 import math
 import pathlib
 import random
 import shutil
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import peers
 import torch
 import transformers
 from huggingface_hub.errors import StrictDataclassClassValidationError
 from safetensors.torch import load_file, save_file
-from torch.overrides import TorchFunctionMode
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 transformers.logging.set_verbosity_error()
 transformers.logging.disable_progress_bar()
-
-
-class Float64(TorchFunctionMode):
-    """Takes casts of float64 to float32 out, and computes cosine and sine of float32 in float64."""
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
-        name = getattr(func, "__name__", "")
-        first = args[0] if args and isinstance(args[0], torch.Tensor) else None
-        if first is not None and first.dtype == torch.float64:
-            wants = kwargs.get("dtype", args[1] if len(args) > 1 else None)
-            if name == "float" or name == "to" and wants == torch.float32:
-                return first
-            if name == "softmax" and kwargs.get("dtype") == torch.float32:
-                kwargs["dtype"] = torch.float64
-        if name == "full" and abs(args[1]) > 1e39:  # XGLM's smallest score
-            kwargs.setdefault("dtype", torch.float64)
-        if first is not None and first.dtype == torch.float32 and name in ("cos", "sin"):
-            args = (first.double(), *args[1:])
-        return func(*args, **kwargs)
 
 
 def run_transformers(directory, ids, is_double):
@@ -66,24 +43,16 @@ def run_transformers(directory, ids, is_double):
         directory, dtype=torch.float32, attn_implementation="sdpa" if adds_twice else "eager",
         experts_implementation="eager")
     n_parameter = sum({p.data_ptr(): p.numel() for p in model.parameters()}.values())
-    frequencies = {name: b.clone() for name, b in model.named_buffers() if "inv_freq" in name}
     if is_double:
-        model.double()
-    for name, values in frequencies.items():
-        owner, _, leaf = name.rpartition(".")
-        setattr(model.get_submodule(owner), leaf, torch.nn.Buffer(values, persistent=False))
+        peers.to_double(model)
     blocks = next(m for m in model.modules() if isinstance(m, torch.nn.ModuleList))
     last = []
     blocks[-1].register_forward_hook(
         lambda _, __, out: last.append(out[0] if isinstance(out, tuple) else out))
     arguments = {"output_attentions": not adds_twice, "output_hidden_states": True, "use_cache": False}
-    with torch.no_grad():
-        if is_double:
-            with Float64():
-                out = model(torch.tensor([ids]), **arguments)
-            assert out.logits.dtype == torch.float64 and (adds_twice or out.attentions[0].dtype == torch.float64)
-        else:
-            out = model(torch.tensor([ids]), **arguments)
+    with torch.no_grad(), peers.exact(model):
+        out = model(torch.tensor([ids]), **arguments)
+    assert out.logits.dtype == (torch.float64 if is_double else torch.float32)
     result = {"logits": out.logits[0], "ln_final.hook_normalized": out.hidden_states[-1][0],
               f"blocks.{len(blocks) - 1}.hook_resid_post": last[0].reshape(-1, last[0].shape[-1])}
     if getattr(model.config, "do_layer_norm_before", True) is False:  # its blocks end with a norm, and no other follows
@@ -96,16 +65,6 @@ def run_transformers(directory, ids, is_double):
         if not adds_twice:
             result[f"blocks.{layer}.attn.hook_pattern"] = out.attentions[layer][0]
     return {k: v.double().numpy() for k, v in result.items()}, n_parameter
-
-
-def run_ours(tool, directory, ids, out):
-    text = ",".join(map(str, ids))
-    subprocess.run([tool, "run", "-q", "-m", directory, "--ids", text, "--sites",
-                    "*", "--npz", out],
-                   check=True, capture_output=True, text=True)
-    found = subprocess.run([tool, "inspect", "-m", directory, "--json"], check=True,
-                           capture_output=True, text=True)
-    return dict(np.load(out)), json.loads(found.stdout)
 
 
 # --- random configs -------------------------------------------------------------------------------
@@ -673,19 +632,6 @@ def make_directory(r, family, directory, seed):
 # --- comparing ------------------------------------------------------------------------------------
 
 
-def compare(ours, exact, rounded):
-    """The largest share of what is allowed, and the array that has it."""
-    worst, where = 0, ""
-    for name, x in exact.items():
-        if name not in ours:
-            return np.inf, f"{name} is missing"
-        allowed = 16 * np.abs(rounded[name] - x).max() + 4e-6 * np.abs(x).max()
-        share = np.abs(ours[name] - x).max() / allowed
-        if not share <= worst:
-            worst, where = share, name
-    return worst, where
-
-
 def facts(directory):
     """What inspect must say, read by transformers: also of values that are too near to others to be seen."""
     config = transformers.AutoConfig.from_pretrained(directory)
@@ -704,10 +650,11 @@ def check(tool, seed, family, directory):
     exact, n_parameter = run_transformers(directory, ids, True)
     rounded, _ = run_transformers(directory, ids, False)
     try:
-        ours, inspection = run_ours(tool, directory, ids, directory / "out.npz")
-    except subprocess.CalledProcessError as e:
-        return np.inf, e.stderr.strip(), how
-    worst, where = compare(ours, exact, rounded)
+        ours = peers.arrays(tool, "run", "-m", directory, "--ids", peers.joined(ids), "--sites", "*")
+        inspection = json.loads(peers.ask(tool, "inspect", directory, "--json"))
+    except RuntimeError as e:
+        return np.inf, str(e), how
+    worst, where = peers.worst_share(ours, exact, peers.bounds_of(exact, rounded))
     found = inspection["config"] | {"parameters": inspection["parameters"]["total"]}
     for key, expected in (facts(directory) | {"parameters": n_parameter}).items():
         if found[key] is None and family == "xglm":  # its texts have no limit
@@ -718,13 +665,10 @@ def check(tool, seed, family, directory):
 
 
 def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--count", type=int, default=100)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = peers.options(__doc__, 100)
     parser.add_argument("--family", action="append")
     parser.add_argument("--fields", type=float, nargs="?", const=1.0, metavar="SHARE")
     parser.add_argument("--keep", type=pathlib.Path, help="where models that fail are kept")
-    parser.add_argument("--tool", type=pathlib.Path, default=TOOL)
     arguments = parser.parse_args()
     if arguments.fields is not None:
         import check_fields  # which imports this file

@@ -22,7 +22,8 @@ import tempfile
 import numpy as np
 import torch
 import transformers
-from check_families import FAMILIES, Float64, make_model
+from check_families import FAMILIES, make_model
+from peers import Float64
 
 OBJECTS = ("rope_parameters", "rope_scaling", "attn_config", "full_attention", "sliding_attention", "text_config", "vision_config")
 ROPE = {"rope_type": ["linear", "dynamic", "yarn", "llama3"], "type": ["linear"], "rope_theta": [50.0], "factor": [3.0],

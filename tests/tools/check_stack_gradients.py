@@ -9,28 +9,14 @@ is compared with the gradients of each target: their lengths (saliency), and tim
 good within 1e-4 of the largest of its tensor: T5 and the softmax are float32 inside. One line a model.
 """
 
-import csv
-import io
 import pathlib
-import subprocess
 import sys
-import tempfile
 
 import numpy as np
+import peers
 import torch
 import transformers
-
-TOOL = "build/release/attn-cli"
-
-
-def joined(ids):
-    return ",".join(map(str, ids))
-
-
-def run(*arguments):
-    done = subprocess.run([TOOL, *map(str, arguments), "--quiet"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, (arguments, done.stderr)
-    return done.stdout
+from peers import TOOL, joined
 
 
 def stacks(model):
@@ -86,15 +72,13 @@ class Pass:
 
 
 def share(seen, expected):
-    return np.abs(seen - expected).max() / (1e-4 * np.abs(expected).max())
+    return peers.share_of(seen, expected, 1e-4 * np.abs(expected).max())
 
 
 def check_run(folder, model, source, given, ids, target):
     expected = Pass(model, source, ids).gradients(len(ids) - 1, target)
-    with tempfile.NamedTemporaryFile(suffix=".npz") as out:
-        run("run", "-m", folder, *given, "--ids", joined(ids), "--grad", "--target-id", target, "--metric", "log_prob",
-            "--sites", "*", "--npz", out.name)
-        seen = dict(np.load(out.name))
+    seen = peers.arrays(TOOL, "run", "-m", folder, *given, "--ids", joined(ids), "--grad", "--target-id", target, "--metric", "log_prob",
+                        "--sites", "*")
     layers = sum(name.startswith("encoder.") and name.endswith("resid_pre") for name in seen)
     final = "encoder_final_ln.hook_normalized_grad"
     final = final if final in seen else f"encoder.{layers - 1}.hook_normalized_resid_post_grad"
@@ -111,8 +95,7 @@ def check_attribute(folder, model, source, given, ids):
     made = Pass(model, source, ids)
     worst = (0, "")
     for method in ("saliency", "grad_x_input"):
-        rows = list(csv.DictReader(io.StringIO(run("attribute", "-m", folder, *given, "--ids", joined(ids), "--metric", "log_prob",
-                                                    "--method", method, "--csv", "-"))))
+        rows = peers.rows(TOOL, "attribute", "-m", folder, *given, "--ids", joined(ids), "--metric", "log_prob", "--method", method)
         assert len(rows) == len(ids) - 1
         for step, row in enumerate(rows):
             d = made.gradients(step, ids[step + 1])

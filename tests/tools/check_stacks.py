@@ -9,21 +9,18 @@ of transformers. A tensor may be off by 16 times what float32 is off in transfor
 its largest value, as in check_encoders.py.
 """
 
-import argparse
 import json
 import pathlib
 import random
-import subprocess
 import sys
 import tempfile
 
 import numpy as np
+import peers
 import torch
 import transformers
-from check_families import Float64
 from safetensors.torch import load_file, save_file
 
-TOOL = pathlib.Path(__file__).resolve().parents[2] / "build/release/attn-cli"
 FAMILIES = ("t5", "flan_t5", "bart", "marian", "m2m_100", "whisper")
 
 
@@ -187,19 +184,15 @@ def watch_bart(model, sites, is_post):
 
 
 def run_transformers(model, sites, source, ids):
-    is_double, given = next(model.parameters()).dtype == torch.float64, {"decoder_input_ids": torch.tensor([ids])}
+    given = {"decoder_input_ids": torch.tensor([ids])}
     if isinstance(source, np.ndarray):
-        given["input_features"] = torch.tensor(source, dtype=torch.float64 if is_double else torch.float32)[None]
+        given["input_features"] = torch.tensor(source, dtype=next(model.parameters()).dtype)[None]
     else:
         given["input_ids"] = torch.tensor([source])
     sites.clear()
-    with torch.no_grad():
-        if is_double:
-            with Float64():
-                out = model(**given, output_attentions=True, output_hidden_states=True, use_cache=False)
-        else:
-            out = model(**given, output_attentions=True, output_hidden_states=True, use_cache=False)
-    assert out.logits.dtype == (torch.float64 if is_double else torch.float32)
+    with torch.no_grad(), peers.exact(model):
+        out = model(**given, output_attentions=True, output_hidden_states=True, use_cache=False)
+    assert out.logits.dtype == next(model.parameters()).dtype
     for stack, name in (("encoder", "attn"), ("decoder", "attn"), ("cross", "cross_attn")):
         for i, pattern in enumerate(getattr(out, f"{stack}_attentions")):
             sites[f"{'encoder' if stack == 'encoder' else 'decoder'}.{i}.{name}.hook_pattern"] = pattern[0]
@@ -213,7 +206,7 @@ def run_transformers(model, sites, source, ids):
 def greedy(model, source, n):
     """The ids that transformers' generate gives in float64. Whisper's own generate is for long sounds and languages."""
     first = torch.tensor(source)[None]
-    with torch.no_grad(), Float64():
+    with torch.no_grad(), peers.Float64():
         made = transformers.GenerationMixin.generate(model, first.double() if isinstance(source, np.ndarray) else first,
                                                      num_beams=1, do_sample=False, max_new_tokens=n,
                                                      use_cache=model.config.model_type != "t5")  # no room for deeper decoders
@@ -224,15 +217,12 @@ def greedy(model, source, n):
 # --- the comparison -----------------------------------------------------------------------------------------------
 
 
-def run_tool(tool, command, directory, source, folder, *options):
-    path = pathlib.Path(folder) / "source.npy"
-    if isinstance(source, np.ndarray):
-        np.save(path, source)
-    given = ["--source-file", str(path)] if isinstance(source, np.ndarray) else ["--source-ids", ",".join(map(str, source))]
-    made = subprocess.run([str(tool), command, "-q", "-m", str(directory), *given, *options], capture_output=True, text=True,
-                          check=False)
-    assert made.returncode == 0, (directory, made.stderr)
-    return made.stdout
+def options_of(directory, source, folder):
+    """The model and its source as options of attn-cli."""
+    if not isinstance(source, np.ndarray):
+        return ["-m", directory, "--source-ids", peers.joined(source)]
+    np.save(f"{folder}/source.npy", source)
+    return ["-m", directory, "--source-file", f"{folder}/source.npy"]
 
 
 def kind_of(name):
@@ -269,11 +259,11 @@ def check(i, args, scratch):
     watch_t5(model, sites) if "t5" in family else watch_bart(model, sites, family in ("bart", "marian"))
     single = run_transformers(model, sites, source, ids)
     double = run_transformers(model.double(), sites, source, ids)
-    out = pathlib.Path(scratch) / "out.npz"
-    run_tool(args.tool, "run", directory, source, scratch, "--ids", ",".join(map(str, ids)), "--sites", "*", "--npz", str(out))
-    worst = compare(dict(np.load(out)), single, double)
+    given = options_of(directory, source, scratch)
+    found = peers.arrays(args.tool, "run", *given, "--ids", peers.joined(ids), "--sites", "*")
+    worst = compare(found, single, double)
     expected = greedy(model, source, 20)
-    text = run_tool(args.tool, "generate", directory, source, scratch, "--ids", str(expected[0]), "--tokens", "20")
+    text = peers.ask(args.tool, "generate", *given, "--ids", expected[0], "--tokens", "20")
     ours = [expected[0], *map(int, text.split())]
     print(f"{i:4} {family:8} {len(source):3} to {len(ids):2}, {len(double):3} tensors  {worst[0]:5.2f} of its bound:"
           f" {worst[1]:38} greedy {'equal' if ours == expected else f'{ours} expected {expected}'}", flush=True)
@@ -281,11 +271,8 @@ def check(i, args, scratch):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--count", type=int, default=60)
-    parser.add_argument("--seed", type=int, default=0)
+    parser = peers.options(__doc__, 60)
     parser.add_argument("--family", choices=FAMILIES)
-    parser.add_argument("--tool", default=TOOL)
     args = parser.parse_args()
     torch.set_num_threads(1)
     transformers.logging.set_verbosity_error()
