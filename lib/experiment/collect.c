@@ -215,7 +215,7 @@ static enum attn_status append_top(const struct attn_item_result *result, size_t
         row[END] = attn_cell_integer(top->id);
         row[SCORE] = attn_cell_real(top->score);
         row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->probability));
-        ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
+        ATTN_TRY(attn_rows_append(rows, row, err));
     }
     row[RANK] = attn_cell_missing();
     return ATTN_OK;
@@ -232,7 +232,7 @@ static enum attn_status append_next(const struct attn_predictions *found, size_t
             continue;
         row[NEXT] = attn_cell_text(next->text, strlen(next->text));
         row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_probability);
-        ATTN_TRY(attn_rows_append(rows, row, NULL, 0, err));
+        ATTN_TRY(attn_rows_append(rows, row, err));
     }
     return ATTN_OK;
 }
@@ -283,7 +283,7 @@ static enum attn_status find(void *user, struct attn_item_result *result, struct
     ATTN_TRY(append_top(result, position, row, &rows, err));
     ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
     if (!collecting->is_asked)
-        ATTN_TRY(attn_rows_append(&rows, row, NULL, 0, err));
+        ATTN_TRY(attn_rows_append(&rows, row, err));
     n_row = attn_table_n_row(result->rows);
     if (!collecting->is_each && collecting->n_row > 0 && n_row != collecting->n_row)
         return attn_error_set(err, ATTN_INVALID,

@@ -806,13 +806,13 @@ static enum attn_status append_example(const struct attn_rows *rows,
 
     attn_location_put(&head->at, &row[STACK]);
     if (isnan(example->weight))
-        return attn_rows_append(rows, row, NULL, 0, err);
+        return attn_rows_append(rows, row, err);
     row[QUERY] = attn_cell_integer((int64_t)example->query);
     row[QUERY_TOKEN] = token_of(text, example->query);
     row[KEY] = attn_cell_integer((int64_t)example->key);
     row[KEY_TOKEN] = token_of(text, key);
     row[WEIGHT] = attn_cell_real(example->weight);
-    return attn_rows_append(rows, row, NULL, 0, err);
+    return attn_rows_append(rows, row, err);
 }
 
 /* Gives TABLE the examples with their weights, for its page. */

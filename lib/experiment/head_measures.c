@@ -113,7 +113,7 @@ static enum attn_status append_head(struct run_survey *survey, const struct attn
         else if (!isnan(value))
             *cell = attn_cell_real(value);
     }
-    return attn_rows_append(&survey->rows, row, NULL, 0, err);
+    return attn_rows_append(&survey->rows, row, err);
 }
 
 static enum attn_status survey_run(struct run_survey *survey, struct attn_error *err)

@@ -387,7 +387,7 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
         struct attn_cell row[N_COLUMN] = {{0}};
 
         describe(fitting->sums + i * config->d_model * config->d_model, i, config, row);
-        status = attn_rows_append(&rows, row, NULL, 0, err);
+        status = attn_rows_append(&rows, row, err);
     }
     if (status == ATTN_OK)
         *table = rows.table;

@@ -725,7 +725,7 @@ static enum attn_status append_region(const struct attn_rows *rows, const char *
         row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
         row[ITEM_TOKENS] = attn_cell_integer(n_token);
     }
-    return attn_rows_append(rows, row, NULL, 0, err);
+    return attn_rows_append(rows, row, err);
 }
 
 static enum attn_status append_regions(const struct item_scoring *scoring,
@@ -893,7 +893,7 @@ static enum attn_status find_score(void *user, struct attn_item_result *result,
              : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
                                              : fill_target(scoring, item, result, row, err));
     ATTN_TRY(attn_rows_begin(&rows, of_text.name, &result->rows, err));
-    return attn_rows_append(&rows, row, NULL, 0, err);
+    return attn_rows_append(&rows, row, err);
 }
 
 static enum attn_status check_items(const void *given, struct attn_error *err)

@@ -1,6 +1,5 @@
 /* survey.c - see survey.h. Each text is run once, and the measures are computed from the pattern as
- * the trace emits it. The values update the mean and the variance of each head (Welford's
- * algorithm). */
+ * the trace emits it, or for short texts that run together, by run/many.h. Probes are items. */
 #include "experiment/survey.h"
 
 #include "analysis/analysis_internal.h"
@@ -8,6 +7,7 @@
 #include "analysis/head_kind.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"
+#include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/param_internal.h"
@@ -18,6 +18,8 @@
 #include "experiment/parts.h"
 #include "experiment/questions_internal.h"
 #include "experiment/word_pairs.h"
+#include "host/host_internal.h"
+#include "records/items_internal.h"
 #include "run/many.h"
 #include "study/frame.h"
 #include "study/reply.h"
@@ -98,8 +100,6 @@ static const struct attn_column columns[N_COLUMN] = {
     [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
     ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
 
-_Static_assert(2 * N_COLUMN + 1 <= ATTN_MOST_COLUMNS, "every column fits");
-
 static const int column_of[ATTN_N_MEASURE] = {
 #define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = OF_##id,
     ATTN_MEASURE_MAP(COLUMN_OF)
@@ -109,11 +109,6 @@ static const int column_of[ATTN_N_MEASURE] = {
 enum {
     DEFAULT_LENGTH = 50,
     MOST_ROWS = 1024, /* maximum rows of a long text per feed */
-};
-
-/* The values of a head, one per column. */
-struct head {
-    struct attn_moments values[N_COLUMN];
 };
 
 /* The comparison of a head with the given pattern. */
@@ -130,26 +125,17 @@ struct survey {
     /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
      * text are measured */
     const struct attn_config *encoder;
-    struct attn_parts parts;    /* owns; the heads that the request selects */
-    struct head *heads;         /* [parts.n] */
-    struct match *matches;      /* [parts.n] if a pattern is given */
-    double *found;              /* [parts.n, N_COLUMN] values of the current text; NaN: missing */
-    size_t n_text;              /* number of texts so far */
-    struct attn_answer answer;  /* with has_effect */
-    bool has_right;             /* the column `right` is shown */
-    struct attn_card_text text; /* owns; the text, if cards are filled */
-    struct attn_card_reading *card; /* owns; what the heads do in it */
-};
-
-/* The run of one text, and the sums over its rows. */
-struct measured_text {
-    struct survey *survey;
-    struct attn_run *run;                 /* owns; its selection has only the pattern */
+    struct attn_parts parts;   /* owns; the heads that the request selects */
+    struct match *matches;     /* [parts.n] if a pattern is given */
+    double *found;             /* [parts.n, N_COLUMN] values of the text; NaN: missing */
+    struct attn_answer answer; /* with has_effect */
+    bool has_right;            /* the column `right` is shown */
+    /* the sums over the rows of a text that runs by itself */
     struct attn_measure_group group;      /* owns */
     struct attn_measure_group of_encoder; /* owns; of the heads of the encoder */
-    struct attn_selection *encoder;       /* owns; the selection of these heads, or NULL */
+    struct attn_selection *own_encoder;   /* owns; the selection of these heads, or NULL */
     struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
-    float *row;                           /* [T] owns; set if a pattern is given */
+    float *row;                           /* [T]; set if a pattern is given */
     struct attn_card_reading *card;       /* owns; set if cards are filled */
 };
 
@@ -275,6 +261,8 @@ static const struct attn_param_rule rules[] = {
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},
 };
 
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
 static const struct attn_experiment experiment;
 
 const struct attn_question attn_question_heads = {
@@ -286,8 +274,8 @@ const struct attn_question attn_question_heads = {
         "earlier places of the same token (duplicate), at what followed them (induction),\n"
         "elsewhere (far). The type of a head is the largest of these scores above 0.5, if\n"
         "two rows have it: self without its first row, and far only if no other is above\n"
-        "0.5. Other heads are mixed. n_duplicate, n_induction and n_far are the numbers of\n"
-        "rows in these scores.\n"
+        "0.5. Other heads are mixed. n_duplicate, n_induction and n_far count the rows in\n"
+        "these scores.\n"
         "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
         "like.\n"
         "\n"
@@ -312,18 +300,17 @@ const struct attn_question attn_question_heads = {
 
 /* --- One text --------------------------------------------------------------------------------- */
 
-static void match_rows(const struct measured_text *measured, const struct attn_trace_event *event)
+static void match_rows(const struct survey *survey, const struct attn_trace_event *event)
 {
-    const struct survey *survey = measured->survey;
     const size_t n = survey->args->pattern->shape[1];
     struct match *match = &survey->matches[attn_parts_find(&survey->parts, &event->at)];
 
     for (size_t r = 0; r < event->n_row; r++) {
         const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
 
-        attn_event_copy_row(event, r, measured->row, n);
+        attn_event_copy_row(event, r, survey->row, n);
         for (size_t key = 0; key < n; key++) {
-            const double a = (double)measured->row[key], p = (double)wanted[key];
+            const double a = (double)survey->row[key], p = (double)wanted[key];
 
             match->product += a * p;
             match->weight += a;
@@ -332,18 +319,18 @@ static void match_rows(const struct measured_text *measured, const struct attn_t
     }
 }
 
-static void add_to_card(const struct measured_text *measured, const struct attn_trace_event *event)
+static void add_to_card(const struct survey *survey, const struct attn_trace_event *event)
 {
-    const struct survey *survey = measured->survey;
     const struct attn_config *config =
         event->at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
     const size_t head = attn_head_cards_find(survey->args->cards, &event->at);
 
     if (head < SIZE_MAX)
         attn_card_reading_add(
-            measured->card, head, event->at.head / (int)(config->n_head / config->n_kv_head),
+            survey->card, head, event->at.head / (int)(config->n_head / config->n_kv_head),
             event->at.stack != ATTN_STACK_ENCODER &&
-                attn_location_is_cross(attn_selection_dims(measured->run->selection), &event->at),
+                attn_location_is_cross(attn_selection_dims(survey->frame.run->selection),
+                                       &event->at),
             event);
 }
 
@@ -351,21 +338,18 @@ static void add_to_card(const struct measured_text *measured, const struct attn_
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    const struct measured_text *measured = user;
-
+    const struct survey *survey = user;
     const bool is_encoder = event->at.stack == ATTN_STACK_ENCODER;
 
     if (event->at.site == ATTN_SITE_V)
-        return is_encoder ? ATTN_OK : attn_card_reading_keep(measured->card, event, err);
-    attn_measure_group_add(is_encoder ? &measured->of_encoder : &measured->group, event);
-    if (measured->card)
-        add_to_card(measured, event);
-    if (is_encoder)
-        return ATTN_OK;
-    if (measured->row)
-        match_rows(measured, event);
-    if (measured->pairs)
-        attn_word_pairs_add(measured->pairs, event);
+        return is_encoder ? ATTN_OK : attn_card_reading_keep(survey->card, event, err);
+    attn_measure_group_add(is_encoder ? &survey->of_encoder : &survey->group, event);
+    if (survey->card)
+        add_to_card(survey, event);
+    if (survey->row && !is_encoder)
+        match_rows(survey, event);
+    if (survey->pairs && !is_encoder)
+        attn_word_pairs_add(survey->pairs, event);
     return ATTN_OK;
 }
 
@@ -373,51 +357,54 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
-    const struct measured_text *measured = user;
+    const struct survey *survey = user;
 
     (void)err;
     if (event->at.site != ATTN_SITE_V)
-        attn_word_pairs_count(measured->pairs, event);
+        attn_word_pairs_count(survey->pairs, event);
     return ATTN_OK;
 }
 
 /* Starts the sums over the rows of a text. */
-static enum attn_status start_text(struct measured_text *measured, struct attn_error *err)
+static enum attn_status start_text(struct survey *survey, struct attn_error *err)
 {
-    const struct survey *survey = measured->survey;
+    struct attn_frame *frame = &survey->frame;
+    const struct attn_run *run = frame->run;
     const struct attn_ndarray *pattern = survey->args->pattern;
-    const struct attn_metric_settings settings = attn_run_metric_settings(measured->run);
-    const struct attn_sequence *source = &measured->run->source;
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    const struct attn_sequence *source = &run->source;
     const struct attn_metric_settings of_source = {.n_recalled = 1,
                                                    .ids = source->ids,
                                                    .tokens = source->tokens.bytes,
                                                    .token_sizes = source->tokens.sizes,
                                                    .n_token = source->n,
                                                    .key_mask = source->key_mask};
-    const size_t n = measured->run->text.n;
+    const size_t n = run->text.n;
 
     if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
         return attn_refuse(err, ATTN_STAGE_INPUT,
                            "'%s' is not [%zu, %zu], a cell for each pair of tokens",
                            attn_quote_string(pattern->name).text, n, n);
     }
-    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, measured->run->selection,
-                                       survey->frame.host->pool, &measured->group, err));
+    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, run->selection,
+                                       frame->host->pool, &survey->group, err));
     if (survey->encoder) {
-        ATTN_TRY(attn_selection_copy_stack(measured->run->selection, ATTN_STACK_ENCODER,
-                                           &measured->encoder, err));
-        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source, measured->encoder,
-                                           survey->frame.host->pool, &measured->of_encoder, err));
+        ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &survey->own_encoder,
+                                           err));
+        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source, survey->own_encoder,
+                                           frame->host->pool, &survey->of_encoder, err));
     }
-    if (survey->args->from)
-        ATTN_TRY(attn_word_pairs_create(measured->run, survey->args->from, survey->args->to,
-                                        &measured->pairs, err));
+    if (survey->has_pairs)
+        ATTN_TRY(
+            attn_word_pairs_create(run, survey->args->from, survey->args->to, &survey->pairs, err));
     if (survey->args->cards)
         ATTN_TRY(attn_card_reading_create(survey->args->cards, n > source->n ? n : source->n,
-                                          &measured->card, err));
-    if (!pattern)
-        return ATTN_OK;
-    return ATTN_ALLOC(measured->row, n, err);
+                                          &survey->card, err));
+    if (pattern) {
+        survey->row = attn_frame_alloc(frame, n, sizeof *survey->row);
+        survey->matches = attn_frame_alloc(frame, survey->parts.n, sizeof *survey->matches);
+    }
+    return attn_frame_memory(frame, err);
 }
 
 static void forget_found(struct survey *survey)
@@ -426,40 +413,30 @@ static void forget_found(struct survey *survey)
         survey->found[i] = (double)NAN;
 }
 
-/* Adds the values of the current text to the means of the heads. */
-static void add_found(struct survey *survey)
-{
-    survey->n_text++;
-    for (size_t i = 0; i < survey->parts.n * N_COLUMN; i++)
-        if (!isnan(survey->found[i]))
-            attn_moments_add(&survey->heads[i / N_COLUMN].values[i % N_COLUMN], survey->found[i]);
-}
-
 /* Computes the values of each head in one or two passes over the text. */
-static enum attn_status read_text(struct measured_text *measured, struct attn_error *err)
+static enum attn_status read_text(struct survey *survey, struct attn_error *err)
 {
-    struct survey *survey = measured->survey;
-    struct attn_watch watch = {.of = survey->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+    const struct attn_run *run = survey->frame.run;
+    struct attn_watch watch = {.selection = run->selection,
+                               .of = survey->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
                                .n_piece = MOST_ROWS,
                                /* the first run for the effects sends the same notes */
                                .is_silent = survey->args->has_effect,
                                .on_event = on_rows,
-                               .user = measured};
+                               .user = survey};
 
-    ATTN_TRY(attn_run_prepare(survey->frame.host, &survey->frame.request, &measured->run, err));
-    ATTN_TRY(start_text(measured, err));
-    watch.selection = measured->run->selection;
-    ATTN_TRY(attn_watch(measured->run, &watch, err));
+    ATTN_TRY(start_text(survey, err));
+    ATTN_TRY(attn_watch(run, &watch, err));
     watch.of = ATTN_WATCH_TEXT;
     watch.is_silent = true;
     watch.on_event = on_pairs;
-    if (measured->pairs && !survey->args->is_weight)
-        ATTN_TRY(attn_watch(measured->run, &watch, err));
+    if (survey->pairs && !survey->args->is_weight)
+        ATTN_TRY(attn_watch(run, &watch, err));
     forget_found(survey);
     for (size_t i = 0; i < survey->parts.n; i++) {
         const struct attn_location *at = &survey->parts.items[i].at;
         const struct attn_measure_group *group =
-            at->stack == ATTN_STACK_ENCODER ? &measured->of_encoder : &measured->group;
+            at->stack == ATTN_STACK_ENCODER ? &survey->of_encoder : &survey->group;
         double *found = survey->found + i * N_COLUMN;
 
         for (int m = 0; m < ATTN_N_MEASURE; m++)
@@ -469,117 +446,122 @@ static enum attn_status read_text(struct measured_text *measured, struct attn_er
             const struct match *match = &survey->matches[i];
 
             found[MUL] = match->product / match->weight;
-            found[ABS] = 1 - match->difference / (double)measured->run->text.n;
+            found[ABS] = 1 - match->difference / (double)run->text.n;
         }
-        if (measured->pairs)
-            attn_word_pairs_find(measured->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
+        if (survey->pairs)
+            attn_word_pairs_find(survey->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
     }
     return ATTN_OK;
 }
 
-/* Computes the values of one text, and adds them to the means. */
-static enum attn_status survey_text(struct survey *survey, const struct attn_input *input,
-                                    struct attn_error *err)
+/* Adds the text to the cards. */
+static enum attn_status add_card(const struct survey *survey, struct attn_error *err)
 {
-    struct measured_text measured = {.survey = survey};
-    enum attn_status status;
+    struct attn_card_text text = {.number = 0};
+    enum attn_status status =
+        attn_card_text_read(survey->frame.run, survey->frame.item, &text, err);
 
-    survey->frame.request.input = *input;
-    status = read_text(&measured, err);
     if (status == ATTN_OK)
-        add_found(survey);
-    if (status == ATTN_OK && measured.card)
-        status = attn_card_text_read(measured.run, survey->frame.plan, &survey->text, err);
-    if (status == ATTN_OK) {
-        survey->card = measured.card;
-        measured.card = NULL;
-    }
-    attn_card_reading_free(measured.card);
-    attn_measure_group_release(&measured.group);
-    attn_measure_group_release(&measured.of_encoder);
-    attn_selection_free(measured.encoder);
-    attn_word_pairs_free(measured.pairs);
-    if (survey->args->has_effect) {
-        survey->frame.run = measured.run;
-        measured.run = NULL;
-    }
-    attn_run_free(measured.run);
-    attn_free(measured.row);
+        status = attn_head_cards_add(survey->args->cards, survey->card, &text, err);
+    attn_card_text_release(&text);
     return status;
 }
 
 /* --- Probes ----------------------------------------------------------------------------------- */
 
-/* A repeated sequence of random ids. */
-struct probe {
-    size_t length, repeats;
-    int32_t *ids;  /* [n_id] the ids from which to draw */
-    size_t *order; /* [n_id] scratch */
-    size_t n_id;
-    int32_t *drawn; /* [length * repeats] */
+/* Repeated sequences of random ids: items. */
+struct probes {
+    int32_t *ids;  /* [n_id] owns; the ids from which to draw */
+    size_t *order; /* [n_id] owns; scratch */
+    size_t n_id, length, repeats;
+    uint64_t seed;
+    struct attn_items *items; /* owns */
+    struct attn_item *first;  /* owns; or NULL */
+    struct attn_study_args study;
 };
 
-static enum attn_status prepare_probe(struct survey *survey, struct probe *probe,
-                                      struct attn_error *err)
+static void release_probes(struct probes *probes)
 {
-    struct attn_frame *frame = &survey->frame;
-    const struct attn_survey_args *args = survey->args;
-    const size_t n_token = frame->config->n_token, n_ctx = frame->config->n_ctx, half = n_ctx / 2;
-    const struct attn_quote name = attn_quote_string(attn_model_name(attn_host_model(frame->host)));
-    const struct attn_tokenizer *tokenizer;
-    enum attn_status status = ATTN_OK;
+    attn_item_free(probes->first);
+    attn_items_free(probes->items);
+    attn_free(probes->order);
+    attn_free(probes->ids);
+}
 
-    probe->length = args->probe_length > 0  ? args->probe_length
-                    : half < DEFAULT_LENGTH ? half
-                                            : DEFAULT_LENGTH;
-    probe->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
-    probe->ids = attn_frame_alloc(frame, n_token, sizeof *probe->ids);
-    ATTN_TRY(attn_frame_memory(frame, err));
-    attn_host_tokenizer(frame->host, &tokenizer, NULL);
+/* Lists the ids from which to draw, and determines the size of a probe. */
+static enum attn_status begin_probes(struct attn_host *host, const struct attn_survey_args *args,
+                                     struct probes *probes, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+    const size_t n_token = attn_model_config(model)->n_token,
+                 n_ctx = attn_model_config(model)->n_ctx, half = n_ctx / 2;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const struct attn_tokenizer *tokenizer;
+
+    ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
+    ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
+    attn_host_tokenizer(host, &tokenizer, NULL);
     for (size_t id = 0; id < n_token; id++)
         if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
-            probe->ids[probe->n_id++] = (int32_t)id;
-    if (probe->length > probe->n_id)
-        status =
-            attn_error_set(err, ATTN_INVALID, "a probe draws %zu different tokens, '%s' has %zu",
-                           probe->length, name.text, probe->n_id);
-    else if (probe->length == 0 || probe->repeats > n_ctx / probe->length)
-        status = attn_error_set(
-            err, ATTN_INVALID,
+            probes->ids[probes->n_id++] = (int32_t)id;
+    probes->seed = args->probe_seed;
+    probes->length = args->probe_length > 0  ? args->probe_length
+                     : half < DEFAULT_LENGTH ? half
+                                             : DEFAULT_LENGTH;
+    probes->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
+    if (probes->length > probes->n_id)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a probe draws %zu different tokens, '%s' has %zu", probes->length,
+                           name.text, probes->n_id);
+    if (probes->length == 0 || probes->repeats > n_ctx / probes->length)
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
             "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
-            probe->length, probe->repeats, name.text, n_ctx);
-    ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
-    probe->order = attn_frame_alloc(frame, probe->n_id, sizeof *probe->order);
-    probe->drawn = attn_frame_alloc(frame, probe->length * probe->repeats, sizeof *probe->drawn);
-    return attn_frame_memory(frame, err);
+            probes->length, probes->repeats, name.text, n_ctx);
+    return ATTN_OK;
 }
 
-static enum attn_status survey_probes(struct survey *survey, struct attn_error *err)
+/* Draws the ids of a probe (attn_item_make_fn). */
+static enum attn_status draw_probe(void *user, struct attn_item *item, struct attn_error *err)
 {
-    const size_t n = survey->args->n_probe > 0 ? survey->args->n_probe : 1;
-    struct attn_input input = {.ids = NULL};
-    struct probe probe = {.n_id = 0};
+    const struct probes *probes = user;
+    const size_t n = probes->length * probes->repeats;
+    int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
+    struct attn_random random;
 
-    ATTN_TRY(prepare_probe(survey, &probe, err));
-    input.ids = probe.drawn;
-    input.n_id = probe.length * probe.repeats;
-    for (size_t i = 0; i < n; i++) {
-        struct attn_random random;
+    if (!ids)
+        return ATTN_NO_MEMORY;
+    attn_random_seed(&random, probes->seed + item->number);
+    attn_random_permutation(&random, probes->order, probes->n_id);
+    for (size_t k = 0; k < n; k++)
+        ids[k] = probes->ids[probes->order[k % probes->length]];
+    item->input = (struct attn_input){.ids = ids, .n_id = n};
+    return ATTN_OK;
+}
 
-        attn_random_seed(&random, survey->args->probe_seed + i);
-        attn_random_permutation(&random, probe.order, probe.n_id);
-        for (size_t k = 0; k < input.n_id; k++)
-            probe.drawn[k] = probe.ids[probe.order[k % probe.length]];
-        ATTN_TRY(survey_text(survey, &input, err));
-        attn_frame_report(&survey->frame, i + 1, n);
-    }
+/* Opens the items PROBES. */
+static enum attn_status open_probes(struct attn_host *host, const struct attn_survey_args *args,
+                                    struct probes *probes, struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    ATTN_TRY(begin_probes(host, args, probes, err));
+    options.inputs = &nothing;
+    options.n_input = args->n_probe > 0 ? args->n_probe : 1;
+    ATTN_TRY(attn_items_open(&options, &probes->items, err));
+    attn_items_make(probes->items, draw_probe, probes);
+    probes->study = ATTN_STUDY_ARGS_DEFAULT;
+    probes->study.max_failed = 0;
+    probes->study.items = probes->items;
     return ATTN_OK;
 }
 
 /* --- Many texts ------------------------------------------------------------------------------- */
 
-/* Copies the measures of RESULT to the values of the current text. */
+/* Copies the measures of RESULT to the values of the text. */
 static void take_measures(struct survey *survey, const struct attn_item_result *result)
 {
     /* [n_layer * n_head] values per measure, one measure after another */
@@ -626,22 +608,16 @@ static enum attn_status add_effects(struct survey *survey, struct attn_error *er
     for (size_t i = 0; i < n; i++) {
         const struct attn_reply *reply = &outcomes[i].reply;
         const struct attn_cell right = attn_reply_right(&survey->answer, reply->right);
-        struct attn_moments *values = survey->heads[i].values;
+        double *found = survey->found + i * N_COLUMN;
 
-        values[CHANGE] =
-            (struct attn_moments){.n = 1, .mean = reply->value - frame->trials.base.value};
-        values[RIGHT] = (struct attn_moments){
-            .n = survey->has_right && right.type != ATTN_VALUE_MISSING, .mean = right.real};
+        found[CHANGE] = reply->value - frame->trials.base.value;
+        if (survey->has_right && right.type != ATTN_VALUE_MISSING)
+            found[RIGHT] = right.real;
     }
     return ATTN_OK;
 }
 
 /* --- The table -------------------------------------------------------------------------------- */
-
-static bool is_count(int column)
-{
-    return column > KV_HEAD && columns[column].type == ATTN_VALUE_INTEGER;
-}
 
 static const struct attn_table_view views[] = {
     {.rows = ATTN_ROLE_LAYER,
@@ -711,24 +687,13 @@ static struct attn_cell type_of(const struct attn_survey_args *args, const doubl
     return attn_cell_string(kind ? kind->name : NULL);
 }
 
-/* Returns MEASURE of HEAD: a sum over all texts for numbers of rows, otherwise the mean; NaN if it
- * is unknown. */
-static double value_of(const struct head *head, enum attn_measure measure)
-{
-    const struct attn_moments *moments = &head->values[column_of[measure]];
-
-    return attn_measure_is_count(measure) ? moments->mean * (double)moments->n
-           : moments->n > 0               ? moments->mean
-                                          : (double)NAN;
-}
-
 static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
     const struct attn_location at = survey->parts.items[index].at;
     const struct attn_config *config =
         at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
-    const struct attn_moments *values = survey->heads[index].values;
+    const double *found = survey->found + index * N_COLUMN;
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
@@ -737,14 +702,15 @@ static enum attn_status append_head(const struct survey *survey, const struct at
 
     attn_location_put(&at, &row[STACK]);
     for (int m = 0; m < ATTN_N_MEASURE; m++)
-        measures[m] = value_of(&survey->heads[index], (enum attn_measure)m);
-    row[TYPE] = type_of(survey->args, measures);
+        measures[m] = found[column_of[m]];
     for (int i = KV_HEAD + 1; i < N_COLUMN; i++)
-        if (is_count(i)) /* counts are sums over all texts */
-            row[i] = attn_cell_integer((int64_t)(values[i].mean * (double)values[i].n + 0.5));
-        else if (values[i].n > 0)
-            row[i] = attn_cell_real(values[i].mean);
-    return attn_rows_append(rows, row, rows->is_of_many ? values : NULL, survey->n_text, err);
+        if (columns[i].type == ATTN_VALUE_INTEGER)
+            row[i] = attn_cell_integer(isnan(found[i]) ? 0 : (int64_t)found[i]);
+        else
+            row[i] = attn_cell_real_or_missing(found[i]);
+    row[TYPE] = type_of(survey->args, measures);
+    row[ROW_TYPE] = attn_cell_missing();
+    return attn_rows_append(rows, row, err);
 }
 
 static enum attn_status append_heads(const struct survey *survey, const struct attn_rows *rows,
@@ -762,30 +728,24 @@ static enum attn_status append_heads(const struct survey *survey, const struct a
  * over items is the ratio of the first two means. */
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
-/* Fills the numbers of ANSWER beside the rows. */
-static enum attn_status fill_answer(const struct survey *survey, struct attn_item_result *answer,
-                                    struct attn_error *err)
+static size_t count_beside(const struct survey *survey)
 {
-    double *more;
+    return survey->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
+}
 
-    answer->n_beside = survey->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
-    if (!answer->beside)
-        ATTN_TRY(ATTN_ALLOC(answer->beside, answer->n_beside, err));
-    more = answer->beside;
+/* Fills MORE [count_beside], the numbers of the text beside its rows. */
+static void fill_beside(const struct survey *survey, double *more)
+{
     for (size_t i = 0; i < survey->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
-        const struct head *head = &survey->heads[i / ATTN_N_HEAD_SCORE];
+        const double *found = survey->found + i / ATTN_N_HEAD_SCORE * N_COLUMN;
         const struct attn_head_kind *kind = attn_head_kind_at(i % ATTN_N_HEAD_SCORE);
-        const double score = value_of(head, kind->score);
+        const double score = found[column_of[kind->score]];
+        const double n_row = kind->rows < ATTN_N_MEASURE ? found[column_of[kind->rows]] : 0;
 
         more[SCORE] = isnan(score) ? 0 : score;
         more[HAS_SCORE] = !isnan(score);
-        more[ROWS] = kind->rows < ATTN_N_MEASURE ? value_of(head, kind->rows) : 0;
+        more[ROWS] = isnan(n_row) ? 0 : n_row;
     }
-    if (!survey->args->has_effect)
-        return ATTN_OK;
-    attn_study_answer_base(answer, &survey->answer, &survey->frame.trials.base);
-    answer->has_right = answer->has_right && survey->has_right && !isnan(answer->right);
-    return ATTN_OK;
 }
 
 /* Determines the types from the mean scores (attn_fold_derive_fn). */
@@ -817,16 +777,19 @@ static bool fits(const void *args, size_t n_row, size_t n_more)
     return n_more == n_row * ATTN_N_HEAD_SCORE * N_MORE;
 }
 
-/* Sets FROM and TO to those of ITEM, by default those of the arguments; both are NULL if there are
- * no pairs of words. `to` alone belongs to another question. */
-static enum attn_status find_words(const struct survey *survey, const struct attn_item *item,
-                                   const char **from, const char **to, struct attn_error *err)
+/* Sets FROM and TO to those of ITEM, by default those of ARGS; both are NULL if there are no pairs
+ * of words. `to` alone belongs to another question. */
+static enum attn_status find_words(const struct attn_survey_args *args,
+                                   const struct attn_item *item, const char **from, const char **to,
+                                   struct attn_error *err)
 {
-    *from = item->from ? item->from : survey->args->from;
-    *to = item->to ? item->to : survey->args->to;
-    if (survey->has_pairs && (!*from || !*to))
-        return attn_error_set(err, ATTN_INVALID, "no '%s'", *from ? "to" : "from");
-    if (survey->has_pairs)
+    const bool has_pairs = args->from || args->to;
+
+    *from = item->from ? item->from : args->from;
+    *to = item->to ? item->to : args->to;
+    if (has_pairs && (!*from || !**from || !*to || !**to))
+        return attn_error_set(err, ATTN_INVALID, "no '%s'", *from && **from ? "to" : "from");
+    if (has_pairs)
         return ATTN_OK;
     if (*from)
         return attn_error_set(err, ATTN_INVALID, "it has 'from', and the first item has none");
@@ -834,14 +797,27 @@ static enum attn_status find_words(const struct survey *survey, const struct att
     return ATTN_OK;
 }
 
-/* Reads the first item to determine whether items have pairs of words. */
-static enum attn_status peek_pairs(struct survey *survey, struct attn_error *err)
+/* If the first item has `from`, all items have pairs of words: "" is missing. */
+static void meet_first(void *given, const struct attn_item *first,
+                       const struct attn_request *request)
 {
-    const struct attn_item *first;
+    struct attn_survey_args *args = given;
 
-    ATTN_TRY(attn_study_peek(survey->frame.study, &first, err));
-    survey->has_pairs = survey->has_pairs || (first && first->from);
-    return ATTN_OK;
+    (void)request;
+    if (first->from && !args->from)
+        args->from = "";
+    if (first->from && !args->to)
+        args->to = "";
+}
+
+static enum attn_status take_item(void *given, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_survey_args *args = given;
+
+    (void)request;
+    ATTN_TRY(find_words(args, item, &args->from, &args->to, err));
+    return args->has_effect ? attn_item_answer(item, &args->answer, err) : ATTN_OK;
 }
 
 /* Returns the recorded pattern of the head AT of RESULT as an event of a run. */
@@ -865,7 +841,7 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
     struct attn_word_pairs *pairs;
     const char *from, *to;
 
-    ATTN_TRY(find_words(survey, result->item, &from, &to, err));
+    ATTN_TRY(find_words(survey->args, result->item, &from, &to, err));
     if (!from)
         return ATTN_OK;
     ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
@@ -891,52 +867,25 @@ static enum attn_status find_item(void *user, struct attn_item_result *result,
 
     take_measures(survey, result);
     ATTN_TRY(take_pairs(survey, result, err));
-    memset(survey->heads, 0, survey->parts.n * sizeof *survey->heads);
-    add_found(survey);
     ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->rows, err));
     ATTN_TRY(append_heads(survey, &rows, err));
-    return fill_answer(survey, result, err);
+    result->n_beside = count_beside(survey);
+    if (!result->beside)
+        ATTN_TRY(ATTN_ALLOC(result->beside, result->n_beside, err));
+    fill_beside(survey, result->beside);
+    return ATTN_OK;
 }
 
-/* Surveys one text. Fills RESULT with its table and the numbers beside the rows. */
-static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
-                                     const struct attn_survey_args *args,
-                                     struct attn_item_result *result, struct attn_error *err);
-
-/* Surveys one item (attn_ask_fn). */
-static enum attn_status ask_item(void *user, struct attn_item_result *result,
-                                 struct attn_error *err)
-{
-    const struct survey *survey = user;
-    const struct attn_item *item = result->item;
-    struct attn_survey_args args = *survey->args;
-    struct attn_request request = survey->frame.request;
-
-    args.study = NULL;
-    args.sort = NULL; /* the rows of all items must have the same order */
-    args.n_most = 0;
-    attn_study_fill_request(survey->frame.study, item, &request);
-    ATTN_TRY(
-        attn_error_at(find_words(survey, item, &args.from, &args.to, err), ATTN_STAGE_INPUT, err));
-    if (args.has_effect)
-        ATTN_TRY(attn_error_at(attn_item_answer(item, &args.answer, err), ATTN_STAGE_INPUT, err));
-    return survey_alone(survey->frame.host, &request, &args, result, err);
-}
-
-/* Surveys the items. Several items share a forward pass, unless the effect or the pattern requires
- * separate runs. */
+/* Runs the items, short ones together. */
 static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
 {
     const struct attn_frame *frame = &survey->frame;
-    const bool is_alone =
-        survey->args->has_effect || survey->args->pattern || survey->encoder || survey->args->cards;
     const struct attn_study_work work = {
         .host = frame->host,
-        .ask = is_alone ? ask_item : NULL,
         .request = &frame->request,
         .options.measures = survey->measured,
         .options.keeps_tensors = survey->has_pairs,
-        .find = is_alone ? NULL : find_item,
+        .find = find_item,
         .user = survey,
     };
 
@@ -991,97 +940,96 @@ static enum attn_status list_heads(struct survey *survey, struct attn_error *err
 static enum attn_status begin_cards(struct survey *survey, struct attn_error *err)
 {
     struct attn_frame *frame = &survey->frame;
-    const struct attn_model *model = attn_host_model(frame->host);
     struct attn_head_cards *cards = survey->args->cards;
-    const size_t n = survey->parts.n;
-    struct attn_location *ats = attn_frame_alloc(frame, n, sizeof *ats);
+    const size_t n_vector = attn_head_cards_vector(attn_host_model(frame->host));
+    struct attn_location *ats;
 
-    ATTN_TRY(attn_frame_memory(frame, err));
-    if (attn_head_cards_vector(model) > 0)
+    if (n_vector > 0)
         frame->request.selection.sites = "pattern,v";
-    if (frame->plan)
+    if (cards->n_head > 0) /* it is not the first text */
         return ATTN_OK;
-    for (size_t i = 0; i < n; i++)
+    ats = attn_frame_alloc(frame, survey->parts.n, sizeof *ats);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < survey->parts.n; i++)
         ats[i] = survey->parts.items[i].at;
-    return attn_head_cards_begin(cards, ats, n, attn_head_cards_vector(model), err);
+    return attn_head_cards_begin(cards, ats, survey->parts.n, n_vector, err);
 }
 
-static enum attn_status prepare(void *state, struct attn_error *err)
+static attn_measure_set find_shown(const struct attn_survey_args *args,
+                                   const struct attn_config *config)
+{
+    const bool is_picture = config->image.patch_height > 0;
+    attn_measure_set shown = is_picture ? ATTN_MEASURES_OF_PICTURES : ATTN_MEASURES_DEFAULT;
+
+    if (args->is_weight || args->measures != 0)
+        return args->is_weight ? 0 : args->measures;
+    if (config->has_sinks)
+        shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
+    if (config->attention[0].mask != ATTN_MASK_CAUSAL && !is_picture)
+        shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
+    return shown;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
     struct attn_frame *frame = &survey->frame;
     const struct attn_survey_args *args = frame->args;
-    const char *heads;
-    size_t n;
+    const struct attn_model *model = attn_host_model(frame->host);
+    const char *heads = frame->request.selection.heads;
 
     survey->args = args;
-    ATTN_TRY(attn_host_check_model(frame->host, err));
-    frame->config = attn_model_config(attn_host_model(frame->host));
-    survey->shown = args->is_weight                         ? 0
-                    : args->measures != 0                   ? args->measures
-                    : frame->config->image.patch_height > 0 ? ATTN_MEASURES_OF_PICTURES
-                                                            : ATTN_MEASURES_DEFAULT;
-    if (args->measures == 0 && frame->config->has_sinks && !args->is_weight)
-        survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
-    if (args->measures == 0 && frame->config->attention[0].mask != ATTN_MASK_CAUSAL &&
-        frame->config->image.patch_height == 0 && !args->is_weight)
-        survey->shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
+    survey->shown = find_shown(args, frame->config);
     survey->measured = survey->shown;
     if (!args->is_weight)
         survey->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
-    frame->rows.is_of_many = args->has_probe && args->n_probe > 0;
-    ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
-    heads = frame->request.selection.heads;
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
     frame->request.selection.heads = heads;
     survey->has_pairs = args->from || args->to;
-    if (frame->study)
-        ATTN_TRY(peek_pairs(survey, err));
-    if (attn_host_model(frame->host)->encoder && !survey->has_pairs && !args->pattern)
-        survey->encoder = &attn_host_model(frame->host)->encoder->config;
+    if (model->encoder && !survey->has_pairs && !args->pattern)
+        survey->encoder = &model->encoder->config;
     ATTN_TRY(list_heads(survey, err));
-    n = survey->parts.n;
-    survey->heads = attn_frame_alloc(frame, n, sizeof *survey->heads);
-    survey->found = attn_frame_alloc(frame, n * N_COLUMN, sizeof *survey->found);
-    if (args->pattern)
-        survey->matches = attn_frame_alloc(frame, n, sizeof *survey->matches);
+    survey->found = attn_frame_alloc(frame, survey->parts.n * N_COLUMN, sizeof *survey->found);
     ATTN_TRY(attn_frame_memory(frame, err));
     if (args->cards)
         ATTN_TRY(begin_cards(survey, err));
-    survey->has_right = args->has_effect && (frame->study || frame->plan) &&
-                        attn_metric_has_right(args->answer.metric);
-    if (args->is_weight && !survey->has_pairs)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`is_weight` needs `from` and `to`");
-    return ATTN_OK;
+    survey->has_right =
+        args->has_effect && frame->is_one_of_many && attn_metric_has_right(args->answer.metric);
+    return args->is_weight && !survey->has_pairs
+               ? attn_error_set(err, ATTN_INVALID, "`is_weight` needs `from` and `to`")
+               : ATTN_OK;
 }
 
-/* Chooses the texts of the cards after the last one, and finds the tokens that heads write. */
-static enum attn_status finish_cards(struct survey *survey, struct attn_error *err)
+/* Reports the numbers beside the rows of an item. */
+static enum attn_status report(struct survey *survey, struct attn_error *err)
 {
-    attn_head_cards_choose(survey->args->cards);
-    return attn_error_at(attn_head_cards_write(survey->args->cards, survey->frame.host, err),
-                         ATTN_STAGE_MODEL, err);
+    struct attn_frame *frame = &survey->frame;
+    const size_t n = count_beside(survey);
+    double *more = attn_frame_alloc(frame, n, sizeof *more);
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    fill_beside(survey, more);
+    if (survey->args->has_effect) {
+        attn_frame_report_base(frame, &survey->answer, &frame->trials.base);
+        frame->answer->has_right &= survey->has_right && !isnan(frame->answer->right);
+    }
+    return attn_frame_report_more(frame, more, n, err);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
     struct survey *survey = state;
-    const struct attn_survey_args *args = survey->args;
-    const struct attn_input input = survey->frame.request.input;
 
-    if (survey->frame.study) {
-        ATTN_TRY(ask_items(survey, err));
-        return args->cards ? finish_cards(survey, err) : ATTN_OK;
-    }
-    ATTN_TRY(args->has_probe ? survey_probes(survey, err) : survey_text(survey, &input, err));
-    if (args->has_effect)
+    if (survey->frame.study)
+        return ask_items(survey, err);
+    ATTN_TRY(read_text(survey, err));
+    if (survey->args->has_effect)
         ATTN_TRY(add_effects(survey, err));
     ATTN_TRY(append_heads(survey, &survey->frame.rows, err));
-    if (!args->cards)
-        return ATTN_OK;
-    ATTN_TRY(attn_head_cards_add(args->cards, survey->card, &survey->text, err));
-    return survey->frame.plan ? ATTN_OK : finish_cards(survey, err);
+    if (survey->args->cards)
+        ATTN_TRY(add_card(survey, err));
+    return survey->frame.answer ? report(survey, err) : ATTN_OK;
 }
 
 static void release(void *state)
@@ -1090,7 +1038,10 @@ static void release(void *state)
 
     attn_free(survey->parts.items);
     attn_card_reading_free(survey->card);
-    attn_card_text_release(&survey->text);
+    attn_measure_group_release(&survey->group);
+    attn_measure_group_release(&survey->of_encoder);
+    attn_selection_free(survey->own_encoder);
+    attn_word_pairs_free(survey->pairs);
 }
 
 static const struct attn_experiment experiment = {
@@ -1101,51 +1052,71 @@ static const struct attn_experiment experiment = {
     .views = views,
     .n_view = sizeof views / sizeof *views,
     .state_size = sizeof(struct survey),
-    .makes_runs = true,
     .study = offsetof(struct attn_survey_args, study),
+    .meet_first = meet_first,
+    .take_item = take_item,
     .derive = find_types,
     .fits = fits,
-    .prepare = prepare,
+    .choose = choose,
     .shows = shows,
     .draw = draw,
     .ask = ask,
+    .perform = perform,
     .release = release,
 };
 
-/* The numbers beside the rows of a single item. */
-struct beside {
-    size_t size; /* of this struct */
-    struct attn_item_result answer;
-};
-
-/* Surveys a single item, and fills the numbers beside the rows, too. */
-static enum attn_status ask_alone(void *state, struct attn_error *err)
+/* Returns true if the items of ARGS can run together: nothing needs a run of their own. */
+static bool is_packed(const struct attn_survey_args *args, const struct attn_host *host)
 {
-    const struct survey *survey = state;
-    struct beside *beside = survey->frame.sum;
+    const struct attn_model *model = attn_host_model(host);
 
-    ATTN_TRY(ask(state, err));
-    return fill_answer(survey, &beside->answer, err);
+    return args->study && !args->has_effect && !args->pattern && !args->cards && model &&
+           !model->encoder;
 }
 
-static enum attn_status survey_alone(struct attn_host *host, const struct attn_request *request,
-                                     const struct attn_survey_args *args,
-                                     struct attn_item_result *result, struct attn_error *err)
+/* Performs INQUIRY, whose arguments are ARGS. PROBES receives the probes. */
+static enum attn_status perform_with(const struct attn_inquiry *inquiry,
+                                     struct attn_survey_args *args, struct probes *probes,
+                                     struct attn_error *err)
 {
-    struct attn_experiment of_item = experiment;
-    struct attn_survey_args defaults = ATTN_SURVEY_ARGS_DEFAULT;
-    struct beside beside = {.size = sizeof beside};
-    const struct attn_inquiry inquiry = {host, request, args, &defaults, &result->rows, &beside};
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_inquiry own = *inquiry;
+    struct attn_experiment way = experiment;
 
-    of_item.plan = result->item; /* marks the run as one of an item */
-    of_item.sum_size = sizeof beside;
-    of_item.ask = ask_alone;
-    ATTN_TRY(attn_experiment_perform(&of_item, &inquiry, err));
-    beside.answer.item = result->item;
-    beside.answer.is_last = result->is_last;
-    beside.answer.rows = result->rows;
-    *result = beside.answer;
-    return ATTN_OK;
+    ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
+    if (args->has_probe)
+        ATTN_TRY(open_probes(inquiry->host, args, probes, err));
+    if (args->has_probe && args->n_probe > 0) {
+        args->study = &probes->study;
+    } else if (args->has_probe) { /* the table of one text has no deviations */
+        ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &request, err),
+                               ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_items_next(probes->items, &probes->first, err));
+        request.input = probes->first->input;
+        own.request = &request;
+    }
+    own.given = args;
+    way.makes_runs = is_packed(args, inquiry->host);
+    ATTN_TRY(attn_experiment_perform(&way, &own, err));
+    if (!args->cards)
+        return ATTN_OK;
+    attn_head_cards_choose(args->cards);
+    return attn_error_at(attn_head_cards_write(args->cards, inquiry->host, err), ATTN_STAGE_MODEL,
+                         err);
+}
+
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct probes probes = {.ids = NULL};
+    enum attn_status status;
+
+    if (!inquiry->host || !inquiry->request || !inquiry->table)
+        return attn_experiment_perform(&experiment, inquiry, err);
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    status = perform_with(inquiry, &args, &probes, err);
+    release_probes(&probes);
+    return status;
 }
 
 enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
@@ -1155,5 +1126,5 @@ enum attn_status attn_survey(struct attn_host *host, const struct attn_request *
     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
     const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return perform(&inquiry, err);
 }

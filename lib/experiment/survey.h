@@ -32,9 +32,8 @@
  * numbered after those of the decoder (study/table_stacks.h). `pattern`, `from` and `patterns` are
  * about the text: with them the encoder is left out.
  *
- * Over items or probes, each counted once, every measure is a mean, and numbers of rows are added
- * up. With `n_probe` the columns NAME_sd and `texts`, their number, follow; of one probe NAME_sd is
- * missing.
+ * Over items, each counted once, every measure is a mean, and numbers of rows are added up. With
+ * `n_probe` the probes are items.
  */
 #ifndef ATTN_EXPERIMENT_SURVEY_H
 #define ATTN_EXPERIMENT_SURVEY_H

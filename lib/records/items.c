@@ -15,6 +15,8 @@ struct attn_items {
     struct attn_items_options options;
     /* borrowed; the keys of records (attn_items_open_records); NULL: items */
     const struct attn_record_names *names;
+    attn_item_make_fn make;  /* makes the inputs; or NULL */
+    void *user;              /* passed to `make` */
     bool has_numbers;        /* number_before was counted */
     uint64_t number_before;  /* number of records before the shard */
     atomic_bool is_unwanted; /* attn_items_stop was called */
@@ -225,25 +227,38 @@ static enum attn_status make_item(struct attn_items *items, struct attn_item **i
     return ATTN_OK;
 }
 
-/* Creates the next item from an input in memory. */
+void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *user)
+{
+    items->make = make;
+    items->user = user;
+}
+
+/* Creates the next item from an input in memory, or one that is made. */
 static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
                                    struct attn_error *err)
 {
     const struct attn_items_options *options = &items->options;
     const struct attn_input *input;
     struct attn_item *made;
+    enum attn_status status = ATTN_OK;
 
     *item = NULL;
     if (items->n_read >= options->n_input || items->n_read >= items->limit)
         return ATTN_OK;
-    input = &options->inputs[items->n_read];
+    input = &options->inputs[items->make ? 0 : items->n_read];
     attn_sha256_update(&items->read, input->text, input->n_text);
     attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
     ATTN_TRY(make_item(items, &made, err));
-    made->input = made->texts[0] = *input;
+    made->input = *input;
+    if (items->make)
+        status = items->make(items->user, made, err);
+    made->texts[0] = made->input;
     made->line = made->end = items->n_read;
-    *item = made;
-    return ATTN_OK;
+    if (status == ATTN_OK)
+        *item = made;
+    else
+        attn_item_free(made);
+    return status;
 }
 
 static enum attn_status read_next(struct attn_items *items, struct attn_item **item,

@@ -19,6 +19,12 @@ enum attn_status attn_items_open_records(const struct attn_items_options *given,
                                          const struct attn_record_names *names,
                                          struct attn_items **items, struct attn_error *err);
 
+/* Lets MAKE fill the input of each item, which may use the item's store; the `inputs` of the
+ * options are only counted. */
+typedef enum attn_status (*attn_item_make_fn)(void *user, struct attn_item *item,
+                                              struct attn_error *err);
+void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *user);
+
 /* Ends reading, also when it waits for a pipe. May be called on any thread. */
 void attn_items_stop(struct attn_items *items);
 

@@ -100,10 +100,10 @@ static void choose_columns(const struct attn_experiment *experiment, struct attn
 static enum attn_status find_rows(const struct attn_experiment *experiment,
                                   struct attn_frame *frame, struct attn_error *err)
 {
-    if (!experiment->makes_runs) {
+    if (!experiment->makes_runs || experiment->choose)
         ATTN_TRY(choose(experiment, frame, err));
+    if (!experiment->makes_runs)
         ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
-    }
     if (experiment->prepare)
         ATTN_TRY(experiment->prepare(frame, err));
     if (experiment->makes_runs && attn_input_is_given(&frame->request.source))
@@ -234,8 +234,6 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     enum attn_status status;
 
     ATTN_TRY(attn_study_peek(asking->items, &first, err));
-    if (first && experiment->meet_first)
-        experiment->meet_first(asking->inquiry->args, first, &asking->request);
     frame = make_frame(asking, err);
     if (!frame)
         return ATTN_NO_MEMORY;
@@ -285,13 +283,20 @@ static struct attn_study_defaults defaults_of(const struct asking *asking)
 static enum attn_status run_items(struct asking *asking, struct attn_table **own,
                                   struct attn_error *err)
 {
+    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_item *first = NULL;
+
     ATTN_TRY(choose_host_of_items(asking, err));
     if (attn_edits_are_given(&asking->request.edits)) {
         ATTN_TRY(attn_host_check_model(asking->host, err));
         ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
                                         err));
     }
-    if (asking->experiment->makes_runs) {
+    if (experiment->meet_first)
+        ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    if (first)
+        experiment->meet_first(asking->inquiry->args, first, &asking->request);
+    if (experiment->makes_runs) {
         struct attn_frame *frame = make_frame(asking, err);
 
         if (!frame)
@@ -495,7 +500,7 @@ enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err)
 {
-    return attn_rows_append(&frame->rows, cells, NULL, 0, err);
+    return attn_rows_append(&frame->rows, cells, err);
 }
 
 void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)

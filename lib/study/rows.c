@@ -5,7 +5,6 @@
 
 #include <assert.h>
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 struct attn_cell attn_cell_token(const struct attn_tokenizer *tokenizer, int32_t id)
@@ -52,30 +51,14 @@ double attn_moments_sd(const struct attn_moments *moments)
 
 enum attn_status attn_rows_create(struct attn_rows *rows, const char *name, struct attn_error *err)
 {
-    static const struct attn_column texts = ATTN_COLUMN_OF(COUNT, "texts", INTEGER);
     struct attn_column columns[ATTN_MOST_COLUMNS];
-    char names[ATTN_MOST_COLUMNS][64]; /* names such as "value_sd" */
-    size_t n = 0, n_shown;
+    size_t n = 0;
 
-    assert(2 * rows->n + 1 <= ATTN_MOST_COLUMNS);
+    assert(rows->n <= ATTN_MOST_COLUMNS);
     assert(rows->columns[rows->n - 1].role == ATTN_ROLE_ROW_TYPE);
     for (size_t i = 0; i + 1 < rows->n; i++)
         if (!rows->hidden[i])
             columns[n++] = rows->columns[i];
-    n_shown = n;
-    for (size_t i = 0; rows->is_of_many && i < n_shown; i++) {
-        if (columns[i].type == ATTN_VALUE_BOOLEAN)
-            attn_column_make_share(&columns[i]);
-        if (columns[i].type == ATTN_VALUE_REAL) {
-            snprintf(names[n], sizeof names[n], "%s_sd", columns[i].name);
-            columns[n] = columns[i];
-            columns[n].name = names[n];
-            columns[n].quantity = NULL; /* the quantity describes only the mean */
-            columns[n++].range = ATTN_RANGE_POSITIVE;
-        }
-    }
-    if (rows->is_of_many)
-        columns[n++] = texts;
     columns[n++] = rows->columns[rows->n - 1];
     return attn_table_create(name, columns, n, &rows->table, err);
 }
@@ -125,7 +108,6 @@ static struct attn_cell find_row_type(const struct attn_rows *rows, const struct
 }
 
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
-                                  const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err)
 {
     struct attn_cell shown[ATTN_MOST_COLUMNS];
@@ -134,13 +116,6 @@ enum attn_status attn_rows_append(const struct attn_rows *rows, const struct att
     for (size_t i = 0; i + 1 < rows->n; i++)
         if (!rows->hidden[i])
             shown[n++] = cells[i];
-    for (size_t i = 0; moments && i < rows->n; i++)
-        if (!rows->hidden[i] && (rows->columns[i].type == ATTN_VALUE_REAL ||
-                                 rows->columns[i].type == ATTN_VALUE_BOOLEAN))
-            shown[n++] = moments[i].n > 1 ? attn_cell_real(attn_moments_sd(&moments[i]))
-                                          : attn_cell_missing();
-    if (moments)
-        shown[n++] = attn_cell_integer((int64_t)n_text);
     shown[n++] = find_row_type(rows, cells);
     return attn_table_append(rows->table, shown, n, err);
 }

@@ -1,4 +1,4 @@
-/* rows.h - the rows of an experiment's table: columns, cells, and moments over many texts. Private
+/* rows.h - the rows of an experiment's table: columns and cells; and moments of numbers. Private
  * to lib/study and lib/experiment. */
 #ifndef ATTN_STUDY_ROWS_H
 #define ATTN_STUDY_ROWS_H
@@ -129,7 +129,6 @@ struct attn_rows {
     const struct attn_column *columns;
     size_t n;
     bool hidden[ATTN_MOST_COLUMNS]; /* [n] columns to leave out */
-    bool is_of_many;                /* adds the columns NAME_sd, for each number, and `texts` */
     struct attn_table *table;       /* owns */
 };
 
@@ -145,10 +144,8 @@ enum attn_status attn_rows_set_metric(struct attn_table *table, const char *metr
 enum attn_status attn_rows_begin(struct attn_rows *rows, const char *name,
                                  struct attn_table **table, struct attn_error *err);
 
-/* Appends CELLS [n]. A missing type of the row follows from its `part`. For many texts, MOMENTS [n]
- * give the standard deviations, and N_TEXT is their number; otherwise NULL and 0. */
+/* Appends CELLS [n]. A missing type of the row follows from its `part`. */
 enum attn_status attn_rows_append(const struct attn_rows *rows, const struct attn_cell *cells,
-                                  const struct attn_moments *moments, size_t n_text,
                                   struct attn_error *err);
 
 #endif
