@@ -53,7 +53,7 @@
 #include "run/item.h"
 #include "run/many.h"
 #include "records/items.h"
-#include "study/each.h"
+#include "batch/each.h"
 #include "batch/records.h"
 #include "experiment/batch.h"
 

@@ -93,19 +93,21 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
     }
     if (outputs[0].path && !is_stream(ledger->outputs[0].path))
         ATTN_TRY(attn_error_at(name_files(ledger, err), ATTN_STAGE_OUTPUT, err));
-    if (ledger->is_resumed && !ledger->name) {
+    if (ledger->options->is_resumed && !ledger->name) {
         attn_error_set(err, ATTN_INVALID,
                        "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
                        attn_quote_string(outputs[0].path ? outputs[0].path : "the sink").text);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
-    return ledger->name && !attn_is_given(ledger->source, "source", err) ? ATTN_INVALID : ATTN_OK;
+    return ledger->name && !attn_is_given(ledger->options->source, "source", err) ? ATTN_INVALID
+                                                                                  : ATTN_OK;
 }
 
 /* Skips files that cannot be read, which are reported later, and FIFOs, whose reading blocks. */
-enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
-                                      const char *const *files, size_t n, struct attn_error *err)
+enum attn_status attn_ledger_describe(struct attn_ledger *ledger, struct attn_error *err)
 {
+    const char *asked = ledger->options->asked ? ledger->options->asked : "{}";
+    const char *const *files = ledger->options->files;
     const struct attn_stop stop = {.cancel = ledger->cancel};
     struct attn_buffer *out = &ledger->asked;
     char hex[ATTN_DIGEST_HEX_SIZE];
@@ -113,9 +115,8 @@ enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *as
     uint64_t size;
     size_t n_known = 0;
 
-    asked = asked ? asked : "{}";
     attn_buffer_append(out, asked, strlen(asked) - (*asked != '\0'));
-    for (size_t i = 0; i < n; i++) {
+    for (size_t i = 0; i < ledger->options->n_file; i++) {
         if (stat(files[i], &info) != 0 || !S_ISREG(info.st_mode) ||
             attn_digest_file(files[i], &stop, &size, hex, NULL) != ATTN_OK)
             continue;
@@ -143,7 +144,7 @@ static void note_shards(const struct attn_ledger *ledger)
         is_same = i == ledger->shard || !attn_buffer_string(&other) ||
                   attn_ledger_manifest_is_of(other.data, ledger->identity.input);
         if (!is_same)
-            attn_note(ledger->on_note, ledger->user, ATTN_NOTE_OTHER_SHARD,
+            attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_OTHER_SHARD,
                       "'%s' is of another input: these shards are not parts of one file",
                       attn_quote_string(other.data).text);
         attn_buffer_release(&other);
@@ -169,18 +170,19 @@ enum attn_status attn_ledger_open(struct attn_ledger *ledger, const struct attn_
                                   struct attn_host *host, struct attn_error *err)
 {
     for (size_t i = 0; i < ledger->n_output; i++) {
-        const struct attn_format named = {.name =
-                                              i == 0 ? ledger->option : ledger->outputs[i].format};
+        const struct attn_format named = {.name = i > 0              ? ledger->outputs[i].format
+                                                  : ledger->is_batch ? "output"
+                                                                     : "each"};
         const struct attn_output output = {.format = &named, .path = ledger->outputs[i].path};
 
         if (output.path)
             ATTN_TRY(attn_host_check_outputs(host, &output, 1, err));
     }
-    ATTN_TRY(attn_records_open(ledger->outputs, ledger->n_output, form, ledger->is_resumed,
+    ATTN_TRY(attn_records_open(ledger->outputs, ledger->n_output, form, ledger->options->is_resumed,
                                &ledger->records, err));
     if (!ledger->name)
         return ATTN_OK;
-    ATTN_TRY(attn_model_files_start(ledger->source, attn_host_model(host), ledger->cancel,
+    ATTN_TRY(attn_model_files_start(ledger->options->source, attn_host_model(host), ledger->cancel,
                                     &ledger->model, err));
     ATTN_TRY(
         attn_error_at(attn_ledger_parts_open(ledger->records, ledger->cancel, &ledger->parts, err),
@@ -241,13 +243,14 @@ enum attn_status attn_ledger_cut(struct attn_ledger *ledger, struct attn_error *
     ledger->done.n_restart += is_resumed;
     damaged = attn_ledger_parts_damaged(ledger->parts, &size);
     if (damaged)
-        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_DAMAGED,
+        attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_DAMAGED,
                   "the first %s bytes of '%s' are not those that were written: %s",
                   attn_quantity_count(size, count), attn_quote_string(damaged).text,
                   is_resumed ? "an earlier checkpoint is taken" : "all is computed anew");
     if (is_resumed)
-        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_CONTINUED, "'%s' continues at %s %s",
-                  name.text, ledger->unit, attn_quantity_count(ledger->done.n_record, count));
+        attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_CONTINUED,
+                  "'%s' continues at %s %s", name.text, ledger->is_batch ? "record" : "item",
+                  attn_quantity_count(ledger->done.n_record, count));
     return ATTN_OK;
 }
 
@@ -275,7 +278,7 @@ static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, stru
     if (ledger->has_read)
         attn_digest_hex(&ledger->read, ledger->done.input);
     attn_buffer_reset(&ledger->state);
-    *is_ready = !ledger->has_state || attn_records_save(ledger->records, &ledger->state);
+    *is_ready = ledger->is_batch || attn_records_save(ledger->records, &ledger->state);
     return attn_buffer_check(&ledger->state, err);
 }
 
@@ -283,7 +286,7 @@ static enum attn_status measure(struct attn_ledger *ledger, bool *is_ready, stru
  * are known. */
 static enum attn_status checkpoint(struct attn_ledger *ledger, struct attn_error *err)
 {
-    const bool is_synced = ledger->is_synced;
+    const bool is_synced = ledger->options->is_synced;
     bool is_ready;
 
     ATTN_TRY(attn_records_flush(ledger->records, is_synced, err));
@@ -312,7 +315,7 @@ enum attn_status attn_ledger_write(struct attn_ledger *ledger,
     double seconds;
 
     ATTN_TRY(attn_records_write(ledger->records, result, err));
-    if (ledger->skips_input) {
+    if (ledger->is_batch) {
         done->begin = item->begin;
         done->crc = item->crc;
         done->n_line_before = item->number - done->n_record;
@@ -341,7 +344,7 @@ enum attn_status attn_ledger_finish(struct attn_ledger *ledger, const struct att
     if (ledger->has_checkpoint)
         ATTN_TRY(checkpoint(ledger, err));
     ledger->is_finishing = true;
-    ATTN_TRY(attn_records_finish(ledger->records, ledger->is_synced, err));
+    ATTN_TRY(attn_records_finish(ledger->records, ledger->options->is_synced, err));
     if (ledger->name) {
         ATTN_TRY(measure(ledger, &is_ready, err));
         ATTN_TRY(attn_model_files_wait(ledger->model, &ledger->identity.model, err));
@@ -381,7 +384,7 @@ bool attn_ledger_keep(struct attn_ledger *ledger, const struct attn_error *err)
     if (ledger->records && attn_records_is_abandoned(ledger->records))
         return false;
     if (ledger->done.n_record > 0 && !ledger->is_finishing && !is_output &&
-        !(ledger->is_spoiled && ledger->is_spoiled(ledger->spoiled_user))) {
+        !(ledger->options->is_spoiled && ledger->options->is_spoiled(ledger->options->user))) {
         /* without the digests of the model's files nothing can be resumed, so they are awaited
          * unless canceled */
         if (ledger->model)

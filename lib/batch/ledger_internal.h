@@ -2,9 +2,9 @@
  * ledger_internal.h - manages results on disk while they are computed: growing files, their
  * checkpoints, and a manifest. The results of a batch and of items (each.h) own one.
  *
- *     struct attn_ledger ledger = {.journal = -1, .unit = "record", .unit_key = "records"};
+ *     struct attn_ledger ledger = {.journal = -1, .options = &each};
  *     attn_ledger_name(&ledger, outputs, n_output, &err);   // a file, so it can be resumed
- *     attn_ledger_describe(&ledger, asked, files, n_file, &err);
+ *     attn_ledger_describe(&ledger, &err);
  *     attn_ledger_describe_input(&ledger, is_file, size, &err);
  *     attn_ledger_open(&ledger, &form, host, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
@@ -23,7 +23,8 @@
 #define ATTN_BATCH_LEDGER_INTERNAL_H
 
 #include "base/buffer.h"
-#include "base/note.h"
+#include "base/status_internal.h"
+#include "batch/each.h"
 #include "batch/ledger_parts.h"
 #include "batch/model_files.h"
 #include "batch/records_internal.h"
@@ -57,23 +58,14 @@ struct attn_ledger_done {
 
 /* Initialize `journal` with -1, set the fields up to `state`, and zero the rest. */
 struct attn_ledger {
-    const char *unit, *unit_key; /* "record", and the key "records" of the manifest */
-    const char *option;          /* option of the first output, "output" */
-    bool is_resumed, is_synced;
-    bool skips_input; /* a resumed run skips the input up to the last line, which is recorded */
+    const struct attn_each_options *options; /* borrowed; its path, sink and result are not used */
+    /* The outputs of a batch. A resumed run skips the input up to the last line, which is recorded.
+     * Otherwise rows of items, whose sinks have a state (attn_records_save). */
+    bool is_batch;
+    bool has_kept; /* the rows are also written to NAME.state, the last output */
     size_t shard, n_shard;
-    /* source of the host's model; required for a file */
-    const struct attn_source *source;
     const volatile sig_atomic_t *cancel; /* or NULL */
-    attn_note_fn on_note;                /* or NULL */
-    void *user;                          /* passed to on_note */
-    const char *const *command;          /* [n_command] */
-    size_t n_command;
-    /* called when the run ends early; returns true if the last results may be wrong; or NULL */
-    bool (*is_spoiled)(void *user);
-    void *spoiled_user; /* passed to is_spoiled */
-    bool has_state;     /* the sinks have a state (attn_records_save) */
-    bool has_kept;      /* the rows are also written to NAME.state, the last output */
+    struct attn_notes notes;
     /* owns; the state of the sinks: printable ASCII without quotes and backslashes */
     struct attn_buffer state;
 
@@ -142,9 +134,8 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
                                   const struct attn_records_item *outputs, size_t n,
                                   struct attn_error *err);
 
-/* Sets the options of the identity: ASKED, a JSON object or NULL, and the digests of FILES [n]. */
-enum attn_status attn_ledger_describe(struct attn_ledger *ledger, const char *asked,
-                                      const char *const *files, size_t n, struct attn_error *err);
+/* Sets the options of the identity: `asked`, and the digests of `files`. */
+enum attn_status attn_ledger_describe(struct attn_ledger *ledger, struct attn_error *err);
 
 /* Sets the input of the identity: SIZE bytes, if IS_KNOWN. Notes the first other shard whose
  * manifest is of another input. */

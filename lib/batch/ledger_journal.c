@@ -63,7 +63,7 @@ static void append_facts(struct attn_buffer *text, const struct attn_ledger *led
     for (int i = ATTN_RECORD_FAILURE_NONE + 1; i < ATTN_N_RECORD_FAILURE; i++)
         attn_buffer_append_format(text, "%s\t", attn_record_failure_code(i));
     attn_buffer_append_format(text, "input\tsizes and digests of %zu files%s", ledger->n_file,
-                              ledger->has_state ? "\tstate" : "");
+                              !ledger->is_batch ? "\tstate" : "");
     end_line(text, begin);
 }
 
@@ -130,13 +130,13 @@ enum attn_status attn_ledger_journal_append(const struct attn_ledger *ledger,
     for (size_t i = 0; i < ledger->n_file; i++)
         attn_buffer_append_format(&text, "\t%" PRIu64 "\t%s", ledger->extents[i].size,
                                   ledger->extents[i].hex);
-    if (ledger->has_state) {
+    if (!ledger->is_batch) {
         attn_buffer_append_char(&text, '\t');
         attn_buffer_append(&text, ledger->state.data, ledger->state.size);
     }
     end_line(&text, 0);
     ATTN_TRY(write_all(ledger, &text, err));
-    return ledger->is_synced && fdatasync(ledger->journal) != 0
+    return ledger->options->is_synced && fdatasync(ledger->journal) != 0
                ? attn_error_errno(err, "write", ledger->journal_path.data, errno)
                : ATTN_OK;
 }
@@ -206,7 +206,7 @@ static bool read_checkpoint(const struct journal_line *line, struct attn_ledger 
     for (size_t i = 0; i < ledger->n_file; i++)
         is_good = is_good && read_column(line, &at, &ledger->extents[i].size, NULL) &&
                   read_column(line, &at, NULL, ledger->extents[i].hex);
-    if (ledger->has_state && is_good && at <= line->size) { /* the rest of the line */
+    if (!ledger->is_batch && is_good && at <= line->size) { /* the rest of the line */
         attn_buffer_reset(&ledger->state);
         attn_buffer_append(&ledger->state, line->text + at, line->size - at);
         at = line->size + 1;
@@ -239,7 +239,7 @@ static enum attn_status compare_facts(const struct attn_buffer *text,
 
         if (!*other && (!is_wanted || line.size != wanted.size ||
                         memcmp(line.text, wanted.text, wanted.size) != 0))
-            *other = names[ledger->has_state && i == OUTPUTS ? 0 : i];
+            *other = names[!ledger->is_batch && i == OUTPUTS ? 0 : i];
         n = wanted.end;
         *at = line.end;
     }

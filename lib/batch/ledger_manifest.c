@@ -41,6 +41,12 @@ static void put_text(struct attn_json_writer *json, const char *name, const char
     attn_json_text(json, value);
 }
 
+/* Returns the key with the number of records or items. */
+static const char *unit_key(const struct attn_ledger *ledger)
+{
+    return ledger->is_batch ? "records" : "items";
+}
+
 static void put_count(struct attn_json_writer *json, const char *name, uint64_t value)
 {
     put_key(json, name);
@@ -67,8 +73,8 @@ static void put_input(struct attn_json_writer *json, struct attn_ledger *ledger,
     put_text(json, "model", attn_model_name(attn_host_model(host)));
     put_key(json, "command");
     attn_json_begin(json, '[');
-    for (size_t i = 0; i < ledger->n_command; i++)
-        attn_json_text(json, ledger->command[i]);
+    for (size_t i = 0; i < ledger->options->n_command; i++)
+        attn_json_text(json, ledger->options->command[i]);
     attn_json_end(json);
     put_text(json, "input_path", ledger->input_name);
     put_key(json, "input_range");
@@ -79,8 +85,8 @@ static void put_input(struct attn_json_writer *json, struct attn_ledger *ledger,
     put_text(json, "input_sha256", done->input);
     if (done->n_line_before > 0)
         put_count(json, "input_lines_before", done->n_line_before);
-    put_count(json, ledger->unit_key, done->n_record);
-    if (!ledger->has_state)
+    put_count(json, unit_key(ledger), done->n_record);
+    if (ledger->is_batch)
         put_count(json, "tokens", done->n_token);
     put_key(json, "failed");
     attn_json_begin(json, '{');
@@ -91,7 +97,7 @@ static void put_input(struct attn_json_writer *json, struct attn_ledger *ledger,
         attn_json_size(json, done->failures[i]);
     }
     attn_json_end(json);
-    if (ledger->has_state)
+    if (!ledger->is_batch)
         put_text(json, "state", attn_buffer_string(&ledger->state));
 }
 
@@ -158,7 +164,7 @@ enum attn_status attn_ledger_manifest_write(struct attn_ledger *ledger,
     if (status == ATTN_OK)
         status = attn_sink_create_file(ledger->manifest_path.data, &sink, err);
     if (status == ATTN_OK) {
-        if (ledger->is_synced)
+        if (ledger->options->is_synced)
             attn_sink_sync(sink);
         attn_sink_write(sink, text.data, text.size);
         status = attn_sink_commit(sink, err);
@@ -246,7 +252,7 @@ static bool read_state(const char *text, struct attn_ledger *ledger)
 {
     const char *state = find_member(text, "state");
 
-    if (!ledger->has_state)
+    if (ledger->is_batch)
         return true;
     attn_buffer_reset(&ledger->state);
     if (state) /* plain characters between quotes */
@@ -308,7 +314,7 @@ static enum attn_status read_text(struct attn_ledger *ledger, const char *text, 
         attn_digest_bytes(text, size - TAIL, hex);
         snprintf(expected, sizeof expected, DIGEST_BEGIN "%s" DIGEST_END, hex);
         is_good = memcmp(text + size - TAIL, expected, TAIL) == 0 &&
-                  read_members(text, ledger->unit_key, made) && read_state(text, ledger);
+                  read_members(text, unit_key(ledger), made) && read_state(text, ledger);
     }
     if (is_good)
         ATTN_TRY(read_outputs(text, made, &is_good, err));
@@ -409,7 +415,7 @@ enum attn_status attn_ledger_manifest_compare(const struct attn_ledger *ledger,
     for (size_t i = 0; attn_records_part(ledger->records, i, &part); i++)
         n_output += part.target != NULL;
     /* without a state, other options were reported before */
-    if (ledger->has_state && n_output != made->n_output)
+    if (!ledger->is_batch && n_output != made->n_output)
         return attn_ledger_report_other(path, "another version of attn-cli",
                                         "without `is_resumed` the results are replaced", err);
     for (int pass = 0; pass < 2; pass++) { /* first compares all sizes, then all bytes */

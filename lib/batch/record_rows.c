@@ -1,5 +1,5 @@
 /* record_rows.c - rows as lines. `rows` has the id, the labels, the columns of a row of an item,
- * and its error (study/each.h). Lines of CSV are held back until the first item succeeds and
+ * and its error (batch/each.h). Lines of CSV are held back until the first item succeeds and
  * determines the columns. `csv` and `edges` have rows of a record, whose columns are known:
  * selected heads with their measures, continuations, or words; and the keys with the largest
  * weights of each query, in descending order; in a tie the smaller key comes first. */

@@ -443,8 +443,6 @@ static enum attn_status fill_form(struct attn_batch *batch, const struct attn_ho
     plan(batch, form, many);
     form->measures = many->measures;
     form->precision = options->precision;
-    form->on_note = options->on_note;
-    form->user = options->user;
     form->table = batch->table;
     if (has_output(batch, "csv") && batch->table == ATTN_RECORD_FIELD_SURPRISAL)
         ATTN_TRY(attn_host_tokenizer(host, &form->tokenizer, err));

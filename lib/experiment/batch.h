@@ -34,7 +34,7 @@
 #include "batch/records.h"
 #include "records/items.h"
 #include "run/many.h"
-#include "study/each.h"
+#include "batch/each.h"
 
 struct attn_batch_options {
     size_t size; /* size of this struct */

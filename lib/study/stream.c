@@ -67,8 +67,7 @@ static enum attn_status name_files(struct attn_stream *stream, struct attn_error
     attn_items_shard(form->items, &stream->ledger.shard, &stream->ledger.n_shard);
     ATTN_TRY(attn_ledger_name(&stream->ledger, is_batch(stream) ? form->outputs : &output,
                               is_batch(stream) ? form->n_output : 1, err));
-    ATTN_TRY(attn_ledger_describe(&stream->ledger, options->asked, options->files, options->n_file,
-                                  err));
+    ATTN_TRY(attn_ledger_describe(&stream->ledger, err));
     is_file = attn_items_are_of_file(form->items, &size);
     return attn_ledger_describe_input(&stream->ledger, is_file, size, err);
 }
@@ -96,22 +95,11 @@ static enum attn_status open_stream(struct attn_stream *stream, struct attn_erro
         !attn_is_choice(options->form, ATTN_EACH_MATRICES + 1, "form", err))
         return ATTN_INVALID;
     stream->ledger = (struct attn_ledger){
-        .unit = is_batch(stream) ? "record" : "item",
-        .unit_key = is_batch(stream) ? "records" : "items",
-        .option = is_batch(stream) ? "output" : "each",
-        .source = options->source,
-        .is_resumed = options->is_resumed,
-        .is_synced = options->is_synced,
-        .cancel = form->cancel,
-        .on_note = form->notes.on_note,
-        .user = form->notes.user,
-        .command = options->command,
-        .n_command = options->n_command,
-        .is_spoiled = options->is_spoiled,
-        .spoiled_user = options->user,
-        .has_state = !is_batch(stream),
-        .skips_input = is_batch(stream),
+        .options = options,
+        .is_batch = is_batch(stream),
         .has_kept = form->are_kept,
+        .cancel = form->cancel,
+        .notes = form->notes,
         .journal = -1,
     };
     return name_files(stream, err);
@@ -151,7 +139,10 @@ static enum attn_status open_files(struct attn_stream *stream, struct attn_error
                        is_batch(stream) ? "is the input" : "has the items");
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
+    records.on_note = stream->form.notes.on_note;
+    records.user = stream->form.notes.user;
     if (!is_batch(stream)) {
+        records.are_kept = stream->form.are_kept;
         records.unit = "item";
         records.items = stream->form.items;
         records.row_form = row_form_of(&stream->options);
@@ -288,7 +279,7 @@ static enum attn_status resume_from(struct attn_stream *stream, struct attn_ledg
     else if (is_batch(stream))
         ATTN_TRY(attn_error_at(attn_ledger_cut(ledger, err), ATTN_STAGE_OUTPUT, err));
     if (made->is_there)
-        attn_note(ledger->on_note, ledger->user, ATTN_NOTE_COMPLETE, "'%s' is complete",
+        attn_note(ledger->notes.on_note, ledger->notes.user, ATTN_NOTE_COMPLETE, "'%s' is complete",
                   attn_quote_string(ledger->name).text);
     return ATTN_OK;
 }

@@ -15,11 +15,11 @@
 #define ATTN_STUDY_STREAM_INTERNAL_H
 
 #include "base/status_internal.h"
+#include "batch/each.h"
 #include "batch/records_internal.h"
 #include "host/host.h"
 #include "records/items.h"
 #include "run/many_internal.h"
-#include "study/each.h"
 
 struct attn_stream;
 

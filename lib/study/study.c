@@ -606,11 +606,10 @@ static void report(void *user, const struct attn_batch_progress *progress,
 enum attn_status attn_study_run(struct attn_study *study, const struct attn_study_work *work,
                                 struct attn_error *err)
 {
-    const bool are_kept = !study->form.is_listed || study->form.gather;
     const struct attn_stream_form form = {
         .items = study->args->items,
         .each = study->args->each,
-        .are_kept = are_kept,
+        .are_kept = !study->form.is_listed || study->form.gather,
         .max_failed = study->args->max_failed,
         .cancel = study->form.host->options.cancel,
         .notes = {forward_note, study},
@@ -633,9 +632,6 @@ enum attn_status attn_study_run(struct attn_study *study, const struct attn_stud
     records.n_column = study->form.fold.n_column;
     records.hidden = study->hidden;
     records.is_ragged = study->form.is_ragged;
-    records.are_kept = are_kept;
-    records.on_note = forward_note;
-    records.user = study;
     attn_study_fill_request(study, NULL, &request);
     options.size = sizeof options;
     options.request = &request;

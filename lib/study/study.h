@@ -36,8 +36,8 @@
 #ifndef ATTN_STUDY_STUDY_H
 #define ATTN_STUDY_STUDY_H
 
+#include "batch/each.h"
 #include "records/items.h"
-#include "study/each.h"
 
 /* Results beside the table. */
 struct attn_study_sum {

@@ -243,8 +243,6 @@ static enum attn_status write_all(struct asked *asked, struct attn_items *items,
     records.columns = columns;
     records.n_column = N_COLUMN;
     records.hidden = (const bool[N_COLUMN]){[CHANGE] = true};
-    records.are_kept = !asked->has_no_rows;
-    records.on_note = keep_note;
     asked->each.result = &asked->result;
     ATTN_TRY(attn_stream_open(&form, &stream, err));
     status = attn_stream_run(stream, host, &work, err);

@@ -20,8 +20,8 @@
  * of later CSV files, the shards equal the file of a single run. Memory is constant, except that
  * lines of CSV wait until the first item succeeds, which determines the columns.
  */
-#ifndef ATTN_STUDY_EACH_H
-#define ATTN_STUDY_EACH_H
+#ifndef ATTN_BATCH_EACH_H
+#define ATTN_BATCH_EACH_H
 
 #include "base/sink.h"
 #include "base/source.h"
