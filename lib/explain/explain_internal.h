@@ -19,6 +19,7 @@
 #include "base/sink.h"
 #include "base/table.h"
 #include "explain/explain.h"
+#include "tables/document.h"
 #include "writers/outputs.h"
 #include "writers/picture.h"
 
@@ -40,6 +41,15 @@ enum attn_explained_table {
     ATTN_EXPLAINED_ROW,
     ATTN_N_EXPLAINED_TABLE
 };
+
+enum {
+    ATTN_EXPLAINED_MOST_COLUMNS = 12, /* of a table */
+    /* numbers of a vector in text: the first and the last two of a longer one */
+    ATTN_EXPLAINED_ITEMS = 5
+};
+
+/* Returns how text shows the column NAME of these tables. */
+struct attn_document_column attn_explained_column(const char *name);
 
 /* Creates a table of ROW of RUN. If ROW has more keys than LIMIT, the middle is left out except for
  * the strongest key: a row "... 7 more" has the sums over those between. The table

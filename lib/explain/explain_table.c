@@ -35,45 +35,54 @@ enum column {
     N_COLUMN
 };
 
-#define REAL(column)                                                                               \
-    {                                                                                              \
-        .name = (column), .type = ATTN_VALUE_REAL, .digits = 4                                     \
-    }
-#define LIST(column)                                                                               \
-    {                                                                                              \
-        .name = (column), .type = ATTN_VALUE_REALS, .digits = 4                                    \
-    }
+#define TEXT(column) .name = (column), .type = ATTN_VALUE_TEXT
+#define REAL(column) .name = (column), .type = ATTN_VALUE_REAL, .digits = 4
+#define LIST(column) .name = (column), .type = ATTN_VALUE_REALS, .digits = 4
+#define ITEMS(column) .heading = (column), .n_item = ATTN_EXPLAINED_ITEMS
 
-static const struct attn_column columns[N_COLUMN] = {
-    [KEY] = {.name = "key", .type = ATTN_VALUE_TEXT, .role = ATTN_ROLE_POSITION},
-    [TOKEN] = {.name = "token", .type = ATTN_VALUE_TEXT},
-    [K] = LIST("k"),
-    [PRODUCTS] = LIST("products"),
-    [DOT] = REAL("dot"),
-    [K_LENGTH] = REAL("k_length"),
-    [FIT] = REAL("fit"),
-    [BIAS] = REAL("bias"),
-    [SCALED] = REAL("scaled"),
-    [SCORE] = REAL("score"),
-    [LESS_MAX] = REAL("less_max"),
-    [EXPONENTIAL] = {.name = "exp",
-                     .type = ATTN_VALUE_REAL,
-                     .range = ATTN_RANGE_POSITIVE,
-                     .quantity = "exp(score - largest)",
-                     .digits = 4},
-    [SHARE] = REAL("share"),
-    [WEIGHT] = REAL("weight"),
-    [KEPT] = REAL("kept"),
-    [MARK] = {.name = "mark", .type = ATTN_VALUE_TEXT},
-    [FACTOR] = {.name = "w",
-                .type = ATTN_VALUE_REAL,
-                .range = ATTN_RANGE_SHARE,
-                .quantity = "weight",
-                .digits = 4},
-    [V] = LIST("v"),
-    [WEIGHTED] = {.name = "w x v", .type = ATTN_VALUE_REALS, .quantity = "weight x v", .digits = 4},
-    [COMPONENTS] = LIST("components"),
+enum { LABEL_WIDTH = 10 };
+
+/* The columns, and how text shows each; `name` and `style` are set by attn_explained_column. The
+ * heading of `fit` depends on the row. */
+static const struct {
+    struct attn_column column;
+    struct attn_document_column shown;
+} columns[N_COLUMN] = {
+    [KEY] = {{TEXT("key"), .role = ATTN_ROLE_POSITION}, {.heading = "", .is_right = true}},
+    [TOKEN] = {{TEXT("token")}, {.heading = "", .most = LABEL_WIDTH}},
+    [K] = {{LIST("k")}, {ITEMS("k_#")}},
+    [PRODUCTS] = {{LIST("products")}, {ITEMS("q_#*k_#"), .sign = "+", .end = "="}},
+    [DOT] = {{REAL("dot")}, {.heading = "q.k"}},
+    [K_LENGTH] = {{REAL("k_length")}, {.heading = "|k|"}},
+    [FIT] = {{REAL("fit")}},
+    [BIAS] = {{REAL("bias")}},
+    [SCALED] = {{REAL("scaled")}},
+    [SCORE] = {{REAL("score")}},
+    [LESS_MAX] = {{REAL("less_max")}, {.heading = "less max"}},
+    [EXPONENTIAL] = {{REAL("exp"), .range = ATTN_RANGE_POSITIVE,
+                      .quantity = "exp(score - largest)"}},
+    [SHARE] = {{REAL("share")}},
+    [WEIGHT] = {{REAL("weight")}},
+    [KEPT] = {{REAL("kept")}},
+    [MARK] = {{TEXT("mark")}, {.heading = ""}},
+    [FACTOR] = {{REAL("w"), .range = ATTN_RANGE_SHARE, .quantity = "weight"}},
+    [V] = {{LIST("v")}, {ITEMS("v_#")}},
+    [WEIGHTED] = {{LIST("w x v"), .quantity = "weight x v"}, {ITEMS("w*v_#")}},
+    [COMPONENTS] = {{LIST("components")}, {ITEMS("")}},
 };
+
+struct attn_document_column attn_explained_column(const char *name)
+{
+    struct attn_document_column shown;
+    int i = KEY;
+
+    while (strcmp(columns[i].column.name, name) != 0)
+        i++;
+    shown = columns[i].shown;
+    shown.name = columns[i].column.name;
+    shown.style = ATTN_NUMBER_FIXED;
+    return shown;
+}
 
 enum {
     N_LIST = 3,            /* number of lists in a row of a table */
@@ -364,7 +373,7 @@ static enum attn_status create(struct making *making, enum attn_explained_table 
 
     for (const enum column *column = layouts[which]; *column != END_OF_LAYOUT; column++)
         if (has_column(making, *column)) {
-            made[making->n_column] = columns[*column];
+            made[making->n_column] = columns[*column].column;
             if (making->is_picture)
                 adapt(making->row, *column, &made[making->n_column]);
             making->columns[making->n_column++] = *column;

@@ -19,44 +19,15 @@
 
 enum {
     SHOWN_NUMBERS = 8, /* numbers of a vector in brackets */
-    /* numbers of a vector in a table: the first and the last two of a longer one */
-    SHOWN_COLUMNS = 5,
-    SHOWN_KEYS = 16, /* in addition to the strongest key */
-    LABEL_WIDTH = 10
+    SHOWN_KEYS = 16    /* in addition to the strongest key */
 };
-
-/* The columns of all tables, in order. */
-static const struct attn_document_column shown[] = {
-    {.name = "key", .heading = "", .is_right = true},
-    {.name = "token", .heading = "", .most = LABEL_WIDTH},
-    {.name = "components", .heading = "", .n_item = SHOWN_COLUMNS},
-    {.name = "k", .heading = "k_#", .n_item = SHOWN_COLUMNS},
-    {.name = "products", .heading = "q_#*k_#", .n_item = SHOWN_COLUMNS, .sign = "+", .end = "="},
-    {.name = "dot", .heading = "q.k"},
-    {.name = "k_length", .heading = "|k|"},
-    {.name = "fit"}, /* the heading is fit_name */
-    {.name = "bias"},
-    {.name = "scaled"},
-    {.name = "score"},
-    {.name = "less_max", .heading = "less max"},
-    {.name = "exp"},
-    {.name = "share"},
-    {.name = "weight"},
-    {.name = "kept"},
-    {.name = "mark", .heading = ""},
-    {.name = "w"},
-    {.name = "v", .heading = "v_#", .n_item = SHOWN_COLUMNS},
-    {.name = "w x v", .heading = "w*v_#", .n_item = SHOWN_COLUMNS},
-};
-
-enum { N_SHOWN = sizeof shown / sizeof *shown };
 
 struct explaining {
     const struct attn_explained_run *run; /* run of the row */
     const struct attn_explanation *row;
     struct attn_document document;
     struct attn_table *tables[ATTN_N_EXPLAINED_TABLE]; /* own; NULL: not shown */
-    struct attn_document_column columns[ATTN_N_EXPLAINED_TABLE][N_SHOWN];
+    struct attn_document_column columns[ATTN_N_EXPLAINED_TABLE][ATTN_EXPLAINED_MOST_COLUMNS];
     int n_step;     /* number of the current step */
     bool is_turned; /* q and k are rotated by their positions */
     bool is_cosine;
@@ -279,21 +250,17 @@ static const char *fit_name(const struct explaining *e)
 /* Adds a table of the row after an empty line. */
 static void add_table(struct explaining *e, enum attn_explained_table which)
 {
+    struct attn_document_column *columns = e->columns[which];
     struct attn_document_view view = {.text = ATTN_TEXT_COLUMNS,
-                                      .columns = e->columns[which],
+                                      .columns = columns,
+                                      .n_column = attn_table_n_column(e->tables[which]),
                                       .indent = which == ATTN_EXPLAINED_LAYER ? 2 : 0,
                                       .has_headings = which != ATTN_EXPLAINED_LAYER};
 
-    for (size_t i = 0; i < N_SHOWN; i++) {
-        struct attn_document_column *column = &e->columns[which][view.n_column];
-
-        if (attn_table_find(e->tables[which], shown[i].name) == SIZE_MAX)
-            continue;
-        *column = shown[i];
-        column->style = ATTN_NUMBER_FIXED;
-        if (strcmp(column->name, "fit") == 0)
-            column->heading = fit_name(e);
-        view.n_column++;
+    for (size_t i = 0; i < view.n_column; i++) {
+        columns[i] = attn_explained_column(attn_table_column(e->tables[which], i)->name);
+        if (strcmp(columns[i].name, "fit") == 0)
+            columns[i].heading = fit_name(e);
     }
     say(e, "\n");
     attn_document_table(&e->document, e->tables[which], &view);
@@ -310,7 +277,7 @@ static void add_scores(struct explaining *e)
     say(e, ".\n");
     if (e->is_turned)
         say(e, "   q and k are rot_q and rot_k here.\n");
-    if (e->row->d_head > SHOWN_COLUMNS)
+    if (e->row->d_head > ATTN_EXPLAINED_ITEMS)
         say(e, "   Those between are not shown, only what they add up to.\n");
     add_table(e, ATTN_EXPLAINED_FITS);
 }
