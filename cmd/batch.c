@@ -227,90 +227,53 @@ static enum attn_status list_outputs(struct batch *batch, struct attn_error *err
     return ATTN_OK;
 }
 
-/* Returns true if JSON lines are written. They are not if a table takes standard output. */
-static bool has_lines(const struct batch *batch)
-{
-    const char *csv = option_text(batch->question->call, "csv");
-    const char *edges = option_text(batch->question->call, "edges");
+/* JSON lines are written, unless a table takes standard output. */
+#define NO_LINES .when = "csv:-|edges:-"
 
-    return batch->args->output || !((csv && is_standard(csv)) || (edges && is_standard(edges)));
-}
+#define NO_MEASURES                                                                                \
+    .message = "`measures` needs an output that has measures",                                     \
+    .hint = "add measures to --fields, or write --csv or --npy"
+#define NO_TOP                                                                                     \
+    .message = "`top` needs an output that has predictions",                                       \
+    .hint = "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is in a line"
+#define NO_NEXT                                                                                    \
+    .message = "`next` needs an output that has predictions",                                      \
+    .hint = "add --fields predictions, or write -o FILE or --npy DIR"
+#define NO_SITES                                                                                   \
+    .message = "`sites` needs an output that has tensors",                                         \
+    .hint = "write --npz, or add tensors to --fields"
 
-/* Refuses --top and --next if no output shows predictions. FIELDS is the set of --fields. */
-static enum attn_status check_predictions(const struct batch *batch, attn_record_field_set fields,
-                                          struct attn_error *err)
-{
-    const struct batch_args *args = batch->args;
-    const bool has_fields = (fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) != 0;
-    const bool has_all = option_text(batch->question->call, "npy") ||
-                         (has_lines(batch) && (has_fields || !args->asked.options.fields));
-    const bool has_rows = option_text(batch->question->call, "csv") && has_fields &&
-                          (fields & ATTN_RECORD_FIELD_BIT(MEASURES)) == 0;
-
-    if (args->common.prompt.asked.predict.top > 0 && !has_all)
-        return refuse(err,
-                      "-o FILE writes lines of JSON, --npy DIR arrays; --fields names what is "
-                      "in a line",
-                      "`top` needs an output that has predictions");
-    if (args->common.prompt.asked.predict.n_next > 0 && !has_all && !has_rows)
-        return refuse(err, "add --fields predictions, or write -o FILE or --npy DIR",
-                      "`next` needs an output that has predictions");
-    return ATTN_OK;
-}
-
-/* Refuses --layers and --heads if no output has heads. FIELDS is the set of --fields. */
-static enum attn_status check_selection(const struct batch *batch, attn_record_field_set fields,
-                                        struct attn_error *err)
-{
-    const char *given = option_find_given(batch->question->call, "layers|heads");
-
-    if (!given || option_find_given(batch->question->call, other_outputs) ||
-        (fields & (ATTN_RECORD_FIELD_BIT(MEASURES) | ATTN_RECORD_FIELD_BIT(TENSORS))) != 0)
-        return ATTN_OK;
-    return refuse(err, "add measures or tensors to --fields", "`%s` needs an output that has heads",
-                  given);
-}
-
-/* Refuses measures and predictions that no output shows, and fields that no record would have. */
-static enum attn_status check_fields(const struct batch *batch, attn_record_field_set fields,
-                                     struct attn_error *err)
-{
-    const struct batch_args *args = batch->args;
-    const struct attn_request_predict *predict = &batch->question->request.predict;
-    const attn_record_field_set others =
-        ATTN_RECORD_FIELD_BIT(PREDICTIONS) | ATTN_RECORD_FIELD_BIT(SURPRISAL);
-    const bool has_csv = option_text(batch->question->call, "csv");
-
-    if (args->asked.many.measures && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)) &&
-        !(has_csv && !(fields & others)) && !option_text(batch->question->call, "npy"))
-        return refuse(err, "add measures to --fields, or write --csv or --npy",
-                      "`measures` needs an output that has measures");
-    if (!(fields & ATTN_RECORD_FIELD_BIT(PREDICTIONS)) ||
-        args->asked.options.items.form != ATTN_ITEMS_LINES || predict->n_next > 0)
-        return ATTN_OK;
-    if (predict->top == 0)
-        return refuse(err, NULL, "predictions in `fields` need `top` or `next`");
-    if (has_csv && !(fields & ATTN_RECORD_FIELD_BIT(MEASURES)))
-        return refuse(err, NULL, "predictions in `csv` need `next`");
-    return ATTN_OK;
-}
-
-/* Refuses options that only affect outputs that are not written. */
-static enum attn_status check_outputs(struct batch *batch, struct attn_error *err)
-{
-    const struct batch_args *args = batch->args;
-    const attn_record_field_set fields =
-        args->asked.options.fields ? args->asked.options.fields : ATTN_RECORD_FIELD_BIT(MEASURES);
-
-    ATTN_TRY(check_fields(batch, fields, err));
-    ATTN_TRY(check_predictions(batch, fields, err));
-    ATTN_TRY(check_selection(batch, fields, err));
-    if (args->common.prompt.asked.selection.sites && !option_text(batch->question->call, "npz") &&
-        !(has_lines(batch) && (fields & ATTN_RECORD_FIELD_BIT(TENSORS)) != 0))
-        return refuse(err, "write --npz, or add tensors to --fields",
-                      "`sites` needs an output that has tensors");
-    return ATTN_OK;
-}
+/* Refuses measures, predictions, heads and tensors that no output shows. Lines have the fields, CSV
+ * measures or else continuations, --npy all but tensors. */
+static const struct attn_param_rule output_rules[] = {
+    {.given = "measures", .when = "fields", .unless = "fields:measures|csv|npy", NO_MEASURES},
+    {.given = "measures",
+     .when = "fields:predictions|fields:surprisal",
+     .unless = "fields:measures|npy",
+     NO_MEASURES},
+    {.given = "fields:predictions",
+     .when = "items_format:lines",
+     .unless = "top|next",
+     .message = "predictions in `fields` need `top` or `next`"},
+    {.given = "csv",
+     .when = "items_format:lines",
+     .unless = "next|fields:measures",
+     .excludes = "fields:predictions",
+     .message = "predictions in `csv` need `next`"},
+    {.given = "top", .when = "fields", .unless = "npy|fields:predictions", NO_TOP},
+    {.given = "top", NO_LINES, .unless = "npy|output", NO_TOP},
+    {.given = "next", .when = "fields", .unless = "npy|fields:predictions", NO_NEXT},
+    {.given = "next", NO_LINES, .unless = "npy|output|fields:predictions", NO_NEXT},
+    {.given = "next", NO_LINES, .unless = "npy|output|csv", NO_NEXT},
+    {.given = "next", NO_LINES, .unless = "npy|output", .excludes = "fields:measures", NO_NEXT},
+    {.given = "layers|heads",
+     .when = "fields",
+     .unless = "csv|npy|edges|npz|fields:measures|fields:tensors",
+     .message = "@ needs an output that has heads",
+     .hint = "add measures or tensors to --fields"},
+    {.given = "sites", .unless = "npz|fields:tensors", NO_SITES},
+    {.given = "sites", NO_LINES, .unless = "npz|output", NO_SITES},
+};
 
 /* Completes the request that is run for each text. */
 static enum attn_status fill_request(struct batch *batch, struct attn_error *err)
@@ -322,7 +285,9 @@ static enum attn_status fill_request(struct batch *batch, struct attn_error *err
     request->on_note = question->args->running.is_quiet ? NULL : note_message;
     batch->many.request = request;
     batch->many.n_max_token = request->max_input;
-    ATTN_TRY(check_outputs(batch, err));
+    ATTN_TRY(attn_param_rules_check(
+        &(const struct attn_param_rules){output_rules, sizeof output_rules / sizeof *output_rules},
+        ATTN_PARAM_GIVEN, option_is_param_given, question->call, err));
     return attn_attention_args_open(&question->attention, err);
 }
 

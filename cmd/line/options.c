@@ -41,16 +41,17 @@ static bool is_changed(const struct attn_param *param, const char *value)
     return !option_is_choice(param) || word_find(param->words, value) > 0;
 }
 
-/* Returns true if VALUE, such as "resample:7" or "0.0", is WANTED, such as "resample" or "0". If
- * WANTED is NULL, any value is. */
+/* Returns true if VALUE, such as "resample:7", "0.0" or "ids,tokens", is or has WANTED, such as
+ * "resample", "0" or "tokens". If WANTED is NULL, any value is. */
 static bool has_value(const char *value, const char *wanted)
 {
-    const size_t size = strcspn(value, ":");
+    const size_t size = strcspn(value, ":,");
     double number, other;
 
     return !wanted || (strlen(wanted) == size && memcmp(value, wanted, size) == 0) ||
            (attn_parse_double(value, size, &number) &&
-            attn_parse_double(wanted, strlen(wanted), &other) && number == other);
+            attn_parse_double(wanted, strlen(wanted), &other) && number == other) ||
+           (value[size] == ',' && has_value(value + size + 1, wanted));
 }
 
 bool option_is_param_given(void *user, const char *name)
