@@ -39,8 +39,6 @@ static unsigned find_media(const struct output_args *output, const struct pictur
     return media;
 }
 
-#define KIND(name) (1U << ATTN_FIGURE_##name)
-
 /* Returns what a figure of KIND doesn't have, so that an option with TRAITS has no effect on it;
  * NULL if it has an effect. */
 static const char *find_lacking(enum attn_figure kind, unsigned traits)
@@ -48,16 +46,20 @@ static const char *find_lacking(enum attn_figure kind, unsigned traits)
     static const struct {
         unsigned trait;
         const char *name;
-        unsigned lacking; /* the kinds of figures without it */
-    } parts[] = {
-        {ATTN_PARAM_OF_SCALE, "color scale", KIND(BARS) | KIND(CURVE) | KIND(MAP)},
-        {ATTN_PARAM_OF_OTHER_SCALE, "other scale", KIND(MAP)},
-        {ATTN_PARAM_OF_NUMBERS, "numbers", KIND(MAP)},
-        {ATTN_PARAM_OF_CELLS, "cells",
-         KIND(BARS) | KIND(CURVE) | KIND(TOKENS) | KIND(LINES) | KIND(ARCS) | KIND(POINTS)}};
+        unsigned lacking; /* of a kind of figure without it */
+    } parts[] = {{ATTN_PARAM_OF_SCALE, "color scale", ATTN_FIGURE_NO_SCALE},
+                 {ATTN_PARAM_OF_OTHER_SCALE, "other scale", ATTN_FIGURE_NO_OTHER_SCALE},
+                 {ATTN_PARAM_OF_NUMBERS, "numbers", ATTN_FIGURE_NO_NUMBERS},
+                 {ATTN_PARAM_OF_CELLS, "cells", ATTN_FIGURE_NO_CELLS}};
+
+    static const unsigned kinds[ATTN_N_FIGURE] = {
+#define FIGURE_TRAITS(name, number, text, file, traits) [ATTN_FIGURE_##name] = (traits),
+        ATTN_FIGURE_MAP(FIGURE_TRAITS)
+#undef FIGURE_TRAITS
+    };
 
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-        if ((parts[i].trait & traits) != 0 && (parts[i].lacking & 1U << kind) != 0)
+        if ((parts[i].trait & traits) != 0 && (parts[i].lacking & kinds[kind]) != 0)
             return parts[i].name;
     return NULL;
 }

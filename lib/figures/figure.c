@@ -132,7 +132,7 @@ static void add_caption(struct attn_figure_pen *pen)
         if (strcmp(grid->parts[i].name, grid->parts[i].quantity) != 0)
             attn_buffer_append_format(out, "; %s: %s", grid->parts[i].name,
                                       grid->parts[i].quantity);
-    if (pen->kind < ATTN_FIGURE_BARS && !grid->parts) {
+    if (!attn_figure_is_plot(pen->kind) && pen->kind != ATTN_FIGURE_ARCS && !grid->parts) {
         attn_buffer_append_format(out, ". Colors: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
@@ -312,18 +312,10 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
-        [ATTN_FIGURE_MATRIX] = attn_figure_draw_matrix,
-        [ATTN_FIGURE_GRID] = attn_figure_draw_grid,
-        [ATTN_FIGURE_LINES] = attn_figure_draw_lines,
-        [ATTN_FIGURE_TOKENS] = attn_figure_draw_tokens,
-        [ATTN_FIGURE_POINTS] = attn_figure_draw_points,
-        [ATTN_FIGURE_PATCHES] = attn_figure_draw_patches,
-        [ATTN_FIGURE_BARS] = attn_figure_draw_plot,
-        [ATTN_FIGURE_CURVE] = attn_figure_draw_plot,
-        [ATTN_FIGURE_CAUSES] = attn_figure_draw_causes,
-        [ATTN_FIGURE_MAP] = attn_figure_draw_matrix,
-        [ATTN_FIGURE_LIFE] = attn_figure_draw_life,
-        [ATTN_FIGURE_ARCS] = attn_figure_draw_arcs,
+#define FIGURE_FUNCTION(name, number, text, file, traits)                                          \
+    [ATTN_FIGURE_##name] = attn_figure_draw_##file,
+        ATTN_FIGURE_MAP(FIGURE_FUNCTION)
+#undef FIGURE_FUNCTION
     };
 
     pen->layout = (struct attn_figure_layout){0};

@@ -6,6 +6,7 @@
 #include "encode/colormap_internal.h"
 #include "encode/float_text.h"
 #include "figures/figure.h"
+#include "writers/picture_internal.h"
 
 /* Lengths in units. */
 enum {
@@ -80,17 +81,12 @@ struct attn_figure_pen {
 /* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
 typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct attn_error *err);
 
-enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct attn_error *err);
+#define ATTN_FIGURE_DRAW(name, number, text, file, traits)                                         \
+    enum attn_status attn_figure_draw_##file(struct attn_figure_pen *pen, struct attn_error *err);
+ATTN_FIGURE_MAP(ATTN_FIGURE_DRAW)
+#undef ATTN_FIGURE_DRAW
+/* Maps over a picture, and columns of a table side by side. */
 enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err);
-enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_error *err);
 enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn_error *err);
 
 /* Returns the font size in units of letters of 5 points, the smallest that are easy to read. */
@@ -100,10 +96,12 @@ static inline double attn_figure_least_letters(const struct attn_figure_pen *pen
            (pen->shapes->points > 0 ? pen->shapes->points : attn_figure_unit(pen->options));
 }
 
-/* Whether KIND draws a table. A page embeds such a figure as it is; a terminal cannot show it. */
+/* Whether KIND draws a table alone. A page embeds such a figure as it is; a terminal cannot show
+ * it. */
 static inline bool attn_figure_is_plot(enum attn_figure kind)
 {
-    return kind >= ATTN_FIGURE_BARS && kind != ATTN_FIGURE_ARCS;
+    return (attn_figure_traits(kind) & (ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)) ==
+           ATTN_FIGURE_OF_TABLE;
 }
 
 /* Returns ATTN_INVALID unless the matrix has queries as rows and keys as columns. */

@@ -137,10 +137,9 @@ static enum attn_status check_kind(enum attn_figure kind, const struct table_pic
 
     if (kind != ATTN_FIGURE_MATRIX && kind != ATTN_FIGURE_TOKENS && !attn_figure_is_plot(kind) &&
         !is_map)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'`figure %s`' draws no table, expected grid, tokens, bars, curve, "
-                              "causes, map or life",
-                              attn_figure_name(kind));
+        return attn_error_set(err, ATTN_INVALID, "'`figure %s`' draws no table, expected %s",
+                              attn_figure_name(kind),
+                              attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
     if (is_map && picture->options.n_patch_row > 0)
         return attn_error_set(err, ATTN_INVALID,
                               "'`figure patches`' of a table is over its picture, and takes no "

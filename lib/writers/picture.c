@@ -3,6 +3,7 @@
 
 #include "base/buffer.h"
 #include "base/escape.h"
+#include "base/fixed_text.h"
 #include "base/given.h"
 #include "base/number.h"
 #include "base/status_internal.h"
@@ -17,17 +18,45 @@ static const struct {
     {"poster", "`figure map` shows where each head looks most"},
 };
 
-static const char *const figures[] = {[ATTN_FIGURE_DEFAULT] = "",
-#define FIGURE_NAME(name, number, text) [ATTN_FIGURE_##name] = (text),
-                                      ATTN_FIGURE_MAP(FIGURE_NAME)
+/* The names, in the order in which messages list them. */
+static const struct {
+    enum attn_figure figure;
+    const char *name;
+} figures[] = {
+#define FIGURE_NAME(name, number, text, file, traits) {ATTN_FIGURE_##name, text},
+    ATTN_FIGURE_MAP(FIGURE_NAME)
 #undef FIGURE_NAME
 };
 
-enum { MOST_PATCHES = 1 << 16 }; /* maximum patches per side, so that R x C fits any size_t */
+enum {
+    N_FIGURE = sizeof figures / sizeof *figures,
+    MOST_PATCHES = 1 << 16, /* maximum patches per side, so that R x C fits any size_t */
+};
 
 const char *attn_figure_name(enum attn_figure figure)
 {
-    return figures[figure];
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if (figures[i].figure == figure)
+            return figures[i].name;
+    return "";
+}
+
+struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const char *last)
+{
+    struct attn_figure_names names;
+    size_t n = 0, used = 0;
+
+    names.text[0] = '\0';
+    for (size_t i = N_FIGURE; i-- > 0;)
+        n += (attn_figure_traits(figures[i].figure) & trait) != 0;
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if ((attn_figure_traits(figures[i].figure) & trait) != 0)
+            attn_fixed_text_append(names.text, sizeof names.text, &used, "%s%s",
+                                   used == 0  ? ""
+                                   : --n == 1 ? last
+                                              : ", ",
+                                   figures[i].name);
+    return names;
 }
 
 /* Parses "RxC". */
@@ -52,9 +81,9 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         return ATTN_INVALID;
     static const char patches[] = "patches:";
 
-    for (int figure = 1; figure < ATTN_N_FIGURE; figure++)
-        if (strcmp(text, figures[figure]) == 0) {
-            options->figure = (enum attn_figure)figure;
+    for (size_t i = 0; i < N_FIGURE; i++)
+        if (strcmp(text, figures[i].name) == 0) {
+            options->figure = figures[i].figure;
             options->n_patch_row = options->n_patch_column = 0;
             return ATTN_OK;
         }
@@ -67,10 +96,11 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
             return attn_error_hint(err, "%s", former[i].hint);
         }
     return attn_error_set(err, ATTN_INVALID,
-                          "'%s' is no figure, expected matrix, grid, lines, arcs, tokens, points, "
-                          "patches, over an image, or patches:RxC with R rows of C patches, or "
-                          "of a table grid, tokens, bars, curve, causes, map or life",
-                          attn_quote_string(text).text);
+                          "'%s' is no figure, expected %s, over an image, or patches:RxC with R "
+                          "rows of C patches, or of a table %s",
+                          attn_quote_string(text).text,
+                          attn_figure_names(ATTN_FIGURE_OF_RUN, ", ").text,
+                          attn_figure_names(ATTN_FIGURE_OF_TABLE, " or ").text);
 }
 
 void attn_picture_name_fields(const struct attn_picture_options *options, struct attn_buffer *text)

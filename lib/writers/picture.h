@@ -17,24 +17,54 @@
 #include "encode/colormap.h"
 #include "trace/site.h"
 
-/* The kinds of figures. */
+/* What a kind of figure draws, and which options have no effect on it. */
+enum attn_figure_trait {
+    ATTN_FIGURE_OF_RUN = 1,
+    ATTN_FIGURE_OF_TABLE = 2,
+    ATTN_FIGURE_NO_SCALE = 4, /* of colors */
+    ATTN_FIGURE_NO_OTHER_SCALE = 8,
+    ATTN_FIGURE_NO_NUMBERS = 16,
+    ATTN_FIGURE_NO_CELLS = 32
+};
+
+/* The kinds of figures: X(NAME, number, name, file, traits). lib/figures/figure_FILE.c draws it, by
+ * attn_figure_draw_FILE. */
+/* clang-format off */
 #define ATTN_FIGURE_MAP(X)                                                                         \
-    X(MATRIX, 1, "matrix")   /* one matrix with its labels */                                      \
-    X(GRID, 2, "grid")       /* all selected matrices, without labels */                           \
-    X(LINES, 3, "lines")     /* two columns of tokens, and lines between them */                   \
-    X(TOKENS, 4, "tokens")   /* the text, colored by one row */                                    \
-    X(POINTS, 5, "points")   /* rows of a site on their first principal components */              \
-    X(PATCHES, 6, "patches") /* rows of a pattern, arranged as patches of an image */              \
-    X(BARS, 7, "bars")       /* rows of a table as bars from 0, with error bars */                 \
-    X(CURVE, 8, "curve")     /* rows of a table by layer or position, one line per group */        \
-    X(CAUSES, 9, "causes") /* cells and MLPs that cause an answer: positions across, layers up */  \
-    X(MAP, 10, "map")      /* heads of a table, colored by kind */                                 \
-    X(LIFE, 11, "life")    /* what each layer adds to the answer of a position */                  \
-    X(ARCS, 12, "arcs")    /* a line of text, and arcs from one query to its keys */
+    /* one matrix with its labels */                                                               \
+    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN)                                             \
+    /* all selected matrices, without labels */                                                    \
+    X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)                            \
+    /* two columns of tokens, and lines between them */                                            \
+    X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                         \
+    /* a line of text, and arcs from one query to its keys */                                      \
+    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                           \
+    /* the text, colored by one row */                                                             \
+    X(TOKENS, 4, "tokens", tokens,                                                                 \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS)                            \
+    /* rows of a site on their first principal components */                                       \
+    X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                      \
+    /* rows of a pattern, arranged as patches of an image */                                       \
+    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN)                                          \
+    /* rows of a table as bars from 0, with error bars */                                          \
+    X(BARS, 7, "bars", plot,                                                                       \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS)                          \
+    /* rows of a table by layer or position, one line per group */                                 \
+    X(CURVE, 8, "curve", plot,                                                                     \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS)                          \
+    /* cells and MLPs that cause an answer: positions across, layers up */                         \
+    X(CAUSES, 9, "causes", causes, ATTN_FIGURE_OF_TABLE)                                           \
+    /* heads of a table, colored by kind */                                                        \
+    X(MAP, 10, "map", matrix,                                                                      \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
+          ATTN_FIGURE_NO_NUMBERS)                                                                  \
+    /* what each layer adds to the answer of a position */                                         \
+    X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE)
+/* clang-format on */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */
-#define ATTN_FIGURE_ENUM(name, number, text) ATTN_FIGURE_##name = (number),
+#define ATTN_FIGURE_ENUM(name, number, text, file, traits) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
         ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)

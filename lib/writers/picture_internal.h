@@ -15,6 +15,25 @@ void attn_picture_name_fields(const struct attn_picture_options *options, struct
 
 const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the default */
 
+/* Returns the set of enum attn_figure_trait of FIGURE. */
+static inline unsigned attn_figure_traits(enum attn_figure figure)
+{
+    static const unsigned traits[ATTN_N_FIGURE] = {
+#define FIGURE_TRAITS(name, number, text, file, traits) [ATTN_FIGURE_##name] = (traits),
+        ATTN_FIGURE_MAP(FIGURE_TRAITS)
+#undef FIGURE_TRAITS
+    };
+
+    return traits[figure];
+}
+
+struct attn_figure_names {
+    char text[160];
+};
+
+/* Lists the names of the figures with TRAIT, LAST before the last one: "grid, tokens or bars". */
+struct attn_figure_names attn_figure_names(enum attn_figure_trait trait, const char *last);
+
 /* Returns the theme of text on the terminal: light or dark. */
 enum attn_theme attn_picture_terminal_theme(const struct attn_picture_options *options);
 
