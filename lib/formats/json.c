@@ -38,12 +38,10 @@ static const struct attn_node *node_of(const cJSON *item)
 }
 
 /* Returns NULL if cJSON can hold TOKEN, else what the message expects instead. */
-static const char *check_token(const struct attn_json_token *token, bool is_root)
+static const char *check_token(const struct attn_json_token *token)
 {
     double value;
 
-    if (is_root)
-        return token->type == ATTN_JSON_OBJECT_BEGIN ? NULL : "an object";
     if (token->type == ATTN_JSON_KEY || token->type == ATTN_JSON_STRING)
         return attn_json_has_nul(token) ? "a string without NUL" : NULL;
     if (token->type != ATTN_JSON_NUMBER)
@@ -52,6 +50,8 @@ static const char *check_token(const struct attn_json_token *token, bool is_root
         return "a number of at most 63 characters";
     return attn_parse_double(token->text, token->size, &value) ? NULL : "a number below 1.8e308";
 }
+
+const char *const attn_json_any[] = {NULL};
 
 /* A tree while the tokens of its file are read. */
 struct growth {
@@ -100,7 +100,7 @@ static bool add_token(struct growth *growth, const struct attn_json_token *token
     const bool begins =
         token->type == ATTN_JSON_OBJECT_BEGIN || token->type == ATTN_JSON_ARRAY_BEGIN;
     const int depth = growth->reader.depth - begins; /* of the value in the tree */
-    const char *const *name = growth->names;
+    const char *const *name = growth->names == attn_json_any ? NULL : growth->names;
     cJSON *item, *parent = depth > 0 ? growth->open[depth - 1] : NULL;
 
     if (token->type == ATTN_JSON_KEY)
@@ -109,7 +109,7 @@ static bool add_token(struct growth *growth, const struct attn_json_token *token
         token->type == ATTN_JSON_ARRAY_END || (growth->is_left_empty && depth > 1))
         return true;
     item = make_item(growth, token);
-    if (begins)
+    if (begins || !parent)
         growth->open[depth] = item;
     while (depth == 1 && name && *name && !attn_json_equals(&growth->key, *name))
         name++;
@@ -139,7 +139,9 @@ static enum attn_status grow(struct growth *growth, struct attn_error *err)
         if (expected)
             continue;
         refused = token;
-        expected = check_token(&token, is_root);
+        expected = is_root && growth->names != attn_json_any && token.type != ATTN_JSON_OBJECT_BEGIN
+                       ? "an object"
+                       : check_token(&token);
         if (!expected && !add_token(growth, &token))
             return attn_error_no_memory(err);
     }

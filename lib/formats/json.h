@@ -27,6 +27,9 @@ enum attn_status attn_json_parse(const struct attn_file *file, struct attn_json 
 enum attn_status attn_json_parse_named(const struct attn_file *file, const char *const *names,
                                        struct attn_json **json, struct attn_error *err);
 
+/* Instead of NAMES: the root may be a list, or any other value, and nothing is left empty. */
+extern const char *const attn_json_any[];
+
 /* Parses part NAME of SOURCE: as attn_json_parse_named, or as attn_json_parse if NAMES is NULL. */
 enum attn_status attn_json_read_part(const struct attn_source *source, const char *name,
                                      const char *const *names, struct attn_json **json,

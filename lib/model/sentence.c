@@ -205,10 +205,10 @@ static enum attn_status read_module(struct sentence_reader *reader, const struct
 static enum attn_status read_modules(struct sentence_reader *reader, const struct attn_json *json,
                                      struct attn_error *err)
 {
-    const struct attn_node *root = attn_node_find(attn_json_root(json), "modules"), *node;
+    const struct attn_node *root = attn_json_root(json), *node;
 
     /* Find the modules in the order of `idx`. */
-    for (size_t i = 0; root && attn_node_is_array(root); i++) {
+    for (size_t i = 0; attn_node_is_array(root); i++) {
         int64_t idx = -1;
 
         for (node = attn_node_first(root); node && idx != (int64_t)i;)
@@ -279,28 +279,6 @@ static enum attn_status read_settings(struct sentence_reader *reader, const stru
                : ATTN_OK;
 }
 
-/* Reads part NAME. If it IS_LIST, wraps it as {"modules": list}, because JSON trees start with an
- * object. */
-static enum attn_status read_part(const struct attn_source *source, const char *name, bool is_list,
-                                  struct attn_json **json, struct attn_error *err)
-{
-    struct attn_buffer text = {0};
-    struct attn_file file = {0}, whole = {.storage = ATTN_FILE_BORROWED};
-    enum attn_status status;
-
-    ATTN_TRY(attn_file_read_part(source, name, &file, err));
-    attn_buffer_append_string(&text, is_list ? "{\"modules\":" : "");
-    attn_buffer_append(&text, (const char *)file.data, file.size);
-    attn_buffer_append_string(&text, is_list ? "}" : "");
-    whole.data = (const unsigned char *)text.data, whole.size = text.size, whole.path = file.path;
-    status = attn_buffer_check(&text, err);
-    if (status == ATTN_OK)
-        status = attn_json_parse(&whole, json, err);
-    attn_buffer_release(&text);
-    attn_file_release(&file);
-    return status;
-}
-
 enum attn_status attn_sentence_read(const struct attn_source *source, struct attn_model *model,
                                     struct attn_error *err)
 {
@@ -318,7 +296,7 @@ enum attn_status attn_sentence_read(const struct attn_source *source, struct att
 
         if (!attn_source_has_part(source, names[i]))
             continue;
-        ATTN_TRY(read_part(source, names[i], i == 0, &json, err));
+        ATTN_TRY(attn_json_read_part(source, names[i], i == 0 ? attn_json_any : NULL, &json, err));
         status = (i == 0 ? read_modules : read_settings)(&reader, json, err);
         attn_json_free(json);
         ATTN_TRY(status);

@@ -293,6 +293,28 @@ START_TEST(empties_lists_and_objects_that_are_not_named)
 }
 END_TEST
 
+START_TEST(takes_a_list_where_any_root_is_wanted)
+{
+    struct attn_file file = file_of("[{\"a\":[7]},null]");
+    struct attn_json *json = NULL;
+    struct attn_error err = {0};
+    const struct attn_node *node;
+
+    ck_assert_int_eq(attn_json_parse_named(&file, attn_json_any, &json, &err), ATTN_OK);
+    ck_assert(attn_node_is_array(attn_json_root(json)));
+    node = attn_node_first(attn_json_root(json));
+    ck_assert(attn_node_is_null(attn_node_next(node)));
+    ck_assert_ptr_nonnull(attn_node_first(attn_node_find(node, "a")));
+    attn_json_free(json);
+    attn_file_release(&file);
+    file = file_of("true");
+    ck_assert_int_eq(attn_json_parse_named(&file, attn_json_any, &json, &err), ATTN_OK);
+    ck_assert(!attn_node_is_array(attn_json_root(json)));
+    attn_json_free(json);
+    attn_file_release(&file);
+}
+END_TEST
+
 START_TEST(checks_what_it_does_not_keep)
 {
     static const char *const names[] = {NULL}, *const texts[] = {
@@ -339,5 +361,5 @@ ATTN_SUITE("json", refuses_what_a_tree_cannot_hold, refuses_more_than_64_mib_bef
            keeps_the_longest_number_that_fits, gives_typed_members,
            keeps_the_default_of_what_is_absent_or_null, says_what_a_wrong_member_is,
            takes_integers_below_2_to_the_53, iterates_members_in_the_order_of_the_file,
-           empties_lists_and_objects_that_are_not_named, checks_what_it_does_not_keep,
-           reports_every_failed_allocation)
+           empties_lists_and_objects_that_are_not_named, takes_a_list_where_any_root_is_wanted,
+           checks_what_it_does_not_keep, reports_every_failed_allocation)
