@@ -6,9 +6,9 @@
 (() => {
 const block = document.getElementById('atlas-data'), place = document.getElementById('atlas');
 if (!block || !place) return;
-const { el, svgEl, clamp, isDark, prefersDark, hex, rgbOf, inkOn, rampsOf, stepper } = attnPage;
+const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight } = attnPage;
 const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('experiment-data').textContent);
-const ramps = rampsOf(table.colormaps), step = stepper('sqrt', [0, 1]);
+const ramps = rampsOf(table.colormaps);
 const LEFT = 52, BOTTOM = 42, TOP = 10, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 // Marks of the kinds, and of heads without one: color is never the only sign.
@@ -25,7 +25,6 @@ const valueOf = (row, name) => table.rows[row][at.get(name)];
 const wordsOf = name => { const { heading, title } = table.columns[at.get(name)]; return title ?? heading ?? name; };
 const usual = (names, other) => names.find(name => measures.includes(name)) ?? measures[other] ?? measures[0];
 const state = { x: usual(['distance'], 0), y: usual(['entropy_norm', 'entropy'], 1), active: -1, open: [] };
-const short = x => x === null ? '\u2013' : String(Number(x.toPrecision(3))).replace('-', '\u2212');
 const rampOf = () => ramps[isDark() ? 'viridis' : 'blues'];
 const kindOf = row => data.heads[row].kind ?? data.kinds.length;
 const hueOf = kind => data.kinds[kind]?.hue ?? (isDark() ? '#a0a9b3' : '#5a636d');
@@ -180,11 +179,7 @@ function lineOf(tokens, spans, query, key, weights) {
     if (s > 0) line.append(sign());
     for (let i = spans[s]; i < spans[s + 1]; i++) {
       const node = el('span', { class: 'token' + (i === query ? ' from' : '') + (i === key ? ' to' : '') }, tokens[i]);
-      if (colors.has(i)) {
-        node.style.background = hex(rampOf(), step(colors.get(i)));
-        node.style.color = inkOn(hex(rampOf(), step(colors.get(i))));
-        node.title = colors.get(i).toFixed(3);
-      }
+      tintByWeight(node, rampOf(), colors.get(i));
       line.append(node);
     }
   }

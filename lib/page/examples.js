@@ -5,15 +5,13 @@
 (() => {
 const block = document.getElementById('examples-data'), place = document.getElementById('examples');
 if (!block || !place) return;
-const { el, svgEl, clamp, isDark, prefersDark, hex, inkOn, rampsOf, stepper, rampBox, opaque } = attnPage;
+const { el, svgEl, clamp, isDark, prefersDark, rampsOf, rampBox, opaque, atOf, short, tintByWeight } = attnPage;
 const data = JSON.parse(block.textContent), experiment = JSON.parse(document.getElementById('experiment-data').textContent);
-const ramps = rampsOf(experiment.colormaps), step = stepper('sqrt', [0, 1]);
+const ramps = rampsOf(experiment.colormaps);
 const nBin = Math.max(...data.examples.map(example => example.bin));
 const state = { head: data.examples[0].head };
 const HEIGHT = 150, LEFT = 44, BOTTOM = 34, TOP = 8; // of the distribution, in pixels
 
-const short = x => String(Number(x.toPrecision(3))).replace('-', '\u2212');
-const nameOf = ({ stack, layer, head }) => (stack ? stack + ' ' : '') + layer + '.' + head;
 const ofHead = () => data.examples.filter(example => example.head === state.head);
 const rampOf = () => ramps[isDark() ? 'viridis' : 'blues'];
 
@@ -84,23 +82,17 @@ class Example {
 
   // Colors the keys by the weights of row QUERY.
   show(query, isSaid = false) {
-    const { example } = this, row = example.rows[query] ?? [], ramp = rampOf();
+    const { example } = this, row = example.rows[query] ?? [], weights = new Map();
     this.row = query;
-    for (const node of this.keys) {
-      node.style.background = node.style.color = '';
-      node.removeAttribute('title');
-    }
     this.queries.forEach((node, i) => node.classList.toggle('from', i === query));
     let best = -1;
     for (let i = 0; i < row.length; i += 2) {
-      const color = hex(ramp, step(row[i + 1] / 1000)), node = this.keys[row[i]];
-      node.style.background = color;
-      node.style.color = inkOn(color);
-      node.title = (row[i + 1] / 1000).toFixed(3);
+      weights.set(row[i], row[i + 1] / 1000);
       if (best < 0 || row[i + 1] > row[best + 1]) best = i;
     }
+    this.keys.forEach((node, i) => tintByWeight(node, rampOf(), weights.get(i)));
     const isMarked = query === example.query, key = isMarked ? example.key : row[best];
-    const weight = isMarked ? example.weight : row[best + 1] / 1000;
+    const weight = isMarked ? example.weight : weights.get(key);
     const quoted = (node, i) => [el('bdi', { class: 'e-token' }, node?.textContent ?? ''), ' ' + i];
     this.said.setAttribute('aria-live', isSaid ? 'polite' : 'off');
     this.said.replaceChildren(...(key === undefined ? [] : [...quoted(this.queries[query], query), ' looks at ',
@@ -110,7 +102,7 @@ class Example {
 
 // --- The page -----------------------------------------------------------------------------------
 
-const heads = el('select', { 'aria-label': 'Head' }, ...data.heads.map((head, i) => el('option', { value: i }, nameOf(head))));
+const heads = el('select', { 'aria-label': 'Head' }, ...data.heads.map((head, i) => el('option', { value: i }, atOf(head).replace(':', ' '))));
 const step1 = (way, words, sign) => {
   const button = el('button', { 'aria-label': words }, sign);
   button.addEventListener('click', () => choose((state.head + way + data.heads.length) % data.heads.length));
@@ -155,7 +147,7 @@ el('span', { class: 'note' }, data.over === 'mean' ? `value: ${data.measure}, me
 plot, legend, list);
 choose(state.head);
 document.getElementById('experiment').addEventListener('attn-choose', ({ detail }) => {
-  const head = data.heads.findIndex(of => of.stack === detail.stack && of.layer === detail.layer && of.head === detail.head);
+  const head = data.heads.findIndex(of => atOf(of) === atOf(detail));
   if (head >= 0 && head !== state.head) choose(head);
 });
 prefersDark.addEventListener('change', draw);

@@ -16,8 +16,7 @@ const NAMED = ['layer', 'head', 'kv_head', 'position', 'key', 'query', 'number',
   'other_layer', 'other_head'];
 const FIRST_ROWS = 100, MOST_TIP = 10, PAPER = 700; // pixels across a printed page
 
-const { el, clamp, prefersDark, isDark, hex, inkOn, swatch, written, rampBox, opaque, save, csvField } = attnPage;
-const isSameHead = (a, b) => a.stack === b.stack && a.layer === b.layer && a.head === b.head;
+const { el, clamp, prefersDark, isDark, hex, swatch, written, rampBox, opaque, save, csvField, atOf, tint } = attnPage;
 const shown = new WeakMap(); // the view of each container
 let nView = 0;
 
@@ -249,7 +248,7 @@ class View {
     this.legend = el('div', { class: 'x-legend' });
     this.figure.replaceChildren();
     this.parts = [];
-    this.steps = [];
+    this.spans = [];
     if (map.kind === 'figure') {
       const svg = this.plot ??= this.data.figure ? new DOMParser().parseFromString(this.data.figure, 'image/svg+xml')
         .documentElement : document.querySelector('#static > svg');
@@ -297,9 +296,8 @@ class View {
     this.show.value = this.state.value;
     this.group.value = this.state.group;
     this.prepareColors();
-    if (this.data.map.kind === 'tokens') this.drawTokens();
     if (this.data.map.kind === 'grid') this.drawMap();
-    this.drawSteps();
+    this.drawTokens();
     if (this.data.map.kind !== 'figure') this.drawLegend();
     this.drawTable();
     this.bar.querySelector('.x-dark')?.setAttribute('aria-pressed', String(isDark()));
@@ -362,7 +360,7 @@ class View {
 
   // Marks a head that was chosen elsewhere on the page.
   mark(place) {
-    const is = row => isSameHead(this.headOf(row), place);
+    const is = row => atOf(this.headOf(row)) === atOf(place);
     if (!this.of.has('head') || this.data.map.is_pairs || this.parts.length > 0 || (this.state.row >= 0 && is(this.state.row))) return;
     const row = this.data.rows.findIndex((_, i) => is(i) && this.groupOf[i] === this.state.group);
     if (row < 0 || this.state.row === row) return;
@@ -507,17 +505,23 @@ class View {
 
   // --- The text
 
+  // Adds the text of the cell [r, c] to a line, as a token with the color and the numbers of the cell.
+  addToken(line, text, r, c) {
+    const span = el('bdi', { class: 'token' }, text);
+    line.append(span);
+    this.spans.push([span, r, c]);
+    this.listen(span, 'pointermove', event => this.showTip(r, c, event.clientX, event.clientY));
+    this.listen(span, 'pointerleave', () => this.hideTip());
+    this.listen(span, 'click', () => this.choose(this.rowAt(r, c)));
+  }
+
   makeTokens() {
     const { texts, gaps } = this.data.map.columns;
-    this.spans = texts.map(text => el('bdi', { class: 'token' }, text));
     const box = el('div', { class: 'text x-text', tabindex: '0', role: 'group', 'aria-label': this.data.title ?? 'Text' });
-    this.spans.forEach((span, c) => {
+    texts.forEach((text, c) => {
       if (c > 0 && gaps[c]) box.append(' '); // the gap is not part of the colored word
-      else if (c > 0 && /^[\u2e80-\uffef]/.test(texts[c])) box.append(el('wbr'));
-      box.append(span);
-      this.listen(span, 'pointermove', event => this.showTip(0, c, event.clientX, event.clientY));
-      this.listen(span, 'pointerleave', () => this.hideTip());
-      this.listen(span, 'click', () => this.choose(this.rowAt(0, c)));
+      else if (c > 0 && /^[\u2e80-\uffef]/.test(text)) box.append(el('wbr'));
+      this.addToken(box, text, 0, c);
     });
     this.figure.append(box);
   }
@@ -532,39 +536,23 @@ class View {
       for (let c = 0; c < this.nColumn; c++) {
         const text = this.data.rows[this.rowAt(r, c)]?.[next];
         if (typeof text !== 'string') continue;
-        const span = el('bdi', { class: 'token' }, text.trimStart());
         if (/^\s/.test(text)) line.append(' '); // the gap is not part of the colored word
-        line.append(span);
-        this.steps.push([span, r, c]);
-        this.listen(span, 'pointermove', event => this.showTip(r, c, event.clientX, event.clientY));
-        this.listen(span, 'pointerleave', () => this.hideTip());
-        this.listen(span, 'click', () => this.choose(this.rowAt(r, c)));
+        this.addToken(line, text.trimStart(), r, c);
       }
-      if (this.steps.length > 0) this.figure.append(line);
-    }
-  }
-
-  drawSteps() {
-    const [row, column] = this.cellOf(this.state.row) ?? [];
-    for (const [span, r, c] of this.steps) {
-      const number = this.numberAt(r, c), color = number === number ? this.color(number) : '';
-      span.className = 'token' + (r === row && c === column ? ' chosen' : '');
-      span.style.backgroundColor = color;
-      span.style.color = color ? inkOn(color) : '';
+      if (this.spans.length > 0) this.figure.append(line);
     }
   }
 
   drawTokens() {
-    const at = this.cellOf(this.state.row);
-    this.figure.style.flex = this.container.clientWidth >= 900 ? '1 1 50%' : '1 1 100%';
-    this.spans.forEach((span, c) => {
-      const number = this.numberAt(0, c), color = number === number ? this.color(number) : '';
-      const isSought = this.state.find.trim() !== '' && this.rowsAt(0, c).some(row => this.isFound(row));
-      span.className = 'token' + (number === number ? '' : ' masked') + (at && at[1] === c ? ' chosen' : '') +
-        (isSought ? ' sought' : this.state.find.trim() ? ' faded' : '');
-      span.style.backgroundColor = color;
-      span.style.color = color ? inkOn(color) : '';
-    });
+    const at = this.cellOf(this.state.row), isText = this.data.map.kind === 'tokens', isSeeking = isText && this.state.find.trim() !== '';
+    if (isText) this.figure.style.flex = this.container.clientWidth >= 900 ? '1 1 50%' : '1 1 100%';
+    for (const [span, r, c] of this.spans) {
+      const number = this.numberAt(r, c), isThere = number === number;
+      const isSought = isSeeking && this.rowsAt(r, c).some(row => this.isFound(row));
+      span.className = 'token' + (isThere || !isText ? '' : ' masked') + (at && at[0] === r && at[1] === c ? ' chosen' : '') +
+        (isSought ? ' sought' : isSeeking ? ' faded' : '');
+      tint(span, isThere ? this.color(number) : '');
+    }
   }
 
   // --- The legend
@@ -673,11 +661,7 @@ class View {
         else td.textContent = this.textOf(row, i);
         const isDrawn = column.name === this.state.value && value !== null &&
           (this.cellOf(row) !== null || this.data.map.kind === 'figure');
-        if (isDrawn) {
-          const color = this.color(numberOf(value));
-          td.style.backgroundColor = color;
-          td.style.color = inkOn(color);
-        }
+        if (isDrawn) tint(td, this.color(numberOf(value)));
         line.append(td);
       }
       lines.push(line);
@@ -827,27 +811,12 @@ return { show, mark, redraw };
   if (!block || !place) return;
   const root = document.documentElement, isAlone = place.classList.contains('alone');
 
-  // Makes the viewer show the given head, query and key, and if OTHER is given, compare two heads.
-  function follow({ position, key, other, ...chosen }) {
-    const parts = new Map(location.hash.slice(1).split('&').filter(Boolean).map(part => part.split('=')));
-    // "cross:1.0"
-    const name = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head;
-    if (chosen.layer !== undefined && chosen.head !== undefined) parts.set('h', name(chosen));
-    if (other.head !== undefined) parts.set('t', name(chosen) + ',' + name(other));
-    if (position !== undefined) parts.set('q', position);
-    if (key !== undefined) parts.set('k', key);
-    const hash = '#' + [...parts].map(part => part.join('=')).join('&');
-    if (hash === location.hash) return;
-    try { history.replaceState(null, '', hash); } catch { location.replace(hash); return; }
-    dispatchEvent(new HashChangeEvent('hashchange'));
-  }
-
   attnExperiment.show(place, JSON.parse(block.textContent));
   if (isAlone) {
     document.getElementById('static').remove();
     return;
   }
-  place.addEventListener('attn-choose', event => follow(event.detail));
+  place.addEventListener('attn-choose', event => globalThis.attnViewer?.follow(event.detail));
   let theme = root.dataset.theme;
   new MutationObserver(() => {
     const chosen = globalThis.attnViewer?.run.heads[document.getElementById('head').value];

@@ -3,7 +3,7 @@
 // patches, [CLS] and registers, are buttons next to the picture. It is a part of the viewer.
 'use strict';
 globalThis.attnPicture = (viewer, image) => {
-const { state, run } = viewer, { el, svgEl, svgText, rgbOf, inkOn, rampBox } = attnPage;
+const { state, run } = viewer, { el, svgEl, svgText, rgbOf, tint, rampBox } = attnPage;
 const $ = id => document.getElementById(id);
 const { n_front: nFront, n_row: nRow, n_col: nCol, width, height } = run.picture;
 const MOST_BYTES = 1 << 27; // maximum bytes of weights that are kept for all heads together
@@ -281,8 +281,7 @@ function drawChips(weights, stepOf, isSigned, from) {
   chips.forEach((chip, p) => {
     const color = colorOn(paper, weights[p], stepOf, isSigned);
     chip.textContent = viewer.shortText(p) + ' ' + viewer.number(weights[p]);
-    chip.style.background = color;
-    chip.style.color = inkOn(color);
+    tint(chip, color);
     chip.classList.toggle('from', from.includes(p));
   });
 }

@@ -107,6 +107,26 @@ function rampBox(kind, colors, ticks) {
 
 const opaque = ramp => Uint8ClampedArray.from({ length: 1024 }, (_, i) => i % 4 === 3 ? 255 : ramp[3 * (i >> 2) + i % 4]);
 
+// --- Heads and tokens ---
+
+// Returns the name of a head: "2.5", of a translator "cross:2.5".
+const atOf = ({ stack, layer, head }) => (stack ? stack + ':' : '') + layer + '.' + head;
+
+// Gives the node of a token a ground, with black or white letters; '': none.
+function tint(node, color) {
+  node.style.background = color;
+  node.style.color = color && inkOn(color);
+}
+
+// Colors the node of a token by its weight with RAMP; without a weight not at all.
+const weightStep = stepper('sqrt', [0, 1]);
+function tintByWeight(node, ramp, weight) {
+  tint(node, weight === undefined ? '' : hex(ramp, weightStep(weight)));
+  if (weight === undefined) node.removeAttribute('title'); else node.title = weight.toFixed(3);
+}
+
+const short = x => x === null ? '\u2013' : String(Number(x.toPrecision(3))).replace('-', '\u2212');
+
 // --- Files ---
 
 function save(blob, name) {
@@ -118,5 +138,5 @@ function save(blob, name) {
 const csvField = text => /[",\n]/.test(text) ? '"' + text.replaceAll('"', '""') + '"' : text;
 
 return { el, svgEl, svgText, svgNames, clamp, prefersDark, isDark, paint, rampsOf, hex, rgbOf, inkOn, stepper, hatchPattern, swatch, written,
-  rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
+  atOf, tint, tintByWeight, short, rampBox, opaque, save, csvField, everyNth, get isPrinting() { return isPrinting; } };
 })();

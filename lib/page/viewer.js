@@ -1623,6 +1623,13 @@ globalThis.attnViewer = {
   get run() { return run; },
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
+  // Shows a head, a query and a key that were chosen elsewhere, and compares two heads if OTHER is given.
+  follow({ position, key, other, ...chosen }) {
+    const [h, second] = [chosen, other ?? {}].map(head => byName.get(attnPage.atOf(head)));
+    if (h !== undefined) turnTo(h);
+    set({ ...h === undefined ? {} : { h }, ...second === undefined ? {} : { t: [h, second] },
+      ...rowOfQuery.has(position) ? { q: position } : {}, ...key === undefined ? {} : { k: key } });
+  },
   look: view => { readHash(view); draw(); writeHash(); },
   cellAt: event => matrices[0]?.frame.contains(event.target) ? cellAt(matrices[0], event) : null,
   boxOf(from, to) { // around two cells and all cells between them, in the frame
