@@ -284,7 +284,6 @@ async function follow(view) {
   } finally {
     nShown = Math.max(nShown, number);
     if (view !== undefined && number === nFollowed) viewer.look(view);
-    if (number === nFollowed) measure().catch(() => {});
   }
   return undefined;
 }
@@ -325,10 +324,7 @@ function tellOf(problem) {
   if (!(problem instanceof Superseded)) say(problem.message, true);
 }
 
-const headHere = () => {
-  const head = viewer.run.heads[state.h];
-  return head.at;
-};
+const headHere = () => viewer.run.heads[state.h].at;
 
 function toggleHead(name) {
   const off = { ...asked.off };
@@ -810,7 +806,6 @@ function onDrawn() {
   });
   drawExpected();
   stage?.draw();
-  measure().catch(() => {});
 }
 
 // --- Keeping ------------------------------------------------------------------------------------
@@ -885,12 +880,11 @@ function makeQuestions() {
   $('live-controls').after(place);
   $('live-question').addEventListener('change', () => { $('live-answer').hidden = !needsTarget(); });
   place.addEventListener('toggle', suggestTargets);
-  $('live-experiment').addEventListener('attn-choose', ({ detail: { isPressed, layer, head, position, key } }) => {
-    const h = viewer.headAt(layer + '.' + head);
-    viewer.set({ ...h === undefined ? {} : { h }, ...position === undefined ? {} : { q: position },
-      ...key === undefined ? {} : { k: key } });
+  $('live-experiment').addEventListener('attn-choose', ({ detail }) => {
+    const { isPressed, position, key } = detail;
+    viewer.follow(detail);
     // a line in a picture of causes
-    if (isPressed && key !== undefined) toggle(`${position}>${key}@${layer}.${head}`);
+    if (isPressed && key !== undefined) toggle(`${position}>${key}@${attnPage.atOf(detail)}`);
   });
 }
 
@@ -1039,22 +1033,6 @@ async function goOn() {
   isGoingOn = false;
 }
 
-let measured = { key: '', rows: null }; // the text, and the measures of its heads by name
-
-const measuresHere = () => measured.key === shownKey ? measured.rows : null;
-
-// Computes the measures of all heads without changes, once per text, because a page has no measure
-// of induction. Until then, heads have the kinds that can be found from the page.
-async function measure() {
-  const key = shownKey;
-  if (!engine || !stage?.isOpen() || measured.key === key || keyOf(asked) !== key) return;
-  measured = { key, rows: null };
-  const { code, out } = await ask(argsOf('heads', [['json', '-']], { ...structuredClone(asked), ...noChanges() }));
-  if (code !== 0 || measured.key !== key) return;
-  measured.rows = new Map(JSON.parse(out).rows.map(row => [(row.stack ? row.stack + ':' : '') + row.layer + '.' + row.head, row]));
-  stage.draw();
-}
-
 // Records a node that the stage and the workbench share, its slot on the stage, and a mark of its
 // place in the workbench.
 function lend(node, slot) {
@@ -1065,7 +1043,8 @@ function lend(node, slot) {
 
 function makeStage() {
   const row = $('live-text').parentNode;
-  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, takes, begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
+  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, takes, plainHere: () => expected.before ?? viewer.given, isIdle: () => Boolean(engine?.isReady && !engine.current),
+     begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
@@ -1211,7 +1190,7 @@ viewer.isReady.then(async () => {
   else if (givenStory) story.tell(0).catch(tellOf);
   else writeControls();
   if (isPicture) viewer.set({}); // it has less space now
-  if (engine) plainRun(asked).catch(() => {}); // so that the first answer is as fast as others
+  if (engine) plainRun(asked).then(() => stage?.draw(), () => {}); // so that the first answer is as fast as others
   if (engine && !takesPairs && !isPicture && asked.source === null) findPairs().catch(() => {});
   onDrawn();
 });

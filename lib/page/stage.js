@@ -6,13 +6,9 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, measuresHere, tellWhy, takes, begin, life, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, plainHere, isIdle, tellWhy, takes, begin, life, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
-// The kinds of heads, by where they look most. Order and hues are those of attn-cli's map of heads
-// (lib/analysis/head_kind.h): five hues of Okabe and Ito.
-const KINDS = [['previous', 'p', '#0072b2'], ['first', '1', '#e69f00'], ['self', 's', '#009e73'], ['induction', 'i', '#d55e00'],
-  ['far', 'f', '#56b4e9']];
 // The kinds of layers of a translator, and where their heads look.
 const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], ['encoder', 'in the source']];
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
@@ -43,6 +39,8 @@ const TERMS = {
   self: 'A head of this kind looks most at the token itself, from which it looks.',
   induction: 'Looking at the token that followed the same token earlier. A head that does so can repeat earlier text.',
   far: 'A head of this kind looks most at another token, farther back.',
+  duplicate: 'A head of this kind looks most at earlier places of the same token.',
+  mixed: 'A head without one of these kinds: no kind of token gets more than half of its weight.',
 };
 
 // Tokens that are not words, and their names on the stage.
@@ -62,14 +60,6 @@ const shownAt = (p, isSource) => shownText((isSource ? viewer.run.source_tokens 
 const isOff = h => Boolean(asked.off[nameOf(h)]);
 const textAt = p => viewer.nameAt(p, false);
 const share = w => written(viewer.run.numbers.share, w);
-
-// Returns the kind of a head, that with the largest measure, and the measure. A head is only of
-// kind induction with at least two rows of induction.
-function kindOf(measures) {
-  const value = name => name === 'induction' && !(measures.n_induction >= 2 && measures.induction >= 0.3) ? -1 : measures[name] ?? -1;
-  const kind = KINDS.reduce((best, one) => value(one[0]) > value(best[0]) ? one : best);
-  return { kind, strength: Math.max(0, value(kind[0])) };
-}
 
 // Returns TEMPLATE in the language of the page, with NODES in place of its {}.
 const phrase = (template, ...nodes) => t(template, ...nodes.map(() => '{}')).split('{}').flatMap((text, i) => i === 0 ? [text] : [nodes[i - 1] ?? '', text]);
@@ -523,7 +513,7 @@ function drawNext() {
 
 // --- The strip of heads -------------------------------------------------------------------------
 
-let cells = [], looks = [], stripOf = '', isCrowded = false;
+let cells = [], looks = [], kinds = [], stripOf = '', isCrowded = false;
 
 // Selects a head, and shows it even if the pointer rests on another. A cell that a story marks belongs
 // to another head, so the mark is removed.
@@ -575,15 +565,14 @@ function makeStrip(heads) {
 }
 
 function drawStrip() {
-  const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), measures = measuresHere();
+  const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), plain = plainHere();
   if (names !== stripOf) makeStrip(heads);
   stripOf = names;
-  const keysOf = h => heads[h].group + ':' + measures?.get(nameOf(h))?.kv_head;
-  const isShared = new Set(heads.map((_, h) => keysOf(h))).size < heads.length;
+  const keysOf = h => heads[h].group + ':' + heads[h].kv_head;
   heads.forEach((head, h) => {
-    const { kind: [name, letter, hue], strength } = kindOf(measures?.get(nameOf(h)) ?? head), node = cells[h];
+    const { kind = plain.kinds.length - 1, strength = 0 } = plain.heads[h] ?? head, { name, letter, hue } = plain.kinds[kind], node = cells[h];
     // heads that share keys and values stand together
-    const isApart = isShared && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [name, strength, isApart, isOff(h), h === state.h].join();
+    const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [name, strength, isApart, isOff(h), h === state.h].join();
     if (looks[h] === look) return;
     looks[h] = look;
     for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
@@ -595,6 +584,7 @@ function drawStrip() {
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
+  kinds.forEach((node, i) => { node.hidden = !heads.some((head, h) => (plain.heads[h] ?? head).kind === i); });
   $('stage-pick').value = state.h;
 }
 
@@ -627,7 +617,7 @@ function drawIntro() {
 // has them; others are asked when they have nothing else to do.
 async function offer() {
   const { model, predictions } = viewer.given, isFable = model === 'fable';
-  if (triedOf === model || !isFable && !measuresHere()) return;
+  if (triedOf === model || !isFable && !isIdle()) return;
   triedOf = model;
   const own = asked.text, found = SENTENCES.some(([text]) => text === own) || own === '' ? [] : [[own]];
   if (predictions && !predictions.is_in_place && asked.source === null)
@@ -680,7 +670,7 @@ function makeFold() {
 }
 
 function make() {
-  const kinds = KINDS.map(([name, letter, hue]) => {
+  kinds = viewer.given.kinds.map(({ name, letter, hue }) => {
     const swatch = el('i', { 'aria-hidden': 'true' }, letter);
     swatch.style.setProperty('--hue', hue);
     const node = term(name, swatch, ' ', el('span', {}, t(name)));
