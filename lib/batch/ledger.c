@@ -67,44 +67,9 @@ static enum attn_status name_files(struct attn_ledger *ledger, struct attn_error
     return attn_path_check_plain(ledger->kept_path.data, err);
 }
 
-enum attn_status attn_ledger_name(struct attn_ledger *ledger,
-                                  const struct attn_records_item *outputs, size_t n,
-                                  struct attn_error *err)
-{
-    ledger->started = time(NULL);
-    ledger->whole = outputs[0].path;
-    ATTN_TRY(ATTN_ALLOC(ledger->outputs, n + 1, err));
-    ATTN_TRY(ATTN_ALLOC(ledger->paths, n + 1, err));
-    attn_digest_bytes("", 0, ledger->done.input);
-    ledger->n_output = n;
-    for (size_t i = 0; i < n; i++) {
-        struct attn_records_item *output = &ledger->outputs[i];
-        struct attn_buffer *path = &ledger->paths[i];
-
-        *output = outputs[i];
-        if (!attn_is_given(output->format, "format", err) ||
-            !attn_is_given(output->path || output->sink, "path", err))
-            return ATTN_INVALID;
-        if (!output->path)
-            continue;
-        attn_ledger_append_path(path, output->path, ledger->shard, ledger->n_shard);
-        output->path = attn_buffer_string(path);
-        ATTN_TRY(attn_buffer_check(path, err));
-    }
-    if (outputs[0].path && !is_stream(ledger->outputs[0].path))
-        ATTN_TRY(attn_error_at(name_files(ledger, err), ATTN_STAGE_OUTPUT, err));
-    if (ledger->options->is_resumed && !ledger->name) {
-        attn_error_set(err, ATTN_INVALID,
-                       "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
-                       attn_quote_string(outputs[0].path ? outputs[0].path : "the sink").text);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    return ledger->name && !attn_is_given(ledger->options->source, "source", err) ? ATTN_INVALID
-                                                                                  : ATTN_OK;
-}
-
-/* Skips files that cannot be read, which are reported later, and FIFOs, whose reading blocks. */
-enum attn_status attn_ledger_describe(struct attn_ledger *ledger, struct attn_error *err)
+/* Sets the options of the identity. Skips files that cannot be read, which are reported later, and
+ * FIFOs, whose reading blocks. */
+static enum attn_status describe_options(struct attn_ledger *ledger, struct attn_error *err)
 {
     const char *asked = ledger->options->asked ? ledger->options->asked : "{}";
     const char *const *files = ledger->options->files;
@@ -151,15 +116,53 @@ static void note_shards(const struct attn_ledger *ledger)
     }
 }
 
-enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
-                                            uint64_t size, struct attn_error *err)
+static enum attn_status describe_input(struct attn_ledger *ledger, const uint64_t *size,
+                                       struct attn_error *err)
 {
-    if (is_known)
-        attn_buffer_append_format(&ledger->input_size, "{\"bytes\":%" PRIu64 "}", size);
+    if (size)
+        attn_buffer_append_format(&ledger->input_size, "{\"bytes\":%" PRIu64 "}", *size);
     else
         attn_buffer_append_string(&ledger->input_size, "{\"bytes\":null}");
     ledger->identity.input = attn_buffer_string(&ledger->input_size);
-    ATTN_TRY(attn_buffer_check(&ledger->input_size, err));
+    return attn_buffer_check(&ledger->input_size, err);
+}
+
+enum attn_status attn_ledger_name(struct attn_ledger *ledger,
+                                  const struct attn_records_item *outputs, size_t n,
+                                  const uint64_t *input_size, struct attn_error *err)
+{
+    ledger->started = time(NULL);
+    ledger->whole = outputs[0].path;
+    ATTN_TRY(ATTN_ALLOC(ledger->outputs, n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(ledger->paths, n + 1, err));
+    attn_digest_bytes("", 0, ledger->done.input);
+    ledger->n_output = n;
+    for (size_t i = 0; i < n; i++) {
+        struct attn_records_item *output = &ledger->outputs[i];
+        struct attn_buffer *path = &ledger->paths[i];
+
+        *output = outputs[i];
+        if (!attn_is_given(output->format, "format", err) ||
+            !attn_is_given(output->path || output->sink, "path", err))
+            return ATTN_INVALID;
+        if (!output->path)
+            continue;
+        attn_ledger_append_path(path, output->path, ledger->shard, ledger->n_shard);
+        output->path = attn_buffer_string(path);
+        ATTN_TRY(attn_buffer_check(path, err));
+    }
+    if (outputs[0].path && !is_stream(ledger->outputs[0].path))
+        ATTN_TRY(attn_error_at(name_files(ledger, err), ATTN_STAGE_OUTPUT, err));
+    if (ledger->options->is_resumed && !ledger->name) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
+                       attn_quote_string(outputs[0].path ? outputs[0].path : "the sink").text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    if (ledger->name && !attn_is_given(ledger->options->source, "source", err))
+        return ATTN_INVALID;
+    ATTN_TRY(describe_options(ledger, err));
+    ATTN_TRY(describe_input(ledger, input_size, err));
     note_shards(ledger);
     return ATTN_OK;
 }

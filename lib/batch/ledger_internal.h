@@ -3,9 +3,7 @@
  * checkpoints, and a manifest. The results of a batch and of items (each.h) own one.
  *
  *     struct attn_ledger ledger = {.journal = -1, .options = &each};
- *     attn_ledger_name(&ledger, outputs, n_output, &err);   // a file, so it can be resumed
- *     attn_ledger_describe(&ledger, &err);
- *     attn_ledger_describe_input(&ledger, is_file, size, &err);
+ *     attn_ledger_name(&ledger, outputs, n_output, &size, &err);   // a file, so it can be resumed
  *     attn_ledger_open(&ledger, &form, host, &err);
  *     attn_ledger_find(&ledger, &made, &err);               // to resume
  *     attn_ledger_cut(&ledger, &err);
@@ -129,18 +127,12 @@ void attn_ledger_made_release(struct attn_ledger_made *made);
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
                              size_t n_shard);
 
-/* Sets the outputs [n], borrowed, of which the first names the results unless it is a stream. */
+/* Sets the outputs [n], borrowed, of which the first names the results unless it is a stream; and
+ * the identity: the options, the digests of their files, and the size of the input, or NULL if it
+ * is not known. Notes the first other shard whose manifest is of another input. */
 enum attn_status attn_ledger_name(struct attn_ledger *ledger,
                                   const struct attn_records_item *outputs, size_t n,
-                                  struct attn_error *err);
-
-/* Sets the options of the identity: `asked`, and the digests of `files`. */
-enum attn_status attn_ledger_describe(struct attn_ledger *ledger, struct attn_error *err);
-
-/* Sets the input of the identity: SIZE bytes, if IS_KNOWN. Notes the first other shard whose
- * manifest is of another input. */
-enum attn_status attn_ledger_describe_input(struct attn_ledger *ledger, bool is_known,
-                                            uint64_t size, struct attn_error *err);
+                                  const uint64_t *input_size, struct attn_error *err);
 
 /* Opens the outputs with FORM. Returns an error for an output that would replace a file of the
  * model. Starts to read the files of the host's model on another thread. */

@@ -143,8 +143,7 @@ const struct attn_question attn_question_batch = {
 struct attn_batch {
     struct attn_batch_options options;
     struct attn_stream *stream; /* owns */
-    struct attn_each_result result;
-    bool is_run; /* attn_batch_run was called; a batch runs once */
+    bool is_run;                /* attn_batch_run was called; a batch runs once */
 
     struct attn_record_names names; /* owns; the requested labels */
     bool *seen_labels;              /* [labels.n] owns; true for labels that some record had */
@@ -314,7 +313,7 @@ static enum attn_status open_batch(struct attn_batch *batch, struct attn_error *
     ATTN_TRY(attn_error_at(check(batch, err), ATTN_STAGE_OPTIONS, err));
     batch->options.items.size = sizeof(struct attn_items_options); /* callers need not set them */
     batch->options.each.size = sizeof(struct attn_each_options);
-    batch->options.each.result = &batch->result;
+    batch->options.each.result = NULL;
     ATTN_TRY(attn_items_open_records(&options->items, &batch->names, &batch->items, err));
     form.items = batch->items;
     return attn_stream_open(&form, &batch->stream, err);
@@ -507,6 +506,6 @@ enum attn_status attn_batch_run(struct attn_batch *batch, struct attn_host *host
     if (status != ATTN_OK)
         attn_stream_keep(batch->stream, &failure);
     if (result)
-        *result = batch->result;
+        *result = *attn_stream_result(batch->stream);
     return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
 }

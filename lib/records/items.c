@@ -7,7 +7,6 @@
 #include "records/batch_lines.h"
 #include "records/record_reader.h"
 
-#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -390,17 +389,6 @@ static enum attn_status read_header(struct attn_items *items, struct attn_error 
         if (attn_record_key_is_label(&items->csv.columns[i].key))
             ATTN_TRY(add_label(items, items->csv.columns[i].name, err));
     return ATTN_OK;
-}
-
-enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
-                                           int64_t most, struct attn_error *err)
-{
-    if (most < 0 || n_failed <= (uint64_t)most)
-        return ATTN_OK;
-    attn_error_set(err, ATTN_INVALID,
-                   "%" PRIu64 " of %" PRIu64 " %s failed, `max_failed` allows %" PRId64, n_failed,
-                   n, unit, most);
-    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 /* --- Opening ---------------------------------------------------------------------------------- */

@@ -70,11 +70,6 @@ char attn_items_separator_of(const char *path);
 /* Returns true if a header names all labels. */
 bool attn_items_have_header(const struct attn_items *items);
 
-/* Returns an error if more than MOST of N items failed; a negative MOST allows any number. UNIT is
- * "items", for the message. */
-enum attn_status attn_items_check_failures(const char *unit, uint64_t n_failed, uint64_t n,
-                                           int64_t most, struct attn_error *err);
-
 /* The first returns the label NAME of ITEM, or NULL. The second writes the names of all its labels,
  * "a, b", or "none". */
 const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);

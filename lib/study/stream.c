@@ -52,7 +52,7 @@ static bool is_batch(const struct attn_stream *stream)
     return stream->form.outputs;
 }
 
-/* Names the files, and describes the input and the options in the ledger. */
+/* Names the files. */
 static enum attn_status name_files(struct attn_stream *stream, struct attn_error *err)
 {
     const struct attn_each_options *options = &stream->options;
@@ -62,14 +62,11 @@ static enum attn_status name_files(struct attn_stream *stream, struct attn_error
                                              .path = options->path,
                                              .sink = options->sink};
     uint64_t size;
-    bool is_file;
+    const bool is_file = attn_items_are_of_file(form->items, &size);
 
     attn_items_shard(form->items, &stream->ledger.shard, &stream->ledger.n_shard);
-    ATTN_TRY(attn_ledger_name(&stream->ledger, is_batch(stream) ? form->outputs : &output,
-                              is_batch(stream) ? form->n_output : 1, err));
-    ATTN_TRY(attn_ledger_describe(&stream->ledger, err));
-    is_file = attn_items_are_of_file(form->items, &size);
-    return attn_ledger_describe_input(&stream->ledger, is_file, size, err);
+    return attn_ledger_name(&stream->ledger, is_batch(stream) ? form->outputs : &output,
+                            is_batch(stream) ? form->n_output : 1, is_file ? &size : NULL, err);
 }
 
 /* Returns the form of lines for the options. */
@@ -284,11 +281,18 @@ static enum attn_status resume_from(struct attn_stream *stream, struct attn_ledg
     return ATTN_OK;
 }
 
+/* Returns an error if more items failed than allowed. */
 static enum attn_status check_failures(const struct attn_stream *stream, struct attn_error *err)
 {
-    return attn_items_check_failures(is_batch(stream) ? "records" : "items",
-                                     stream->result.n_failed, stream->result.n_item,
-                                     stream->form.max_failed, err);
+    const int64_t most = stream->form.max_failed;
+
+    if (most < 0 || stream->result.n_failed <= (uint64_t)most)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "%" PRIu64 " of %" PRIu64 " %s failed, `max_failed` allows %" PRId64,
+                   stream->result.n_failed, stream->result.n_item,
+                   is_batch(stream) ? "records" : "items", most);
+    return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
 }
 
 /* Reads the items of earlier runs from the beginning, if the run is resumed. */
