@@ -1,6 +1,8 @@
 /* encoders.c - see encoders.h. */
 #include "tests/support/encoders.h"
 
+#include "formats/tensor_files.h"
+#include "model/model_internal.h"
 #include "tests/support/assert.h"
 #include "tests/support/open.h"
 
@@ -61,6 +63,24 @@ struct attn_host *attn_encoder_host(const char *name, int n_thread)
     attn_encoder_path(name, directory);
     options.n_thread = n_thread;
     return attn_open_host(directory, &options);
+}
+
+uint64_t attn_encoder_n_element(const struct attn_model *model)
+{
+    const struct attn_tensor_files *files = attn_model_files(model);
+    uint64_t n = 0;
+
+    for (size_t k = 0; k < attn_tensor_files_count(files); k++) {
+        const struct attn_tensor_entry entry = attn_tensor_files_entry(files, k);
+
+        n += attn_tensor_n_element(&entry.tensor);
+    }
+    return n;
+}
+
+const struct attn_config *attn_encoder_config(const struct attn_host *host)
+{
+    return attn_model_config(attn_host_model(host)->encoder);
 }
 
 void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words)

@@ -38,6 +38,12 @@ void attn_encoder_path(const char *member, char path[ATTN_ENCODER_PATH_SIZE]);
 struct attn_model *attn_encoder_open(const char *name);
 struct attn_host *attn_encoder_host(const char *name, int n_thread);
 
+/* Returns the number of elements of all tensors in the files of MODEL. */
+uint64_t attn_encoder_n_element(const struct attn_model *model);
+
+/* The config of the encoder of a model with two stacks. Borrowed from HOST. */
+const struct attn_config *attn_encoder_config(const struct attn_host *host);
+
 /* Fails the current test unless STATUS is ATTN_INVALID and WORDS are in the message of ERR, which
  * is empty afterwards: the first failure stays in one. */
 void attn_assert_invalid(enum attn_status status, struct attn_error *err, const char *words);

@@ -10,4 +10,10 @@ const float *attn_kept_head(const struct attn_capture *capture, enum attn_site s
                             int head);
 bool attn_kept_cell(const struct attn_capture *capture, enum attn_site site, int layer, size_t i);
 
+/* Returns true if LAYER has SITE, which a model of DIMS has. True for sites outside of layers. */
+bool attn_layer_has(const struct attn_dims *dims, enum attn_site site, int layer);
+
+/* Returns true if SELECTION selects SITE, and LAYER has it. */
+bool attn_layer_keeps(const struct attn_selection *selection, enum attn_site site, int layer);
+
 #endif

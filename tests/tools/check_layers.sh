@@ -14,6 +14,8 @@ cd "$(dirname "$0")/../.." || exit 1
 found=$(mktemp)
 trap 'rm -f "$found"' EXIT
 
+most_internal_tests=45
+
 of_pictures='base trace encode tables writers grid analysis'
 of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page"
 of_run+=" host input edits predict derived figures $of_pictures"
@@ -217,7 +219,16 @@ check_circles() {
     done < <(list_calls "$@" | tsort 2>&1 >/dev/null | grep '/' | sort -u)
 }
 
+# Unit tests use public headers and tests/support; internal ones are for tests of what no public function shows.
+check_tests() {
+    local n
+    n=$(grep -lE '^#include "[a-z]+/[a-z_]*_internal\.h"' tests/unit/*.c | wc -l)
+    [ "$n" -le "$most_internal_tests" ] ||
+        report "tests/unit: $n files include internal headers, expected at most $most_internal_tests: see tests/support"
+}
+
 mapfile -t sources < <(find lib cmd -name '*.[ch]' | LC_ALL=C sort)
+check_tests
 check_includes "${sources[@]}"
 check_file_names "${sources[@]}"
 check_texts "${sources[@]}"

@@ -3,7 +3,7 @@
  * double precision; and that nothing but its numbers decides a result.
  */
 #include "attention/attend.h"
-#include "attention/attention_internal.h"
+#include "attention/attention_extra.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attention/kinds/lowrank.h"
@@ -102,7 +102,8 @@ static void find_counting(const struct attn_attend_args *args, int head, size_t 
     struct attn_attention attention = args->attention;
     size_t n;
 
-    attn_attention_resolve_stride(&attention, args->n_key);
+    if (attention.kind == ATTN_ATTENTION_STRIDED && attention.stride == 0)
+        attention.stride = (size_t)ceil(sqrt((double)args->n_key));
     memset(counts, 0, args->n_key * sizeof *counts);
     n = attn_keys_list(&attention, &row, keys);
     for (size_t j = 0; j < n; j++)

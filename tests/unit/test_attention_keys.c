@@ -527,6 +527,33 @@ START_TEST(a_longer_text_costs_as_many_pairs_as_the_articles_say)
 }
 END_TEST
 
+/* The pairs that bear out n^2, n, n sqrt(n) and n log(n). */
+START_TEST(counts_the_pairs_of_sparse_kinds)
+{
+    static const struct {
+        const char *kind;
+        enum attn_mask mask;
+        uint64_t n_pair[4]; /* of 64, 256, 1024, 4096 tokens */
+    } kinds[] = {
+        {"full", ATTN_MASK_NONE, {4096, 65536, 1048576, 16777216}},
+        {"window:3", ATTN_MASK_NONE, {314, 1274, 5114, 20474}},
+        {"strided", ATTN_MASK_CAUSAL, {708, 5896, 48144, 389152}},
+        {"log", ATTN_MASK_CAUSAL, {385, 2049, 10241, 49153}},
+    };
+
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        for (int length = 0; length < 4; length++) {
+            const size_t n = (size_t)64 << 2 * length;
+            struct attn_attention attention = make(kinds[i].kind, kinds[i].mask);
+
+            attn_attention_resolve_stride(&attention, n);
+            ck_assert_uint_eq(attn_attention_n_pair(&attention, n, n, &(struct attn_location){0}),
+                              kinds[i].n_pair[length]);
+        }
+    }
+}
+END_TEST
+
 ATTN_SUITE("attention keys", rows_hold_the_pairs_that_the_kind_is_defined_by,
            queries_and_keys_may_differ_in_number,
            a_mask_matrix_leaves_what_kind_and_matrix_both_keep, one_mask_matrix_serves_all_heads,
@@ -541,4 +568,4 @@ ATTN_SUITE("attention keys", rows_hold_the_pairs_that_the_kind_is_defined_by,
            a_matrix_filters_random_rows_after_they_are_drawn,
            rows_of_kinds_with_a_window_or_a_block_lie_together,
            pairs_of_kinds_without_pairs_are_none_or_those_of_the_projection,
-           a_longer_text_costs_as_many_pairs_as_the_articles_say)
+           a_longer_text_costs_as_many_pairs_as_the_articles_say, counts_the_pairs_of_sparse_kinds)

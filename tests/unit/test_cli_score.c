@@ -4,6 +4,7 @@
  * compiled with; and in each family with a stream of sums, pairs that add up to the score.
  */
 #include "extra.h"
+#include "tests/support/column.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
 #include "tests/support/parts.h"
@@ -147,11 +148,7 @@ END_TEST
 
 static double number(const struct attn_table *table, size_t row, const char *name)
 {
-    size_t column = 0;
-
-    while (strcmp(attn_table_column(table, column)->name, name) != 0)
-        column++;
-    return attn_table_cell(table, row, column).real;
+    return attn_test_cell(table, row, name).real;
 }
 
 /* Returns true if all parts of the score SPEC were found to add up to it, by pairs and by writers

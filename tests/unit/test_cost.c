@@ -3,9 +3,9 @@
  * that the files hold.
  */
 #include "attn.h"
-#include "forward/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/open.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
@@ -249,14 +249,16 @@ START_TEST(measures_the_memory_of_a_session)
 {
     struct attn_model *model = attn_open_model("models/tiny-gpt2", NULL);
     struct attn_session_options options = ATTN_SESSION_OPTIONS_DEFAULT;
+    struct attn_session_options sizeless = {0};
     size_t all, one, logits;
 
+    ck_assert(attn_session_bytes(model, &sizeless, &all, NULL) == ATTN_INVALID);
     options.n_max = 17;
-    ck_assert(attn_session_measure(model, &options, &all, NULL) == ATTN_OK);
+    ck_assert(attn_session_bytes(model, &options, &all, NULL) == ATTN_OK);
     options.cache = ATTN_CACHE_ONE_LAYER;
-    ck_assert(attn_session_measure(model, &options, &one, NULL) == ATTN_OK);
+    ck_assert(attn_session_bytes(model, &options, &one, NULL) == ATTN_OK);
     options.has_logits = true;
-    ck_assert(attn_session_measure(model, &options, &logits, NULL) == ATTN_OK);
+    ck_assert(attn_session_bytes(model, &options, &logits, NULL) == ATTN_OK);
     /* Two layers less: 3 heads each of at least 64 keys [5] and values [5]. */
     ck_assert_uint_ge(all - one, 2 * 3 * 64 * (5 + 5) * 4);
     ck_assert_uint_le(all - one, 2 * 3 * 64 * (5 + 64) * 4);
@@ -277,7 +279,7 @@ START_TEST(measures_without_allocating_the_session)
 
     options.n_max = 5;
     attn_alloc_fail_off();
-    ck_assert(attn_session_measure(model, &options, &n_byte, NULL) == ATTN_OK);
+    ck_assert(attn_session_bytes(model, &options, &n_byte, NULL) == ATTN_OK);
     n_measured = attn_alloc_count();
     attn_alloc_fail_off();
     ck_assert(attn_session_create(model, &options, &session, NULL) == ATTN_OK);

@@ -6,12 +6,12 @@
  *     y_i = (p_i - mean p_i) / s_i * w    for the rows p_i of a part
  *     logit of the part = C pooled(y)     y_0, of DINOv2 beside the mean of the patches' y_i
  */
-#include "base/table_internal.h"
 #include "extra.h"
 #include "host/host_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/column.h"
 #include "tests/support/encoders.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
@@ -189,7 +189,7 @@ static double written_at_first(const struct picture *p, double *embed)
 
 static double number_at(const struct attn_table *table, size_t row)
 {
-    const struct attn_cell cell = attn_table_cell(table, row, attn_table_find(table, "value"));
+    const struct attn_cell cell = attn_test_cell(table, row, "value");
 
     ck_assert_int_eq(cell.type, ATTN_VALUE_REAL);
     return cell.real;

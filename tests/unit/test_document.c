@@ -1,6 +1,5 @@
 /* Documents: blocks that were filled once, in both forms. */
 #include "attn.h"
-#include "base/sink_internal.h"
 #include "tables/document.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -169,7 +168,7 @@ static char *text_of(enum attn_document_form form, long n)
     attn_alloc_fail_at(n);
     fill(&document, amounts, rows, vectors);
     if (attn_document_write(&document, form, sink, &err) == ATTN_OK &&
-        attn_sink_check(sink, &err) == ATTN_OK) {
+        attn_sink_commit(sink, &err) == ATTN_OK) {
         const char *bytes = attn_sink_bytes(sink, &size);
 
         text = strndup(bytes, size);

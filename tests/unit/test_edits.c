@@ -5,10 +5,10 @@
  */
 #include "edits/edit_texts.h"
 #include "extra.h"
-#include "forward/session_internal.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "trace/site_set.h"
 #include "trace/trace_extra.h"
@@ -297,7 +297,7 @@ START_TEST(changed_rows_are_counted)
     ck_assert(attn_model_open(&source, &ATTN_MODEL_OPTIONS_DEFAULT, &model, &err) == ATTN_OK);
     ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
     ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
-    ck_assert_uint_eq(attn_session_n_edited_row(session), N_ID + (N_ID - 4));
+    ck_assert_uint_eq(attn_edited_rows(session), N_ID + (N_ID - 4));
     attn_session_free(session);
     attn_model_free(model);
 }
@@ -315,7 +315,7 @@ static size_t count_rows(const struct attn_model *model, const struct attn_edit 
     options.n_max = N_ID, options.has_logits = true, options.edits = edits, options.n_edit = n_edit;
     ck_assert(attn_session_create(model, &options, &session, &err) == ATTN_OK);
     ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
-    n = attn_session_n_edited_row(session);
+    n = attn_edited_rows(session);
     attn_session_free(session);
     return n;
 }
@@ -373,8 +373,7 @@ START_TEST(edits_without_effect_are_known_one_by_one)
         ck_assert(attn_session_create(trial.model, &options, &session, &err) == ATTN_OK);
         ck_assert(attn_session_feed(session, ids, N_ID, &err) == ATTN_OK);
         for (size_t i = 0; i < 4; i++)
-            ck_assert_msg(attn_session_edit_has_effect(session, 0, i) == expected[i], "edit %zu",
-                          i);
+            ck_assert_msg(attn_edit_counts(session, 0, i) == expected[i], "edit %zu", i);
         attn_session_free(session);
         attn_pool_free(pool);
     }

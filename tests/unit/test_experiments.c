@@ -7,6 +7,7 @@
 #include "experiment/parts.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/column.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
@@ -81,18 +82,9 @@ static struct attn_answer_args answer_of(const struct fixture *f)
     return (struct attn_answer_args){.target_id = &f->answer[0], .foil_id = &f->answer[1]};
 }
 
-static size_t column_of(const struct attn_table *table, const char *name)
-{
-    size_t column = 0;
-
-    while (strcmp(attn_table_column(table, column)->name, name) != 0)
-        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
-    return column;
-}
-
 static double number_at(const struct attn_table *table, size_t row, const char *name)
 {
-    const struct attn_cell cell = attn_table_cell(table, row, column_of(table, name));
+    const struct attn_cell cell = attn_test_cell(table, row, name);
 
     switch (cell.type) {
     case ATTN_VALUE_REAL:

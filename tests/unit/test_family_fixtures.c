@@ -9,11 +9,11 @@
 #include "tests/support/encoders.h"
 #include "tests/support/expected.h"
 #include "tests/support/families.h"
+#include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
-#include "trace/blocks_internal.h"
+#include "trace/site_set.h"
 #include "trace/trace_extra.h"
-#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -186,7 +186,7 @@ static size_t count_sites(const struct attn_dims *dims)
             for (int layer = 0;
                  layer < (attn_site_is_in_layer((enum attn_site)site) ? (int)dims->n_layer : 1);
                  layer++)
-                n += !attn_site_is_lacking(dims, (enum attn_site)site, layer);
+                n += attn_layer_has(dims, (enum attn_site)site, layer);
     return n - (dims->n_layer - 1);
 }
 

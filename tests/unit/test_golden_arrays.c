@@ -3,7 +3,7 @@
  * values: masks and the three maskings, epsilon, sparse kinds, cosine, scores that are given.
  */
 #include "attention/attend.h"
-#include "attention/attention_internal.h"
+#include "attention/attention_extra.h"
 #include "attention/kind.h"
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
@@ -343,35 +343,4 @@ START_TEST(reproduces_the_numbers_of_the_articles)
 }
 END_TEST
 
-/* The pairs that bear out n^2, n, n sqrt(n) and n log(n). */
-START_TEST(counts_the_pairs_of_sparse_kinds)
-{
-    static const struct {
-        const char *kind;
-        enum attn_mask mask;
-        uint64_t n_pair[4]; /* of 64, 256, 1024, 4096 tokens */
-    } kinds[] = {
-        {"full", ATTN_MASK_NONE, {4096, 65536, 1048576, 16777216}},
-        {"window:3", ATTN_MASK_NONE, {314, 1274, 5114, 20474}},
-        {"strided", ATTN_MASK_CAUSAL, {708, 5896, 48144, 389152}},
-        {"log", ATTN_MASK_CAUSAL, {385, 2049, 10241, 49153}},
-    };
-
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
-        for (int length = 0; length < 4; length++) {
-            const size_t n = (size_t)64 << 2 * length;
-            struct attn_attention attention = ATTN_ATTENTION_DEFAULT;
-            struct attn_error err = {0};
-
-            ck_assert(attn_attention_parse(kinds[i].kind, &attention, &err) == ATTN_OK);
-            attention.mask = kinds[i].mask;
-            attn_attention_resolve_stride(&attention, n);
-            ck_assert_uint_eq(attn_attention_n_pair(&attention, n, n, &(struct attn_location){0}),
-                              kinds[i].n_pair[length]);
-        }
-    }
-}
-END_TEST
-
-ATTN_SUITE("golden arrays", reproduces_the_numbers_of_the_articles,
-           counts_the_pairs_of_sparse_kinds)
+ATTN_SUITE("golden arrays", reproduces_the_numbers_of_the_articles)

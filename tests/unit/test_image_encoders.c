@@ -5,7 +5,6 @@
  */
 #include "attn.h"
 #include "base/buffer.h"
-#include "forward/session_internal.h"
 #include "inspect/cost.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
@@ -13,6 +12,7 @@
 #include "tests/support/npy.h"
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "trace/site_set.h"
 #include "trace/trace_extra.h"
@@ -252,7 +252,6 @@ START_TEST(a_pack_from_a_layer_has_the_bits_of_the_picture)
         struct attn_session *session;
         struct attn_error err = {0};
         const float *resid[2];
-        struct attn_session_start start = {.at.layer = 1, .resid = resid};
         float logits[16];
 
         if (config->output == ATTN_OUTPUT_NONE) {
@@ -264,8 +263,7 @@ START_TEST(a_pack_from_a_layer_has_the_bits_of_the_picture)
         options.n_max = 2 * s.n, options.n_sequence = 2, options.cache = ATTN_CACHE_ONE_LAYER;
         options.has_logits = true;
         ck_assert(attn_session_create(s.model, &options, &session, &err) == ATTN_OK);
-        ck_assert_msg(attn_session_feed_from(session, &start, sequences, 2, &err) == ATTN_OK, "%s",
-                      err.message);
+        attn_feed_pack(session, 1, resid, NULL, sequences, 2);
         ck_assert(attn_session_logits_last(session, logits, &err) == ATTN_OK);
         for (size_t k = 0; k < 2; k++)
             attn_assert_same_bits(names[i], logits + k * 4,
@@ -413,16 +411,8 @@ START_TEST(parameters_are_those_of_the_file)
     for (int i = 0; i < ATTN_N_IMAGE_ENCODER; i++) {
         struct attn_model *model = attn_encoder_open(names[i]);
         const struct attn_parameters p = attn_model_parameters(model);
-        const struct attn_tensor_files *files = attn_model_files(model);
-        uint64_t n = 0;
-
-        for (size_t k = 0; k < attn_tensor_files_count(files); k++) {
-            const struct attn_tensor_entry entry = attn_tensor_files_entry(files, k);
-
-            n += attn_tensor_n_element(&entry.tensor);
-        }
         ck_assert_uint_eq(p.embedding + p.positions + p.attention + p.mlp + p.norms + p.output,
-                          n - n_ignored[i]);
+                          attn_encoder_n_element(model) - n_ignored[i]);
         attn_model_free(model);
     }
     attn_encoders_remove();

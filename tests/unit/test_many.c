@@ -2,7 +2,6 @@
  * test_many.c - the same request for many inputs: results in order and with the bits of single
  * runs, records that fail in their places, bounds of what is inside, and what ends it all.
  */
-#include "analysis/analysis_internal.h"
 #include "extra.h"
 #include "make/model_init.h"
 #include "tests/support/alloc_fail.h"
@@ -108,7 +107,7 @@ static enum attn_status take(void *user, const struct attn_item_result *result,
                              struct attn_error *err)
 {
     struct many *many = user;
-    const size_t n = (size_t)attn_measures_count(result->which) * result->n_layer * result->n_head;
+    const size_t n = (size_t)__builtin_popcountll(result->which) * result->n_layer * result->n_head;
     const float *pattern =
         result->capture ? attn_kept_head(result->capture, ATTN_SITE_PATTERN, 1, 0) : NULL;
 

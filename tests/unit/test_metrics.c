@@ -2,7 +2,6 @@
  * test_metrics.c - the measures of heads against their definitions, written out over whole matrices
  * in double precision; and the rows that do not count.
  */
-#include "analysis/analysis_internal.h"
 #include "analysis/metric.h"
 #include "attn.h"
 #include "base/random.h"

@@ -3,7 +3,6 @@
  */
 #include "attn.h"
 #include "base/given.h"
-#include "forward/session_internal.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 
@@ -173,12 +172,10 @@ START_TEST(every_call_with_options_refuses_the_size_0)
     struct attn_encoding encoding = {0};
     struct attn_init *init;
     struct attn_error err = {0};
-    size_t n_byte;
 
     ck_assert(attn_model_open(&source, &model_options, &model, &err) == ATTN_INVALID);
     ck_assert(attn_model_open(&source, NULL, &model, &err) == ATTN_OK);
     ck_assert(attn_session_create(model, &session_options, &session, &err) == ATTN_INVALID);
-    ck_assert(attn_session_measure(model, &session_options, &n_byte, &err) == ATTN_INVALID);
     ck_assert(attn_attend(&attend_args, &err) == ATTN_INVALID);
     ck_assert(attn_init_create(&init_options, &init, &err) == ATTN_INVALID);
     ck_assert(attn_tokenizer_open(&source, &tokenizer, NULL) == ATTN_OK);

@@ -7,7 +7,6 @@
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "trace/blocks_internal.h"
 
 #include <dirent.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  */
 #include "extra.h"
 #include "kernels/kernels.h"
-#include "model/model_internal.h"
+#include "tests/support/column.h"
 #include "tests/support/suite.h"
 
 #include <math.h>
@@ -60,15 +60,6 @@ static struct attn_table *estimate(struct pair *pair, const struct attn_patch_ar
     ck_assert_msg(attn_patch(pair->host, &pair->request, args, &table, &sum, &pair->err) == ATTN_OK,
                   "%s: %s", args->site, pair->err.message);
     return table;
-}
-
-static struct attn_cell cell_of(const struct attn_table *table, size_t row, const char *name)
-{
-    size_t column = 0;
-
-    while (strcmp(attn_table_column(table, column)->name, name) != 0)
-        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
-    return attn_table_cell(table, row, column);
 }
 
 /* A text of N made-up tokens, and another. */
@@ -137,7 +128,7 @@ static bool is_number(const struct attn_table *table, size_t row, const char *na
                       const char *expected)
 {
     return expected[0] == '\0' ||
-           cell_of(table, row, name).integer == (int64_t)strtol(expected, NULL, 10);
+           attn_test_cell(table, row, name).integer == (int64_t)strtol(expected, NULL, 10);
 }
 
 /* The rows of GOLDEN [n], of one site, direction and kind. */
@@ -161,7 +152,7 @@ static void check_rows(struct pair *pair, const struct golden *golden, size_t n)
             largest = fmax(largest, fabs(golden[i].estimates[method]));
         for (size_t i = 0; i < n; i++) {
             const double expected = golden[i].estimates[method];
-            const double found = cell_of(table, i + 2, "estimate").real;
+            const double found = attn_test_cell(table, i + 2, "estimate").real;
 
             ck_assert(is_number(table, i + 2, "layer", golden[i].layer) &&
                       is_number(table, i + 2, is_of_keys ? "kv_head" : "head", golden[i].head) &&
@@ -247,8 +238,8 @@ static void check_differences(struct pair *pair, const char *site, const struct 
         double estimate = 0, effect = 0;
 
         for (int noise = 0; noise < 2; noise++) {
-            estimate += cell_of(tables[noise], row, "estimate").real / 2;
-            effect += cell_of(tables[noise], row, "effect").real / 2;
+            estimate += attn_test_cell(tables[noise], row, "estimate").real / 2;
+            effect += attn_test_cell(tables[noise], row, "effect").real / 2;
         }
         largest = fmax(largest, fabs(effect));
         worst = fmax(worst, fabs(estimate - effect));
@@ -317,7 +308,7 @@ static size_t collect(struct pair *pair, size_t i, size_t kept_bytes, double *nu
     n = attn_table_n_row(table);
     ck_assert(n <= MOST_ROWS);
     for (size_t row = 0; row < n; row++)
-        numbers[row] = cell_of(table, row, "estimate").real;
+        numbers[row] = attn_test_cell(table, row, "estimate").real;
     attn_table_free(table);
     return n;
 }
@@ -406,8 +397,9 @@ START_TEST(texts_that_are_fed_together_have_the_bits_of_each_alone)
         x = calloc(2 * pair.n * d, sizeof *x);
         ck_assert(x);
         for (size_t k = 0; k < 2; k++) {
-            attn_model_gather(model, attn_kernels_find(ATTN_ISA_BEST),
-                              k == 0 ? pair.clean : pair.corrupted, pair.n, x + k * pair.n * d);
+            ck_assert_int_eq(attn_model_embed(model, k == 0 ? pair.clean : pair.corrupted, pair.n,
+                                              x + k * pair.n * d, NULL),
+                             ATTN_OK);
             rows[k] =
                 (struct attn_ndarray){.data = x + k * pair.n * d, .rank = 2, .shape = {pair.n, d}};
         }
@@ -416,8 +408,8 @@ START_TEST(texts_that_are_fed_together_have_the_bits_of_each_alone)
             struct attn_table *alone = estimate_rows(&pair, sites[k], rows);
 
             for (size_t row = 2; row < attn_table_n_row(together); row++) {
-                const double a = cell_of(together, row, "estimate").real;
-                const double b = cell_of(alone, row, "estimate").real;
+                const double a = attn_test_cell(together, row, "estimate").real;
+                const double b = attn_test_cell(alone, row, "estimate").real;
 
                 ck_assert_msg(memcmp(&a, &b, sizeof a) == 0, "%s: %s, row %zu", models[i], sites[k],
                               row);
@@ -454,14 +446,15 @@ static void check_patched(struct pair *pair, const char *site, bool is_to_noise)
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const bool is_run = row < 2;
 
-        if (!is_run && cell_of(table, row, "check").type == ATTN_VALUE_MISSING) {
-            ck_assert_int_eq(cell_of(table, row, "value").type, ATTN_VALUE_MISSING);
+        if (!is_run && attn_test_cell(table, row, "check").type == ATTN_VALUE_MISSING) {
+            ck_assert_int_eq(attn_test_cell(table, row, "value").type, ATTN_VALUE_MISSING);
             continue;
         }
         n_checked += !is_run;
         for (size_t i = 0; i < 2; i++) {
             const char *name = i == 0 ? "value" : "effect";
-            const double a = cell_of(table, row, name).real, b = cell_of(patched, row, name).real;
+            const double a = attn_test_cell(table, row, name).real,
+                         b = attn_test_cell(patched, row, name).real;
 
             ck_assert_msg(!(a < b || a > b), "%s, row %zu: %s %.17g, expected %.17g", site, row,
                           name, a, b);
@@ -508,16 +501,17 @@ START_TEST(neurons_are_the_largest_and_those_that_were_drawn)
     ck_assert_uint_eq(attn_table_n_row(table), 2 + 5 + 4);
     ck_assert_uint_eq(sum.n_part, 2048);
     for (size_t row = 2; row < 7; row++) {
-        const double size = fabs(cell_of(table, row, "estimate").real);
+        const double size = fabs(attn_test_cell(table, row, "estimate").real);
 
         ck_assert(size <= before);
         before = size;
     }
     for (size_t row = 7; row < 11; row++)
-        ck_assert(memcmp(cell_of(table, row, "check").text, "random", 6) == 0);
+        ck_assert(memcmp(attn_test_cell(table, row, "check").text, "random", 6) == 0);
     for (size_t row = 2; row < 6; row++)
-        ck_assert(fabs(cell_of(table, row, "estimate").real - cell_of(table, row, "effect").real) <
-                  0.5 * fabs(cell_of(table, row, "effect").real));
+        ck_assert(fabs(attn_test_cell(table, row, "estimate").real -
+                       attn_test_cell(table, row, "effect").real) <
+                  0.5 * fabs(attn_test_cell(table, row, "effect").real));
     ck_assert(sum.top.n == 4 && sum.random.n == 4);
     ck_assert(fabs(sum.most_missed - (1 - pow(0.05, 0.25))) < 1e-9 || sum.n_above > 0);
     attn_table_free(table);

@@ -4,13 +4,13 @@
  */
 #include "attention/attention_extra.h"
 #include "attn.h"
-#include "forward/session_internal.h"
 #include "study/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
-#include "trace/blocks_internal.h"
+#include "trace/site_set.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -220,8 +220,7 @@ static void compare_from(const struct subject *subject, size_t i, int layer, enu
 
             if (site == ATTN_SITE_EMBED || (site == ATTN_SITE_SINK && first == ATTN_SITE_Z) ||
                 is_in_layer != (at < n_layer) ||
-                !attn_sites_have(attn_selection_sites(selection), site) ||
-                attn_site_is_lacking(attn_selection_dims(selection), (enum attn_site)site, at))
+                !attn_layer_keeps(selection, (enum attn_site)site, at))
                 continue;
             if (!is_same(subject, i, (enum attn_site)site, is_in_layer ? at : ATTN_NO_LAYER))
                 ck_abort_msg("%s: from %s of layer %d, sequence %zu: %s of layer %d differs",
@@ -246,8 +245,6 @@ static void restart_pack(struct subject *subject, struct attn_session *session, 
                          bool has_z)
 {
     const float *resid[N_PACK], *z[N_PACK];
-    const struct attn_session_start start = {{.layer = layer}, resid, has_z ? z : NULL};
-    struct attn_error err = {0};
 
     for (size_t i = 0; i < subject->n; i++) {
         resid[i] = resid_of(subject, i, layer);
@@ -256,9 +253,7 @@ static void restart_pack(struct subject *subject, struct attn_session *session, 
         keep_all(subject, i, &subject->part[i]);
     }
     attn_session_reset(session);
-    ck_assert_msg(attn_session_feed_from(session, &start, subject->sequences, subject->n, &err) ==
-                      ATTN_OK,
-                  "%s: %s", subject->name, err.message);
+    attn_feed_pack(session, layer, resid, has_z ? z : NULL, subject->sequences, subject->n);
     for (size_t i = 0; i < subject->n; i++)
         compare_from(subject, i, layer, has_z ? ATTN_SITE_Z : ATTN_SITE_RESID_PRE);
     release(subject->part, subject->n);
@@ -293,14 +288,12 @@ static void feed_steps(const struct subject *subject, struct attn_session *sessi
                        size_t first, size_t n_row)
 {
     const float *resid = resid_of(subject, 0, layer);
-    const struct attn_location at = {.layer = layer};
     struct attn_error err = {0};
 
     for (size_t n; first < N_ID; first += n) {
         n = n_row < N_ID - first ? n_row : N_ID - first;
-        ck_assert_msg(attn_session_feed_layer(session, &at,
-                                              resid + first * subject->config->d_model, NULL, n,
-                                              &err) == ATTN_OK,
+        ck_assert_msg(attn_feed_layer(session, layer, resid + first * subject->config->d_model, n,
+                                      &err) == ATTN_OK,
                       "%s: %s", subject->name, err.message);
     }
 }
@@ -403,8 +396,7 @@ static void list_changes(const struct subject *subject, const struct attn_dims *
             if ((site > ATTN_SITE_RESID_POST && site < ATTN_SITE_ROUTER_LOGITS) ||
                 site == ATTN_SITE_EXPERT_INDICES || /* which nothing is made of */
                 !attn_sites_have(dims->sites, site) ||
-                attn_site_is_lacking(dims, (enum attn_site)site, layer) ||
-                (is_linear && is_matrix) ||
+                !attn_layer_has(dims, (enum attn_site)site, layer) || (is_linear && is_matrix) ||
                 (subject->is_made_up && (site + layer + subject->config->n_kv_head) % 3 != 0))
                 continue;
             add_change(changes, (enum attn_site)site, layer, ATTN_ALL_HEADS);

@@ -7,8 +7,7 @@
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/suite.h"
-#include "trace/blocks_internal.h"
-#include "trace/trace_internal.h"
+#include "trace/site_set.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -726,7 +725,7 @@ static double mean_of(const float *tensor, bool is_matrix, size_t n_row, size_t 
 
 /* Compares what SEEN has of SITE in layer 1, of HEAD, with the means of PLAIN. */
 static void check_means(const struct attn_capture *plain, const struct attn_capture *seen,
-                        const struct attn_dims *dims, enum attn_site site, int head)
+                        const struct attn_selection *selection, enum attn_site site, int head)
 {
     const bool is_matrix = attn_site_layout(site) == ATTN_LAYOUT_MATRIX;
     const bool has_heads = attn_site_layout(site) != ATTN_LAYOUT_VECTOR;
@@ -735,7 +734,10 @@ static void check_means(const struct attn_capture *plain, const struct attn_capt
         has_heads ? attn_kept_head(plain, site, layer, head) : attn_kept(plain, site, layer);
     const float *after =
         has_heads ? attn_kept_head(seen, site, layer, head) : attn_kept(seen, site, layer);
-    const size_t n_row = dims->n_position, width = attn_site_width(site, dims);
+    const struct attn_location at = {.site = site, .layer = layer};
+    size_t shape[3];
+    const int rank = attn_selection_shape(selection, &at, shape);
+    const size_t n_row = shape[rank == 3 && is_matrix ? 1 : 0], width = shape[rank - 1];
 
     for (size_t t = 0; t < n_row; t++)
         for (size_t k = 0; k < width; k++) {
@@ -758,23 +760,25 @@ START_TEST(ablates_every_site_to_zero_and_to_its_mean)
 
     request.selection.sites = "*";
     struct attn_capture *plain = capture_run(host, &request, &run);
-    const struct attn_dims *dims = attn_selection_dims(attn_run_labels(run)->selection);
+    const struct attn_selection *selection = attn_run_labels(run)->selection;
 
     for (int site = 0; site < ATTN_N_SITE; site++) {
         const bool is_in_layer = attn_site_is_in_layer((enum attn_site)site);
         const bool has_heads = attn_site_layout((enum attn_site)site) != ATTN_LAYOUT_VECTOR;
         const char *name = attn_site_name((enum attn_site)site);
         char place[64], mean[80];
+        const struct attn_location at = {.site = (enum attn_site)site,
+                                         .layer = is_in_layer ? 1 : ATTN_NO_LAYER};
 
-        if (!attn_sites_have(dims->sites, site) ||
-            !attn_sites_have(attn_selection_sites(attn_run_labels(run)->selection), site))
+        if (!attn_sites_have(attn_selection_dims(selection)->sites, site) ||
+            !attn_capture_tensor(plain, &at))
             continue;
         snprintf(place, sizeof place, "%s%s%s", name, is_in_layer ? ":1" : "",
                  has_heads ? ".2" : "");
         snprintf(mean, sizeof mean, "mean:%s", place);
         request.edits.ablate = mean;
         struct attn_capture *seen = capture_run(host, &request, &edited);
-        check_means(plain, seen, dims, (enum attn_site)site, 2);
+        check_means(plain, seen, selection, (enum attn_site)site, 2);
         attn_capture_free(seen);
         attn_run_free(edited);
         request.edits.ablate = place;

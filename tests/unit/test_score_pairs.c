@@ -3,9 +3,8 @@
  * and a decoder: the pairs of writers add up to the score of the forward pass.
  */
 #include "attn.h"
-#include "base/table_internal.h"
 #include "extra.h"
-#include "model/model_internal.h"
+#include "tests/support/column.h"
 #include "tests/support/encoders.h"
 #include "tests/support/suite.h"
 
@@ -17,7 +16,7 @@ static const int32_t source[] = {5, 17, 9, 33, 1}, target[] = {2, 11, 7, 22};
 
 static double cell_of(const struct attn_table *table, size_t row, const char *name)
 {
-    return attn_table_cell(table, row, attn_table_find(table, name)).real;
+    return attn_test_cell(table, row, name).real;
 }
 
 /* Splits the score QUERIES>KEYS of HEAD; the caller frees the table. */
@@ -70,8 +69,8 @@ static void split_all(const char *name, const char *stack)
 {
     struct attn_host *host = attn_encoder_host(name, 2);
     const bool is_encoder = strcmp(stack, "encoder:") == 0;
-    const struct attn_model *model = attn_host_model(host);
-    const struct attn_config *config = attn_model_config(is_encoder ? model->encoder : model);
+    const struct attn_config *config =
+        is_encoder ? attn_encoder_config(host) : attn_model_config(attn_host_model(host));
     const size_t n_layer = config->stack.has_encoder ? config->n_layer / 2 : config->n_layer;
 
     for (size_t i = 0; i < n_layer * config->n_head; i++) {

@@ -7,7 +7,6 @@
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/trace_internal.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +148,9 @@ static void attend(const struct trial *trial, const struct attn_recording *run,
                    struct attn_recording *result)
 {
     const struct attn_config *config = attn_model_config(trial->model);
-    const enum attn_site query_site = attn_site_of_scores(&run->dims, ATTN_LAYOUT_QUERY);
-    const enum attn_site key_site = attn_site_of_scores(&run->dims, ATTN_LAYOUT_KEY);
+    const bool is_turned = config->positions == ATTN_POSITIONS_ROTARY;
+    const enum attn_site query_site = is_turned ? ATTN_SITE_ROT_Q : ATTN_SITE_Q;
+    const enum attn_site key_site = is_turned ? ATTN_SITE_ROT_K : ATTN_SITE_K;
     float *q = heads_first(attn_recording_find(run, query_site, 0));
     float *k = heads_first(attn_recording_find(run, key_site, 0));
     float *v = heads_first(attn_recording_find(run, ATTN_SITE_V, 0));

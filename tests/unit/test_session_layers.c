@@ -1,10 +1,10 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
 #include "attention/attention_extra.h"
 #include "attn.h"
-#include "forward/session_internal.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
 
@@ -87,11 +87,10 @@ static void feed_from_every_layer(const char *directory)
             attn_recording_find(&fed.whole, is_behind ? ATTN_SITE_RESID_POST : ATTN_SITE_RESID_PRE,
                                 is_behind ? layer - 1 : layer);
         struct attn_session *session = session_of(&fed, NULL);
-        const struct attn_location at = {.layer = layer};
         struct attn_error err = {0};
 
-        ck_assert_msg(attn_session_feed_layer(session, &at, x->data, NULL, fed.n, &err) == ATTN_OK,
-                      "%s", err.message);
+        ck_assert_msg(attn_feed_layer(session, layer, x->data, fed.n, &err) == ATTN_OK, "%s",
+                      err.message);
         ck_assert_uint_eq(attn_session_n_position(session), fed.n);
         compare_from(&fed, layer);
         attn_session_free(session);
@@ -108,14 +107,6 @@ START_TEST(a_feed_from_any_layer_gives_the_same_bits)
 }
 END_TEST
 
-static enum attn_status feed_layer(struct attn_session *session, int layer, const float *x,
-                                   size_t n, struct attn_error *err)
-{
-    const struct attn_location at = {.layer = layer};
-
-    return attn_session_feed_layer(session, &at, x, NULL, n, err);
-}
-
 START_TEST(refuses_layers_that_are_not_there_and_dropout)
 {
     struct attn_attention attention[8];
@@ -127,8 +118,8 @@ START_TEST(refuses_layers_that_are_not_there_and_dropout)
     fed_open(&fed, directories[0]);
     x = attn_recording_find(&fed.whole, ATTN_SITE_RESID_PRE, 0);
     session = session_of(&fed, NULL);
-    ck_assert(feed_layer(session, -1, x->data, fed.n, &err) == ATTN_INVALID);
-    ck_assert(feed_layer(session, 99, x->data, fed.n, NULL) == ATTN_INVALID);
+    ck_assert(attn_feed_layer(session, -1, x->data, fed.n, &err) == ATTN_INVALID);
+    ck_assert(attn_feed_layer(session, 99, x->data, fed.n, NULL) == ATTN_INVALID);
     ck_assert_uint_eq(attn_session_n_position(session), 0);
     attn_session_free(session);
 
@@ -137,7 +128,7 @@ START_TEST(refuses_layers_that_are_not_there_and_dropout)
            fed.whole.dims.n_layer * sizeof *attention);
     attention[0].dropout = 0.5;
     session = session_of(&fed, attention);
-    ck_assert(feed_layer(session, 1, x->data, fed.n, NULL) == ATTN_INVALID);
+    ck_assert(attn_feed_layer(session, 1, x->data, fed.n, NULL) == ATTN_INVALID);
     attn_session_free(session);
     fed_close(&fed);
 }
@@ -177,11 +168,11 @@ static void compare_last_rows(const struct fed *fed, const struct attn_attention
     struct attn_session *a = ask_last(fed, ATTN_CACHE_ALL_LAYERS, attention, &whole);
     struct attn_session *b = ask_last(fed, ATTN_CACHE_ONE_LAYER, attention, &last);
 
-    ck_assert_uint_eq(a->forward.feed.n_left, fed->n);
-    ck_assert_uint_eq(b->forward.feed.n_left, 1);
+    ck_assert_uint_eq(attn_rows_left(a), fed->n);
+    ck_assert_uint_eq(attn_rows_left(b), 1);
     attn_assert_same_bits("logits", last, whole, attn_model_config(fed->model)->n_vocab);
-    ck_assert_uint_eq(attn_session_n_edited_row(b), attn_session_n_edited_row(a));
-    ck_assert_uint_gt(attn_session_n_edited_row(b), fed->n);
+    ck_assert_uint_eq(attn_edited_rows(b), attn_edited_rows(a));
+    ck_assert_uint_gt(attn_edited_rows(b), fed->n);
     attn_session_free(a);
     attn_session_free(b);
 }

@@ -3,11 +3,11 @@
  * sequence fed alone.
  */
 #include "attn.h"
-#include "forward/session_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 
 #include "attention/attention_extra.h"
@@ -322,7 +322,7 @@ START_TEST(every_sequence_has_its_own_edits)
                 pack.sequences[j].n_edit = j % 4 == 0 ? 0 : 1;
             }
         check_pack(&pack, session, "edits");
-        ck_assert_uint_gt(attn_session_n_edited_row(session), 0);
+        ck_assert_uint_gt(attn_edited_rows(session), 0);
     }
     attn_session_free(session);
     attn_recording_release(&recording);
@@ -350,8 +350,8 @@ START_TEST(effects_of_edits_go_by_the_sequence)
         attn_session_reset(session);
         ck_assert(attn_session_feed_many(session, pack.sequences, pack.n, NULL) == ATTN_OK);
         for (size_t i = 0; i < pack.n; i++) {
-            ck_assert(attn_session_edit_has_effect(session, i, 0) == (longest - i > 5));
-            ck_assert(attn_session_edit_has_effect(session, i, 1));
+            ck_assert(attn_edit_counts(session, i, 0) == (longest - i > 5));
+            ck_assert(attn_edit_counts(session, i, 1));
         }
     }
     attn_session_free(session);
@@ -466,9 +466,7 @@ static void feed_from(struct pack *pack, struct attn_session *session,
 {
     const int last = (int)pack->config->n_layer - 1;
     const float *resid[MOST_ROWS], *z[MOST_ROWS];
-    const struct attn_session_start start = {{.layer = layer}, resid, has_z ? z : NULL};
     float *turned[MOST_ROWS];
-    struct attn_error err = {0};
 
     for (size_t i = 0; i < pack->n; i++) {
         const struct attn_recorded *made = attn_recording_find(&whole[i], ATTN_SITE_Z, layer);
@@ -484,9 +482,7 @@ static void feed_from(struct pack *pack, struct attn_session *session,
         attn_recording_init(&pack->recorded[i], pack->config, pack->sequences[i].n);
     }
     attn_session_reset(session);
-    ck_assert_msg(attn_session_feed_from(session, &start, pack->sequences, pack->n, &err) ==
-                      ATTN_OK,
-                  "%s", err.message);
+    attn_feed_pack(session, layer, resid, has_z ? z : NULL, pack->sequences, pack->n);
     for (size_t i = 0; i < pack->n; i++) {
         const struct attn_recorded *made =
             attn_recording_find(&pack->recorded[i], ATTN_SITE_RESID_POST, last);

@@ -1,7 +1,7 @@
 /* test_spans_of_source.c - the numbers of `spans` in a source against the patterns from which they
  * are defined (cmd/manual/spans.md), by head, with a neutral text and with a key mask. */
-#include "base/table_internal.h"
 #include "extra.h"
+#include "tests/support/column.h"
 #include "tests/support/kept.h"
 #include "tests/support/suite.h"
 
@@ -56,7 +56,7 @@ static struct attn_table *ask(struct attn_host *host, struct attn_request reques
 /* Checks the number NAME of row ROW of TABLE. */
 static void check(const struct attn_table *table, size_t row, const char *name, double expected)
 {
-    const double found = attn_table_cell(table, row, attn_table_find(table, name)).real;
+    const double found = attn_test_cell(table, row, name).real;
 
     ck_assert_msg(fabs(found - expected) < 1e-6, "row %zu, %s: %.9g, expected %.9g", row, name,
                   found, expected);
@@ -85,8 +85,7 @@ static void check_row(const struct attn_table *table, size_t row, const float *p
     check(table, row, "even", 2.0 / 6);
     check(table, row + 1, "share", 1 - share);
     check(table, row + 1, "even", 4.0 / 6);
-    ck_assert(attn_table_cell(table, row, attn_table_find(table, "lookback")).type ==
-              ATTN_VALUE_MISSING);
+    ck_assert(attn_test_cell(table, row, "lookback").type == ATTN_VALUE_MISSING);
 }
 
 START_TEST(shares_are_those_of_the_patterns)

@@ -1,8 +1,8 @@
 /* test_study.c - experiments about many items: their tables against those of single runs. */
 #include "base/random.h"
-#include "base/sink_internal.h"
 #include "extra.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/column.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 
@@ -123,12 +123,8 @@ static struct attn_table *ask_items(ask_fn ask, const struct attn_study_args *as
 
 static double number_at(const struct attn_table *table, size_t row, const char *name)
 {
-    struct attn_cell cell;
-    size_t column = 0;
+    const struct attn_cell cell = attn_test_cell(table, row, name);
 
-    while (strcmp(attn_table_column(table, column)->name, name) != 0)
-        ck_assert_msg(++column < attn_table_n_column(table), "no column '%s'", name);
-    cell = attn_table_cell(table, row, column);
     return cell.type == ATTN_VALUE_MISSING ? (double)NAN
            : cell.type == ATTN_VALUE_REAL  ? cell.real
                                            : (double)cell.integer;
@@ -890,7 +886,7 @@ static enum attn_status ask_cards(struct attn_items *items, struct attn_error *e
     if (status == ATTN_OK)
         status = attn_table_picture_write(table, &picture, &options, &output, err);
     if (status == ATTN_OK)
-        status = attn_sink_check(output.sink, err);
+        status = attn_sink_commit(output.sink, err);
     attn_table_free(table);
     attn_sink_free(output.sink);
     attn_head_cards_free(survey.cards);

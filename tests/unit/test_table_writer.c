@@ -1,5 +1,4 @@
 /* The forms of tables, with cells that are awkward in each. */
-#include "base/sink_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
@@ -435,7 +434,7 @@ START_TEST(failures_are_reported)
             attn_alloc_fail_at(n);
             status = attn_table_write(table, (enum attn_table_form)form, -1, sink, &err);
             if (status == ATTN_OK)
-                status = attn_sink_check(sink, &err);
+                status = attn_sink_commit(sink, &err);
             attn_alloc_fail_off();
             attn_sink_free(sink);
             if (status == ATTN_OK) {
