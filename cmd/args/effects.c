@@ -53,7 +53,7 @@ static const char *find_lacking(enum attn_figure kind, unsigned traits)
                  {ATTN_PARAM_OF_CELLS, "cells", ATTN_FIGURE_NO_CELLS}};
 
     static const unsigned kinds[ATTN_N_FIGURE] = {
-#define FIGURE_TRAITS(name, number, text, file, traits) [ATTN_FIGURE_##name] = (traits),
+#define FIGURE_TRAITS(name, number, text, file, traits, words) [ATTN_FIGURE_##name] = (traits),
         ATTN_FIGURE_MAP(FIGURE_TRAITS)
 #undef FIGURE_TRAITS
     };

@@ -35,22 +35,20 @@ static bool make_measure(size_t i, struct topic_row *row)
     return true;
 }
 
-static const char *const figures[][2] = {
-    {"matrix", "one head with its tokens; the default for one head"},
-    {"grid", "all heads as thumbnails, a row for each layer; the default for several heads and "
-             "for tables"},
-    {"lines", "two columns of tokens, and lines from each query to its three strongest keys"},
-    {"arcs", "the text, and arcs from one query to its keys, as wide as the weights"},
-    {"tokens", "the text, each token on the color of its weight in one row (--queries), or of "
-               "its value in a table of tokens"},
-    {"points", "the rows of a site on their first two principal components"},
-    {"patches", "heads over the picture of --image, a cell for each patch; the default for "
-                "--image. patches:RxC lays out keys as an image of R rows and C columns"},
-    {"bars", "a bar for each row of a table, with its interval or standard error"},
-    {"causes", "cells and MLPs that cause an answer (`attribute --method causes`)"},
-    {"life", "what each layer adds to the answer of a position, and from which words (`lens`)"},
-    {"curve", "a line over the layers or positions of a table"},
-};
+static bool make_figure(size_t i, struct topic_row *row)
+{
+    static const char *const figures[][2] = {
+#define FIGURE_WORDS(name, number, text, file, traits, words) {text, words},
+        ATTN_FIGURE_MAP(FIGURE_WORDS)
+#undef FIGURE_WORDS
+    };
+
+    if (i >= sizeof figures / sizeof *figures)
+        return false;
+    snprintf(row->name, sizeof row->name, "%s", figures[i][0]);
+    row->text = field_names_of_help(figures[i][1]);
+    return true;
+}
 
 static const char *const item_keys[][2] = {
     {"id", "a name of the item; default: its number, from 0"},
@@ -160,8 +158,7 @@ const struct topic topics[] = {
      .text = "--svg, --png and --pdf draw a figure into a file, --html writes a page for a\n"
              "browser, --heatmap prints a figure in the terminal. PNG and PDF need cairo and\n"
              "pango. --figure chooses what a figure shows:\n",
-     .rows = figures,
-     .n_row = sizeof figures / sizeof *figures,
+     .make_row = make_figure,
      .column = 17,
      .heading = "Pictures",
      .examples = "  attn-cli run --heads 2.6 --svg head.svg \"The cat sat because it was tired\"\n"

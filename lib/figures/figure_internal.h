@@ -81,7 +81,7 @@ struct attn_figure_pen {
 /* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
 typedef enum attn_status (*attn_figure_fn)(struct attn_figure_pen *pen, struct attn_error *err);
 
-#define ATTN_FIGURE_DRAW(name, number, text, file, traits)                                         \
+#define ATTN_FIGURE_DRAW(name, number, text, file, traits, words)                                  \
     enum attn_status attn_figure_draw_##file(struct attn_figure_pen *pen, struct attn_error *err);
 ATTN_FIGURE_MAP(ATTN_FIGURE_DRAW)
 #undef ATTN_FIGURE_DRAW

@@ -23,7 +23,7 @@ static const struct {
     enum attn_figure figure;
     const char *name;
 } figures[] = {
-#define FIGURE_NAME(name, number, text, file, traits) {ATTN_FIGURE_##name, text},
+#define FIGURE_NAME(name, number, text, file, traits, words) {ATTN_FIGURE_##name, text},
     ATTN_FIGURE_MAP(FIGURE_NAME)
 #undef FIGURE_NAME
 };

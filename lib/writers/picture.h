@@ -27,44 +27,45 @@ enum attn_figure_trait {
     ATTN_FIGURE_NO_CELLS = 32
 };
 
-/* The kinds of figures: X(NAME, number, name, file, traits). lib/figures/figure_FILE.c draws it, by
- * attn_figure_draw_FILE. */
+/* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
+ * backquotes). lib/figures/figure_FILE.c draws it, by attn_figure_draw_FILE. */
 /* clang-format off */
 #define ATTN_FIGURE_MAP(X)                                                                         \
-    /* one matrix with its labels */                                                               \
-    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN)                                             \
-    /* all selected matrices, without labels */                                                    \
-    X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE)                            \
-    /* two columns of tokens, and lines between them */                                            \
-    X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                         \
-    /* a line of text, and arcs from one query to its keys */                                      \
-    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                           \
-    /* the text, colored by one row */                                                             \
+    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN,                                             \
+      "one head with its tokens; the default for one head")                                        \
+    X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE,                            \
+      "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
+      "tables")                                                                                    \
+    X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
+      "two columns of tokens, and lines from each query to its three strongest keys")              \
+    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \
+      "the text, and arcs from one query to its keys, as wide as the weights")                     \
     X(TOKENS, 4, "tokens", tokens,                                                                 \
-      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS)                            \
-    /* rows of a site on their first principal components */                                       \
-    X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS)                      \
-    /* rows of a pattern, arranged as patches of an image */                                       \
-    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN)                                          \
-    /* rows of a table as bars from 0, with error bars */                                          \
-    X(BARS, 7, "bars", plot,                                                                       \
-      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS)                          \
-    /* rows of a table by layer or position, one line per group */                                 \
-    X(CURVE, 8, "curve", plot,                                                                     \
-      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS)                          \
-    /* cells and MLPs that cause an answer: positions across, layers up */                         \
-    X(CAUSES, 9, "causes", causes, ATTN_FIGURE_OF_TABLE)                                           \
-    /* heads of a table, colored by kind */                                                        \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS,                            \
+      "the text, each token on the color of its weight in one row (`queries`), or of its "         \
+      "value in a table of tokens")                                                                \
+    X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                      \
+      "the rows of a site on their first two principal components")                                \
+    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
+      "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
+      "patches:RxC lays out keys as an image of R rows and C columns")                             \
+    X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS,   \
+      "a bar for each row of a table, with its interval or standard error")                        \
+    X(CURVE, 8, "curve", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS, \
+      "a line over the layers or positions of a table")                                            \
+    X(CAUSES, 9, "causes", causes, ATTN_FIGURE_OF_TABLE,                                           \
+      "cells and MLPs that cause an answer (`attn-cli attribute`, `method causes`)")               \
     X(MAP, 10, "map", matrix,                                                                      \
       ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
-          ATTN_FIGURE_NO_NUMBERS)                                                                  \
-    /* what each layer adds to the answer of a position */                                         \
-    X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE)
+      ATTN_FIGURE_NO_NUMBERS,                                                                      \
+      "heads, a hue for each kind (`attn-cli heads`)")                                             \
+    X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
+      "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")
 /* clang-format on */
 
 enum attn_figure {
     ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */
-#define ATTN_FIGURE_ENUM(name, number, text, file, traits) ATTN_FIGURE_##name = (number),
+#define ATTN_FIGURE_ENUM(name, number, text, file, traits, words) ATTN_FIGURE_##name = (number),
     ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
 #undef ATTN_FIGURE_ENUM
         ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)

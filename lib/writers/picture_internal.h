@@ -19,7 +19,7 @@ const char *attn_figure_name(enum attn_figure figure); /* "grid"; "" for the def
 static inline unsigned attn_figure_traits(enum attn_figure figure)
 {
     static const unsigned traits[ATTN_N_FIGURE] = {
-#define FIGURE_TRAITS(name, number, text, file, traits) [ATTN_FIGURE_##name] = (traits),
+#define FIGURE_TRAITS(name, number, text, file, traits, words) [ATTN_FIGURE_##name] = (traits),
         ATTN_FIGURE_MAP(FIGURE_TRAITS)
 #undef FIGURE_TRAITS
     };

@@ -91,14 +91,16 @@ static enum attn_status read_length(const struct attn_param *param, void *home, 
     return attn_param_refuse(err, label, text, "a length as in 85mm, 8.5cm, 3.3in or 240pt");
 }
 
+#define FIGURE_NAME(name, number, text, file, traits, words) text ", "
+
 static const struct attn_param picture_rows[] = {
     ATTN_PARAM(
         OWN, "figure", "KIND", PICTURE, figure,
-        "what a figure shows: matrix, grid, lines, arcs, tokens, points, patches or patches:RxC; "
-        "for a table grid, tokens, bars, curve or causes; for `attn-cli heads` also map, a hue for "
-        "each kind of head; for `attn-cli lens` also life, what each layer adds to the answer of a "
-        "position. Default: matrix for one head, grid for several and for tables, patches for "
-        "pictures, tokens for numbers by token, causes for numbers by cell",
+        "what a figure shows: " ATTN_FIGURE_MAP(
+            FIGURE_NAME) "or patches:RxC, which `attn-cli help "
+                         "figures` explains. Default: matrix for one head, grid for several and "
+                         "for tables, patches "
+                         "for pictures, tokens for numbers by token, causes for numbers by cell",
         .read = read_figure, .traits = NOT_EXPLAINED, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),
