@@ -123,7 +123,8 @@ def check_estimates(folder, info):
             key = row["direction"], row["site"], row["by"], method
             if key not in tables:
                 found = table("patch", "-m", folder, *given, *answer_of(info, pair, prompt), "--site", row["site"],
-                              "--direction", row["direction"], "--estimate", method, "--verify", "0", "--by", row["by"])[2:]
+                              "--direction", row["direction"], "--estimate", method, "--verify", "0",
+                              *(["--by", "position"] if row["by"] == "position" else []))[2:]
                 tables[key] = {(x["layer"], x.get("head", x.get("kv_head", "")), x.get("position", "")): x for x in found}
             bound = 4 * off[f"{row['site']} {column}"] + 1e-4 * largest[row["site"], column]
             seen = tables[key][row["layer"], row["head"], row["position"]]["estimate"]
