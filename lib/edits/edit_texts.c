@@ -41,38 +41,32 @@ static const struct attn_param rows[] = {
 
 const struct attn_param_list attn_edit_params = ATTN_PARAM_LIST("Interventions", rows);
 
-static enum attn_status read_steering(struct attn_edit_texts *texts, const struct attn_model *model,
-                                      struct attn_error *err)
-{
-    struct attn_steering *steering = texts->steering;
-
-    for (size_t i = 0; i < texts->n_steer; i++)
-        ATTN_TRY(attn_steering_read(texts->steers[i], model, steering++, err));
-    for (size_t i = 0; i < texts->n_rescale; i++)
-        ATTN_TRY(attn_rescale_parse(texts->rescales[i], model, steering++, err));
-    return ATTN_OK;
-}
-
 enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struct attn_model *model,
                                       struct attn_request_edits *edits, struct attn_error *err)
 {
     if (!attn_is_given(texts, "texts", err) || !attn_is_given(edits, "edits", err))
         return ATTN_INVALID;
-    ATTN_TRY(ATTN_ALLOC(texts->knockout, texts->n_knockout + 1, err));
-    ATTN_TRY(ATTN_ALLOC(texts->patch, texts->n_patch + 1, err));
-    ATTN_TRY(ATTN_ALLOC(texts->steering, texts->n_steer + texts->n_rescale + 1, err));
-    for (size_t i = 0; i < texts->n_knockout; i++)
-        ATTN_TRY(attn_knockout_parse(texts->knockouts[i], &texts->knockout[i], err));
-    for (size_t i = 0; i < texts->n_patch; i++)
-        ATTN_TRY(attn_patch_read(texts->patches[i], model, &texts->patch[i], err));
-    ATTN_TRY(read_steering(texts, model, err));
+
+    const struct {
+        enum attn_edit_op op;
+        const char *const *items;
+        size_t n;
+    } lists[] = {{ATTN_EDIT_MASK, texts->knockouts, texts->n_knockout},
+                 {ATTN_EDIT_REPLACE, texts->patches, texts->n_patch},
+                 {ATTN_EDIT_ADD, texts->steers, texts->n_steer},
+                 {ATTN_EDIT_SCALE, texts->rescales, texts->n_rescale}};
+    size_t *n = &texts->n_intervention;
+
+    ATTN_TRY(ATTN_ALLOC(texts->interventions,
+                        texts->n_knockout + texts->n_patch + texts->n_steer + texts->n_rescale + 1,
+                        err));
+    for (size_t k = 0; k < sizeof lists / sizeof *lists; k++)
+        for (size_t i = 0; i < lists[k].n; i++, (*n)++)
+            ATTN_TRY(attn_intervention_read(lists[k].op, lists[k].items[i], model,
+                                            &texts->interventions[*n], err));
     edits->ablate = texts->ablate;
-    edits->knockouts = texts->knockout;
-    edits->n_knockout = texts->n_knockout;
-    edits->patches = texts->patch;
-    edits->n_patch = texts->n_patch;
-    edits->steerings = texts->steering;
-    edits->n_steering = texts->n_steer + texts->n_rescale;
+    edits->interventions = texts->interventions;
+    edits->n_intervention = *n;
     return ATTN_OK;
 }
 
@@ -127,21 +121,13 @@ void attn_edit_texts_release(struct attn_edit_texts *texts)
 {
     if (!texts)
         return;
-    for (size_t i = 0; texts->knockout && i < texts->n_knockout; i++)
-        attn_knockout_release(&texts->knockout[i]);
-    for (size_t i = 0; texts->patch && i < texts->n_patch; i++)
-        attn_patch_release(&texts->patch[i]);
-    for (size_t i = 0; texts->steering && i < texts->n_steer + texts->n_rescale; i++)
-        attn_steering_release(&texts->steering[i]);
+    for (size_t i = 0; i < texts->n_intervention; i++)
+        attn_intervention_release(&texts->interventions[i]);
     for (size_t i = 0; i < texts->n_file; i++)
         attn_free(texts->files[i]);
-    attn_free(texts->knockout);
-    attn_free(texts->patch);
-    attn_free(texts->steering);
+    attn_free(texts->interventions);
     attn_free(texts->files);
-    texts->knockout = NULL;
-    texts->patch = NULL;
-    texts->steering = NULL;
+    texts->interventions = NULL;
     texts->files = NULL;
-    texts->n_file = 0;
+    texts->n_intervention = texts->n_file = 0;
 }

@@ -15,18 +15,16 @@
 /* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
     const char *ablate;           /* edits/request_edits.h */
-    const char *const *knockouts; /* [n_knockout] as attn_knockout_parse */
-    const char *const *patches;   /* [n_patch] as attn_patch_read */
-    const char *const *steers;    /* [n_steer] as attn_steering_read */
-    const char *const *rescales;  /* [n_rescale] as attn_rescale_parse */
+    const char *const *knockouts; /* [n_knockout] as attn_intervention_read: ATTN_EDIT_MASK */
+    const char *const *patches;   /* [n_patch] ATTN_EDIT_REPLACE */
+    const char *const *steers;    /* [n_steer] ATTN_EDIT_ADD */
+    const char *const *rescales;  /* [n_rescale] ATTN_EDIT_SCALE */
     size_t n_knockout, n_patch, n_steer, n_rescale;
 
     /* The values read from these texts: owned. */
-    struct attn_knockout *knockout; /* [n_knockout] */
-    struct attn_patch *patch;       /* [n_patch] */
-    struct attn_steering *steering; /* [n_steer + n_rescale] */
-    char **files;                   /* [n_file] */
-    size_t n_file;
+    struct attn_intervention *interventions; /* [n_intervention] */
+    char **files;                            /* [n_file] */
+    size_t n_intervention, n_file;
 };
 
 /* Reads the texts, and the files that they name, into EDITS, which borrows from TEXTS. MODEL may be

@@ -49,29 +49,33 @@ static void add_ablations(enum attn_edit_option option, const char *list,
             parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
 }
 
-static struct attn_edit_part part_of(enum attn_edit_option option, const char *text,
-                                     const void *given)
+/* Returns the option that GIVEN belongs to. */
+static enum attn_edit_option option_of_given(const struct attn_intervention *given)
 {
-    return (struct attn_edit_part){
-        .option = option, .text = text, .size = strlen(text), .given = given};
+    return given->op == ATTN_EDIT_MASK      ? ATTN_EDIT_OPTION_KNOCKOUT
+           : given->op == ATTN_EDIT_REPLACE ? ATTN_EDIT_OPTION_PATCH
+           : given->op == ATTN_EDIT_ADD     ? ATTN_EDIT_OPTION_STEER
+                                            : ATTN_EDIT_OPTION_RESCALE;
 }
 
-static void add_steerings(const struct attn_request_edits *edits, struct attn_edit_part *parts,
-                          size_t *n)
+/* Appends those of the interventions that belong to the options FIRST to LAST to PARTS [*n]. */
+static void add_interventions(const struct attn_request_edits *edits, enum attn_edit_option first,
+                              enum attn_edit_option last, struct attn_edit_part *parts, size_t *n)
 {
-    for (size_t i = 0; i < edits->n_steering; i++) {
-        const struct attn_steering *given = &edits->steerings[i];
+    for (size_t i = 0; i < edits->n_intervention; i++) {
+        const struct attn_intervention *given = &edits->interventions[i];
+        const enum attn_edit_option option = option_of_given(given);
+        const char *name = attn_intervention_name(given);
 
-        parts[(*n)++] =
-            part_of(given->values.rank != 0 ? ATTN_EDIT_OPTION_STEER : ATTN_EDIT_OPTION_RESCALE,
-                    attn_steering_name(given), given);
+        if (option >= first && option <= last)
+            parts[(*n)++] = (struct attn_edit_part){
+                .option = option, .text = name, .size = strlen(name), .given = given};
     }
 }
 
 static size_t count_parts(const struct attn_request_edits *edits)
 {
-    return count_items(edits->ablate) + edits->n + edits->n_knockout + edits->n_patch +
-           edits->n_steering;
+    return count_items(edits->ablate) + edits->n + edits->n_intervention;
 }
 
 bool attn_edits_are_given(const struct attn_request_edits *edits)
@@ -103,12 +107,10 @@ enum attn_status attn_edits_refuse_functions(const struct attn_request_edits *ed
 
 bool attn_edits_name_positions(const struct attn_request_edits *edits)
 {
-    bool has_named = edits->n_knockout > 0;
+    bool has_named = false;
 
-    for (size_t i = 0; i < edits->n_patch; i++)
-        has_named = has_named || edits->patches[i].positions;
-    for (size_t i = 0; i < edits->n_steering; i++)
-        has_named = has_named || edits->steerings[i].positions;
+    for (size_t i = 0; i < edits->n_intervention; i++)
+        has_named = has_named || edits->interventions[i].positions;
     return has_named;
 }
 
@@ -117,26 +119,20 @@ enum attn_status attn_edits_check_given(const struct attn_request_edits *edits,
 {
     if (!attn_is_known(edits->later, "edits", err) ||
         !attn_is_given(edits->n == 0 || edits->items, "edits", err) ||
-        !attn_is_given(edits->n_knockout == 0 || edits->knockouts, "knockouts", err) ||
-        !attn_is_given(edits->n_patch == 0 || edits->patches, "patches", err) ||
-        !attn_is_given(edits->n_steering == 0 || edits->steerings, "steerings", err))
+        !attn_is_given(edits->n_intervention == 0 || edits->interventions, "interventions", err))
         return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_knockout; i++)
-        if (!attn_is_known(edits->knockouts[i].later, "knockouts", err) ||
-            !attn_is_given(edits->knockouts[i].queries && edits->knockouts[i].keys, "knockouts",
-                           err))
+    for (size_t i = 0; i < edits->n_intervention; i++) {
+        const struct attn_intervention *given = &edits->interventions[i];
+        const bool is_knockout = given->op == ATTN_EDIT_MASK;
+
+        if (!attn_is_known(given->later, "interventions", err) ||
+            !attn_intervention_has_op(given->op, err) ||
+            !attn_is_choice(given->at.site, ATTN_N_SITE, "site", err) ||
+            !attn_is_given(is_knockout ? given->positions && given->keys
+                                       : given->op == ATTN_EDIT_SCALE || given->values.data,
+                           attn_intervention_field(given), err))
             return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_patch; i++)
-        if (!attn_is_known(edits->patches[i].later, "patches", err) ||
-            !attn_is_choice(edits->patches[i].at.site, ATTN_N_SITE, "site", err) ||
-            !attn_is_given(edits->patches[i].values.data, "patches", err))
-            return ATTN_INVALID;
-    for (size_t i = 0; i < edits->n_steering; i++)
-        if (!attn_is_known(edits->steerings[i].later, "steerings", err) ||
-            !attn_is_choice(edits->steerings[i].at.site, ATTN_N_SITE, "site", err) ||
-            !attn_is_given(edits->steerings[i].values.rank == 0 || edits->steerings[i].values.data,
-                           "steerings", err))
-            return ATTN_INVALID;
+    }
     return ATTN_OK;
 }
 
@@ -156,13 +152,9 @@ enum attn_status attn_edit_parts_create(const struct attn_request_edits *edits,
         made[(*n)++] =
             (struct attn_edit_part){.option = ATTN_EDIT_OPTION_ITEMS, .given = &edits->items[i]};
     add_ablations(ATTN_EDIT_OPTION_ABLATE_MEAN, edits->ablate, made, n);
-    for (size_t i = 0; i < edits->n_knockout; i++)
-        made[(*n)++] = part_of(ATTN_EDIT_OPTION_KNOCKOUT, attn_knockout_name(&edits->knockouts[i]),
-                               &edits->knockouts[i]);
-    for (size_t i = 0; i < edits->n_patch; i++)
-        made[(*n)++] = part_of(ATTN_EDIT_OPTION_PATCH, attn_patch_name(&edits->patches[i]),
-                               &edits->patches[i]);
-    add_steerings(edits, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_KNOCKOUT, ATTN_EDIT_OPTION_KNOCKOUT, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_PATCH, ATTN_EDIT_OPTION_PATCH, made, n);
+    add_interventions(edits, ATTN_EDIT_OPTION_STEER, ATTN_EDIT_OPTION_RESCALE, made, n);
     *parts = made;
     return ATTN_OK;
 }
@@ -222,8 +214,7 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
                                    size_t i, struct attn_error *err)
 {
     const struct attn_edit_part *part = &list->parts[i];
-    const struct attn_knockout *knockout = part->given;
-    struct attn_edit_place place = {.at.site = ATTN_SITE_ATTN_SCORES};
+    const struct attn_intervention *given = part->given;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
     struct attn_selection *heads = NULL;
 
@@ -233,23 +224,21 @@ static enum attn_status add_sketch(const struct attn_edit_scope *scope, struct a
         return part->given ? add_given(scope, list, one, err)
                            : attn_edits_add_ablations(scope, list, one, err);
     }
-    edit.op = ATTN_EDIT_MASK;
-    if (part->option == ATTN_EDIT_OPTION_KNOCKOUT && knockout->heads) {
-        ATTN_TRY(attn_error_in(attn_select_heads(knockout->heads, scope->dims, &heads, err),
-                               "knockouts", err));
-        if (!has_own_heads(heads))
+    if (given->op == ATTN_EDIT_MASK) {
+        edit.op = ATTN_EDIT_MASK;
+        edit.at.site = ATTN_SITE_ATTN_SCORES;
+        if (given->heads)
+            ATTN_TRY(attn_error_in(attn_select_heads(given->heads, scope->dims, &heads, err),
+                                   "knockouts", err));
+        if (heads && !has_own_heads(heads))
             edit.at.stack = ATTN_STACK_ENCODER;
-    }
-    attn_selection_free(heads);
-    if (part->option != ATTN_EDIT_OPTION_KNOCKOUT) {
-        place = part->option == ATTN_EDIT_OPTION_PATCH ? attn_patch_place(part->given)
-                                                       : attn_steering_place(part->given);
-        ATTN_TRY(attn_edit_place_check(&place, scope->model, err));
-        ATTN_TRY(attn_edits_check_values(scope, part, &place, err));
+        attn_selection_free(heads);
+    } else {
+        ATTN_TRY(attn_edit_place_check(given, scope->model, err));
+        ATTN_TRY(attn_edits_check_values(scope, given, err));
         edit.op = ATTN_EDIT_ZERO;
-        edit.at = place.at;
+        edit.at = given->at;
     }
-    edit.at.site = place.at.site;
     return attn_edits_append(list, &edit, i, err);
 }
 

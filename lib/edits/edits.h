@@ -36,8 +36,8 @@ struct attn_edit_part {
     enum attn_edit_option option;
     const char *text; /* [size] the text of the part, borrowed from the request; NULL for ITEMS */
     size_t size;
-    const void *given; /* borrowed; the struct attn_edit, attn_knockout, attn_patch or
-                          attn_steering; NULL for items of lists of heads */
+    const void *given; /* borrowed; the struct attn_edit or attn_intervention; NULL for items of
+                          lists of heads */
     size_t n_idle;     /* number of runs in which the part changed no computed value */
     size_t n_hidden;   /* number of runs in which no query of a knockout sees any of its keys */
 };

@@ -102,7 +102,7 @@ static enum attn_status add_heads(const struct item *item, struct attn_error *er
 
 /* Appends the edits of an item that names the tensor PLACE: one for each head of the tensor that is
  * meant, or one for a tensor without heads. */
-static enum attn_status add_tensor(const struct item *item, const struct attn_edit_place *place,
+static enum attn_status add_tensor(const struct item *item, const struct attn_intervention *place,
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_edit_scope_at(item->scope, &place->at).dims;
@@ -118,7 +118,7 @@ static enum attn_status add_tensor(const struct item *item, const struct attn_ed
 
 static enum attn_status add_item(const struct item *item, struct attn_error *err)
 {
-    struct attn_edit_place place = {.name = item->text, .field = field};
+    struct attn_intervention place = {.name = item->text};
     bool is_tensor;
 
     if (!item->kind->takes_sites)
@@ -126,9 +126,7 @@ static enum attn_status add_item(const struct item *item, struct attn_error *err
     ATTN_TRY(attn_edit_place_read(item->text, &place, &is_tensor, err));
     if (!is_tensor)
         return attn_error_in(add_heads(item, err), field, err);
-    ATTN_TRY(attn_edit_place_resolve(&place, item->scope->model, err));
-    if (attn_site_is_in_layer(place.at.site))
-        ATTN_TRY(attn_edit_place_check(&place, item->scope->model, err));
+    ATTN_TRY(attn_edit_place_check(&place, item->scope->model, err));
     return add_tensor(item, &place, err);
 }
 
@@ -247,9 +245,8 @@ enum attn_status attn_edit_means_begin(struct attn_edit_means *means, const stru
         struct attn_edit_mean *mean = &means->items[i];
         const struct attn_location *at = &means->edits[i].at;
 
-        mean->tensor.given.at = *at;
-        attn_edit_tensor_size(
-            at->stack == ATTN_STACK_ENCODER && dims->encoder ? dims->encoder : dims, &mean->tensor);
+        mean->tensor.at = *at;
+        attn_edit_tensor_size(attn_dims_of(dims, at->stack), &mean->tensor);
         const size_t width = mean->tensor.width, n_cell = mean->tensor.n_row * width;
 
         ATTN_TRY(ATTN_ALLOC(mean->values, mean->tensor.is_matrix ? n_cell : width, err));

@@ -34,16 +34,16 @@ typedef enum attn_status attn_edit_add_fn(const struct attn_edit_scope *scope,
 attn_edit_add_fn attn_edits_add_ablations, attn_edits_add_means, attn_edits_add_knockouts,
     attn_edits_add_values;
 
-/* The tensor of a run that an edit changes. Initialize with `given`. */
+/* The tensor of a run that an edit changes. Initialize with `at`. */
 struct attn_edit_tensor {
-    struct attn_edit_place given;
+    struct attn_location at;
     size_t n_row, n_head, width; /* sizes of the tensor; n_head is 1 for sites without heads */
     /* is_matrix: its shape is [H, T, S]; else [T, n], or [T, H, n] with heads. */
     bool has_heads, is_matrix;
     unsigned char *rows; /* [n_row] owns; 1 for each position that is changed; NULL: all are */
 };
 
-/* Sets the sizes of TENSOR, whose `given` names a tensor of the model. */
+/* Sets the sizes of TENSOR, whose `at` names a tensor of the model. */
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor);
 
 /* Begins, adds the rows of an event (attn_trace_fn), finishes. Release after a failure, too. */
@@ -59,11 +59,10 @@ enum attn_status attn_edits_select(const struct attn_edit *edits, size_t n,
                                    const struct attn_dims *dims, struct attn_selection **selection,
                                    struct attn_error *err);
 
-/* Checks that the array of PART, a patch or a steering at PLACE, is as wide as the tensor, and that
- * PLACE names one head if that is required. */
+/* Checks that the array of GIVEN, a patch or a steering, is as wide as the tensor, and that GIVEN
+ * names one head if that is required. */
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
-                                         const struct attn_edit_part *part,
-                                         const struct attn_edit_place *place,
+                                         const struct attn_intervention *given,
                                          struct attn_error *err);
 
 /* Returns the scope of edits of the stack of AT: SCOPE itself, or for the encoder a scope with its

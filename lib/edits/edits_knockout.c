@@ -21,7 +21,7 @@
 
 /* A knockout, and the positions and heads of one stack of this run that it names. */
 struct knockout {
-    const struct attn_knockout *given;
+    const struct attn_intervention *given;
     unsigned char *queries; /* [T] owns; 1 for each position that is a query of the knockout */
     /* [T], [S] own; 1 for each position that is a key of it: of the text, and of the source. */
     unsigned char *keys, *source_keys;
@@ -70,7 +70,7 @@ static enum attn_status read_heads(const struct knockouts *knockouts, struct kno
 static enum attn_status read_knockout(const struct knockouts *knockouts, struct knockout *item,
                                       struct attn_error *err)
 {
-    const struct attn_knockout *given = item->given;
+    const struct attn_intervention *given = item->given;
     const struct attn_edit_scope *scope = knockouts->scope;
 
     ATTN_TRY(read_heads(knockouts, item, err));
@@ -82,7 +82,7 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
-    ATTN_TRY(attn_positions_find(scope->text, given->queries, item->queries, err));
+    ATTN_TRY(attn_positions_find(scope->text, given->positions, item->queries, err));
     return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
                                                         scope->source, item->heads, item->keys,
                                                         item->source_keys},

@@ -18,10 +18,9 @@
 
 void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor *tensor)
 {
-    const enum attn_site site = tensor->given.at.site;
+    const enum attn_site site = tensor->at.site;
     const enum attn_site_layout layout = attn_site_layout(site);
-    const size_t n_key =
-        attn_site_is_in_layer(site) ? attn_location_n_key(dims, &tensor->given.at) : 0;
+    const size_t n_key = attn_site_is_in_layer(site) ? attn_location_n_key(dims, &tensor->at) : 0;
 
     tensor->n_head = attn_site_n_head(site, dims);
     tensor->has_heads = attn_site_has_heads(site);
@@ -33,11 +32,11 @@ void attn_edit_tensor_size(const struct attn_dims *dims, struct attn_edit_tensor
     tensor->width = attn_site_has_keys(site) ? n_key : attn_site_width(site, dims);
 }
 
-/* Checks that the model has the tensor that `given` names, and sets its sizes and its positions. */
+/* Checks that the model has the tensor that GIVEN names, and sets its sizes and its positions. */
 static enum attn_status find_tensor(const struct attn_edit_scope *scope,
+                                    const struct attn_intervention *given,
                                     struct attn_edit_tensor *tensor, struct attn_error *err)
 {
-    const struct attn_edit_place *given = &tensor->given;
     const struct attn_edit_scope own = attn_edit_scope_at(scope, &given->at);
     bool is_of_source;
 
@@ -52,7 +51,7 @@ static enum attn_status find_tensor(const struct attn_edit_scope *scope,
         return ATTN_NO_MEMORY;
     return attn_error_in(attn_positions_find(is_of_source ? own.source : own.text, given->positions,
                                              tensor->rows, err),
-                         given->field, err);
+                         attn_intervention_field(given), err);
 }
 
 /* Finds the next range of neighbouring rows FIRST .. END-1 that are changed, from row *end on.
@@ -76,7 +75,7 @@ static struct attn_edit edit_of(const struct attn_edit_tensor *tensor, int head,
 {
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.at = tensor->given.at;
+    edit.at = tensor->at;
     edit.at.head = tensor->has_heads ? head : ATTN_ALL_HEADS;
     edit.row0 = first;
     edit.row1 = end;
@@ -102,7 +101,7 @@ static enum attn_status check_whole(const struct attn_edit_tensor *tensor,
         shape++;
     if (n == rank && memcmp(shape, expected, (size_t)rank * sizeof *shape) == 0)
         return ATTN_OK;
-    attn_location_archive_name(&tensor->given.at, name);
+    attn_location_archive_name(&tensor->at, name);
     return attn_error_set(err, ATTN_INVALID, "'%s' in '%s' is %s, expected [%zu, %zu%s", name,
                           attn_quote_string(values->name ? values->name : "patches").text,
                           attn_shape_text(values->rank, values->shape, found), expected[0],
@@ -119,34 +118,10 @@ static const float *values_of(const struct attn_edit_tensor *tensor,
                              : values->data + (edit->row0 * tensor->n_head + head) * tensor->width;
 }
 
-/* Appends the edits of a patch: one for each head and each range of neighbouring rows that are
- * changed. */
-static enum attn_status add_patch(struct attn_edit_list *list, size_t part,
-                                  const struct attn_edit_tensor *tensor, struct attn_error *err)
-{
-    const struct attn_ndarray *values =
-        &((const struct attn_patch *)list->parts[part].given)->values;
-
-    ATTN_TRY(attn_error_at(check_whole(tensor, values, err), ATTN_STAGE_INPUT, err));
-    for (size_t head = 0; head < tensor->n_head; head++) {
-        if (tensor->given.at.head != ATTN_ALL_HEADS && head != (size_t)tensor->given.at.head)
-            continue;
-        for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
-            struct attn_edit edit = edit_of(tensor, (int)head, first, end);
-
-            edit.op = ATTN_EDIT_REPLACE;
-            edit.ld = tensor->is_matrix ? tensor->width : tensor->n_head * tensor->width;
-            edit.data = values_of(tensor, values, head, &edit);
-            ATTN_TRY(attn_edits_append(list, &edit, part, err));
-        }
-    }
-    return ATTN_OK;
-}
-
 /* Checks that the values of GIVEN are a vector, or have a row for each of the positions that are
  * named. */
 static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
-                                   const struct attn_steering *given, struct attn_error *err)
+                                   const struct attn_intervention *given, struct attn_error *err)
 {
     const struct attn_ndarray *values = &given->values;
     size_t n_meant = 0;
@@ -155,7 +130,7 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
     for (size_t i = 0; i < tensor->n_row; i++)
         n_meant += !tensor->rows || tensor->rows[i];
     if (values->rank > 0 && values->rank <= 2 && values->shape[values->rank - 1] == tensor->width &&
-        (attn_steering_is_vector(given) || values->shape[0] == n_meant))
+        (attn_intervention_is_vector(given) || values->shape[0] == n_meant))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' has the shape %s, expected [%zu], or [%zu, %zu], a row for each "
@@ -165,67 +140,87 @@ static enum attn_status check_rows(const struct attn_edit_tensor *tensor,
                           n_meant, tensor->width);
 }
 
-/* Checks that the place names one head if the tensor has heads: an addend needs one. */
-static enum attn_status check_head(const struct attn_edit_tensor *tensor, struct attn_error *err)
+/* Checks that GIVEN names one head if the tensor has heads: an addend needs one. */
+static enum attn_status check_head(const struct attn_edit_tensor *tensor,
+                                   const struct attn_intervention *given, struct attn_error *err)
 {
-    const struct attn_location *at = &tensor->given.at;
+    const struct attn_location *at = &tensor->at;
 
     if (!tensor->has_heads || at->head != ATTN_ALL_HEADS)
         return ATTN_OK;
     return attn_error_set(
         err, ATTN_INVALID, "%s: '%s' names no head of '%s', expected %s%s%s:%d.HEAD",
-        tensor->given.field, attn_quote_string(tensor->given.name).text, attn_site_name(at->site),
-        attn_model_stack_name(at->stack), at->stack != ATTN_STACK_ONLY ? ":" : "",
-        attn_site_name(at->site), at->layer);
+        attn_intervention_field(given), attn_quote_string(attn_intervention_name(given)).text,
+        attn_site_name(at->site), attn_model_stack_name(at->stack),
+        at->stack != ATTN_STACK_ONLY ? ":" : "", attn_site_name(at->site), at->layer);
 }
 
 enum attn_status attn_edits_check_values(const struct attn_edit_scope *scope,
-                                         const struct attn_edit_part *part,
-                                         const struct attn_edit_place *place,
+                                         const struct attn_intervention *given,
                                          struct attn_error *err)
 {
-    struct attn_edit_tensor tensor = {.given = *place};
-    const struct attn_steering *steering = part->given;
+    struct attn_edit_tensor tensor = {.at = given->at};
 
-    if (part->option != ATTN_EDIT_OPTION_STEER)
+    if (given->op != ATTN_EDIT_ADD)
         return ATTN_OK;
-    attn_edit_tensor_size(attn_edit_scope_at(scope, &place->at).dims, &tensor);
-    ATTN_TRY(check_head(&tensor, err));
-    return tensor.is_matrix || !attn_steering_is_vector(steering)
+    attn_edit_tensor_size(attn_edit_scope_at(scope, &given->at).dims, &tensor);
+    ATTN_TRY(check_head(&tensor, given, err));
+    return tensor.is_matrix || !attn_intervention_is_vector(given)
                ? ATTN_OK
-               : attn_error_at(check_rows(&tensor, steering, err), ATTN_STAGE_INPUT, err);
+               : attn_error_at(check_rows(&tensor, given, err), ATTN_STAGE_INPUT, err);
 }
 
-/* Appends the edits of a steering: one for each range of neighbouring rows that are changed. If no
- * positions are named and all get the same, generated positions get it, too. */
-static enum attn_status add_steering(struct attn_edit_list *list, size_t part,
-                                     const struct attn_edit_tensor *tensor, struct attn_error *err)
+/* Appends the edits of part number PART in HEAD: one for each range of neighbouring rows that are
+ * changed. If no positions are named and all get the same, generated positions get it, too. */
+static enum attn_status add_rows(struct attn_edit_list *list, size_t part,
+                                 const struct attn_edit_tensor *tensor, int head,
+                                 struct attn_error *err)
 {
-    const struct attn_steering *given = list->parts[part].given;
+    const struct attn_intervention *given = list->parts[part].given;
     const struct attn_ndarray *values = &given->values;
+    const bool is_patch = given->op == ATTN_EDIT_REPLACE;
     /* One vector or factor for all positions. */
-    const bool is_same = attn_steering_is_vector(given);
+    const bool is_same =
+        given->op == ATTN_EDIT_SCALE || (!is_patch && attn_intervention_is_vector(given));
     size_t n_done = 0;
 
-    if (values->rank != 0) {
-        ATTN_TRY(attn_error_at(check_head(tensor, err), ATTN_STAGE_OPTIONS, err));
-        ATTN_TRY(attn_error_at(check_rows(tensor, given, err), ATTN_STAGE_INPUT, err));
-    }
-    for (size_t first, end = 0; next_rows(tensor, &first, &end);) {
-        struct attn_edit edit = edit_of(tensor, tensor->given.at.head, first, end);
+    for (size_t first, end = 0; next_rows(tensor, &first, &end); n_done += end - first) {
+        struct attn_edit edit = edit_of(tensor, head, first, end);
 
-        edit.op = values->rank != 0 ? ATTN_EDIT_ADD : ATTN_EDIT_SCALE;
+        edit.op = given->op;
         edit.factor = given->factor;
-        if (values->rank != 0)
-            edit.data = values->data + (is_same ? 0 : n_done * tensor->width);
         edit.ld = is_same ? 0 : tensor->width;
+        if (is_patch && !tensor->is_matrix)
+            edit.ld = tensor->n_head * tensor->width;
+        if (is_patch)
+            edit.data = values_of(tensor, values, (size_t)head, &edit);
+        else if (given->op == ATTN_EDIT_ADD)
+            edit.data = values->data + (is_same ? 0 : n_done * tensor->width);
+        else if (tensor->is_matrix)
+            edit.col1 = SIZE_MAX; /* the columns of generated keys, too */
         if (is_same && !tensor->rows)
             edit.row1 = SIZE_MAX;
-        if (tensor->is_matrix && values->rank == 0)
-            edit.col1 = SIZE_MAX; /* the columns of generated keys, too */
         ATTN_TRY(attn_edits_append(list, &edit, part, err));
-        n_done += end - first;
     }
+    return ATTN_OK;
+}
+
+/* Appends the edits of part number PART: those of a patch head by head. */
+static enum attn_status add_part(struct attn_edit_list *list, size_t part,
+                                 const struct attn_edit_tensor *tensor, struct attn_error *err)
+{
+    const struct attn_intervention *given = list->parts[part].given;
+    const bool is_each = given->op == ATTN_EDIT_REPLACE && given->at.head == ATTN_ALL_HEADS;
+    const int first = is_each || !tensor->has_heads ? 0 : given->at.head;
+
+    if (given->op == ATTN_EDIT_REPLACE)
+        ATTN_TRY(attn_error_at(check_whole(tensor, &given->values, err), ATTN_STAGE_INPUT, err));
+    if (given->op == ATTN_EDIT_ADD) {
+        ATTN_TRY(attn_error_at(check_head(tensor, given, err), ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(check_rows(tensor, given, err), ATTN_STAGE_INPUT, err));
+    }
+    for (int head = first; head < (is_each ? (int)tensor->n_head : first + 1); head++)
+        ATTN_TRY(add_rows(list, part, tensor, head, err));
     return ATTN_OK;
 }
 
@@ -234,16 +229,13 @@ enum attn_status attn_edits_add_values(const struct attn_edit_scope *scope,
                                        struct attn_error *err)
 {
     for (size_t i = range.first; i < range.end; i++) {
-        const void *given = list->parts[i].given;
-        const bool is_patch = list->parts[i].option == ATTN_EDIT_OPTION_PATCH;
-        struct attn_edit_tensor tensor = {.given = is_patch ? attn_patch_place(given)
-                                                            : attn_steering_place(given)};
+        const struct attn_intervention *given = list->parts[i].given;
+        struct attn_edit_tensor tensor = {.at = given->at};
         enum attn_status status =
-            attn_error_at(find_tensor(scope, &tensor, err), ATTN_STAGE_OPTIONS, err);
+            attn_error_at(find_tensor(scope, given, &tensor, err), ATTN_STAGE_OPTIONS, err);
 
         if (status == ATTN_OK)
-            status =
-                is_patch ? add_patch(list, i, &tensor, err) : add_steering(list, i, &tensor, err);
+            status = add_part(list, i, &tensor, err);
         attn_free(tensor.rows);
         ATTN_TRY(status);
     }

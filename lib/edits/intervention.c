@@ -29,7 +29,7 @@ static char *copy_twice(const char *text, struct attn_error *err)
     return copy;
 }
 
-/* --- Knockouts ------------------------------------------------------------------------------- */
+/* --- Cutting texts --------------------------------------------------------------------------- */
 
 /* Returns the first C of TEXT outside of double quotes, or NULL. */
 static char *find_outside(char *text, char c)
@@ -60,59 +60,10 @@ bool attn_knockout_cut(char *text, const char **queries, const char **keys, cons
     return true;
 }
 
-/* Cuts the second copy of KNOCKOUT's text into queries, keys and heads. */
-static enum attn_status read_knockout(struct attn_knockout *knockout, struct attn_error *err)
-{
-    char *text = knockout->text + strlen(knockout->text) + 1;
-
-    knockout->name = knockout->text;
-    if (!attn_knockout_cut(text, &knockout->queries, &knockout->keys, &knockout->heads)) {
-        attn_error_set(err, ATTN_INVALID,
-                       "'%s' is no knockout, expected QUERIES>KEYS or QUERIES>KEYS@HEADS",
-                       attn_quote_string(knockout->name).text);
-        attn_error_hint(err,
-                        "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'");
-        return attn_error_of(ATTN_INVALID, "knockouts", err);
-    }
-    return ATTN_OK;
-}
-
-enum attn_status attn_knockout_parse(const char *text, struct attn_knockout *knockout,
-                                     struct attn_error *err)
-{
-    struct attn_knockout made = {0};
-    enum attn_status status;
-
-    if (!attn_is_given(text, "text", err) || !attn_is_given(knockout, "knockout", err))
-        return ATTN_INVALID;
-    made.text = copy_twice(text, err);
-    if (!made.text)
-        return ATTN_NO_MEMORY;
-    status = read_knockout(&made, err);
-    if (status == ATTN_OK)
-        *knockout = made;
-    else
-        attn_knockout_release(&made);
-    return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
-}
-
-void attn_knockout_release(struct attn_knockout *knockout)
-{
-    if (!knockout)
-        return;
-    attn_free(knockout->text);
-    *knockout = (struct attn_knockout){0};
-}
-
-const char *attn_knockout_name(const struct attn_knockout *knockout)
-{
-    return knockout->name ? knockout->name : knockout->queries;
-}
-
 /* --- Places ---------------------------------------------------------------------------------- */
 
 /* Reads "LAYER" or "LAYER.HEAD", which ends at END, into PLACE. Whether it is one of these. */
-static bool read_layer(const char *text, const char *end, struct attn_edit_place *place)
+static bool read_layer(const char *text, const char *end, struct attn_intervention *place)
 {
     const char *dot = memchr(text, '.', (size_t)(end - text));
     const char *layer_end = dot ? dot : end;
@@ -129,7 +80,7 @@ static bool read_layer(const char *text, const char *end, struct attn_edit_place
 /* Finds the site called NAME [size] that can be edited and that is inside or outside the layers, as
  * IS_IN_LAYER says. Returns whether there is one. */
 static bool read_site(const char *name, size_t size, bool is_in_layer,
-                      struct attn_edit_place *place)
+                      struct attn_intervention *place)
 {
     for (int i = 0; i < ATTN_N_SITE; i++) {
         const char *known = attn_site_name((enum attn_site)i);
@@ -142,44 +93,47 @@ static bool read_site(const char *name, size_t size, bool is_in_layer,
     return false;
 }
 
-/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Whether it is such a text. */
-static bool read_place(char *text, struct attn_edit_place *place, char **value)
+/* Reads SITE:LAYER[.HEAD], or SITE of a tensor outside the layers, which ends at END, into PLACE.
+ * *is_site: whether the site is one that can be edited there. Returns false for another text with a
+ * colon. */
+static bool read_tensor(const char *text, const char *end, struct attn_intervention *place,
+                        bool *is_site)
 {
+    const char *colon;
     size_t n_stack;
-    char *colon, *equals, *at;
 
     place->at.stack = attn_model_stack_find(text, &n_stack);
     text += n_stack;
-    colon = strchr(text, ':');
-    equals = colon ? find_outside(colon, '=') : NULL;
-    if (!equals || equals[1] == '\0')
-        return false;
-    *colon = *equals = '\0';
-    at = find_outside(colon + 1, '@');
-    place->positions = at ? at + 1 : NULL;
-    *value = equals + 1;
-    return read_site(text, (size_t)(colon - text), true, place) &&
-           read_layer(colon + 1, at ? at : equals, place);
-}
-
-enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
-                                      bool *is_place, struct attn_error *err)
-{
-    const char *item = text, *colon;
-    size_t size;
-
-    place->at.stack = attn_model_stack_find(text, &size);
-    text += size;
-    colon = strchr(text, ':');
-    size = colon ? (size_t)(colon - text) : strlen(text);
-    *is_place = read_site(text, size, colon, place);
+    colon = memchr(text, ':', (size_t)(end - text));
     place->at.layer = ATTN_NO_LAYER;
     place->at.head = ATTN_ALL_HEADS;
-    if (!colon || (*is_place && read_layer(colon + 1, text + strlen(text), place)))
+    *is_site = read_site(text, (size_t)((colon ? colon : end) - text), colon, place);
+    return !colon || (*is_site && read_layer(colon + 1, end, place));
+}
+
+/* Cuts TEXT, "SITE:LAYER[.HEAD][@POSITIONS]=VALUE", into its parts. Whether it is such a text. */
+static bool read_place(char *text, struct attn_intervention *place, char **value)
+{
+    char *equals = find_outside(text, '='), *at;
+    bool is_site;
+
+    if (!equals || equals[1] == '\0')
+        return false;
+    *equals = '\0';
+    *value = equals + 1;
+    at = find_outside(text, '@');
+    place->positions = at ? at + 1 : NULL;
+    return read_tensor(text, at ? at : equals, place, &is_site) && is_site && place->at.layer >= 0;
+}
+
+enum attn_status attn_edit_place_read(const char *text, struct attn_intervention *place,
+                                      bool *is_place, struct attn_error *err)
+{
+    if (read_tensor(text, text + strlen(text), place, is_place))
         return ATTN_OK;
     return attn_error_set(err, ATTN_INVALID,
-                          "%s: bad item '%s', expected heads or SITE:LAYER[.HEAD]", place->field,
-                          attn_quote_string(item).text);
+                          "%s: bad item '%s', expected heads or SITE:LAYER[.HEAD]",
+                          attn_intervention_field(place), attn_quote_string(text).text);
 }
 
 enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
@@ -202,7 +156,7 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
 }
 
 /* Returns the config of the stack of PLACE in MODEL, which has this stack. */
-static const struct attn_config *config_of(const struct attn_edit_place *place,
+static const struct attn_config *config_of(const struct attn_intervention *place,
                                            const struct attn_model *model)
 {
     return place->at.stack == ATTN_STACK_ENCODER && model->encoder
@@ -210,55 +164,41 @@ static const struct attn_config *config_of(const struct attn_edit_place *place,
                : attn_model_config(model);
 }
 
-enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
-                                         const struct attn_model *model, struct attn_error *err)
-{
-    const bool is_after_attention = attn_site_is_after_attention(place->at.site);
-    const size_t n_layer = attn_config_n_whole_layer(config_of(place, model));
-
-    ATTN_TRY(attn_error_in(
-        attn_edit_stack_check(place->at.stack, attn_model_config(model), place->name, err),
-        place->field, err));
-    if (place->at.stack == ATTN_STACK_ONLY || place->at.layer < 0)
-        return ATTN_OK;
-    if ((size_t)place->at.layer >= n_layer)
-        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
-                              place->field, attn_quote_string(place->name).text, place->at.layer,
-                              n_layer - 1);
-    if (place->at.stack == ATTN_STACK_CROSS && is_after_attention)
-        return attn_error_set(err, ATTN_INVALID,
-                              "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
-                              place->field, attn_quote_string(place->name).text,
-                              attn_site_name(place->at.site));
-    return ATTN_OK;
-}
-
-enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
+enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_config *config = config_of(place, model);
-    const struct attn_quote name = attn_quote_string(place->name);
+    const struct attn_location *at = &place->at;
+    const struct attn_quote name = attn_quote_string(attn_intervention_name(place));
+    const char *field = attn_intervention_field(place), *site = attn_site_name(at->site);
     const size_t n_head =
-        attn_site_layout(place->at.site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
+        attn_site_layout(at->site) == ATTN_LAYOUT_KEY ? config->n_kv_head : config->n_head;
 
-    if (!attn_site_is_in_layer(place->at.site) ||
-        attn_sites_have(attn_sites_derived(), place->at.site))
-        return attn_error_set(err, ATTN_INVALID,
-                              "%s: '%s' is of no tensor of a layer that can be edited",
-                              place->field, name.text);
-    if ((size_t)place->at.layer >= attn_config_n_whole_layer(config))
-        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
-                              place->field, name.text, place->at.layer,
-                              attn_config_n_whole_layer(config) - 1);
-    if (place->at.head == ATTN_ALL_HEADS)
+    ATTN_TRY(attn_error_in(attn_edit_stack_check(at->stack, attn_model_config(model),
+                                                 attn_intervention_name(place), err),
+                           field, err));
+    if (place->op == ATTN_EDIT_ZERO && !attn_site_is_in_layer(at->site))
         return ATTN_OK;
-    if (attn_site_layout(place->at.site) == ATTN_LAYOUT_VECTOR)
+    if (!attn_site_is_in_layer(at->site) || attn_sites_have(attn_sites_derived(), at->site))
         return attn_error_set(err, ATTN_INVALID,
-                              "%s: '%s' names head %d of '%s', which has no heads", place->field,
-                              name.text, place->at.head, attn_site_name(place->at.site));
-    if ((size_t)place->at.head >= n_head)
-        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names head %d, expected 0 to %zu",
-                              place->field, name.text, place->at.head, n_head - 1);
+                              "%s: '%s' is of no tensor of a layer that can be edited", field,
+                              name.text);
+    if ((size_t)at->layer >= attn_config_n_whole_layer(config))
+        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names layer %d, expected 0 to %zu",
+                              field, name.text, at->layer, attn_config_n_whole_layer(config) - 1);
+    if (at->stack == ATTN_STACK_CROSS && attn_site_is_after_attention(at->site))
+        return attn_error_set(err, ATTN_INVALID,
+                              "%s: '%s' of cross-attention has no '%s', expected decoder: in front",
+                              field, name.text, site);
+    if (at->head == ATTN_ALL_HEADS)
+        return ATTN_OK;
+    if (attn_site_layout(at->site) == ATTN_LAYOUT_VECTOR)
+        return attn_error_set(err, ATTN_INVALID,
+                              "%s: '%s' names head %d of '%s', which has no heads", field,
+                              name.text, at->head, site);
+    if ((size_t)at->head >= n_head)
+        return attn_error_set(err, ATTN_INVALID, "%s: '%s' names head %d, expected 0 to %zu", field,
+                              name.text, at->head, n_head - 1);
     return ATTN_OK;
 }
 
@@ -309,64 +249,13 @@ void attn_edit_make_uniform(const struct attn_config *config, struct attn_edit *
     edit->factor = 0;
 }
 
-/* --- Texts SITE:WHERE=VALUE ------------------------------------------------------------------ */
+/* --- Values ---------------------------------------------------------------------------------- */
 
-/* What differs between patches, steering and rescaling: how the value is read, and the words of
- * messages. */
-struct form {
-    const char *field, *is_not, *value, *hint;
-    /* Reads the value, and its factor if it has one; returns whether it is valid; NULL: each value
-     * is. */
-    bool (*read)(char *value, float *factor);
-};
-
-/* A text that was cut into its parts. */
-struct parts {
-    struct attn_edit_place place;
-    char *text;  /* owns; the other texts point into it */
-    char *value; /* a file, or a factor */
-    float factor;
-};
-
-/* Reads TEXT, which is written as FORM says, into PARTS, and checks it against MODEL, which may be
- * NULL. The caller frees parts->text, also after a failure. */
-static enum attn_status read_parts(const char *text, const struct form *form,
-                                   const struct attn_model *model, struct parts *parts,
-                                   struct attn_error *err)
+bool attn_intervention_is_vector(const struct attn_intervention *steering)
 {
-    *parts =
-        (struct parts){.place = {.at.head = ATTN_ALL_HEADS, .field = form->field}, .factor = 1};
-    parts->text = copy_twice(text, err);
-    if (!parts->text)
-        return ATTN_NO_MEMORY;
-    parts->place.name = parts->text;
-    if (!read_place(parts->text + strlen(text) + 1, &parts->place, &parts->value) ||
-        (form->read && !form->read(parts->value, &parts->factor))) {
-        attn_error_set(err, ATTN_INVALID, "'%s' %s, expected SITE:LAYER[.HEAD][@POSITIONS]=%s",
-                       attn_quote_string(text).text, form->is_not, form->value);
-        attn_error_of(attn_error_hint(err, "%s", form->hint), form->field, err);
-        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
-    }
-    if (!model)
-        return ATTN_OK;
-    ATTN_TRY(
-        attn_error_at(attn_edit_place_resolve(&parts->place, model, err), ATTN_STAGE_OPTIONS, err));
-    return attn_error_at(attn_edit_place_check(&parts->place, model, err), ATTN_STAGE_OPTIONS, err);
-}
+    const struct attn_ndarray *values = &steering->values;
 
-/* --- Patches --------------------------------------------------------------------------------- */
-
-static const struct form patch_form = {
-    .field = "patches",
-    .is_not = "is no patch",
-    .value = "FILE.npz",
-    .hint = "'z:2.5@-1=clean.npz' takes head 5 of layer 2 at the last position",
-};
-
-struct attn_edit_place attn_patch_place(const struct attn_patch *patch)
-{
-    return (struct attn_edit_place){patch->at, patch->positions, attn_patch_name(patch),
-                                    patch_form.field};
+    return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
 }
 
 /* Copies the shape and the numbers of NPY to VALUES. */
@@ -384,7 +273,7 @@ static enum attn_status copy_values(const struct attn_npy_file *npy, struct attn
 }
 
 /* Reads the array of PATCH from the archive NPZ. */
-static enum attn_status read_member(const struct attn_npz *npz, struct attn_patch *patch,
+static enum attn_status read_member(const struct attn_npz *npz, struct attn_intervention *patch,
                                     struct attn_error *err)
 {
     char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
@@ -404,8 +293,8 @@ static enum attn_status read_member(const struct attn_npz *npz, struct attn_patc
     return status;
 }
 
-/* Opens the file of PATCH and reads its array. */
-static enum attn_status read_array(struct attn_patch *patch, struct attn_error *err)
+/* Reads the array of PATCH, whose file values.name is. */
+static enum attn_status read_array(struct attn_intervention *patch, struct attn_error *err)
 {
     struct attn_npz *npz;
     enum attn_status status;
@@ -414,57 +303,6 @@ static enum attn_status read_array(struct attn_patch *patch, struct attn_error *
     status = read_member(npz, patch, err);
     attn_npz_free(npz);
     return status;
-}
-
-enum attn_status attn_patch_read(const char *text, const struct attn_model *model,
-                                 struct attn_patch *patch, struct attn_error *err)
-{
-    struct attn_patch made = ATTN_PATCH_DEFAULT;
-    struct parts parts;
-    enum attn_status status;
-
-    if (!attn_is_given(text, "text", err) || !attn_is_given(patch, "patch", err))
-        return ATTN_INVALID;
-    status = read_parts(text, &patch_form, model, &parts, err);
-    made.at = parts.place.at;
-    made.positions = parts.place.positions;
-    made.values.name = parts.value;
-    made.name = made.text = parts.text;
-    if (status == ATTN_OK)
-        status = attn_error_at(read_array(&made, err), ATTN_STAGE_INPUT, err);
-    if (status == ATTN_OK)
-        *patch = made;
-    else
-        attn_patch_release(&made);
-    return status;
-}
-
-void attn_patch_release(struct attn_patch *patch)
-{
-    if (!patch)
-        return;
-    attn_ndarray_release(&patch->values);
-    attn_free(patch->text);
-    *patch = ATTN_PATCH_DEFAULT;
-}
-
-const char *attn_patch_name(const struct attn_patch *patch)
-{
-    return patch->name ? patch->name : attn_site_name(patch->at.site);
-}
-
-/* --- Steering -------------------------------------------------------------------------------- */
-
-const char *attn_steering_name(const struct attn_steering *steering)
-{
-    return steering->name ? steering->name : attn_site_name(steering->at.site);
-}
-
-bool attn_steering_is_vector(const struct attn_steering *steering)
-{
-    const struct attn_ndarray *values = &steering->values;
-
-    return values->rank <= 1 || (values->rank == 2 && values->shape[0] == 1);
 }
 
 /* Reads a number into *factor. Returns whether TEXT is a number that float32 can hold. */
@@ -490,29 +328,6 @@ static bool read_file_name(char *value, float *factor)
         return true;
     *star = '\0';
     return star > value && read_factor(star + 1, factor);
-}
-
-static const struct form steer_form = {
-    .field = "steer",
-    .is_not = "is no steering",
-    .value = "FILE.npy[*FACTOR]",
-    .hint = "'resid_pre:2@-1=v.npy*1.5' adds 1.5 times a vector at the last position",
-    .read = read_file_name,
-};
-
-static const struct form rescale_form = {
-    .field = "rescale",
-    .is_not = "does not rescale",
-    .value = "FACTOR",
-    .hint = "'z:2.5=0.5' halves the context vectors of head 5 of layer 2",
-    .read = read_factor,
-};
-
-struct attn_edit_place attn_steering_place(const struct attn_steering *steering)
-{
-    return (struct attn_edit_place){steering->at, steering->positions, attn_steering_name(steering),
-                                    steering->values.rank != 0 ? steer_form.field
-                                                               : rescale_form.field};
 }
 
 /* Reads the array of the file PATH into VALUES, and multiplies it by FACTOR. */
@@ -541,50 +356,120 @@ static enum attn_status read_vectors(const char *path, float factor, struct attn
     return ATTN_OK;
 }
 
-/* Reads TEXT, which is written as FORM says, into *steering. */
-static enum attn_status make_steering(const char *text, const struct form *form,
-                                      const struct attn_model *model,
-                                      struct attn_steering *steering, struct attn_error *err)
+/* --- Texts ----------------------------------------------------------------------------------- */
+
+/* How the text of an operation is written, and the words of messages. */
+static const struct form {
+    const char *field, *is_not, *expected, *hint;
+} forms[] = {
+    [ATTN_EDIT_ZERO] = {.field = "ablate"},
+    [ATTN_EDIT_MASK] = {"knockouts", "is no knockout", "QUERIES>KEYS or QUERIES>KEYS@HEADS",
+                        "'it>cat@2.*' keeps the heads of layer 2 at 'it' from looking at 'cat'"},
+    [ATTN_EDIT_REPLACE] = {"patches", "is no patch", "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz",
+                           "'z:2.5@-1=clean.npz' takes head 5 of layer 2 at the last position"},
+    [ATTN_EDIT_ADD] = {"steer", "is no steering", "SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR]",
+                       "'resid_pre:2@-1=v.npy*1.5' adds 1.5 times a vector at the last position"},
+    [ATTN_EDIT_SCALE] = {"rescale", "does not rescale", "SITE:LAYER[.HEAD][@POSITIONS]=FACTOR",
+                         "'z:2.5=0.5' halves the context vectors of head 5 of layer 2"},
+};
+
+bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err)
 {
-    struct attn_steering made = ATTN_STEERING_DEFAULT;
-    struct parts parts;
+    if (op >= ATTN_EDIT_SCALE && op <= ATTN_EDIT_MASK)
+        return true;
+    attn_refuse(err, ATTN_STAGE_OPTIONS, "'op' of an intervention is %d, expected %d to %d",
+                (int)op, ATTN_EDIT_SCALE, ATTN_EDIT_MASK);
+    return false;
+}
+
+const char *attn_intervention_field(const struct attn_intervention *intervention)
+{
+    return forms[intervention->op].field;
+}
+
+const char *attn_intervention_name(const struct attn_intervention *intervention)
+{
+    if (intervention->name)
+        return intervention->name;
+    return intervention->op == ATTN_EDIT_MASK ? intervention->positions
+                                              : attn_site_name(intervention->at.site);
+}
+
+/* Cuts TEXT, the second copy of the text of MADE, into its parts, and reads a factor in it. Whether
+ * it is written as its operation needs. */
+static bool cut(char *text, struct attn_intervention *made, char **value)
+{
+    if (made->op == ATTN_EDIT_MASK)
+        return attn_knockout_cut(text, &made->positions, &made->keys, &made->heads);
+    if (!read_place(text, made, value))
+        return false;
+    return made->op == ATTN_EDIT_REPLACE ||
+           (made->op == ATTN_EDIT_ADD ? read_file_name : read_factor)(*value, &made->factor);
+}
+
+/* Reads the array of the file VALUE into MADE, if its operation has one. */
+static enum attn_status read_values(const char *value, struct attn_intervention *made,
+                                    struct attn_error *err)
+{
+    const float factor = made->factor;
+
+    if (made->op == ATTN_EDIT_REPLACE) {
+        made->values.name = value;
+        return read_array(made, err);
+    }
+    if (made->op != ATTN_EDIT_ADD)
+        return ATTN_OK;
+    made->factor = 1;
+    return read_vectors(value, factor, &made->values, err);
+}
+
+/* Reads made->text into MADE, and checks it against MODEL, which may be NULL. */
+static enum attn_status read_text(struct attn_intervention *made, const struct attn_model *model,
+                                  struct attn_error *err)
+{
+    const struct form *form = &forms[made->op];
+    enum attn_status status = ATTN_OK;
+    char *value = NULL;
+
+    made->name = made->text;
+    if (!cut(made->text + strlen(made->text) + 1, made, &value)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' %s, expected %s",
+                       attn_quote_string(made->text).text, form->is_not, form->expected);
+        attn_error_of(attn_error_hint(err, "%s", form->hint), form->field, err);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    if (model && made->op != ATTN_EDIT_MASK)
+        status = attn_edit_place_check(made, model, err);
+    ATTN_TRY(attn_error_at(status, ATTN_STAGE_OPTIONS, err));
+    return attn_error_at(read_values(value, made, err), ATTN_STAGE_INPUT, err);
+}
+
+enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
+                                        const struct attn_model *model,
+                                        struct attn_intervention *intervention,
+                                        struct attn_error *err)
+{
+    struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
     enum attn_status status;
 
-    if (!attn_is_given(text, "text", err) || !attn_is_given(steering, "steering", err))
+    if (!attn_is_given(text, "text", err) || !attn_is_given(intervention, "intervention", err) ||
+        !attn_intervention_has_op(op, err))
         return ATTN_INVALID;
-    status = read_parts(text, form, model, &parts, err);
-    made.at = parts.place.at;
-    made.positions = parts.place.positions;
-    made.name = made.text = parts.text;
-    if (form == &rescale_form)
-        made.factor = parts.factor;
-    else if (status == ATTN_OK)
-        status = attn_error_at(read_vectors(parts.value, parts.factor, &made.values, err),
-                               ATTN_STAGE_INPUT, err);
+    made.op = op;
+    made.text = copy_twice(text, err);
+    status = made.text ? read_text(&made, model, err) : ATTN_NO_MEMORY;
     if (status == ATTN_OK)
-        *steering = made;
+        *intervention = made;
     else
-        attn_steering_release(&made);
+        attn_intervention_release(&made);
     return status;
 }
 
-enum attn_status attn_steering_read(const char *text, const struct attn_model *model,
-                                    struct attn_steering *steering, struct attn_error *err)
+void attn_intervention_release(struct attn_intervention *intervention)
 {
-    return make_steering(text, &steer_form, model, steering, err);
-}
-
-enum attn_status attn_rescale_parse(const char *text, const struct attn_model *model,
-                                    struct attn_steering *steering, struct attn_error *err)
-{
-    return make_steering(text, &rescale_form, model, steering, err);
-}
-
-void attn_steering_release(struct attn_steering *steering)
-{
-    if (!steering)
+    if (!intervention)
         return;
-    attn_ndarray_release(&steering->values);
-    attn_free(steering->text);
-    *steering = ATTN_STEERING_DEFAULT;
+    attn_ndarray_release(&intervention->values);
+    attn_free(intervention->text);
+    *intervention = ATTN_INTERVENTION_DEFAULT;
 }

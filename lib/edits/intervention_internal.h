@@ -11,29 +11,20 @@
  * both characters. HEADS may be NULL after it. Returns false for another text. */
 bool attn_knockout_cut(char *text, const char **queries, const char **keys, const char **heads);
 
-/* Return the name of a knockout, a patch or a steering in messages. */
-const char *attn_knockout_name(const struct attn_knockout *knockout);
-const char *attn_patch_name(const struct attn_patch *patch);
-const char *attn_steering_name(const struct attn_steering *steering);
+/* Whether OP is one of an intervention; else ERR says so. */
+bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err);
 
-/* Which tensor a patch or a steering changes: one head of it, or all. Borrows from it. */
-struct attn_edit_place {
-    struct attn_location at;
-    const char *positions; /* NULL: all */
-    const char *name;      /* its name in messages */
-    const char *field;     /* the field that messages begin with, such as "patches" */
-};
-
-struct attn_edit_place attn_patch_place(const struct attn_patch *patch);
-struct attn_edit_place attn_steering_place(const struct attn_steering *steering);
+/* Return its name in messages, and the field that messages begin with, such as "patches". */
+const char *attn_intervention_name(const struct attn_intervention *intervention);
+const char *attn_intervention_field(const struct attn_intervention *intervention);
 
 /* Whether STEERING applies the same vector or factor at all its positions. */
-bool attn_steering_is_vector(const struct attn_steering *steering);
+bool attn_intervention_is_vector(const struct attn_intervention *steering);
 
 /* Parses an item of a list: SITE:LAYER[.HEAD], or SITE for a tensor outside the layers. PLACE has
- * its field set already. *is_place is false if the item names heads instead. ATTN_INVALID, without
- * a stage. */
-enum attn_status attn_edit_place_read(const char *text, struct attn_edit_place *place,
+ * its op set already. *is_place is false if the item names heads instead. ATTN_INVALID, without a
+ * stage. */
+enum attn_status attn_edit_place_read(const char *text, struct attn_intervention *place,
                                       bool *is_place, struct attn_error *err);
 
 /* Checks that a model with CONFIG has the stack STACK, or that no stack is named if it has one.
@@ -42,13 +33,9 @@ enum attn_status attn_edit_stack_check(enum attn_model_stack stack,
                                        const struct attn_config *config, const char *name,
                                        struct attn_error *err);
 
-/* Checks that MODEL has the stack and the layer of PLACE, and that this stack has its site.
- * ATTN_INVALID, without a stage. */
-enum attn_status attn_edit_place_resolve(struct attn_edit_place *place,
-                                         const struct attn_model *model, struct attn_error *err);
-
-/* Checks that MODEL has the layer and the head of PLACE. ATTN_INVALID, without a stage. */
-enum attn_status attn_edit_place_check(const struct attn_edit_place *place,
+/* Checks that MODEL has the stack, the layer and the head of PLACE, and that this stack has its
+ * site. ATTN_INVALID, without a stage. */
+enum attn_status attn_edit_place_check(const struct attn_intervention *place,
                                        const struct attn_model *model, struct attn_error *err);
 
 /* Selects the heads that the list SPEC names in the encoder (IS_OF_ENCODER), which must be named,

@@ -107,28 +107,25 @@ static enum attn_status check_edit(const struct story *story, const char *key, c
                                    struct attn_error *err)
 {
     struct attn_request request = story->request;
-    struct attn_knockout knockout = {0};
-    struct attn_steering steering = ATTN_STEERING_DEFAULT;
+    struct attn_intervention made = ATTN_INTERVENTION_DEFAULT;
     struct attn_error why = {0};
     enum attn_status status = ATTN_OK;
 
     if (strcmp(key, "knockout") == 0)
-        status = attn_knockout_parse(value, &knockout, &why);
+        status = attn_intervention_read(ATTN_EDIT_MASK, value, NULL, &made, &why);
     else if (strcmp(key, "steer") == 0)
-        status = attn_steering_read(value, attn_host_model(story->host), &steering, &why);
+        status =
+            attn_intervention_read(ATTN_EDIT_ADD, value, attn_host_model(story->host), &made, &why);
     else
         request.edits.ablate = value + (strncmp(value, "mean:", 5) == 0 ? 5 : 0);
     if (status != ATTN_OK)
         return refuse_as(story, key, value, &why, err);
-    request.edits.knockouts = &knockout;
-    request.edits.n_knockout = knockout.queries ? 1 : 0;
-    request.edits.steerings = &steering;
-    request.edits.n_steering = steering.text ? 1 : 0;
+    request.edits.interventions = &made;
+    request.edits.n_intervention = made.text ? 1 : 0;
     status = prepare(story, &request, key, value, NULL, err);
-    if (status == ATTN_OK && steering.text)
-        status = add_path(story, steering.values.name, false, err);
-    attn_knockout_release(&knockout);
-    attn_steering_release(&steering);
+    if (status == ATTN_OK && made.op == ATTN_EDIT_ADD)
+        status = add_path(story, made.values.name, false, err);
+    attn_intervention_release(&made);
     return status;
 }
 
@@ -402,20 +399,42 @@ static enum attn_status check_step(struct story *story, const struct attn_node *
     return status;
 }
 
+static enum attn_status check_steps(struct story *story, struct attn_error *err)
+{
+    const struct attn_json *json = story->json;
+    const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
+    const char *title;
+
+    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
+    if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
+                              attn_quote_string(attn_json_name(json)).text);
+    for (const struct attn_node *step = attn_node_first(steps); step; step = attn_node_next(step)) {
+        story->number++;
+        ATTN_TRY(check_step(story, step, err));
+    }
+    return ATTN_OK;
+}
+
 enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
                                        const struct attn_request *request,
                                        struct attn_live_paths *paths, struct attn_error *err)
 {
-    const struct attn_node *steps = attn_node_find(attn_json_root(json), "steps");
+    const struct attn_request_edits *given = &request->edits;
     struct story story = {.json = json, .host = host, .request = *request, .paths = paths};
     struct attn_attention_change change;
-    const char *title;
+    struct attn_intervention *kept; /* of the edits of the page, a step has its steering alone */
+    enum attn_status status;
 
+    ATTN_TRY(ATTN_ALLOC(kept, given->n_intervention + 1, err));
     story.request.on_note = NULL;
     story.request.outputs = (struct attn_request_outputs){.precision = -1};
     story.request.selection.queries = NULL;
-    story.request.edits = (struct attn_request_edits){.steerings = request->edits.steerings,
-                                                      .n_steering = request->edits.n_steering};
+    story.request.edits = (struct attn_request_edits){.interventions = kept};
+    for (size_t i = 0; i < given->n_intervention; i++)
+        if (given->interventions[i].op == ATTN_EDIT_ADD ||
+            given->interventions[i].op == ATTN_EDIT_SCALE)
+            kept[story.request.edits.n_intervention++] = given->interventions[i];
     story.request.predict = (struct attn_request_predict){.labels = request->predict.labels,
                                                           .n_label = request->predict.n_label,
                                                           .more = request->predict.more};
@@ -425,13 +444,7 @@ enum attn_status attn_live_story_check(const struct attn_json *json, struct attn
         change.mask = NULL;
         story.request.attention.change = &change;
     }
-    ATTN_TRY(attn_json_get_string(json, attn_json_root(json), "title", &title, err));
-    if (!steps || !attn_node_is_array(steps) || !attn_node_first(steps))
-        return attn_error_set(err, ATTN_FORMAT, "'%s' has no list 'steps', expected a story",
-                              attn_quote_string(attn_json_name(json)).text);
-    for (const struct attn_node *step = attn_node_first(steps); step; step = attn_node_next(step)) {
-        story.number++;
-        ATTN_TRY(check_step(&story, step, err));
-    }
-    return ATTN_OK;
+    status = check_steps(&story, err);
+    attn_free(kept);
+    return status;
 }

@@ -153,20 +153,21 @@ static struct attn_result serve(struct attn_host *host, const struct attn_reques
 /* The most probable tokens after position p are those of the text that ends there. */
 START_TEST(reads_a_knockout_as_it_is_typed)
 {
-    struct attn_knockout knockout = {0};
+    struct attn_intervention knockout = ATTN_INTERVENTION_DEFAULT;
     struct attn_error err = {0};
 
-    ck_assert(attn_knockout_parse("\"a>b\",-1>the@x#2@2.*", &knockout, &err) == ATTN_OK);
-    ck_assert_str_eq(knockout.queries, "\"a>b\",-1");
+    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "\"a>b\",-1>the@x#2@2.*", NULL, &knockout,
+                                     &err) == ATTN_OK);
+    ck_assert_str_eq(knockout.positions, "\"a>b\",-1");
     ck_assert_str_eq(knockout.keys, "the");
     ck_assert_str_eq(knockout.heads, "x#2@2.*");
     ck_assert_str_eq(knockout.name, "\"a>b\",-1>the@x#2@2.*");
-    attn_knockout_release(&knockout);
+    attn_intervention_release(&knockout);
     ck_assert_ptr_null(knockout.name);
-    ck_assert(attn_knockout_parse("it>cat", &knockout, &err) == ATTN_OK);
+    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "it>cat", NULL, &knockout, &err) == ATTN_OK);
     ck_assert_ptr_null(knockout.heads);
-    attn_knockout_release(&knockout);
-    ck_assert(attn_knockout_parse("it>", &knockout, &err) == ATTN_INVALID);
+    attn_intervention_release(&knockout);
+    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "it>", NULL, &knockout, &err) == ATTN_INVALID);
     ck_assert(err.stage == ATTN_STAGE_OPTIONS && !knockout.text);
 }
 END_TEST
@@ -177,7 +178,7 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     static const int32_t ids[] = {1, 2, 3, 4, 5, 6};
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
-    struct attn_patch patch = ATTN_PATCH_DEFAULT;
+    struct attn_intervention patch = ATTN_INTERVENTION_DEFAULT;
     struct attn_run *clean, *run;
 
     request.selection.sites = "resid_mid";
@@ -187,16 +188,18 @@ START_TEST(takes_a_patch_whose_array_is_in_memory)
     const float *rows = attn_kept(from, ATTN_SITE_RESID_MID, 1);
     const size_t last = (dims.n_position - 1) * dims.d_model;
 
+    patch.op = ATTN_EDIT_REPLACE;
     patch.at.site = ATTN_SITE_RESID_MID, patch.at.layer = 1, patch.positions = "-1";
     patch.values =
         (struct attn_ndarray){.rank = 2, .shape = {dims.n_position, dims.d_model}, .data = rows};
-    request.input = text_request().input, request.edits.patches = &patch, request.edits.n_patch = 1;
+    request.input = text_request().input, request.edits.interventions = &patch,
+    request.edits.n_intervention = 1;
     struct attn_capture *seen = capture_run(host, &request, &run);
 
     ck_assert_uint_eq(dims.n_position, 6);
     ck_assert_mem_eq(attn_kept(seen, ATTN_SITE_RESID_MID, 1) + last, rows + last,
                      dims.d_model * sizeof *rows);
-    request.edits.n_patch = 0;
+    request.edits.n_intervention = 0;
     attn_capture_free(seen);
     attn_run_free(run);
     seen = capture_run(host, &request, &run);
@@ -675,7 +678,7 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
 {
     struct attn_host *host = open_host("models/tiny-gpt2");
     struct attn_request request = text_request();
-    struct attn_steering steering = ATTN_STEERING_DEFAULT;
+    struct attn_intervention steering = ATTN_INTERVENTION_DEFAULT;
     struct attn_run *plain, *steered;
 
     request.selection.sites = "resid_mid";
@@ -689,10 +692,11 @@ START_TEST(takes_steering_whose_vector_is_in_memory)
         vector[i] = (float)i - 2;
     steering.at.site = ATTN_SITE_RESID_MID, steering.at.layer = 1;
     for (int is_added = 1; is_added >= 0; is_added--) {
+        steering.op = is_added ? ATTN_EDIT_ADD : ATTN_EDIT_SCALE;
         steering.values =
             (struct attn_ndarray){.rank = is_added, .shape = {dims.d_model}, .data = vector};
         steering.factor = 0.5F; /* of what is multiplied alone */
-        request.edits.steerings = &steering, request.edits.n_steering = 1;
+        request.edits.interventions = &steering, request.edits.n_intervention = 1;
         struct attn_capture *after = capture_run(host, &request, &steered);
         const float *seen = attn_kept(after, ATTN_SITE_RESID_MID, 1);
 

@@ -909,15 +909,7 @@ class attn_mask_array(Structure):
     pass
 
 
-class attn_knockout(Structure):
-    pass
-
-
-class attn_patch(Structure):
-    pass
-
-
-class attn_steering(Structure):
+class attn_intervention(Structure):
     pass
 
 
@@ -1594,13 +1586,9 @@ attn_edit_target._fields_ = [
 attn_request_edits._fields_ = [
     ("ablate", c_char_p),
     ("items", POINTER(attn_edit)),
-    ("knockouts", POINTER(attn_knockout)),
-    ("patches", POINTER(attn_patch)),
+    ("interventions", POINTER(attn_intervention)),
     ("n", c_size_t),
-    ("n_knockout", c_size_t),
-    ("n_patch", c_size_t),
-    ("steerings", POINTER(attn_steering)),
-    ("n_steering", c_size_t),
+    ("n_intervention", c_size_t),
     ("later", c_void_p * 4),
 ]
 attn_answer_args._fields_ = [
@@ -1882,25 +1870,12 @@ attn_mask_array._fields_ = [
     ("cells", POINTER(c_ubyte)),
     ("file", c_void_p),
 ]
-attn_knockout._fields_ = [
-    ("queries", c_char_p),
+attn_intervention._fields_ = [
+    ("op", c_int),
+    ("at", attn_location),
+    ("positions", c_char_p),
     ("keys", c_char_p),
     ("heads", c_char_p),
-    ("name", c_char_p),
-    ("text", c_char_p),
-    ("later", c_void_p * 4),
-]
-attn_patch._fields_ = [
-    ("at", attn_location),
-    ("positions", c_char_p),
-    ("values", attn_ndarray),
-    ("name", c_char_p),
-    ("text", c_char_p),
-    ("later", c_void_p * 4),
-]
-attn_steering._fields_ = [
-    ("at", attn_location),
-    ("positions", c_char_p),
     ("values", attn_ndarray),
     ("factor", c_float),
     ("name", c_char_p),
@@ -1917,10 +1892,9 @@ attn_edit_texts._fields_ = [
     ("n_patch", c_size_t),
     ("n_steer", c_size_t),
     ("n_rescale", c_size_t),
-    ("knockout", POINTER(attn_knockout)),
-    ("patch", POINTER(attn_patch)),
-    ("steering", POINTER(attn_steering)),
+    ("interventions", POINTER(attn_intervention)),
     ("files", POINTER(c_char_p)),
+    ("n_intervention", c_size_t),
     ("n_file", c_size_t),
 ]
 attn_attend_args._fields_ = [
@@ -2793,6 +2767,10 @@ def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=4)
 
 
+def ATTN_INTERVENTION_DEFAULT():
+    return attn_intervention(at=attn_location(head=-1), factor=1)
+
+
 def ATTN_ITEMS_OPTIONS_DEFAULT():
     return attn_items_options(size=sizeof(attn_items_options))
 
@@ -2811,10 +2789,6 @@ def ATTN_MODEL_OPTIONS_DEFAULT():
 
 def ATTN_PATCH_ARGS_DEFAULT():
     return attn_patch_args(size=sizeof(attn_patch_args), n_verified=10, kept_bytes=536870912)
-
-
-def ATTN_PATCH_DEFAULT():
-    return attn_patch(at=attn_location(head=-1))
 
 
 def ATTN_PATCH_SUM_DEFAULT():
@@ -2847,10 +2821,6 @@ def ATTN_SINKS_ARGS_DEFAULT():
 
 def ATTN_SPANS_ARGS_DEFAULT():
     return attn_spans_args(size=sizeof(attn_spans_args))
-
-
-def ATTN_STEERING_DEFAULT():
-    return attn_steering(at=attn_location(head=-1), factor=1)
 
 
 def ATTN_STUDY_ARGS_DEFAULT():
@@ -2984,13 +2954,8 @@ FUNCTIONS = {
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
     "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
     "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_knockout_parse": (c_int, [c_char_p, POINTER(attn_knockout), POINTER(attn_error)]),
-    "attn_knockout_release": (None, [POINTER(attn_knockout)]),
-    "attn_patch_read": (c_int, [c_char_p, c_void_p, POINTER(attn_patch), POINTER(attn_error)]),
-    "attn_patch_release": (None, [POINTER(attn_patch)]),
-    "attn_steering_read": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
-    "attn_rescale_parse": (c_int, [c_char_p, c_void_p, POINTER(attn_steering), POINTER(attn_error)]),
-    "attn_steering_release": (None, [POINTER(attn_steering)]),
+    "attn_intervention_read": (c_int, [c_int, c_char_p, c_void_p, POINTER(attn_intervention), POINTER(attn_error)]),
+    "attn_intervention_release": (None, [POINTER(attn_intervention)]),
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
     "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),

@@ -85,10 +85,10 @@ class Edit:
         return (self.words is not None and self.op in (c.ATTN_EDIT_ADD, c.ATTN_EDIT_SCALE) and
                 all(at.layer != c.ATTN_ALL_LAYERS for at in self.places) and self.columns[0] == 0)
 
-    def steerings(self) -> list[c.attn_steering]:
+    def steerings(self) -> list[c.attn_intervention]:
         made = []
         for at in self.places:
-            steering = c.attn_steering(at=at, factor=self.factor, positions=terminated(self.words or "", "queries"))
+            steering = c.attn_intervention(op=self.op, at=at, factor=self.factor, positions=terminated(self.words or "", "queries"))
             if self.data is not None:
                 steering.values.name, steering.values.rank = b"data", 2
                 steering.values.shape[:2] = self.data.shape
@@ -296,7 +296,7 @@ class Request:
             fill_all(asked, ANSWER, answer, self.keep)
             self.keep.append(asked)
             chosen.gradients_of = request.predict.answer = POINTER(c.attn_answer_args)(asked)
-        self._set_edits(edits, host, edited.steerings[:edited.n_steering])
+        self._set_edits(edits, host, edited.interventions[:edited.n_intervention])
         self.notes: list[Note] = []
         request.on_note = noting(self.notes)
 
@@ -325,8 +325,8 @@ class Request:
             chosen.queries = queries
             lib.attn_run_free(run)
 
-    def _set_edits(self, edits, host, steerings):
-        """STEERINGS come after the edits; those at words of texts that are not known yet are steering, too."""
+    def _set_edits(self, edits, host, interventions):
+        """INTERVENTIONS come after the edits; those at words of texts that are not known yet are steering, too."""
         if isinstance(edits, dict):
             raise TypeError("edits has functions, which Model.run alone calls")
         edits = [edits] if isinstance(edits, Edit) else listed(edits, "edits", "what attn.zero, scale, replace, add or mask make")
@@ -337,11 +337,11 @@ class Request:
         self.edits = edits
         late = [edit for edit in edits if host is None and edit.can_steer()]
         structs = [struct for edit in edits if edit not in late for struct in edit.structs(functools.partial(self._find, host))]
-        steerings = [struct for edit in late for struct in edit.steerings()] + steerings
-        if steerings:
-            array = (c.attn_steering * len(steerings))(*steerings)
+        interventions = [struct for edit in late for struct in edit.steerings()] + interventions
+        if interventions:
+            array = (c.attn_intervention * len(interventions))(*interventions)
             self.keep += [array, edits]
-            self.struct.edits.steerings, self.struct.edits.n_steering = array, len(steerings)
+            self.struct.edits.interventions, self.struct.edits.n_intervention = array, len(interventions)
         if structs:
             array = (c.attn_edit * len(structs))(*structs)
             self.keep += [array, edits]
