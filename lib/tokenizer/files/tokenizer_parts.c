@@ -547,8 +547,9 @@ static enum attn_status add_ctc(const struct part *part, struct attn_error *err)
         NULL, err));
     if (!part->values.cleanup)
         return ATTN_OK;
-    ATTN_TRY(attn_decode_add(decoder, (struct attn_decode_step){.run = attn_decode_clean}, NULL,
-                             NULL, err));
+    ATTN_TRY(attn_decode_add(decoder,
+                             (struct attn_decode_step){.run = attn_decode_wordpiece, .start = 1},
+                             "", NULL, err)); /* each token begins with "": none gets a space */
     return attn_decode_add(
         decoder,
         (struct attn_decode_step){.run = attn_decode_replace, .n_a = strlen(delimiter), .n_b = 1},

@@ -245,26 +245,6 @@ static void clean_up(struct attn_buffer *text, struct attn_buffer *scratch)
     }
 }
 
-void attn_decode_clean(const struct attn_decode_step *step, const struct attn_strings *in,
-                       struct attn_strings *out)
-{
-    struct attn_buffer text = {0}, scratch = {0};
-
-    (void)step;
-    for (size_t i = 0; i < in->n; i++) {
-        size_t size;
-        const char *token = string_at(in, i, &size);
-
-        attn_buffer_reset(&text);
-        attn_buffer_append(&text, token, size);
-        clean_up(&text, &scratch);
-        attn_strings_append(out, text.data, text.size);
-    }
-    out->has_failed = out->has_failed || text.has_failed || scratch.has_failed;
-    attn_buffer_release(&text);
-    attn_buffer_release(&scratch);
-}
-
 void attn_decode_distinct(const struct attn_decode_step *step, const struct attn_strings *in,
                           struct attn_strings *out)
 {

@@ -264,9 +264,6 @@ void attn_decode_byte_level(const struct attn_decode_step *step, const struct at
  * on both sides of '. */
 void attn_decode_wordpiece(const struct attn_decode_step *step, const struct attn_strings *in,
                            struct attn_strings *out);
-/* Removes spaces in each string as attn_decode_wordpiece does. */
-void attn_decode_clean(const struct attn_decode_step *step, const struct attn_strings *in,
-                       struct attn_strings *out);
 /* Drops strings that equal the one before. */
 void attn_decode_distinct(const struct attn_decode_step *step, const struct attn_strings *in,
                           struct attn_strings *out);
