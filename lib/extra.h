@@ -71,7 +71,6 @@
 #include "experiment/diff.h"
 #include "experiment/examples.h"
 #include "experiment/generate.h"
-#include "experiment/head_measures.h"
 #include "experiment/lens.h"
 #include "experiment/life.h"
 #include "experiment/patch.h"
