@@ -7,6 +7,7 @@
 #include "trace/trace_internal.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { SIDE = ATTN_PATTERN_SIDE, N_CELL = SIDE * SIDE };
@@ -225,9 +226,22 @@ static size_t range_of(size_t query, size_t key)
     return query >= key ? ATTN_CARD_NEAR + range : ATTN_CARD_NEAR - range;
 }
 
-/* Copies the largest weights of ROW to KEPT. */
-static void keep_keys(struct attn_card_reading *reading, struct attn_row row,
-                      struct attn_card_row *kept)
+static int by_weight(const void *a, const void *b)
+{
+    const struct attn_card_key *x = a, *y = b;
+
+    return x->weight != y->weight ? (x->weight < y->weight) - (x->weight > y->weight)
+                                  : (x->key > y->key) - (x->key < y->key);
+}
+
+static int by_key(const void *a, const void *b)
+{
+    const struct attn_card_key *x = a, *y = b;
+
+    return (x->key > y->key) - (x->key < y->key);
+}
+
+size_t attn_card_keys_read(struct attn_row row, size_t n_most, struct attn_card_key *keys)
 {
     struct attn_cells run;
     size_t n = 0;
@@ -236,18 +250,12 @@ static void keep_keys(struct attn_card_reading *reading, struct attn_row row,
     while (attn_row_next(&row, &run))
         for (size_t i = 0; i < run.n; i++)
             if (run.values[i] >= ATTN_CARD_LEAST)
-                reading->sorted[n++] =
-                    (struct attn_card_key){(uint32_t)(run.first + i), run.values[i]};
-    for (; n > ATTN_CARD_KEYS; n--) { /* removes the smallest, of equal ones the last */
-        size_t least = 0;
-
-        for (size_t i = 1; i < n; i++)
-            least = reading->sorted[i].weight <= reading->sorted[least].weight ? i : least;
-        memmove(reading->sorted + least, reading->sorted + least + 1,
-                (n - least - 1) * sizeof *reading->sorted);
-    }
-    memcpy(kept->keys, reading->sorted, n * sizeof *kept->keys);
-    kept->n_key = (uint32_t)n;
+                keys[n++] = (struct attn_card_key){(uint32_t)(run.first + i), run.values[i]};
+    if (n <= n_most)
+        return n;
+    qsort(keys, n, sizeof *keys, by_weight);
+    qsort(keys, n_most, sizeof *keys, by_key);
+    return n_most;
 }
 
 /* Adds the weight of QUERY on KEY to the pattern of HEAD. In self-attention also adds it to the
@@ -302,7 +310,8 @@ void attn_card_reading_add(struct attn_card_reading *reading, size_t head, int k
         }
         if (!add_row(doing, row, event->row0 + r))
             continue;
-        keep_keys(reading, row, &doing->row);
+        doing->row.n_key = (uint32_t)attn_card_keys_read(row, ATTN_CARD_KEYS, reading->sorted);
+        memcpy(doing->row.keys, reading->sorted, doing->row.n_key * sizeof *reading->sorted);
         vector = n > 0 ? vector_of(reading, &event->at, kv_head, doing->row.key) : NULL;
         if (vector)
             memcpy(reading->found + head * n, vector, n * sizeof *vector);

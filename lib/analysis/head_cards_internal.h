@@ -17,7 +17,7 @@
 #include "analysis/head_cards.h"
 #include "base/buffer.h"
 #include "trace/location.h"
-#include "trace/trace.h"
+#include "trace/trace_internal.h"
 
 #include <stdint.h>
 
@@ -49,12 +49,13 @@ enum attn_card_part {
 
 /* The tokens of a text. */
 struct attn_card_text {
+    bool has_texts;        /* tokens have texts; otherwise they are numbers */
     uint64_t number;       /* number of the item */
     uint64_t draw;         /* random number by which texts are drawn; set by attn_head_cards_add */
     size_t n_user;         /* rows that refer to it; set by attn_head_cards_add */
     struct attn_buffer id; /* owns */
     size_t n_token, n_source;  /* tokens of the text, and of the source */
-    struct attn_buffer tokens; /* owns; printable tokens, then those of the source */
+    struct attn_buffer tokens; /* owns; the tokens, then those of the source */
     size_t *ends;              /* [n_token + n_source] owns; where each token ends */
 };
 
@@ -67,6 +68,10 @@ struct attn_card_key {
     uint32_t key;
     float weight;
 };
+
+/* Stores the N_MOST largest weights of ROW, of equal ones the first, in KEYS [row.n], in the order
+ * of their keys. Returns their number. */
+size_t attn_card_keys_read(struct attn_row row, size_t n_most, struct attn_card_key *keys);
 
 /* The row of a text in which a head looks most strongly at a key that is neither the first nor the
  * query itself. */

@@ -64,6 +64,7 @@ static const struct attn_table_view views[] = {
 };
 
 enum {
+    DEFAULT_BINS = 10,
     DEFAULT_TOP = 3,
     MOST_BINS = 1000,
     MOST_TOP = 1000,
@@ -177,6 +178,11 @@ static enum attn_status check(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
+static size_t n_bin_of(const struct attn_examples_args *args)
+{
+    return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;
+}
+
 static size_t n_top_of(const struct attn_examples_args *args)
 {
     return args->n_top > 0 ? args->n_top : DEFAULT_TOP;
@@ -286,18 +292,10 @@ static enum attn_status keep_row(struct attn_example *example, struct attn_row r
                                  struct attn_error *err)
 {
     const size_t begin = example->n_cell;
-    struct attn_example_cell *kept;
-    struct attn_cells run;
 
-    ATTN_TRY(attn_grow(&example->cells, &example->capacity, begin + row.n, sizeof *kept, err));
-    kept = example->cells + begin;
-    while (attn_row_next(&row, &run))
-        for (size_t i = 0; i < run.n; i++)
-            if ((double)run.values[i] >= ATTN_EXAMPLE_LEAST)
-                example->cells[example->n_cell++] =
-                    (struct attn_example_cell){(uint32_t)(run.first + i), run.values[i]};
-    example->n_cell =
-        begin + attn_example_keep_largest(kept, example->n_cell - begin, ATTN_EXAMPLE_KEYS);
+    ATTN_TRY(
+        attn_grow(&example->cells, &example->capacity, begin + row.n, sizeof *example->cells, err));
+    example->n_cell = begin + attn_card_keys_read(row, ATTN_EXAMPLE_KEYS, example->cells + begin);
     example->ends[example->n_row++] = (uint32_t)example->n_cell;
     return ATTN_OK;
 }
@@ -540,7 +538,7 @@ static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
 {
     struct attn_example_set *set = &corpus->set;
     const struct attn_example_head *head = &set->heads[index];
-    const size_t n_bin = attn_examples_n_bin(args_of(corpus));
+    const size_t n_bin = n_bin_of(args_of(corpus));
     const size_t first = (bin - 1) * head->n / n_bin, size = bin * head->n / n_bin - first;
     const size_t n_top = n_top_of(args_of(corpus)), n = size < n_top ? size : n_top;
 
@@ -574,7 +572,7 @@ static size_t find_tie(const struct attn_example_head *head, size_t n_bin)
 static void note_ties(const struct corpus *corpus)
 {
     const struct attn_example_set *set = &corpus->set;
-    const size_t n_bin = attn_examples_n_bin(args_of(corpus));
+    const size_t n_bin = n_bin_of(args_of(corpus));
     size_t n = 0, first = 0;
 
     for (size_t i = set->n_head; i-- > 0;)
@@ -596,7 +594,7 @@ static void note_ties(const struct corpus *corpus)
 static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *err)
 {
     struct attn_example_set *set = &corpus->set;
-    const size_t n_bin = attn_examples_n_bin(args_of(corpus)), n_top = n_top_of(args_of(corpus));
+    const size_t n_bin = n_bin_of(args_of(corpus)), n_top = n_top_of(args_of(corpus));
     size_t most = 0, n = 0;
 
     for (size_t i = 0; i < set->n_head; i++) {
@@ -629,39 +627,6 @@ static int by_number(const void *a, const void *b)
 
     return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
                                   : (x->head > y->head) - (x->head < y->head);
-}
-
-/* Appends the tokens of SEQUENCE; the first has the index FIRST. */
-static void append_tokens(struct attn_example_text *text, size_t first,
-                          const struct attn_sequence *sequence)
-{
-    for (size_t i = 0; i < sequence->n; i++) {
-        if (sequence->tokens.bytes)
-            attn_buffer_append(&text->tokens, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
-        else if (sequence->ids)
-            attn_buffer_append_format(&text->tokens, "%d", (int)sequence->ids[i]);
-        text->ends[first + i] = text->tokens.size;
-    }
-}
-
-/* Fills TEXT, the text of ITEM and RUN. */
-static enum attn_status fill_text(struct attn_example_text *text, const struct attn_item *item,
-                                  const struct attn_run *run, struct attn_error *err)
-{
-    text->number = item->number;
-    if (item->id_kind == ATTN_RECORD_ID_NUMBER)
-        attn_buffer_append_format(&text->id, "%" PRIu64, text->number);
-    else
-        attn_buffer_append(&text->id, item->id, item->n_id);
-    text->n_token = run->text.n;
-    text->n_source = run->source.n;
-    text->has_texts = run->text.tokens.bytes;
-    ATTN_TRY(ATTN_ALLOC(text->ends, run->text.n + run->source.n, err));
-    append_tokens(text, 0, &run->text);
-    append_tokens(text, run->text.n, &run->source);
-    attn_buffer_append_char(&text->tokens, '\0'); /* so that there is memory */
-    ATTN_TRY(attn_buffer_check(&text->tokens, err));
-    return attn_buffer_check(&text->id, err);
 }
 
 /* Copies what READING found to EXAMPLES [n], which are all of one text. */
@@ -723,7 +688,7 @@ static enum attn_status read_again(struct corpus *corpus, struct attn_study *stu
     request.on_note = NULL; /* the first pass has sent the notes */
     status = attn_run_prepare(host, &request, &run, err);
     if (status == ATTN_OK)
-        status = fill_text(&set->texts[set->n_text], item, run, err);
+        status = attn_card_text_read(run, item, false, &set->texts[set->n_text], err);
     if (status == ATTN_OK)
         status = read_examples(corpus, run, examples, n, err);
     for (size_t i = 0; i < n; i++)
@@ -781,10 +746,10 @@ static enum attn_status read_texts(struct corpus *corpus, struct attn_study *stu
 /* --- The table -------------------------------------------------------------------------------- */
 
 /* Returns the cell with token I of TEXT; missing if tokens have no texts. */
-static struct attn_cell token_of(const struct attn_example_text *text, size_t i)
+static struct attn_cell token_of(const struct attn_card_text *text, size_t i)
 {
     size_t size;
-    const char *token = attn_example_token(text, i, &size);
+    const char *token = attn_card_token(text, i, &size);
 
     return text->has_texts ? attn_cell_text(token, size) : attn_cell_missing();
 }
@@ -794,7 +759,7 @@ static enum attn_status append_example(const struct attn_rows *rows,
                                        const struct attn_example *example, struct attn_error *err)
 {
     const struct attn_example_head *head = &set->heads[example->head];
-    const struct attn_example_text *text = &set->texts[example->text];
+    const struct attn_card_text *text = &set->texts[example->text];
     const size_t key = example->key + (example->is_cross ? text->n_token : 0);
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(head->at.head),
@@ -866,9 +831,7 @@ static void release_set(struct attn_example_set *set)
         attn_free(set->examples[i].cells);
     }
     for (size_t i = 0; i < set->n_text; i++) {
-        attn_buffer_release(&set->texts[i].id);
-        attn_buffer_release(&set->texts[i].tokens);
-        attn_free(set->texts[i].ends);
+        attn_card_text_release(&set->texts[i]);
     }
     attn_free(set->heads);
     attn_free(set->examples);

@@ -63,7 +63,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_example_
 {
     attn_json_begin(attn_json_key(json, "texts"), '[');
     for (size_t i = 0; i < set->n_text; i++) {
-        const struct attn_example_text *text = &set->texts[i];
+        const struct attn_card_text *text = &set->texts[i];
 
         attn_json_line(json);
         attn_json_begin(json, '{');
@@ -71,7 +71,7 @@ static void push_texts(struct attn_json_writer *json, const struct attn_example_
         attn_json_begin(attn_json_key(json, "tokens"), '[');
         for (size_t k = 0; k < text->n_token + text->n_source; k++) {
             size_t size;
-            const char *token = attn_example_token(text, k, &size);
+            const char *token = attn_card_token(text, k, &size);
 
             if (k == text->n_token) {
                 attn_json_end(json);

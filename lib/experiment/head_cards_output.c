@@ -59,13 +59,39 @@ static void append_tokens(struct attn_card_text *text, size_t first,
     }
 }
 
-enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
-                                     struct attn_card_text *text, struct attn_error *err)
+/* Appends the bytes of the tokens of SEQUENCE. */
+static void append_bytes(struct attn_card_text *text, size_t first,
+                         const struct attn_sequence *sequence)
+{
+    for (size_t i = 0; i < sequence->n; i++) {
+        if (sequence->tokens.bytes)
+            attn_buffer_append(&text->tokens, sequence->tokens.bytes[i], sequence->tokens.sizes[i]);
+        else if (sequence->ids)
+            attn_buffer_append_format(&text->tokens, "%" PRId32, sequence->ids[i]);
+        text->ends[first + i] = text->tokens.size;
+    }
+}
+
+/* Appends the tokens of RUN as they are printed. */
+static enum attn_status append_printed(const struct attn_run *run, struct attn_card_text *text,
+                                       struct attn_error *err)
 {
     const struct attn_labels *labels = attn_run_labels(run);
     struct attn_token_texts texts[2] = {{.n = 0}, {.n = 0}};
-    enum attn_status status;
+    const enum attn_status status = attn_token_labels_init(texts, labels, err);
 
+    if (status == ATTN_OK) {
+        append_tokens(text, 0, &run->text, &texts[0], labels->begin, labels->end);
+        append_tokens(text, run->text.n, &run->source, &texts[1], NULL, NULL);
+    }
+    attn_token_texts_release(texts, 2);
+    return status;
+}
+
+enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
+                                     bool is_printed, struct attn_card_text *text,
+                                     struct attn_error *err)
+{
     if (item)
         text->number = item->number;
     if (item && item->id_kind != ATTN_RECORD_ID_NUMBER)
@@ -75,13 +101,13 @@ enum attn_status attn_card_text_read(const struct attn_run *run, const struct at
     text->n_token = run->text.n;
     text->n_source = run->source.n;
     ATTN_TRY(ATTN_ALLOC(text->ends, run->text.n + run->source.n, err));
-    status = attn_token_labels_init(texts, labels, err);
-    if (status == ATTN_OK) {
-        append_tokens(text, 0, &run->text, &texts[0], labels->begin, labels->end);
-        append_tokens(text, run->text.n, &run->source, &texts[1], NULL, NULL);
+    text->has_texts = run->text.tokens.bytes;
+    if (is_printed) {
+        ATTN_TRY(append_printed(run, text, err));
+    } else {
+        append_bytes(text, 0, &run->text);
+        append_bytes(text, run->text.n, &run->source);
     }
-    attn_token_texts_release(texts, 2);
-    ATTN_TRY(status);
     attn_buffer_append_char(&text->tokens, '\0'); /* so that there is memory */
     ATTN_TRY(attn_buffer_check(&text->tokens, err));
     return attn_buffer_check(&text->id, err);

@@ -7,10 +7,11 @@
 #include "run/item.h"
 #include "run/run_internal.h"
 
-/* Copies the tokens of RUN to TEXT, which must be {0}; ITEM may be NULL. Release TEXT after a
- * failure, too. */
+/* Copies the tokens of RUN to TEXT, which must be {0}: as they are printed if IS_PRINTED, otherwise
+ * their bytes in the vocabulary. ITEM may be NULL. Release TEXT after a failure, too. */
 enum attn_status attn_card_text_read(const struct attn_run *run, const struct attn_item *item,
-                                     struct attn_card_text *text, struct attn_error *err);
+                                     bool is_printed, struct attn_card_text *text,
+                                     struct attn_error *err);
 
 /* Returns the width of the value vectors from which attn_head_cards_write computes tokens; 0 if
  * heads of MODEL write none: it has labels instead of tokens, or no output layer. */

@@ -459,7 +459,7 @@ static enum attn_status add_card(const struct survey *survey, struct attn_error 
 {
     struct attn_card_text text = {.number = 0};
     enum attn_status status =
-        attn_card_text_read(survey->frame.run, survey->frame.item, &text, err);
+        attn_card_text_read(survey->frame.run, survey->frame.item, true, &text, err);
 
     if (status == ATTN_OK)
         status = attn_head_cards_add(survey->args->cards, survey->card, &text, err);
