@@ -191,8 +191,8 @@ static enum attn_status work(struct question *question, struct attn_error *err)
 
     for (size_t i = 0; i < plain->n; i++)
         if (attn_path_has_ending(plain->items[i], ".npz"))
-            return refuse(err, "numpy.allclose(a[name], b[name]) after numpy.load compares arrays",
-                          "'%s' is a file of arrays, which diff does not compare since 0.4.0",
+            return refuse(err, "since 0.4.0: numpy.load and numpy.allclose(a[name], b[name])",
+                          "'%s' is a file of arrays, which diff no longer compares",
                           attn_quote_string(plain->items[i]).text);
     ATTN_TRY(check(question, err));
     ATTN_TRY(question_begin_items(question, err));

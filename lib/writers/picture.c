@@ -92,8 +92,8 @@ enum attn_status attn_figure_parse(const char *text, struct attn_picture_options
         return ATTN_OK;
     for (size_t i = 0; i < sizeof former / sizeof *former; i++)
         if (strcmp(text, former[i].name) == 0) {
-            attn_error_set(err, ATTN_INVALID, "'%s' is no figure since 0.4.0", text);
-            return attn_error_hint(err, "%s", former[i].hint);
+            attn_error_set(err, ATTN_INVALID, "'%s' is no figure any more", text);
+            return attn_error_hint(err, "since 0.4.0: %s", former[i].hint);
         }
     return attn_error_set(err, ATTN_INVALID,
                           "'%s' is no figure, expected %s, over an image, or patches:RxC with R "

@@ -71,10 +71,8 @@ text='The keys to the cabinet are on the table, it said. The keys are old and it
 ids=1,5,3,0,6,2,4
 all='*,rollout,weighted_pattern,value_zeroing'
 
-# What commands read: heads of arrays, one for each position of the text; tensors of two runs; lines.
-"$cli" run -q --sites '*' --layers 0 --npy "$scratch/arrays" --npz "$scratch/a.npz" -p "$text" &&
-    "$cli" run -q --sites '*' --layers 0 --npz "$scratch/b.npz" --compute bf16 -p "$text" ||
-    fail 'no arrays'
+# What commands read: heads of arrays, one for each position of the text; lines.
+"$cli" run -q --sites '*' --layers 0 --npy "$scratch/arrays" -p "$text" || fail 'no arrays'
 arrays=$scratch/arrays/blocks.0
 q=(--q "$arrays.attn.hook_q.npy" --k "$arrays.attn.hook_k.npy" --v "$arrays.attn.hook_v.npy")
 printf '%s\n' "$text" 'The cat' 'Once upon a time' >"$scratch/lines"
