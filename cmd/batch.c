@@ -166,6 +166,9 @@ static enum attn_status check(struct question *question, struct attn_error *err)
     return attn_attention_args_check(&question->attention, err);
 }
 
+/* The options of outputs that may go to standard output; the others are npy and npz. */
+#define TABLES "csv|edges"
+
 /* Stores the command line for a later --resume, with those options that change results, but not the
  * paths of outputs. */
 static enum attn_status begin_restart(struct batch *batch, struct attn_error *err)
@@ -173,7 +176,7 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     static const struct restart_form form = {
         .names = "model|config|vocab|weights|load|threads|quiet|verbose|resume|sync|color|"
                  "progress|max-errors",
-        .outputs = "output|csv|npy|edges|npz",
+        .outputs = "output|" TABLES "|npy|npz",
     };
 
     ATTN_TRY(restart_begin(batch->question->call, &form, &batch->restart, err));
@@ -182,9 +185,6 @@ static enum attn_status begin_restart(struct batch *batch, struct attn_error *er
     batch->options.each.n_command = batch->restart.n;
     return ATTN_OK;
 }
-
-/* The options of the other outputs. */
-static const char other_outputs[] = "csv|npy|edges|npz";
 
 /* Appends the other outputs in the order of the command line, and counts those that go to standard
  * output. */
@@ -197,9 +197,9 @@ static enum attn_status list_others(struct batch *batch, size_t *n, size_t *n_st
         const char *name = call->found[i].name;
         const char *path = call->given[call->found[i].n - 1];
 
-        if (word_find(other_outputs, name) < 0)
+        if (word_find(TABLES "|npy|npz", name) < 0)
             continue;
-        if (is_standard(path) && word_find("csv|edges", name) < 0)
+        if (is_standard(path) && word_find(TABLES, name) < 0)
             return refuse(err, NULL, "`%s` cannot go to standard output", name);
         *n_standard += is_standard(path);
         batch->outputs[is_standard(path) && !batch->args->output ? 0 : (*n)++] =
@@ -268,7 +268,7 @@ static const struct attn_param_rule output_rules[] = {
     {.given = "next", NO_LINES, .unless = "npy|output", .excludes = "fields:measures", NO_NEXT},
     {.given = "layers|heads",
      .when = "fields",
-     .unless = "csv|npy|edges|npz|fields:measures|fields:tensors",
+     .unless = TABLES "|npy|npz|fields:measures|fields:tensors",
      .message = "@ needs an output that has heads",
      .hint = "add measures or tensors to --fields"},
     {.given = "sites", .unless = "npz|fields:tensors", NO_SITES},
