@@ -128,8 +128,9 @@ static enum attn_status read_parts(struct life_layout *layout, struct attn_error
     double most = 0;
 
     ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
-    for (size_t i = 0; i < 2 * n_row; i++) /* rests come last */
-        add_row(layout, i % n_row, i >= n_row);
+    for (int of_rests = 0; of_rests < 2; of_rests++) /* rests come last */
+        for (size_t i = 0; i < n_row; i++)
+            add_row(layout, i, of_rests != 0);
     for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->streams.n_layer; layer++)
         most = fmax(most, fmax(side_of(layout, layer, true), side_of(layout, layer, false)));
     layout->scale = most > 0 ? ROOM * layout->streams.band / most : 0;
