@@ -42,10 +42,11 @@ static size_t count_items(const char *list)
 static void add_ablations(enum attn_edit_option option, const char *list,
                           struct attn_edit_part *parts, size_t *n)
 {
+    const char *rest;
     size_t at = 0, size;
 
     for (const char *item; list && (item = next_item(list, &at, &size));)
-        if (attn_edits_find_word(item, NULL) == option)
+        if (attn_edits_find_word(item, &rest) == option)
             parts[(*n)++] = (struct attn_edit_part){.option = option, .text = item, .size = size};
 }
 
@@ -85,10 +86,11 @@ bool attn_edits_are_given(const struct attn_request_edits *edits)
 
 bool attn_edits_need_means(const struct attn_request_edits *edits)
 {
+    const char *rest;
     size_t at = 0, size;
 
     for (const char *item; edits->ablate && (item = next_item(edits->ablate, &at, &size));)
-        if (attn_edits_find_word(item, NULL) == ATTN_EDIT_OPTION_ABLATE_MEAN)
+        if (attn_edits_find_word(item, &rest) == ATTN_EDIT_OPTION_ABLATE_MEAN)
             return true;
     return false;
 }

@@ -20,36 +20,28 @@
 /* The field of a request that contains the items. */
 static const char field[] = "ablate";
 
-/* For each option: the site that an item means if it names only heads. */
+/* For each option: the word that its items begin with, and the site that an item means if it names
+ * only heads. */
 static const struct list_kind {
+    const char *word;
     enum attn_site site;
     bool takes_sites; /* items may name another site */
     bool is_uniform;  /* the weights of the heads become uniform */
 } kinds[] = {
-    [ATTN_EDIT_OPTION_ABLATE] = {ATTN_SITE_Z, true, false},
-    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {ATTN_SITE_QK, false, true},
-    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {ATTN_SITE_Z, true, false},
+    [ATTN_EDIT_OPTION_ABLATE] = {"zero:", ATTN_SITE_Z, true, false},
+    [ATTN_EDIT_OPTION_ABLATE_UNIFORM] = {"uniform:", ATTN_SITE_QK, false, true},
+    [ATTN_EDIT_OPTION_ABLATE_MEAN] = {"mean:", ATTN_SITE_Z, true, false},
 };
 
 enum attn_edit_option attn_edits_find_word(const char *item, const char **rest)
 {
-    static const struct {
-        const char *word;
-        enum attn_edit_option option;
-    } words[] = {{"zero:", ATTN_EDIT_OPTION_ABLATE},
-                 {"uniform:", ATTN_EDIT_OPTION_ABLATE_UNIFORM},
-                 {"mean:", ATTN_EDIT_OPTION_ABLATE_MEAN}};
-    enum attn_edit_option option = ATTN_EDIT_OPTION_ABLATE;
-    size_t size = 0;
-
-    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
-        if (strncmp(item, words[i].word, strlen(words[i].word)) == 0) {
-            option = words[i].option;
-            size = strlen(words[i].word);
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].word && strncmp(item, kinds[i].word, strlen(kinds[i].word)) == 0) {
+            *rest = item + strlen(kinds[i].word);
+            return (enum attn_edit_option)i;
         }
-    if (rest)
-        *rest = item + size;
-    return option;
+    *rest = item;
+    return ATTN_EDIT_OPTION_ABLATE;
 }
 
 /* An item of a list, whose edits are to be appended. */

@@ -18,7 +18,7 @@ enum attn_status attn_edits_split(const struct attn_model *model, struct attn_ed
                                   struct attn_error *err);
 
 /* The option that ITEM of `ablate` belongs to by its word: "mean:2.5" to ABLATE_MEAN, "2.5" and
- * "zero:2.5" to ABLATE. Sets *REST, unless REST is NULL, to the item after the word. */
+ * "zero:2.5" to ABLATE. Sets *REST to the item after the word. */
 enum attn_edit_option attn_edits_find_word(const char *item, const char **rest);
 
 /* Parts FIRST .. END-1 of the list, all of one option. */

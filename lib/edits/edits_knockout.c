@@ -35,8 +35,6 @@ struct knockouts {
     const struct attn_attention *attention; /* [n_layer] */
     bool is_of_encoder;
     struct attn_edit_list *list;
-    const struct attn_config *config;
-    const struct attn_dims *dims;
     struct knockout *items; /* [n] owns */
     size_t n;
     struct attn_edit_part *parts; /* [n] the parts of the list with number first_part and up */
@@ -76,16 +74,16 @@ static enum attn_status read_knockout(const struct knockouts *knockouts, struct 
     ATTN_TRY(read_heads(knockouts, item, err));
     if (!item->heads)
         return ATTN_OK;
-    item->keys = attn_alloc(knockouts->dims->n_position, 1, err);
+    item->keys = attn_alloc(knockouts->scope->dims->n_position, 1, err);
     /* + 1, because there may be no source. */
-    item->source_keys = attn_alloc(knockouts->dims->n_source + 1, 1, err);
-    item->queries = attn_alloc(knockouts->dims->n_position, 1, err);
+    item->source_keys = attn_alloc(knockouts->scope->dims->n_source + 1, 1, err);
+    item->queries = attn_alloc(knockouts->scope->dims->n_position, 1, err);
     if (!item->queries || !item->keys || !item->source_keys)
         return ATTN_NO_MEMORY;
     ATTN_TRY(attn_positions_find(scope->text, given->positions, item->queries, err));
-    return attn_positions_find_keys(&(struct attn_keys){knockouts->config, scope->text,
-                                                        scope->source, item->heads, item->keys,
-                                                        item->source_keys},
+    return attn_positions_find_keys(&(struct attn_keys){attn_model_config(scope->model),
+                                                        scope->text, scope->source, item->heads,
+                                                        item->keys, item->source_keys},
                                     given->keys, err);
 }
 
@@ -261,7 +259,7 @@ static bool is_of_all_heads(const struct knockouts *knockouts, const struct attn
         const struct knockout *item = &knockouts->items[i];
 
         if (item->heads && item->queries[query] &&
-            attn_selection_count_heads(item->heads, at) < knockouts->dims->n_head)
+            attn_selection_count_heads(item->heads, at) < knockouts->scope->dims->n_head)
             return false;
     }
     return true;
@@ -270,7 +268,7 @@ static bool is_of_all_heads(const struct knockouts *knockouts, const struct attn
 static enum attn_status edit_layer(struct knockouts *knockouts, const struct attn_location *at,
                                    struct attn_error *err)
 {
-    const struct attn_dims *dims = knockouts->dims;
+    const struct attn_dims *dims = knockouts->scope->dims;
 
     for (size_t query = 0; query < dims->n_position; query++) {
         const bool is_of_all = is_of_all_heads(knockouts, at, query);
@@ -289,7 +287,8 @@ static enum attn_status edit_layer(struct knockouts *knockouts, const struct att
 
 static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
 {
-    const size_t n_position = knockouts->dims->n_position, n_source = knockouts->dims->n_source;
+    const size_t n_position = knockouts->scope->dims->n_position,
+                 n_source = knockouts->scope->dims->n_source;
     const size_t n_key = n_position > n_source ? n_position : n_source;
     struct attn_location at = {.site = ATTN_SITE_ATTN_SCORES, .layer = ATTN_NO_LAYER};
 
@@ -303,7 +302,7 @@ static enum attn_status add(struct knockouts *knockouts, struct attn_error *err)
         ATTN_TRY(
             attn_error_in(read_knockout(knockouts, &knockouts->items[i], err), "knockouts", err));
     }
-    while (attn_dims_next_layer(knockouts->dims, &at))
+    while (attn_dims_next_layer(knockouts->scope->dims, &at))
         ATTN_TRY(edit_layer(knockouts, &at, err));
     return ATTN_OK;
 }
@@ -316,21 +315,18 @@ static enum attn_status add_stack(const struct attn_edit_scope *scope, bool is_o
     const struct attn_location any = {.stack =
                                           is_of_encoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY};
     const struct attn_edit_scope own = attn_edit_scope_at(scope, &any);
-    const struct attn_config *config = attn_model_config(own.model);
     struct knockouts knockouts = {.scope = &own,
                                   .all = scope->dims,
-                                  .attention =
-                                      is_of_encoder ? config->attention : own.session->attention,
+                                  .attention = is_of_encoder
+                                                   ? attn_model_config(own.model)->attention
+                                                   : own.session->attention,
                                   .is_of_encoder = is_of_encoder,
                                   .list = list,
-                                  .config = config,
-                                  .dims = own.dims,
                                   .n = range.end - range.first,
                                   .parts = list->parts + range.first,
                                   .first_part = range.first};
-    enum attn_status status;
+    const enum attn_status status = add(&knockouts, err);
 
-    status = add(&knockouts, err);
     for (size_t i = 0; knockouts.items && i < knockouts.n; i++) {
         attn_free(knockouts.items[i].queries);
         attn_free(knockouts.items[i].keys);
