@@ -513,7 +513,8 @@ bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *
 void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end)
 {
     *begin = lines->first;
-    *end = lines->offset;
+    if (end)
+        *end = lines->offset;
 }
 
 uint64_t attn_batch_lines_end(const struct attn_batch_lines *lines)

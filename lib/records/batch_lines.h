@@ -112,7 +112,8 @@ bool attn_batch_lines_is_file(const struct attn_batch_lines *lines, uint64_t *si
 /* Returns true if PATH is the input. */
 bool attn_batch_lines_is_path(const struct attn_batch_lines *lines, const char *path);
 
-/* Returns the offset of the first line, and of the next line to read. */
+/* Returns the offset of the first line, and of the next line to read unless END is NULL. Only the
+ * first may be asked for while another thread reads. */
 void attn_batch_lines_range(const struct attn_batch_lines *lines, uint64_t *begin, uint64_t *end);
 
 /* Returns where part I of N of SIZE bytes begins: SIZE * I / N, without overflow. */

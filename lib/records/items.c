@@ -435,11 +435,11 @@ double attn_items_share(const struct attn_items *items)
 
 double attn_items_share_at(const struct attn_items *items, uint64_t at)
 {
-    uint64_t size, from, read;
+    uint64_t size, from;
 
     if (!items || !attn_batch_lines_is_file(items->lines, &size))
         return (double)NAN;
-    attn_batch_lines_range(items->lines, &from, &read); /* `from` is 0 without a shard of lines */
+    attn_batch_lines_range(items->lines, &from, NULL);
     size = items->options.inputs ? items->options.n_input : attn_batch_lines_end(items->lines);
     size = items->limit < size ? items->limit : size;
     from = items->from > from ? items->from : from;
