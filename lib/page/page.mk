@@ -5,10 +5,10 @@ BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/page/*.js))
 POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 
-# Scripts stand in pages, and in attn.wasm, without their lines of comment.
+# Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation.
 $(BARE_FILES): $(BUILD)/%.bare.js: %.js
 	@mkdir -p $(@D)
-	$(call say,GEN)sed -E '/^ *\/\/( |$$)/d' $< >$@
+	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
 
 # Policies are hashes of the scripts and styles of a page.
 bare = $(foreach part,$(1),$(BUILD)/lib/page/$(part).bare.js)
