@@ -66,11 +66,7 @@ function factorOf(keys) {
 const number = x => attnPage.written(run.numbers.component, x);
 const largest = lists => lists.reduce((most, list) => list.reduce((m, x) => Math.max(m, Math.abs(x)), most), 0) || 1;
 
-function label(position, isSource) {
-  const names = isSource ? run.source_names ?? run.source_labels ?? run.source_texts ?? run.source_tokens
-    : run.names ?? run.labels ?? run.texts ?? run.tokens;
-  return names ? [position + ' ', el('bdi', {}, names[position])] : [String(position)];
-}
+const label = (position, isSource) => [position + ' ', el('bdi', {}, attnViewer.nameAt(position, isSource))];
 
 // Draws a vector as cells; MOST is the number with the last color. KIND names the vectors in which
 // the same component is marked.
