@@ -312,7 +312,7 @@ void attn_figure_note_size(const struct attn_shapes *shapes,
 static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_error *err)
 {
     static const attn_figure_fn kinds[ATTN_N_FIGURE] = {
-#define FIGURE_FUNCTION(name, number, text, file, traits, words)                                          \
+#define FIGURE_FUNCTION(name, number, text, file, traits, words)                                   \
     [ATTN_FIGURE_##name] = attn_figure_draw_##file,
         ATTN_FIGURE_MAP(FIGURE_FUNCTION)
 #undef FIGURE_FUNCTION

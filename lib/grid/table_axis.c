@@ -49,7 +49,8 @@ size_t attn_table_count(const struct attn_table *table, enum attn_column_role ro
     return n;
 }
 
-size_t attn_table_filled(const struct attn_table *table, size_t column)
+/* Returns COLUMN, or SIZE_MAX if the column is empty. */
+static size_t filled(const struct attn_table *table, size_t column)
 {
     for (size_t i = 0; i < attn_table_n_row(table); i++)
         if (!attn_table_is_missing(table, i, column))
@@ -60,14 +61,14 @@ size_t attn_table_filled(const struct attn_table *table, size_t column)
 struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
                                                 const struct attn_table_view *view)
 {
-    return (struct attn_view_columns){
-        .rows = attn_table_view_find(table, view->rows),
-        .detail = attn_table_view_find(table, view->detail),
-        .columns = attn_table_view_find(table, view->columns),
-        .texts = attn_table_view_find(table, view->texts),
-        .values = attn_table_view_find(table, view->values),
-        .cells = attn_table_filled(table, attn_table_view_find(table, view->cells)),
-        .marks = attn_table_view_find(table, view->marks)};
+    return (struct attn_view_columns){.rows = attn_table_view_find(table, view->rows),
+                                      .detail = attn_table_view_find(table, view->detail),
+                                      .columns = attn_table_view_find(table, view->columns),
+                                      .texts = attn_table_view_find(table, view->texts),
+                                      .values = attn_table_view_find(table, view->values),
+                                      .cells =
+                                          filled(table, attn_table_view_find(table, view->cells)),
+                                      .marks = attn_table_view_find(table, view->marks)};
 }
 
 static enum attn_status check_sides(const struct attn_view_columns *of, struct attn_error *err)
@@ -112,7 +113,9 @@ bool attn_table_has_role(const struct attn_table *table, size_t column, enum att
     return found && found->role == role;
 }
 
-bool attn_table_has_stacks(const struct attn_table *table, size_t column)
+/* Returns true if COLUMN has layers of a model with two stacks; the column before it has the names
+ * of the stacks. */
+static bool has_stacks(const struct attn_table *table, size_t column)
 {
     return column != SIZE_MAX && column > 0 &&
            attn_table_has_role(table, column - 1, ATTN_ROLE_STACK);
@@ -213,7 +216,7 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
     const struct attn_cell cell = attn_table_cell(table, row, column);
     struct attn_location at;
 
-    if (attn_table_has_stacks(table, column) && attn_table_read_layer(table, row, column, &at))
+    if (has_stacks(table, column) && attn_table_read_layer(table, row, column, &at))
         attn_grid_append_layer(out, &at);
     else if (cell.type == ATTN_VALUE_TEXT)
         attn_escape_append(out, cell.text, cell.size);
@@ -536,8 +539,7 @@ static void append_key(struct attn_buffer *bytes, const struct attn_table *table
                                                : key->cell;
     const bool is_token = attn_grid_is_position(&text, columns->tokens);
     const bool is_head = is_head_column(table, columns->detail);
-    const bool begins_so =
-        attn_table_has_stacks(table, columns->key) && !is_head && !columns->is_stream;
+    const bool begins_so = has_stacks(table, columns->key) && !is_head && !columns->is_stream;
     const bool is_whole =
         begins_so &&
         (!has_detail || attn_cell_word(&text, attn_site_name(ATTN_SITE_RESID_PRE)) == 0);
@@ -675,8 +677,7 @@ static enum attn_status read_axis(const struct attn_table *table,
     axis->axis.parts = columns->parts_of_run;
     axis->axis.has_own_texts = true;
     axis->axis.is_named = column->type == ATTN_VALUE_TEXT || axis->axis.n_main > 0 ||
-                          columns->is_stream || is_head ||
-                          attn_table_has_stacks(table, columns->key);
+                          columns->is_stream || is_head || has_stacks(table, columns->key);
     axis->axis.texts = axis->texts.bytes.size > 0 ? &axis->texts : NULL;
     return attn_buffer_check(&axis->texts.bytes, err);
 }
@@ -775,7 +776,7 @@ enum attn_status attn_table_axes_read(const struct attn_table *table,
                                     {.key = of->columns,
                                      .detail = SIZE_MAX,
                                      .query = SIZE_MAX,
-                                     .texts = attn_table_filled(table, of->texts),
+                                     .texts = filled(table, of->texts),
                                      .part = part,
                                      .parts = view->parts,
                                      .only = view->only}};
@@ -838,7 +839,7 @@ static void append_row_side(struct attn_buffer *out, const struct row_names *nam
 {
     const size_t rows = names->of->rows;
 
-    if (is_named && !attn_table_has_stacks(names->table, rows))
+    if (is_named && !has_stacks(names->table, rows))
         attn_buffer_append_format(out, "%s ", attn_table_column_name(names->table, rows));
     attn_grid_append_cell(out, names->table, row, rows);
     append_site(out, names, names->of->detail, row);

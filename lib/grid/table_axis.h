@@ -38,9 +38,6 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
 /* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
 size_t attn_table_count(const struct attn_table *table, enum attn_column_role role);
 
-/* Returns COLUMN, or SIZE_MAX if the column is empty. */
-size_t attn_table_filled(const struct attn_table *table, size_t column);
-
 /* Returns true if COLUMN, which may be SIZE_MAX, has ROLE. */
 bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role);
 
@@ -75,10 +72,6 @@ static inline bool attn_table_is_missing(const struct attn_table *table, size_t 
 {
     return attn_table_cell(table, row, column).type == ATTN_VALUE_MISSING;
 }
-
-/* Returns true if COLUMN has layers of a model with two stacks; the column before it has the names
- * of the stacks. */
-bool attn_table_has_stacks(const struct attn_table *table, size_t column);
 
 /* Reads the layer in COLUMN of ROW, with its stack if the model has two. Returns false if it is
  * missing. The output of a decoder's layer is placed at the layer's attention to the source, which
