@@ -17,7 +17,6 @@ static const struct {
     {"form", "items-format"},
     {"has_contrasts", "contrast"},
     {"has_effect", "effect"},
-    {"has_gradients", "grad"},
     {"has_score", "score"},
     {"is_cumulative", "cumulative"},
     {"is_one_based", "one-based"},
@@ -27,7 +26,6 @@ static const struct {
     {"is_weight", "measures weight"},
     {"knockouts", "knockout"},
     {"max_failed", "max-errors"},
-    {"n_control", "control"},
     {"n_shard", "shard"},
     {"patches", "patch"},
     {"places", "positions"},
@@ -35,7 +33,6 @@ static const struct {
     {"reading.queries", "query-labels"},
     {"references", "reference"},
     {"sets", "set"},
-    {"steerings", "steer"},
     {"text_template", "template"},
 };
 
