@@ -825,7 +825,7 @@ enum attn_status attn_json_check_keys(struct attn_json_reader reader, size_t *n_
                                       struct attn_error *err)
 {
     struct attn_json_keys keys = {0};
-    struct attn_json_token token;
+    struct attn_json_token token = {0};
     enum attn_status status;
 
     do {
