@@ -204,12 +204,13 @@ struct rows {
 };
 
 /* Returns the places for the rows of EVENT; NULL if the encoder has them and the places are those
- * of the text. */
+ * of the text, or if there are keys before the first query, which are no tokens of the text. */
 static const struct attn_metric_places *places_of(const struct attn_measurement *m,
                                                   const struct attn_trace_event *event)
 {
-    return m->has_places && (event->at.stack != ATTN_STACK_ENCODER ||
-                             !attn_selection_dims(m->selection)->encoder)
+    return m->has_places && event->ahead == 0 &&
+                   (event->at.stack != ATTN_STACK_ENCODER ||
+                    !attn_selection_dims(m->selection)->encoder)
                ? &m->places
                : NULL;
 }
