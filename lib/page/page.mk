@@ -6,7 +6,7 @@ POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 
 # Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation.
-$(BARE_FILES): $(BUILD)/%.bare.js: %.js
+$(BARE_FILES): $(BUILD)/%.bare.js: %.js lib/page/page.mk
 	@mkdir -p $(@D)
 	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
 
