@@ -144,8 +144,7 @@ static enum attn_status check_use(const struct call *call, struct attn_error *er
     const char *unused = option_find_given(call, "similarity|scale|eps");
 
     if (args->arrays.scores && unused)
-        return refuse(err, NULL,
-                      "`attention` %s changes how scores are computed, and `scores` gives them",
+        return refuse(err, NULL, "`%s` changes how scores are computed, and `scores` gives them",
                       unused);
     if (args->asked.attention.keep && !has_dropout)
         return refuse(err,

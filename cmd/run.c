@@ -5,7 +5,6 @@
 #include "cmd/args/model.h"
 #include "cmd/args/prompt.h"
 #include "cmd/args/request.h"
-#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/options.h"
 #include "cmd/line/print.h"
@@ -222,7 +221,7 @@ static enum attn_status check_predictions(const struct output_args *args, struct
     for (struct output_walk walk = {.args = args}; output_next(&walk);)
         if (has_predictions(walk.output.format) || output_is_table(args, walk.output.format))
             return ATTN_OK;
-    field_names_list(has_predictions, "or", formats, sizeof formats);
+    attn_format_list(has_predictions, "or", formats, sizeof formats);
     snprintf(hint, sizeof hint, "write the data into a file, or into %s FILE as well", formats);
     return refuse(err, hint,
                   "`top`, `next`, `target` and `label` print on standard output, which holds data");

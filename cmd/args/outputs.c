@@ -3,7 +3,6 @@
 
 #include "cmd/args/effects.h"
 #include "cmd/line/command.h"
-#include "cmd/line/field_names.h"
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
 
@@ -198,7 +197,7 @@ static enum attn_status check_use(const struct output_args *args, struct attn_er
         has_directory |=
             walk.output.path && attn_format_is_directory(walk.output.format, walk.output.path);
     if (!has_directory) {
-        field_names_list(is_directory, "or", list, sizeof list);
+        attn_format_list(is_directory, "or", list, sizeof list);
         return refuse(err, NULL, "`add` needs the DIR of %s", list);
     }
     for (size_t i = 0; i < attn_n_format(); i++) {

@@ -2,7 +2,6 @@
 #include "cmd/args/request.h"
 
 #include "cmd/args/effects.h"
-#include "cmd/line/field_names.h"
 #include "cmd/line/help.h"
 #include "cmd/line/interrupt.h"
 #include "cmd/line/print.h"
@@ -65,7 +64,7 @@ static enum attn_status check_comparison(const struct question *question, struct
                 "`markdown`");
     if (!beside)
         return ATTN_OK;
-    field_names_list(is_possible, "or", formats, sizeof formats);
+    attn_format_list(is_possible, "or", formats, sizeof formats);
     return refuse(err, NULL,
                   "`compare` and `%s` do not go together: a comparison is written as text, %s",
                   beside, formats);

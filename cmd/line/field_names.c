@@ -241,11 +241,3 @@ const char *field_names_of_help(const char *text)
     }
     return text;
 }
-
-void field_names_list(attn_format_fn is_listed, const char *last, char *out, size_t size)
-{
-    char list[ATTN_ERROR_HINT_SIZE];
-
-    attn_format_list(is_listed, last, list, sizeof list);
-    field_names_show(list, out, size);
-}

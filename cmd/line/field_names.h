@@ -28,7 +28,4 @@ void field_names_set_arguments(char **items, int n);
  * until the process ends, and the result is. */
 const char *field_names_of_help(const char *text);
 
-/* attn_format_list with the names of options. */
-void field_names_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
-
 #endif
