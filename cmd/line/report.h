@@ -21,7 +21,8 @@ void report_json(const struct command *command, const struct attn_error *err, in
 enum attn_status problem(struct attn_error *err, enum attn_request_stage stage, const char *hint,
                          const char *format, ...) ATTN_PRINTF(4, 5);
 
-/* Sets ERR like `problem`, at the stage of options and their values. */
+/* Sets ERR like `problem`, at the stage of options and their values. An option in backquotes,
+ * "`heads_out`", is shown as --heads-out, and ERR has it in `fields`. */
 enum attn_status refuse(struct attn_error *err, const char *hint, const char *format, ...)
     ATTN_PRINTF(3, 4);
 

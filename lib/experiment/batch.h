@@ -31,10 +31,10 @@
 #define ATTN_EXPERIMENT_BATCH_H
 
 #include "base/note.h"
+#include "batch/each.h"
 #include "batch/records.h"
 #include "records/items.h"
 #include "run/many.h"
-#include "batch/each.h"
 
 struct attn_batch_options {
     size_t size; /* size of this struct */

@@ -123,8 +123,8 @@ static struct grid find_grid(void)
     return grid;
 }
 
-/* What a map does by METHOD of its canvas when it is painted anew: NEXT is called with the arguments
- * and with the canvas as `this`. */
+/* What a map does by METHOD of its canvas when it is painted anew: NEXT is called with the
+ * arguments and with the canvas as `this`. */
 #define PAINTED(method, next)                                                                      \
     "(found => { const p = CanvasRenderingContext2D.prototype, { " method " } = p; p." method      \
     " = function(...at) { (" next ").call(this, found, ...at); " method                            \
@@ -133,11 +133,10 @@ static struct grid find_grid(void)
 #define ROW_LABELS                                                                                 \
     "(found => [...new Set(found.map(one => one[0]))].map(y => found.filter(one => one[0] === "    \
     "y).map(one => one[1]).join('')).join())(" PAINTED(                                            \
-        "fillText",                                                                                \
-        "function(found, text, x, y) { const [left, top] = "                                       \
-        "document.querySelector('.matrix').dataset.cells.split(' ').map(Number); if "              \
-        "(this.getTransform().b === 0 && x < left && y > top) found.push([y, "                     \
-        "text.replace(/[\\u2068\\u2069]/g, '')]); }") ")"
+        "fillText", "function(found, text, x, y) { const [left, top] = "                           \
+                    "document.querySelector('.matrix').dataset.cells.split(' ').map(Number); if "  \
+                    "(this.getTransform().b === 0 && x < left && y > top) found.push([y, "         \
+                    "text.replace(/[\\u2068\\u2069]/g, '')]); }") ")"
 #define N_ROW "document.querySelector('.matrix').getAttribute('aria-rowcount')"
 
 static void point_at_cell(const struct grid *grid, int query, int key)
@@ -1388,10 +1387,11 @@ START_TEST(no_label_is_cut)
         attn_browser_resize(browser, widths[i], 844);
         attn_browser_load(browser, "p.html", "v=matrix");
         assert_text(
-            PAINTED("fillText", "function(found, text, x) { if (this.textAlign === 'left' && "
-                                "this.getTransform().b === 0) found.push(x + "
-                                "this.measureText(text).width <= this.canvas.width + 0.5); }")
-            ".every(Boolean)",
+            PAINTED(
+                "fillText",
+                "function(found, text, x) { if (this.textAlign === 'left' && "
+                "this.getTransform().b === 0) found.push(x + "
+                "this.measureText(text).width <= this.canvas.width + 0.5); }") ".every(Boolean)",
             "true");
     }
     leave();
