@@ -16,6 +16,7 @@
 #include "trace/blocks_internal.h"
 #include "trace/places_internal.h"
 
+#include <assert.h>
 #include <string.h>
 
 /* The sizes of one stack, and which of its layers, heads and queries are chosen. */
@@ -707,14 +708,14 @@ static bool find_index(int index, int all, size_t n, struct range *range)
 enum attn_status attn_selection_add_head(struct attn_selection *selection,
                                          const struct attn_location *at, struct attn_error *err)
 {
-    const bool is_each_layer = at && at->layer == ATTN_ALL_LAYERS && at->stack == ATTN_STACK_ONLY;
     struct range layers, heads;
     struct stack *s;
     int block = ATTN_ALL_LAYERS;
 
     if (!attn_is_given(selection, "selection", err) || !attn_is_given(at, "at", err))
         return ATTN_INVALID;
-    if (!is_each_layer && !find_heads(selection, at, &block))
+    if ((at->layer != ATTN_ALL_LAYERS || at->stack != ATTN_STACK_ONLY) &&
+        !find_heads(selection, at, &block))
         return refuse_layer(selection, at, err);
     s = &selection->stacks[index_of(selection, at->stack)];
     if (!find_index(block, ATTN_ALL_LAYERS, s->dims.n_layer, &layers) ||
@@ -722,7 +723,8 @@ enum attn_status attn_selection_add_head(struct attn_selection *selection,
         return attn_error_set(err, ATTN_INVALID,
                               "there is no head '%d.%d', expected layers from 0 to %zu and heads "
                               "from 0 to %zu",
-                              block, at->head, s->dims.n_layer - 1, s->dims.n_head - 1);
+                              at->layer, at->head, attn_dims_n_whole_layer(&s->dims) - 1,
+                              s->dims.n_head - 1);
     if (!s->has_chosen_heads)
         memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
     for (size_t layer = layers.first; layer < layers.end; layer++)
@@ -897,6 +899,7 @@ void attn_selection_drop_sites(struct attn_selection *selection)
     struct attn_site_set kept[ATTN_STACK_CROSS + 1] = {0};
     struct attn_selection_walk walk = {0};
 
+    assert(selection);
     while (attn_selection_next(selection, &walk))
         attn_sites_add(&kept[walk.at.stack], walk.at.site);
     memcpy(selection->sites, kept, sizeof kept);
