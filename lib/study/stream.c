@@ -458,8 +458,9 @@ enum attn_status attn_stream_run(struct attn_stream *stream, struct attn_host *h
         return ATTN_OK;
     stream->share_before = attn_items_share(stream->form.items);
     report_progress(stream, stream->share_before, NULL);
-    return work->ask ? attn_ask_many(host, ask, is_parallel, &calls, err)
-                     : attn_run_many(host, work->options, &calls, err);
+    ATTN_TRY(work->ask ? attn_ask_many(host, ask, is_parallel, &calls, err)
+                       : attn_run_many(host, work->options, &calls, err));
+    return attn_is_canceled(stream->form.cancel) ? attn_report_stopped(err) : ATTN_OK;
 }
 
 /* --- The end ---------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,41 @@ static void survive_failed_allocations(const struct attn_batch_options *options,
     attn_folder_leave();
 }
 
+static volatile sig_atomic_t is_canceled;
+
+static void cancel_at_the_end(void *user, const struct attn_batch_progress *progress)
+{
+    (void)user;
+    if (progress->n_record == 1)
+        usleep(200000); /* meanwhile all lines are read */
+    is_canceled = progress->n_record == N_LINE;
+}
+
+START_TEST(is_canceled_after_its_last_record)
+{
+    struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
+    struct attn_batch_options options = options_for(&output);
+    struct attn_each_result result;
+    struct attn_error err = {0};
+    struct attn_host *host;
+
+    attn_folder_enter();
+    host = open_host();
+    write_lines();
+    options.items.cancel = &is_canceled;
+    options.on_progress = cancel_at_the_end;
+    ck_assert_int_eq(run(&options, host, &result, &err), ATTN_CANCELED);
+    ck_assert(result.can_resume && result.n_item == N_LINE);
+    is_canceled = 0;
+    options.on_progress = NULL;
+    options.each.is_resumed = true;
+    ck_assert_msg(run(&options, host, &result, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_uint_eq(result.n_item, N_LINE);
+    attn_host_free(host);
+    attn_folder_leave();
+}
+END_TEST
+
 START_TEST(survives_every_failed_allocation)
 {
     struct attn_records_item output = {.format = "jsonl", .path = "out.jsonl"};
@@ -260,5 +296,5 @@ START_TEST(survives_them_with_labels_and_words)
 END_TEST
 
 ATTN_SUITE("batch", shards_together_are_the_whole, goes_on_where_it_ended,
-           names_the_field_that_does_not_fit, survives_every_failed_allocation,
-           survives_them_with_labels_and_words)
+           names_the_field_that_does_not_fit, is_canceled_after_its_last_record,
+           survives_every_failed_allocation, survives_them_with_labels_and_words)
