@@ -17,10 +17,10 @@ struct attn_location attn_location_of_block(const struct attn_dims *dims, enum a
 
 int attn_location_block(const struct attn_location *at)
 {
-    const bool is_of_pair = at->stack == ATTN_STACK_DECODER || at->stack == ATTN_STACK_CROSS;
-    const bool is_second = at->stack == ATTN_STACK_CROSS || attn_site_is_after_attention(at->site);
-
-    return is_of_pair && at->layer >= 0 ? 2 * at->layer + is_second : at->layer;
+    if (at->layer < 0 || (at->stack != ATTN_STACK_DECODER && at->stack != ATTN_STACK_CROSS))
+        return at->layer;
+    return 2 * at->layer +
+           (at->stack == ATTN_STACK_CROSS || attn_site_is_after_attention(at->site));
 }
 
 bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at)

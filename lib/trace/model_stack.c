@@ -44,12 +44,11 @@ enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
 enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum attn_site site,
                                           int layer, int *number)
 {
-    const bool is_of_mlp = attn_site_is_after_attention(site);
-
     *number = layer;
     if (!dims->has_pairs)
         return dims->is_of_decoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
     if (layer >= 0)
         *number = layer / 2;
-    return layer < 0 || layer % 2 == 0 || is_of_mlp ? ATTN_STACK_DECODER : ATTN_STACK_CROSS;
+    return layer < 0 || layer % 2 == 0 || attn_site_is_after_attention(site) ? ATTN_STACK_DECODER
+                                                                             : ATTN_STACK_CROSS;
 }
