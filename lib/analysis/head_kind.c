@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEWEST_ROWS = 2 };
+static const double fewest_rows = 2;
 
 /* clang-format off */
 static const struct attn_head_kind kinds[ATTN_N_HEAD_KIND] = {
@@ -56,7 +56,7 @@ const struct attn_head_kind *attn_head_kind_of(const double *values, double thre
     for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++) {
         const double score = values[kinds[i].score];
         const bool counts = !isnan(score) && (kinds[i].rows == ATTN_N_MEASURE ||
-                                              values[kinds[i].rows] >= FEWEST_ROWS);
+                                              values[kinds[i].rows] >= fewest_rows);
 
         largest = counts ? fmax(largest, score) : largest;
         if (!counts || score <= threshold ||
