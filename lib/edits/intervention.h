@@ -54,10 +54,10 @@ struct attn_intervention {
 
 /* Reads TEXT, which OP says how to read:
  *
- *     MASK     QUERIES>KEYS[@HEADS]                                "it>cat@2.*"
- *     REPLACE  SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz              "z:2.5@-1=clean.npz"
- *     ADD      SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR]     "resid_pre:2@-1=v.npy*1.5"
- *     SCALE    SITE:LAYER[.HEAD][@POSITIONS]=FACTOR                "z:2.5=0.5"
+ *     MASK     QUERIES>KEYS[@HEADS], "it>cat@2.*"
+ *     REPLACE  SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz"
+ *     ADD      SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5"
+ *     SCALE    SITE:LAYER[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5"
  *
  * The array of FILE.npz (of `run --npz`, or numpy.savez) is the one whose name is the archive name
  * of the site; that of FILE.npy is multiplied by FACTOR. MODEL may be NULL. ATTN_INVALID at
