@@ -41,6 +41,15 @@ static const struct attn_param rows[] = {
 
 const struct attn_param_list attn_edit_params = ATTN_PARAM_LIST("Interventions", rows);
 
+static void release_interventions(struct attn_edit_texts *texts)
+{
+    for (size_t i = 0; i < texts->n_intervention; i++)
+        attn_intervention_release(&texts->interventions[i]);
+    attn_free(texts->interventions);
+    texts->interventions = NULL;
+    texts->n_intervention = 0;
+}
+
 enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struct attn_model *model,
                                       struct attn_request_edits *edits, struct attn_error *err)
 {
@@ -57,6 +66,7 @@ enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts, const struc
                  {ATTN_EDIT_SCALE, texts->rescales, texts->n_rescale}};
     size_t *n = &texts->n_intervention;
 
+    release_interventions(texts);
     ATTN_TRY(ATTN_ALLOC(texts->interventions,
                         texts->n_knockout + texts->n_patch + texts->n_steer + texts->n_rescale + 1,
                         err));
@@ -121,13 +131,10 @@ void attn_edit_texts_release(struct attn_edit_texts *texts)
 {
     if (!texts)
         return;
-    for (size_t i = 0; i < texts->n_intervention; i++)
-        attn_intervention_release(&texts->interventions[i]);
+    release_interventions(texts);
     for (size_t i = 0; i < texts->n_file; i++)
         attn_free(texts->files[i]);
-    attn_free(texts->interventions);
     attn_free(texts->files);
-    texts->interventions = NULL;
     texts->files = NULL;
-    texts->n_intervention = texts->n_file = 0;
+    texts->n_file = 0;
 }

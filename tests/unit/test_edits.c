@@ -795,6 +795,8 @@ START_TEST(texts_are_read_and_their_files_are_listed)
     ck_assert_str_eq(edits.interventions[1].heads, "2.*");
     ck_assert_int_eq(edits.interventions[2].op, ATTN_EDIT_SCALE);
     ck_assert(edits.interventions[2].factor == 0.5F);
+    ck_assert_int_eq(attn_edit_texts_read(&texts, NULL, &edits, &err), ATTN_OK); /* again */
+    ck_assert_uint_eq(edits.n_intervention, 3);
     attn_edit_texts_release(&texts);
 
     texts.patches = patches, texts.n_patch = 2;
