@@ -28,8 +28,8 @@ struct attn_edit_texts {
 };
 
 /* Reads the texts, and the files that they name, into EDITS, which borrows from TEXTS. MODEL may be
- * NULL: then nothing is checked against a model. Fails as attn_intervention_read. What TEXTS had read
- * before is freed. Release TEXTS also after a failure. */
+ * NULL: then nothing is checked against a model. Fails as attn_intervention_read. Frees what TEXTS
+ * had read before. Release TEXTS also after a failure. */
 ATTN_API enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts,
                                                const struct attn_model *model,
                                                struct attn_request_edits *edits,
