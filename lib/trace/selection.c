@@ -581,8 +581,9 @@ static enum attn_status read_list(struct attn_selection *selection, bool is_head
     struct attn_error ignored = {0};
 
     for (size_t i = 0; i < n_stack(selection); i++) {
-        const struct stack *s = &selection->stacks[i];
+        struct stack *s = &selection->stacks[i];
 
+        s->has_chosen_heads |= is_heads;
         if (is_heads)
             memset(s->heads, 0, s->dims.n_layer * s->dims.n_head);
         else
@@ -621,7 +622,6 @@ static enum attn_status set_list(struct attn_selection *selection, bool is_heads
         return ATTN_INVALID;
     ATTN_TRY(attn_selection_copy(selection, &made, err));
     status = read_list(made, is_heads, spec, err);
-    made->stacks[0].has_chosen_heads |= is_heads;
     if (status == ATTN_OK)
         copy_choices(selection, made, false);
     attn_selection_free(made);

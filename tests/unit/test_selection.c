@@ -339,6 +339,7 @@ START_TEST(queries_of_an_encoder_are_positions_of_the_source)
                                    .sites = ATTN_SITES(ATTN_SITE_PATTERN),
                                    .encoder = &encoder};
     static const struct attn_location head = {ATTN_STACK_ENCODER, 1, 2, ATTN_SITE_PATTERN},
+                                      listed = {ATTN_STACK_ENCODER, 0, 1, ATTN_SITE_PATTERN},
                                       cross = {ATTN_STACK_CROSS, 1, 0, ATTN_SITE_PATTERN};
     static const struct attn_location beyond = {ATTN_STACK_CROSS, 1, 2, ATTN_SITE_PATTERN};
     struct attn_selection *s, *copy, *alone;
@@ -349,7 +350,9 @@ START_TEST(queries_of_an_encoder_are_positions_of_the_source)
     ck_assert(attn_selection_add_queries(s, ATTN_STACK_ENCODER, 3, 1, NULL) == ATTN_OK);
     ck_assert(attn_selection_add_queries(s, ATTN_STACK_ENCODER, 4, 1, NULL) == ATTN_INVALID);
     ck_assert(attn_selection_set_queries(s, ATTN_STACK_CROSS, "0,4", NULL) == ATTN_OK);
+    ck_assert(attn_selection_set_heads(s, "encoder:0.1,cross:*", NULL) == ATTN_OK);
     ck_assert(attn_selection_add_head(s, &head, NULL) == ATTN_OK);
+    ck_assert(attn_selection_has_head(s, &listed));
     ck_assert(attn_selection_add_head(s, &beyond, &err) == ATTN_INVALID);
     ck_assert_str_eq(err.message,
                      "there is no head '1.2', expected layers from 0 to 1 and heads from 0 to 1");
