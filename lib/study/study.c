@@ -594,7 +594,7 @@ static void report(void *user, const struct attn_batch_progress *progress,
 {
     const struct attn_study *study = user;
 
-    if (study->on_progress && progress->share > 0)
+    if (study->on_progress && progress->n_record > 0 && progress->share > 0)
         study->on_progress(study->user, (size_t)progress->n_record,
                            (size_t)((double)progress->n_record / progress->share));
     if (result && result->failure != ATTN_RECORD_FAILURE_NONE && progress->n_failed <= MOST_NAMED)

@@ -695,6 +695,35 @@ START_TEST(changed_runs_have_the_edits_of_the_run)
 }
 END_TEST
 
+static void count_progress(void *user, size_t done, size_t total)
+{
+    size_t *counts = user;
+
+    counts[done == 0 || done > total]++;
+}
+
+START_TEST(tells_progress_of_the_items_that_are_done)
+{
+    struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
+    struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
+    struct attn_table *table = NULL;
+    size_t counts[2] = {0};
+
+    open_host();
+    request.on_progress = count_progress;
+    request.user = counts;
+    study.items = open_items(data);
+    args.study = &study;
+    ck_assert(attn_ablate(host, &request, &args, &table, &sum, NULL) == ATTN_OK);
+    ck_assert(counts[0] > 0 && counts[1] == 0);
+    attn_table_free(table);
+    attn_items_free(study.items);
+    close_host();
+}
+END_TEST
+
 /* Both knockouts are of pairs that the causal mask excludes, in each of the items. */
 START_TEST(notes_each_idle_edit_once)
 {
@@ -950,6 +979,7 @@ ATTN_SUITE("study", right_is_the_share_of_items_above_0, means_are_those_of_sing
            heads_of_packs_are_those_of_single_runs, groups_are_in_the_order_of_their_first_items,
            pairs_are_differences_of_partners, intervals_are_of_the_same_resamples,
            clusters_are_drawn_whole, groups_are_compared_with_the_first, notes_each_idle_edit_once,
-           changed_runs_have_the_edits_of_the_run, counts_items_that_fail,
-           a_failing_allocation_leaves_nothing_behind, a_failing_allocation_leaves_nothing_of_packs,
+           tells_progress_of_the_items_that_are_done, changed_runs_have_the_edits_of_the_run,
+           counts_items_that_fail, a_failing_allocation_leaves_nothing_behind,
+           a_failing_allocation_leaves_nothing_of_packs,
            a_failing_allocation_leaves_nothing_of_cards, mistakes_are_said)
