@@ -42,10 +42,12 @@ def rows(tool, *arguments):
 
 
 def share_of(found, expected, bound):
-    """How much of BOUND the numbers are off; infinite if they have another shape."""
+    """How much of BOUND the numbers are off; infinite if they have another shape or NaN."""
     if found is None or found.shape != expected.shape:
         return np.inf
     off = np.abs(found.astype(np.float64) - expected).max(initial=0)
+    if np.isnan(off):
+        return np.inf
     return off / bound if bound > 0 else np.inf if off > 0 else 0.0
 
 
