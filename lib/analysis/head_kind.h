@@ -50,8 +50,8 @@ const struct attn_head_kind *attn_head_kind_find(const char *name, size_t size);
 attn_measure_set attn_head_kind_measures(bool is_of_picture);
 
 /* Returns the kind of a head with VALUES [ATTN_N_MEASURE]: the one with the largest score, if that
- * is above THRESHOLD; the first of equal ones; far only if no other score is above it. A score over
- * a single row does not count. Without such a score the head is mixed; NULL if all scores are NaN.
+ * is above THRESHOLD; the first of equal ones; far only if no other score is above it. A score with
+ * `rows` needs two of them. Without such a score the head is mixed; NULL if all scores are NaN.
  * Stores the score, of mixed heads the largest, in *weight. */
 const struct attn_head_kind *attn_head_kind_of(const double *values, double threshold,
                                                double *weight);

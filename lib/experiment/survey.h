@@ -29,8 +29,8 @@
  *                    the source, and a pair is a word of the text and a word of the source
  *     change         change of the metric when the head's z is zero (experiment/ablate.h)
  * In a model with an encoder and a decoder, the heads of the encoder come first; their layers are
- * numbered after those of the decoder (study/table_stacks.h). `pattern`, `from` and `patterns` are
- * about the text: with them the encoder is left out.
+ * numbered after those of the decoder (study/table_stacks.h). `pattern` and `from` are about the
+ * text: with them the encoder is left out.
  *
  * Over items, each counted once, every measure is a mean, and numbers of rows are added up. With
  * `n_probe` the probes are items.
