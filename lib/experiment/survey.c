@@ -768,7 +768,7 @@ static enum attn_status find_types(const void *args, const struct attn_fold_mean
             const struct attn_head_kind *kind = attn_head_kind_at(i);
 
             values[kind->score] = more[SCORE] / more[HAS_SCORE]; /* 0 / 0 is NaN */
-            values[kind->rows] = more[ROWS] * (double)means->n_item;
+            values[kind->rows] = round(more[ROWS] * (double)means->n_item);
         }
         means->rows[row * N_COLUMN + TYPE] = type_of(args, values);
     }
