@@ -5,9 +5,11 @@ BARE_FILES := $(patsubst %.js,$(BUILD)/%.bare.js,$(wildcard lib/page/*.js))
 POLICIES := $(patsubst %,$(BUILD)/lib/page/%.policy,viewer figure more live)
 $(BUILD)/lib/page/page_files.o: $(PAGE_FILES) $(BARE_FILES) $(POLICIES)
 
-# Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation.
+# Scripts stand in pages, and in attn.wasm, without comments, blank lines and indentation. A template that spans lines
+# would lose its own.
 $(BARE_FILES): $(BUILD)/%.bare.js: %.js lib/page/page.mk
 	@mkdir -p $(@D)
+	@awk -F'`' 'NF && NF % 2 == 0 { print FILENAME ":" FNR ": a template spans lines"; exit 1 }' $<
 	$(call say,GEN)sed -E '/^ *(\/\/( .*)?)?$$/d; s/^ +//' $< >$@
 
 # Policies are hashes of the scripts and styles of a page.

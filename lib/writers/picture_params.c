@@ -92,16 +92,15 @@ static enum attn_status read_length(const struct attn_param *param, void *home, 
 }
 
 #define FIGURE_NAME(name, number, text, file, traits, words) text ", "
+#define FIGURE_REST                                                                                \
+    "or patches:RxC, which `attn-cli help figures` explains. Default: matrix for one head, grid "  \
+    "for several and for tables, patches for pictures, tokens for numbers by token, causes for "   \
+    "numbers by cell"
 
 static const struct attn_param picture_rows[] = {
-    ATTN_PARAM(
-        OWN, "figure", "KIND", PICTURE, figure,
-        "what a figure shows: " ATTN_FIGURE_MAP(
-            FIGURE_NAME) "or patches:RxC, which `attn-cli help "
-                         "figures` explains. Default: matrix for one head, grid for several and "
-                         "for tables, patches "
-                         "for pictures, tokens for numbers by token, causes for numbers by cell",
-        .read = read_figure, .traits = NOT_EXPLAINED, .media = ATTN_MEDIA_PICTURES),
+    ATTN_PARAM(OWN, "figure", "KIND", PICTURE, figure,
+               "what a figure shows: " ATTN_FIGURE_MAP(FIGURE_NAME) FIGURE_REST,
+               .read = read_figure, .traits = NOT_EXPLAINED, .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM(TEXT, "title", "TEXT", PICTURE, title, "title of the figure; \"\" for none",
                .media = ATTN_MEDIA_PICTURES),
     ATTN_PARAM_WITH_SETTINGS("style", "how pictures and tables look", .variable = "ATTN_CLI_STYLE"),

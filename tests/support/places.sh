@@ -137,7 +137,7 @@ ask() {
     json_places rows >seen && same JSON seen
     sed -n '/\\midrule/,/\\bottomrule/p' a.tex | grep ' & ' | sed 's/ \\\\.*//' | split_places '&' >seen && same LaTeX seen
     sed -n '/^| *:*-/,$p' a.md | sed '1d' | grep '^|' | sed 's/^|//; s/|$//' | split_places '\\|' >seen && same Markdown seen
-    sed -n '/^"rows": \[$/,/^\]/p' a.html | sed -n 's/^\[\(.*\)\],*$/\1/p' | split_places , >seen && same HTML seen
+    sed -n '/^"rows": \[$/,/<.script>/p' a.html | sed -n 's/^\[\(.*\)\],*$/\1/p' | split_places , >seen && same HTML seen
     picture
 }
 

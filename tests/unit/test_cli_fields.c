@@ -31,7 +31,7 @@ static bool is_option(const char *option)
     return false;
 }
 
-/* Whether TEXT is "`attn-cli patch`", with a command of the tool. */
+/* Whether TEXT is "`attn-cli help figures`", with a command of the tool. */
 static bool is_command(const char *text)
 {
     static const char begin[] = "`attn-cli ";
@@ -39,7 +39,7 @@ static bool is_command(const char *text)
 
     if (strncmp(text, begin, strlen(begin)) != 0)
         return false;
-    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + strlen(begin), "`"),
+    snprintf(name, sizeof name, "%.*s", (int)strcspn(text + strlen(begin), " `"),
              text + strlen(begin));
     return command_find(name) != NULL;
 }
