@@ -124,8 +124,10 @@ class AttnMap {
     const { node, canvas, given, w, h } = this, more = attnPage.isPrinting * 1e5, ratio = devicePixelRatio || 1;
     const width = min(node.clientWidth + more, this.width), height = min(node.clientHeight + more, this.height);
     [this.dx, this.dy] = attnPage.isPrinting ? [0, 0] : [node.scrollLeft, node.scrollTop]; // read once, because it causes a layout
-    this.seen = { r0: clamp(floor(this.dy / h), 0, given.rows.n - 1), r1: min(given.rows.n, ceil((this.dy + height - this.top) / h) + 1),
-      c0: clamp(floor((this.dx - GAP) / w), 0, given.columns.n - 1), c1: min(given.columns.n, ceil((this.dx + width - this.left) / w) + 1) };
+    const r0 = clamp(floor(this.dy / h), 0, given.rows.n - 1), c0 = clamp(floor((this.dx - GAP) / w), 0, given.columns.n - 1);
+    // at least one cell, even if there is no room for it
+    this.seen = { r0, r1: clamp(ceil((this.dy + height - this.top) / h) + 1, r0 + 1, given.rows.n),
+      c0, c1: clamp(ceil((this.dx + width - this.left) / w) + 1, c0 + 1, given.columns.n) };
     for (const one of [this.frame, canvas]) Object.assign(one.style, { width: width + 'px', height: height + 'px' });
     canvas.width = round(width * ratio);
     canvas.height = round(height * ratio);

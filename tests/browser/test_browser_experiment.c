@@ -446,6 +446,21 @@ START_TEST(readings_begin_at_the_answer_and_take_the_width)
 }
 END_TEST
 
+START_TEST(a_map_without_room_for_its_cells_is_no_error)
+{
+    enter();
+    ablate();
+    attn_browser_load(browser, "p.html", "");
+    for (int width = 20; width < 200; width += 10)
+        attn_browser_resize(browser, width, 200);
+    free(attn_browser_text(browser,
+                           "document.querySelector('.x-map').parentNode.style.display = 'none'"));
+    for (int width = 500; width < 1000; width += 100)
+        attn_browser_resize(browser, width, 2 * width);
+    leave();
+}
+END_TEST
+
 /* --- The function ---------------------------------------------------------------------------- */
 
 START_TEST(drawn_again_it_leaves_no_listener)
@@ -797,7 +812,7 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
-           drawn_again_it_leaves_no_listener,
+           a_map_without_room_for_its_cells_is_no_error, drawn_again_it_leaves_no_listener,
            lines_of_causes_say_their_numbers_and_show_their_heads,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
