@@ -280,7 +280,7 @@ class AttnMap {
     const box = this.frame.getBoundingClientRect(), x = event.clientX - box.left, y = event.clientY - box.top;
     const { w, h, left, top, given } = this, r = floor((y + this.dy - top) / h);
     let c = floor((x + this.dx - left) / w);
-    if (this.isApart(c)) c = floor((x + this.dx - left - GAP) / w);
+    if (this.isApart(c)) c = max(given.columns.n_main, floor((x + this.dx - left - GAP) / w)); // left of it is the gap
     return x < left || y < top || r >= given.rows.n || c >= given.columns.n || x < this.x(c) ? null : [r, c];
   }
 

@@ -446,6 +446,23 @@ START_TEST(readings_begin_at_the_answer_and_take_the_width)
 }
 END_TEST
 
+START_TEST(a_gap_between_columns_is_no_cell)
+{
+    struct cells cells;
+
+    enter();
+    RUN("attribute", "-m", "fable", "--target", " are", "--foil", " is", keys);
+    attn_browser_load(browser, "p.html", "");
+    cells = find_cells();
+    attn_browser_point(browser, cells.x + 8 * cells.w + 15, cells.y + 5);
+    attn_browser_wait(browser, "!document.querySelector('.x-tip').hidden");
+    attn_browser_point(browser, cells.x + 8 * cells.w + 5, cells.y + 5); /* 10 pixels wide */
+    attn_browser_wait_for_frame(browser);
+    assert_text("String(document.querySelector('.x-tip').hidden)", "true");
+    leave();
+}
+END_TEST
+
 START_TEST(a_map_without_room_for_its_cells_is_no_error)
 {
     enter();
@@ -812,7 +829,8 @@ ATTN_SUITE("browser_experiment", map_says_every_number_and_shows_its_sign,
            head_that_is_chosen_shows_its_pattern, another_column_is_drawn,
            rows_are_sorted_and_found, table_is_saved, surprisal_colors_the_text,
            readings_have_their_tokens, pair_says_both_texts, similar_heads_are_compared,
-           a_map_without_room_for_its_cells_is_no_error, drawn_again_it_leaves_no_listener,
+           a_gap_between_columns_is_no_cell, a_map_without_room_for_its_cells_is_no_error,
+           drawn_again_it_leaves_no_listener,
            lines_of_causes_say_their_numbers_and_show_their_heads,
            readings_begin_at_the_answer_and_take_the_width, items_have_a_map_for_each_group,
            text_from_outside_stays_text, dark_paper_and_telephone,
