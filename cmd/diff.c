@@ -5,6 +5,7 @@
 
 #include "tool.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Options for the second run of one text. */
@@ -135,11 +136,15 @@ static enum attn_status open_other(const struct question *question, struct other
     const char *adapter = option_text(question->call, "with-adapter");
     struct model_args model = question->args->model;
     struct model_source source;
+    enum attn_status status;
 
     if (option_text(question->call, "with-attention")) {
         other->attention = question->args->attention;
         other->attention.kind = option_text(question->call, "with-attention");
-        ATTN_TRY(attn_attention_args_check(&other->attention, err));
+        status = attn_attention_args_check(&other->attention, err);
+        if (status != ATTN_OK) /* of this option, not of --attention */
+            snprintf(err->fields, sizeof err->fields, "with_attention");
+        ATTN_TRY(status);
         ATTN_TRY(attn_attention_args_open(&other->attention, err));
         other->request.attention.change = &other->attention.change;
     }

@@ -129,7 +129,7 @@ static enum attn_status report_unknown(const char *item, size_t size, struct att
                    attn_quote(item, size).text, names);
     if (attn_typo_meant(&typo))
         attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));
-    return ATTN_INVALID;
+    return attn_error_of(ATTN_INVALID, "measures", err);
 }
 
 enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,

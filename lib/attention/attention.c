@@ -3,6 +3,7 @@
 
 #include "attention/keys.h"
 #include "base/given.h"
+#include "base/status_internal.h"
 #include "trace/places_internal.h"
 #include "trace/site_set.h"
 
@@ -77,15 +78,19 @@ static enum attn_status check_kind(const struct attn_attention *attention, bool 
         if (parts[i].is_wanted && parts[i].why_not)
             return attn_error_set(err, ATTN_INVALID, "'%s' cannot have %s: %s", name, parts[i].part,
                                   parts[i].why_not);
-    if (attention->masking != ATTN_MASKING_INF && !is_full)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' cannot have masking '%s', which needs the softmax over all "
-                              "keys: only 'full' computes it",
-                              name, maskings[attention->masking]);
-    if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full)
-        return attn_error_set(err, ATTN_INVALID,
-                              "'%s' cannot have algorithm '%s', which computes only 'full'", name,
-                              algorithms[attention->algorithm]);
+    if (attention->masking != ATTN_MASKING_INF && !is_full) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' cannot have masking '%s', which needs the softmax over all keys: only "
+                       "'full' computes it",
+                       name, maskings[attention->masking]);
+        return attn_error_of(ATTN_INVALID, "masking", err);
+    }
+    if (attention->algorithm != ATTN_ALGORITHM_AUTO && !is_full) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' cannot have algorithm '%s', which computes only 'full'", name,
+                       algorithms[attention->algorithm]);
+        return attn_error_of(ATTN_INVALID, "algorithm", err);
+    }
     return ATTN_OK;
 }
 
@@ -99,19 +104,21 @@ enum attn_status attn_attention_check(const struct attn_attention *attention, bo
         return attn_error_set(err, ATTN_INVALID, "there is no attention of kind %d",
                               (int)attention->kind);
     ATTN_TRY(check_numbers(attention, err));
-    ATTN_TRY(check_kind(attention, is_cross, err));
+    ATTN_TRY(attn_error_of(check_kind(attention, is_cross, err), "attention", err));
     if (attention->algorithm != ATTN_ALGORITHM_BLOCKWISE)
         return ATTN_OK;
+    if (attention->masking == ATTN_MASKING_INF && !has_dropout(attention))
+        return ATTN_OK;
     if (attention->masking != ATTN_MASKING_INF)
-        return attn_error_set(err, ATTN_INVALID,
-                              "algorithm 'blockwise' cannot have masking '%s': it never has a row "
-                              "of weights to set to 0",
-                              maskings[attention->masking]);
-    if (has_dropout(attention))
-        return attn_error_set(err, ATTN_INVALID,
-                              "algorithm 'blockwise' cannot have dropout: it never has a row of "
-                              "weights to drop");
-    return ATTN_OK;
+        attn_error_set(err, ATTN_INVALID,
+                       "algorithm 'blockwise' cannot have masking '%s': it never has a row of "
+                       "weights to set to 0",
+                       maskings[attention->masking]);
+    else
+        attn_error_set(err, ATTN_INVALID,
+                       "algorithm 'blockwise' cannot have dropout: it never has a row of weights "
+                       "to drop");
+    return attn_error_of(ATTN_INVALID, "algorithm", err);
 }
 
 enum attn_status attn_attention_check_keys(const struct attn_attention *attention, size_t n_key,

@@ -103,7 +103,7 @@ enum attn_status attn_view_columns_check(const struct attn_table *table,
                    attn_quote_string(name).text, names.data ? names.data : "none");
     attn_table_hint_renamed(table, name, err);
     attn_buffer_release(&names);
-    return ATTN_INVALID;
+    return attn_error_of(ATTN_INVALID, "column", err);
 }
 
 bool attn_table_has_role(const struct attn_table *table, size_t column, enum attn_column_role role)

@@ -67,16 +67,17 @@ enum attn_status attn_fold_labels_read(struct attn_fold *fold, struct attn_error
     return read_cluster(fold, err);
 }
 
+/* Checks that ITEM has the label NAME, which FIELD names. */
 static enum attn_status check_label(const struct attn_item *item, const char *name,
-                                    struct attn_error *err)
+                                    const char *field, struct attn_error *err)
 {
     char names[ATTN_QUOTE_SIZE];
 
-    return attn_item_label(item, name)
-               ? ATTN_OK
-               : attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)",
-                                attn_quote_string(name).text,
-                                attn_item_list_labels(item, names, sizeof names));
+    if (attn_item_label(item, name))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "no label '%s' (labels: %s)", attn_quote_string(name).text,
+                   attn_item_list_labels(item, names, sizeof names));
+    return attn_error_of(ATTN_INVALID, field, err);
 }
 
 enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const struct attn_item *item,
@@ -84,8 +85,9 @@ enum attn_status attn_fold_labels_check(const struct attn_fold *fold, const stru
 {
     for (size_t i = 0; i < fold->n_copied; i++)
         if (i < fold->n_label || strcmp(fold->labels[i], "id") != 0)
-            ATTN_TRY(check_label(item, fold->labels[i], err));
-    return fold->pair ? check_label(item, fold->pair, err) : ATTN_OK;
+            ATTN_TRY(check_label(item, fold->labels[i], i < fold->n_label ? "group_by" : "cluster",
+                                 err));
+    return fold->pair ? check_label(item, fold->pair, "paired", err) : ATTN_OK;
 }
 
 size_t attn_fold_label_size(const struct attn_item_label *label)
