@@ -13,11 +13,12 @@
 
 #include <string.h>
 
-enum { PART, LAYER, KEY, TOKEN, VALUE, N_COLUMN };
+enum { PART, LAYER, HEAD, KEY, TOKEN, VALUE, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum"),
     [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [VALUE] = ATTN_COLUMN_REAL("value", 4, NULL, SIGNED),
@@ -25,11 +26,9 @@ static const struct attn_column columns[N_COLUMN] = {
 
 struct life {
     const struct attn_table *by_part, *by_key; /* tables of attn_attribute */
-    size_t n_layer, n_key;
-    double *keys;            /* [n_layer, n_key] what the heads of a layer bring from a key */
-    double *rests;           /* [n_layer + 1] the last: of no layer */
-    double *mlps;            /* [n_layer] */
-    struct attn_cell *texts; /* [n_key] tokens of the keys */
+    size_t n_layer;
+    double *rests; /* [n_layer + 1] the last: of no layer */
+    double *mlps;  /* [n_layer] */
     double sum;
 };
 
@@ -43,20 +42,6 @@ static struct attn_cell cell_of(const struct attn_table *table, size_t row,
 static double value_of(const struct attn_table *table, size_t row)
 {
     return attn_table_cell(table, row, attn_table_find(table, "value")).real;
-}
-
-/* Adds up the cells of heads by layer and key. */
-static void add_keys(struct life *life)
-{
-    for (size_t i = 0; i < attn_table_n_row(life->by_key); i++) {
-        const size_t layer = (size_t)cell_of(life->by_key, i, ATTN_ROLE_LAYER).integer;
-        const size_t key = (size_t)cell_of(life->by_key, i, ATTN_ROLE_KEY).integer;
-        const double value = value_of(life->by_key, i);
-
-        life->texts[key] = cell_of(life->by_key, i, ATTN_ROLE_TOKEN);
-        life->keys[layer * life->n_key + key] += value;
-        life->rests[layer] -= value; /* the rest of a layer is its heads and biases without these */
-    }
 }
 
 static void add_parts(struct life *life)
@@ -87,35 +72,38 @@ static enum attn_status append(struct attn_table *table, const char *part, size_
     return attn_table_append(table, cells, N_COLUMN, err);
 }
 
-static enum attn_status append_layer(const struct life *life, size_t layer,
-                                     struct attn_table *table, struct attn_error *err)
+/* Appends what heads bring from keys, and takes it from the rests. */
+static enum attn_status append_heads(struct life *life, struct attn_table *table,
+                                     struct attn_error *err)
 {
-    for (size_t key = 0; key < life->n_key; key++) {
-        const struct attn_cell cells[N_COLUMN] = {
-            [PART] = attn_cell_string("head"),
-            [LAYER] = attn_cell_integer((int64_t)layer),
-            [KEY] = attn_cell_integer((int64_t)key),
-            [TOKEN] = life->texts[key],
-            [VALUE] = attn_cell_real(life->keys[layer * life->n_key + key])};
+    const struct attn_table *from = life->by_key;
 
+    for (size_t i = 0; i < attn_table_n_row(from); i++) {
+        const struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string("head"),
+                                                  [LAYER] = cell_of(from, i, ATTN_ROLE_LAYER),
+                                                  [HEAD] = cell_of(from, i, ATTN_ROLE_HEAD),
+                                                  [KEY] = cell_of(from, i, ATTN_ROLE_KEY),
+                                                  [TOKEN] = cell_of(from, i, ATTN_ROLE_TOKEN),
+                                                  [VALUE] = attn_cell_real(value_of(from, i))};
+
+        life->rests[cells[LAYER].integer] -= cells[VALUE].real;
         ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
     }
-    ATTN_TRY(append(table, "mlp", layer, life->mlps[layer], err));
-    return append(table, "rest", layer, life->rests[layer], err);
+    return ATTN_OK;
 }
 
 static enum attn_status make_table(struct life *life, struct attn_table *table,
                                    struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(life->keys, life->n_layer * life->n_key, err));
     ATTN_TRY(ATTN_ALLOC(life->rests, life->n_layer + 1, err));
     ATTN_TRY(ATTN_ALLOC(life->mlps, life->n_layer, err));
-    ATTN_TRY(ATTN_ALLOC(life->texts, life->n_key, err));
-    add_keys(life);
+    ATTN_TRY(append_heads(life, table, err));
     add_parts(life);
     ATTN_TRY(append(table, "rest", SIZE_MAX, life->rests[life->n_layer], err));
-    for (size_t layer = 0; layer < life->n_layer; layer++)
-        ATTN_TRY(append_layer(life, layer, table, err));
+    for (size_t layer = 0; layer < life->n_layer; layer++) {
+        ATTN_TRY(append(table, "mlp", layer, life->mlps[layer], err));
+        ATTN_TRY(append(table, "rest", layer, life->rests[layer], err));
+    }
     return append(table, "sum", SIZE_MAX, life->sum, err);
 }
 
@@ -124,21 +112,14 @@ static enum attn_status join(const struct attn_model *model, const struct attn_t
                              const struct attn_table *by_key, struct attn_table **parts,
                              struct attn_error *err)
 {
-    struct life life = {by_part, by_key, attn_model_config(model)->n_layer, 0, NULL, NULL, NULL,
-                        NULL,    0};
+    struct life life = {
+        .by_part = by_part, .by_key = by_key, .n_layer = attn_model_config(model)->n_layer};
     enum attn_status status;
 
-    for (size_t i = 0; i < attn_table_n_row(by_key); i++) {
-        const size_t key = (size_t)cell_of(by_key, i, ATTN_ROLE_KEY).integer;
-
-        life.n_key = key >= life.n_key ? key + 1 : life.n_key;
-    }
     ATTN_TRY(attn_table_create("life", columns, N_COLUMN, parts, err));
     status = make_table(&life, *parts, err);
-    attn_free(life.keys);
     attn_free(life.rests);
     attn_free(life.mlps);
-    attn_free(life.texts);
     return status;
 }
 

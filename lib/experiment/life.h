@@ -19,11 +19,11 @@
  * target and a foil. Without a target it is the model's own answer, the most probable token.
  * *tokens is the table of attn_lens with the best token of each reading. *parts has the columns
  *
- *     part, layer, key, token, value
+ *     part, layer, head, key, token, value
  *
  * with the rows, values in the unit of the logit:
  *
- *     head     what all heads of a layer bring from one key; `token` is that of the key
+ *     head     what a head brings from a key, whose token is `token`; the largest first
  *     mlp      the output of the MLP of a layer
  *     rest     what else the layer adds, biases for example; without a layer, the embedding,
  *              positions and the biases after the last layer

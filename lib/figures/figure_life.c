@@ -1,6 +1,6 @@
 /* figure_life.c - the life of one position: its stream is a line from the word up to the answer,
  * with the best token of a lens at each height. In each layer ribbons enter it: from the left what
- * heads bring from each word, from the right what the MLP adds and, in grey, the rest. The height
+ * a head brings from a word, from the right what the MLP adds and, in grey, the rest. The height
  * of a ribbon is the part of the logit that it adds, its color the sign; all parts add up to the
  * logit. */
 #include "figures/figure_streams.h"
@@ -13,29 +13,32 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum {
     ASIDE = 92,       /* width of the ribbons and names at the right */
     ROOT = 20,        /* length of a ribbon of the position's own word, and of those at the right */
-    LEAST_SHOWN = 1,  /* height of the lowest ribbon that is drawn */
     LEAST_NAMED = 4,  /* height of the lowest ribbon that shows its number */
     N_LEGEND = 2,     /* lines of the legend */
-    NUMBER_SIZE = 40, /* bytes of a number with its name */
+    NUMBER_SIZE = 64, /* bytes of a number with its name */
     NOT_PLACED = -1,
+    ANY_PLACE = -2,
 };
 
 #define OPACITY 0.85
+#define LEAST_SHOWN 0.6  /* height of the lowest ribbon that is drawn */
 #define LEAST_REST 0.005 /* smaller rests have no number */
 #define ROOM 0.8         /* how much of a layer's height its ribbons may take */
 
 /* What enters the stream in a layer, from one side. */
 struct ribbon {
     int64_t layer; /* NOT_PLACED: before the first layer */
-    int place;     /* index of the key; NOT_PLACED: from the right */
-    const char *name;
-    double value;
+    int64_t head;
+    int place; /* index of the key; NOT_PLACED: from the right */
     bool is_rest;
+    double value;
+    double from, y; /* of its upper edge: where it begins, and on the stream */
 };
 
 struct life_layout {
@@ -55,33 +58,35 @@ static double height_of(const struct life_layout *layout, const struct ribbon *r
 /* Returns the ribbon of the rest of LAYER. */
 static struct ribbon *rest_of(struct life_layout *layout, int64_t layer)
 {
-    for (size_t i = 0; i < layout->n; i++)
+    for (size_t i = layout->n; i-- > 0;) /* rests come last */
         if (layout->ribbons[i].is_rest && layout->ribbons[i].layer == layer)
             return &layout->ribbons[i];
     return NULL;
+}
+
+static struct attn_cell cell_of(const struct attn_table *table, size_t row,
+                                enum attn_column_role role)
+{
+    return attn_table_cell(table, row, attn_table_find_role(table, role));
 }
 
 /* Adds a row of the parts: its own ribbon, or if FOR_REST to the rest of its layer. */
 static void add_row(struct life_layout *layout, size_t row, bool for_rest)
 {
     const struct attn_table *parts = layout->given->life;
-    const struct attn_cell part =
-        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_PART));
-    const struct attn_cell layer =
-        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_LAYER));
-    const struct attn_cell key =
-        attn_table_cell(parts, row, attn_table_find_role(parts, ATTN_ROLE_KEY));
-    struct ribbon ribbon = {.layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
-                            .place = attn_streams_place(&layout->streams, key),
-                            .value =
-                                attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
+    const struct attn_cell part = cell_of(parts, row, ATTN_ROLE_PART);
+    const struct attn_cell layer = cell_of(parts, row, ATTN_ROLE_LAYER);
+    struct ribbon ribbon = {
+        .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
+        .head = cell_of(parts, row, ATTN_ROLE_HEAD).integer,
+        .place = attn_streams_place(&layout->streams, cell_of(parts, row, ATTN_ROLE_KEY)),
+        .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
 
     if (attn_cell_word(&part, "sum") == 0) {
         layout->sum = ribbon.value;
         return;
     }
     ribbon.is_rest = ribbon.place == NOT_PLACED && attn_cell_word(&part, "mlp") != 0;
-    ribbon.name = ribbon.is_rest ? "rest" : ribbon.place < 0 ? "MLP" : "";
     if (ribbon.is_rest != for_rest)
         return;
     if (for_rest && rest_of(layout, ribbon.layer)) {
@@ -91,15 +96,19 @@ static void add_row(struct life_layout *layout, size_t row, bool for_rest)
     layout->ribbons[layout->n++] = ribbon;
 }
 
-/* Returns the height of all ribbons of LAYER from the left, or from the right, in units of the
- * logit. */
-static double side_of(const struct life_layout *layout, int64_t layer, bool is_left)
+/* Returns the height of all ribbons of LAYER from the word at PLACE, from all words (ANY_PLACE), or
+ * from the right (NOT_PLACED), in units of the logit. */
+static double side_of(const struct life_layout *layout, int64_t layer, int place)
 {
     double height = 0;
 
-    for (size_t i = 0; i < layout->n; i++)
-        if (layout->ribbons[i].layer == layer && (layout->ribbons[i].place >= 0) == is_left)
-            height += fabs(layout->ribbons[i].value);
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct ribbon *ribbon = &layout->ribbons[i];
+
+        if (ribbon->layer == layer &&
+            (ribbon->place == place || (place == ANY_PLACE && ribbon->place >= 0)))
+            height += fabs(ribbon->value);
+    }
     return height;
 }
 
@@ -122,6 +131,19 @@ static void join_lowest(struct life_layout *layout)
     layout->n = n;
 }
 
+/* Orders ribbons by layer, word and head; rests last (qsort). */
+static int compare(const void *a, const void *b)
+{
+    const struct ribbon *one = a, *two = b;
+    const int64_t keys[] = {one->is_rest - two->is_rest, one->layer - two->layer,
+                            one->place - two->place, one->head - two->head};
+    size_t i = 0;
+
+    while (i < 3 && keys[i] == 0)
+        i++;
+    return (keys[i] > 0) - (keys[i] < 0);
+}
+
 static enum attn_status read_parts(struct life_layout *layout, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(layout->given->life);
@@ -132,9 +154,11 @@ static enum attn_status read_parts(struct life_layout *layout, struct attn_error
         for (size_t i = 0; i < n_row; i++)
             add_row(layout, i, of_rests != 0);
     for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->streams.n_layer; layer++)
-        most = fmax(most, fmax(side_of(layout, layer, true), side_of(layout, layer, false)));
+        most =
+            fmax(most, fmax(side_of(layout, layer, ANY_PLACE), side_of(layout, layer, NOT_PLACED)));
     layout->scale = most > 0 ? ROOM * layout->streams.band / most : 0;
     join_lowest(layout);
+    qsort(layout->ribbons, layout->n, sizeof *layout->ribbons, compare);
     return ATTN_OK;
 }
 
@@ -145,9 +169,12 @@ static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
 {
     char number[ATTN_FIXED_TEXT_SIZE], text[NUMBER_SIZE];
     const size_t n = attn_grid_number(pen->content->grid, (float)fabs(ribbon->value), number);
-    const int size =
-        snprintf(text, sizeof text, "%s%s%s%.*s", ribbon->name, *ribbon->name ? " " : "",
-                 ribbon->value < 0 ? "\xe2\x88\x92" : "+", (int)n, number);
+    const char *sign = ribbon->value < 0 ? "\xe2\x88\x92" : "+";
+    const int size = ribbon->place < 0
+                         ? snprintf(text, sizeof text, "%s %s%.*s",
+                                    ribbon->is_rest ? "rest" : "MLP", sign, (int)n, number)
+                         : snprintf(text, sizeof text, "%lld.%lld %s%.*s", (long long)ribbon->layer,
+                                    (long long)ribbon->head, sign, (int)n, number);
     struct attn_shape_text at = {.x = x, .y = y, .color = pen->ink};
 
     if (ribbon->place >= 0) {
@@ -159,32 +186,41 @@ static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
     attn_shapes_add_text(pen->shapes, &at, text, (size_t)size);
 }
 
-/* Adds a ribbon, whose mark is "2,,5" for what the heads of layer 2 bring from key 5, "2,," for its
- * MLP, or "rest2". It ends at the height Y, the top of its end, on the stream of the position. */
-static void add_ribbon(struct attn_figure_pen *pen, struct life_layout *layout,
-                       const struct ribbon *ribbon, double y)
+/* Whether a ribbon begins beside the stream, not at another word. */
+static bool is_beside(const struct life_layout *layout, const struct ribbon *ribbon)
 {
-    const struct attn_figure_streams *streams = &layout->streams;
-    const double end = streams->xs[layout->at], height = height_of(layout, ribbon);
-    const double from = attn_streams_y(streams, (double)ribbon->layer) - height / 2;
-    struct attn_shape_band band = {
-        .x2 = end,
-        .top2 = y,
-        .bottom2 = y + height,
+    return ribbon->place < 0 || (size_t)ribbon->place == layout->at;
+}
+
+/* Returns the x at which a ribbon begins. */
+static double start_of(const struct life_layout *layout, const struct ribbon *ribbon)
+{
+    if (is_beside(layout, ribbon))
+        return layout->streams.xs[layout->at] + (ribbon->place < 0 ? ROOT : -ROOT);
+    return layout->streams.xs[ribbon->place];
+}
+
+/* Adds a ribbon, whose mark is "2,1,5" for what head 1 of layer 2 brings from key 5, "2,," for the
+ * layer's MLP, or "rest2". */
+static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *layout,
+                       const struct ribbon *ribbon)
+{
+    const double height = height_of(layout, ribbon);
+    const struct attn_shape_band band = {
+        .x = start_of(layout, ribbon),
+        .top = ribbon->from,
+        .bottom = ribbon->from + height,
+        .x2 = layout->streams.xs[layout->at],
+        .top2 = ribbon->y,
+        .bottom2 = ribbon->y + height,
         .opacity = OPACITY,
         .color = ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value)};
     char mark[ATTN_STREAMS_MARK];
 
-    if (ribbon->place < 0 || (size_t)ribbon->place == layout->at) {
-        band.x = end + (ribbon->place < 0 ? ROOT : -ROOT);
-        band.top = band.top2, band.bottom = band.bottom2;
-    } else {
-        band.x = streams->xs[ribbon->place];
-        band.top = from, band.bottom = from + height;
-    }
     if (ribbon->place >= 0)
-        snprintf(mark, sizeof mark, "%lld,,%zu", (long long)ribbon->layer,
-                 attn_grid_position(&streams->places, (size_t)ribbon->place));
+        snprintf(mark, sizeof mark, "%lld,%lld,%zu", (long long)ribbon->layer,
+                 (long long)ribbon->head,
+                 attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
     else
         snprintf(mark, sizeof mark, ribbon->is_rest ? "rest%lld" : "%lld,,",
                  (long long)ribbon->layer);
@@ -203,20 +239,28 @@ static double low_of(const struct life_layout *layout, int64_t layer)
                : attn_streams_y(streams, (double)layer) - (1 - ROOM) / 2 * streams->band;
 }
 
-/* Adds the ribbons of LAYER from one side, one above the other, upwards from its lower end. */
+/* Adds the ribbons of LAYER from one side, one above the other, upwards from its lower end. Those
+ * of a word begin around the height that the layer reads. */
 static void add_side(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
                      bool is_left)
 {
-    double y = low_of(layout, layer);
+    double y = low_of(layout, layer), from = 0;
+    int place = NOT_PLACED;
 
     for (size_t i = 0; i < layout->n; i++) {
-        const struct ribbon *ribbon = &layout->ribbons[i];
-        const double height = height_of(layout, ribbon);
+        struct ribbon *ribbon = &layout->ribbons[i];
 
         if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
             continue;
-        y -= height;
-        add_ribbon(pen, layout, ribbon, y);
+        if (ribbon->place != place) /* the first of its word */
+            from = attn_streams_y(&layout->streams, (double)layer) +
+                   layout->scale * side_of(layout, layer, ribbon->place) / 2;
+        place = ribbon->place;
+        from -= height_of(layout, ribbon);
+        y -= height_of(layout, ribbon);
+        ribbon->y = y;
+        ribbon->from = is_beside(layout, ribbon) ? y : from;
+        add_ribbon(pen, layout, ribbon);
     }
 }
 
@@ -224,28 +268,23 @@ static void add_side(struct attn_figure_pen *pen, struct life_layout *layout, in
 static void add_numbers(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
                         bool is_left)
 {
-    const struct attn_figure_streams *streams = &layout->streams;
-    double y = low_of(layout, layer);
-    double last = y + 2 * ATTN_STREAMS_NAME;
+    const double end = layout->streams.xs[layout->at];
+    double last = low_of(layout, layer) + 2 * ATTN_STREAMS_NAME;
 
     for (size_t i = 0; i < layout->n; i++) {
         const struct ribbon *ribbon = &layout->ribbons[i];
-        const double height = height_of(layout, ribbon), end = streams->xs[layout->at];
-        const double from = attn_streams_y(streams, (double)ribbon->layer);
+        const double height = height_of(layout, ribbon), x = start_of(layout, ribbon);
 
         if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
             continue;
-        y -= height;
         if (!is_left && ribbon->is_rest && fabs(ribbon->value) < LEAST_REST)
             continue;
         if (!is_left) {
-            last = fmin(y + height / 2, last - ATTN_STREAMS_NAME - 1);
-            add_number(pen, layout, ribbon, end + ROOT + 4, last);
-        } else if (height >= LEAST_NAMED && (size_t)ribbon->place != layout->at) {
-            const double start = streams->xs[ribbon->place];
-
-            add_number(pen, layout, ribbon, start + 0.25 * (end - start),
-                       from + 0.25 * (y + height / 2 - from));
+            last = fmin(ribbon->y + height / 2, last - ATTN_STREAMS_NAME - 1);
+            add_number(pen, layout, ribbon, x + 4, last);
+        } else if (height >= LEAST_NAMED && !is_beside(layout, ribbon)) {
+            add_number(pen, layout, ribbon, x + 0.25 * (end - x),
+                       ribbon->from + 0.25 * (ribbon->y - ribbon->from) + height / 2);
         }
     }
 }
@@ -258,8 +297,7 @@ static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
 
     for (size_t i = 0; i < attn_table_n_row(lens); i++) {
         const size_t height = attn_streams_lens_height(lens, i);
-        const struct attn_cell token =
-            attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+        const struct attn_cell token = cell_of(lens, i, ATTN_ROLE_TOKEN);
         const double p = attn_table_cell(lens, i, share).real;
         struct attn_buffer text = {0};
         enum { COLUMNS = 14 };
@@ -353,8 +391,7 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
 
     layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
     layout.streams.n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
-    at = attn_streams_place(
-        &layout.streams, attn_table_cell(lens, 0, attn_table_find_role(lens, ATTN_ROLE_POSITION)));
+    at = attn_streams_place(&layout.streams, cell_of(lens, 0, ATTN_ROLE_POSITION));
     layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);

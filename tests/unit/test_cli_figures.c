@@ -711,47 +711,30 @@ START_TEST(causes_have_names_of_bundles_and_gaps)
 }
 END_TEST
 
-/* Asserts that MARK is that of an MLP, "2,,", or of a key, "2,,5", that begins at X. */
-static void ck_assert_marks(const char *mark, const struct streams *streams, size_t layer, double x)
+/* Returns the corners of the ribbon with MARK, x and y from its upper left, and checks that it is
+ * within its layer on the stream; NULL if there is none. */
+static const double *find_ribbon(const struct attn_svg *svg, const struct streams *streams,
+                                 const char *mark, const char *color)
 {
-    size_t found, key;
-    const int n = mark ? sscanf(mark, "%zu,,%zu", &found, &key) : 0;
-
-    ck_assert_int_ge(n, 1);
-    ck_assert_uint_eq(found, layer);
-    if (n == 2)
-        ck_assert_double_eq_tol(streams->x[key], x, 0.01);
-}
-
-/* Returns the height of the ribbon of COLOR that begins at X in layer LAYER and ends at END; 0 if
- * there is none. */
-static double ribbon_height(const struct attn_svg *svg, const struct streams *streams,
-                            const char *color, size_t layer, double x, double end)
-{
+    static double at[8];
     const double band = (streams->bottom - streams->top) / N_LAYER;
+    const double bottom = streams->bottom - strtod(mark, NULL) * band;
 
     for (size_t i = 0; i < svg->n; i++) {
-        const char *path = strcmp(svg->items[i].name, "path") == 0
-                               ? attn_svg_value(svg, &svg->items[i], "d")
-                               : NULL;
+        const char *is = attn_svg_value(svg, &svg->items[i], "data-i");
 
-        if (!path || !attn_svg_value(svg, &svg->items[i], "fill-opacity") ||
-            strncmp(attn_svg_value(svg, &svg->items[i], "fill"), color, 7) != 0)
+        if (!is || strncmp(is, mark, strlen(mark)) != 0 || is[strlen(mark)] != '\n')
             continue;
-        for (; (path = strchr(path, 'M')) && *path != '"'; path++) {
-            double at[8];
-
-            if (sscanf(path, "M%lf %lfL%lf %lfL%lf %lfL%lf %lf", &at[0], &at[1], &at[2], &at[3],
-                       &at[4], &at[5], &at[6], &at[7]) == 8 &&
-                fabs(at[0] - x) < 0.01 && fabs(at[2] - end) < 0.01 &&
-                at[5] <= streams->bottom - (double)layer * band &&
-                at[3] >= streams->bottom - ((double)layer + 1) * band) {
-                ck_assert_marks(attn_svg_value(svg, &svg->items[i], "data-i"), streams, layer, x);
-                return at[5] - at[3];
-            }
-        }
+        ck_assert_int_eq(strncmp(attn_svg_value(svg, &svg->items[i], "fill"), color, strlen(color)),
+                         0);
+        ck_assert_int_eq(sscanf(attn_svg_value(svg, &svg->items[i], "d"),
+                                "M%lf %lfL%lf %lfL%lf %lfL%lf %lf", &at[0], &at[1], &at[2], &at[3],
+                                &at[4], &at[5], &at[6], &at[7]),
+                         8);
+        ck_assert(at[5] <= bottom && at[3] >= bottom - band);
+        return at;
     }
-    return 0;
+    return NULL;
 }
 
 static const char *color_of_sign(double value)
@@ -759,8 +742,8 @@ static const char *color_of_sign(double value)
     return value < 0 ? "#2769b7" : "#a34d00";
 }
 
-/* The ribbons of a life are as high as what heads read from each key, and MLPs, add to the
- * answer. */
+/* The ribbons of a life are as high as what heads read from each key, and MLPs, add to the answer.
+ * Those of a word in a layer begin one above the other. */
 START_TEST(life_has_ribbons_as_high_as_parts)
 {
     enum { N_KEY = 14 };
@@ -774,35 +757,50 @@ START_TEST(life_has_ribbons_as_high_as_parts)
                                                        " Mary", "--foil", " John", text, NULL});
     const struct streams streams = find_streams(&svg);
     const double end = streams.x[N_KEY - 1];
-    double sums[N_LAYER][N_KEY] = {{0}}, scale = 0, height;
+    double ends[N_LAYER][N_KEY][3] = {{{0}}},
+           scale = 0; /* of a word: top, bottom, sum of heights */
+    const double *at;
+    char mark[32];
     size_t n_ribbon = 0;
 
     for (size_t i = 0; i + 1 < parts.n_row; i++) {
         const double value = number_of(&parts, i, 3);
-        const size_t layer = (size_t)number_of(&parts, i, 1);
 
         if (strcmp(parts.cells[(i + 1) * parts.n_col], "mlp") != 0)
             continue;
-        height = ribbon_height(&svg, &streams, color_of_sign(value), layer, end + 20, end);
-        scale = scale > 0 ? scale : height / fabs(value);
-        ck_assert_double_gt(height, 0);
-        ck_assert_double_eq_tol(height, scale * fabs(value), 0.02 + 0.002 * height);
+        snprintf(mark, sizeof mark, "%.0f,,", number_of(&parts, i, 1));
+        at = find_ribbon(&svg, &streams, mark, color_of_sign(value));
+        ck_assert_ptr_nonnull(at);
+        ck_assert(fabs(at[0] - end - 20) < 0.01 && fabs(at[2] - end) < 0.01);
+        scale = scale > 0 ? scale : (at[5] - at[3]) / fabs(value);
+        ck_assert_double_eq_tol(at[5] - at[3], scale * fabs(value), 0.02 + 0.002 * (at[5] - at[3]));
     }
-    for (size_t i = 0; i + 1 < keys.n_row; i++)
-        sums[(size_t)number_of(&keys, i, 0)][(size_t)number_of(&keys, i, 2)] +=
-            number_of(&keys, i, 4);
-    for (size_t i = 0; i < (size_t)N_LAYER * (N_KEY - 1); i++) {
-        const double value = sums[i / (N_KEY - 1)][i % (N_KEY - 1)];
+    for (size_t i = 0; i + 1 < keys.n_row; i++) {
+        const double value = number_of(&keys, i, 4);
+        const size_t layer = (size_t)number_of(&keys, i, 0), key = (size_t)number_of(&keys, i, 2);
+        double *of = ends[layer][key];
 
-        height = ribbon_height(&svg, &streams, color_of_sign(value), i / (N_KEY - 1),
-                               streams.x[i % (N_KEY - 1)], end);
-        if (scale * fabs(value) > 1.02) /* lower ones are in the rest */
-            ck_assert_double_eq_tol(height, scale * fabs(value), 0.03);
-        else if (scale * fabs(value) < 0.98)
-            ck_assert_double_eq(height, 0);
-        n_ribbon += height > 0;
+        snprintf(mark, sizeof mark, "%zu,%.0f,%zu", layer, number_of(&keys, i, 1), key);
+        at = find_ribbon(&svg, &streams, mark, color_of_sign(value));
+        if (scale * fabs(value) > 0.62) /* lower ones are in the rest */
+            ck_assert_ptr_nonnull(at);
+        else if (scale * fabs(value) < 0.58)
+            ck_assert_ptr_null(at);
+        if (!at)
+            continue;
+        ck_assert_double_eq_tol(at[5] - at[3], scale * fabs(value), 0.03);
+        ck_assert_double_eq_tol(at[0], key + 1 < N_KEY ? streams.x[key] : end - 20, 0.01);
+        of[0] = of[2] > 0 ? fmin(of[0], at[1]) : at[1];
+        of[1] = fmax(of[1], at[7]);
+        of[2] += at[7] - at[1];
+        n_ribbon++;
     }
-    ck_assert_uint_gt(n_ribbon, 4);
+    for (size_t i = 0; i < (size_t)N_LAYER * (N_KEY - 1); i++) {
+        const double *of = ends[i / (N_KEY - 1)][i % (N_KEY - 1)];
+
+        ck_assert_double_eq_tol(of[1] - of[0], of[2], 0.05);
+    }
+    ck_assert_uint_gt(n_ribbon, 8);
     attn_svg_release(&svg);
     attn_csv_release(&parts);
     attn_csv_release(&keys);

@@ -1138,8 +1138,8 @@ END_TEST
 
 /* --- The life of a position ------------------------------------------------------------------- */
 
-/* The parts of a life at QUERIES add up to the sum of the attribution there. What heads bring from
- * a key is that of the cells of attn_attribute. */
+/* The parts of a life at QUERIES add up to the sum of the attribution there. What each head brings
+ * from a key is a cell of attn_attribute. */
 static void live(struct fixture *f, const char *queries)
 {
     struct attn_request request = f->request;
@@ -1147,7 +1147,7 @@ static void live(struct fixture *f, const char *queries)
     struct attn_attribute_args how = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_table *tokens, *parts, *cells;
     double sum = 0, heads = 0, from_heads = 0;
-    size_t last;
+    size_t last, n_head = 0;
 
     args.answer = how.answer = answer_of(f);
     request.selection.queries = how.answer.at = queries;
@@ -1159,9 +1159,11 @@ static void live(struct fixture *f, const char *queries)
     last = attn_table_n_row(parts) - 1;
     for (size_t i = 0; i < last; i++) {
         sum += number_at(parts, i, "value");
+        ck_assert(isnan(number_at(parts, i, "key")) == isnan(number_at(parts, i, "head")));
         if (!isnan(number_at(parts, i, "key")))
-            heads += number_at(parts, i, "value");
+            heads += number_at(parts, i, "value"), n_head++;
     }
+    ck_assert_uint_eq(n_head, attn_table_n_row(cells));
     for (size_t i = 0; i < attn_table_n_row(cells); i++)
         from_heads += number_at(cells, i, "value");
     assert_near(f, "sum of a life", 0, sum, number_at(parts, last, "value"));
