@@ -926,6 +926,8 @@ START_TEST(an_arc_says_why)
                 "attn-cli attribute -m fable --score '4>1@2.5' 'The keys to the cabinet'");
     attn_browser_click_on(browser, "#dialog summary");
     attn_browser_wait(browser, "document.querySelectorAll('.why-map tbody tr').length > 90");
+    attn_browser_click_on(browser, "#why-arithmetic");
+    attn_browser_wait(browser, ID("neurons") "?.checkVisibility()");
     leave();
 }
 END_TEST
