@@ -106,7 +106,6 @@ static enum attn_status read_causes(struct causes_layout *layout, struct attn_er
         const struct attn_cell number = attn_table_cell(table, i, values);
         const struct attn_cell cell = attn_table_cell(table, i, head);
         const bool is_dot = cell.type == ATTN_VALUE_MISSING;
-
         const int place = attn_streams_place(streams, attn_table_cell(table, i, query));
 
         if (place < 0 || number.type != ATTN_VALUE_REAL || !isfinite(number.real))

@@ -686,8 +686,8 @@ static enum attn_status read_parts(const struct attn_table *table,
     return ATTN_OK;
 }
 
-/* --- All of it ---------------------------------------------------------------------------------
- */
+/* --- All of it -------------------------------------------------------------------------------- */
+
 static enum attn_status read_kind(const struct attn_table *table,
                                   const struct attn_table_picture *picture, enum attn_figure kind,
                                   struct attn_table_cells *cells, struct attn_error *err)
