@@ -27,7 +27,8 @@ struct writing {
     const struct attn_family *family;
     struct attn_buffer *json;
     struct attn_error *err;
-    const char *path; /* quoted, for messages */
+    const char *path;        /* quoted, for messages */
+    enum attn_status status; /* of the first failure; the rest then has no effect */
     size_t n_layer, d_model, d_mlp, n_head, n_kv_head, d_head, n_ctx;
 };
 
@@ -62,167 +63,140 @@ static bool has_lists(const struct writing *w)
     return has_tensor(w, ATTN_ROPE_LONG) || has_tensor(w, ATTN_ROPE_SHORT);
 }
 
-static enum attn_status refuse_missing(const struct writing *w, const char *key)
+#define NOT_SUPPORTED ", which this version does not support"
+
+/* Fails with STATUS and the message "'KEY' in 'FILE' " and FORMAT. */
+static ATTN_PRINTF(4, 5) void refuse(struct writing *w, enum attn_status status, const char *key,
+                                     const char *format, ...)
 {
-    return attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'", full_key(w, key).text,
-                          w->path);
+    char what[160];
+    va_list args;
+
+    if (w->status != ATTN_OK)
+        return;
+    va_start(args, format);
+    vsnprintf(what, sizeof what, format, args);
+    va_end(args);
+    w->status =
+        attn_error_set(w->err, status, "'%s' in '%s' %s", full_key(w, key).text, w->path, what);
 }
 
-/* Reads a size from 1 to MAX. If the key is absent, *size is unchanged, but 0 is reported as a
- * missing key. */
-static enum attn_status get_size(const struct writing *w, const char *key, size_t max, size_t *size)
+/* Fails if KEY is missing. */
+static void require(struct writing *w, const char *key)
 {
-    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, key).text, size, w->err));
-    if (*size == 0 && !has_key(w, key))
-        return refuse_missing(w, key);
-    if (*size < 1 || *size > max)
-        return attn_error_set(w->err, ATTN_FORMAT, "'%s' in '%s' is %zu, expected 1 to %zu",
-                              full_key(w, key).text, w->path, *size, max);
-    return ATTN_OK;
+    if (w->status == ATTN_OK && !has_key(w, key))
+        w->status = attn_error_set(w->err, ATTN_FORMAT, "'%s' is missing in '%s'",
+                                   full_key(w, key).text, w->path);
 }
 
-static enum attn_status get_bool(const struct writing *w, const char *key, bool *value)
+/* The getters return USUAL if the key is absent. */
+static size_t get_count(struct writing *w, const char *key, size_t usual)
 {
-    return attn_gguf_get_bool(w->gguf, full_key(w, key).text, value, w->err);
+    if (w->status == ATTN_OK)
+        w->status = attn_gguf_get_size(w->gguf, full_key(w, key).text, &usual, w->err);
+    return usual;
 }
 
-/* Reads a number. If the key is absent, *value is unchanged. */
-static enum attn_status get_real(const struct writing *w, const char *key, double *value)
+/* Returns a size from 1 to MAX. USUAL 0: the key is required. */
+static size_t get_size(struct writing *w, const char *key, size_t max, size_t usual)
 {
-    return attn_gguf_get_real(w->gguf, full_key(w, key).text, value, w->err);
+    const size_t n = get_count(w, key, usual);
+
+    if (n == 0)
+        require(w, key);
+    if (n < 1 || n > max)
+        refuse(w, ATTN_FORMAT, key, "is %zu, expected 1 to %zu", n, max);
+    return w->status == ATTN_OK ? n : 1;
 }
 
-/* Reads a number from LOW to HIGH. If the key is absent, *value is unchanged. */
-static enum attn_status get_within(const struct writing *w, const char *key, double low,
-                                   double high, double *value)
+static bool get_bool(struct writing *w, const char *key, bool usual)
 {
-    ATTN_TRY(get_real(w, key, value));
-    if (!has_key(w, key) || (*value >= low && *value <= high))
-        return ATTN_OK;
-    return attn_error_set(w->err, ATTN_FORMAT,
-                          "'%s' in '%s' is %g, expected a number from %g to %g",
-                          full_key(w, key).text, w->path, *value, low, high);
+    if (w->status == ATTN_OK)
+        w->status = attn_gguf_get_bool(w->gguf, full_key(w, key).text, &usual, w->err);
+    return usual;
+}
+
+/* Returns a number from LOW to HIGH. */
+static double get_real(struct writing *w, const char *key, double low, double high, double usual)
+{
+    double value = usual;
+
+    if (w->status == ATTN_OK)
+        w->status = attn_gguf_get_real(w->gguf, full_key(w, key).text, &value, w->err);
+    if (!(value >= low && value <= high) && has_key(w, key))
+        refuse(w, ATTN_FORMAT, key, "is %g, expected a number from %g to %g", value, low, high);
+    return w->status == ATTN_OK ? value : usual;
 }
 
 /* --- Refused keys ----------------------------------------------------------------------------- */
 
-/* Refuses the value of KEY, which FORMAT writes. */
-static ATTN_PRINTF(3, 4) enum attn_status
-    refuse_value(const struct writing *w, const char *key, const char *format, ...)
-{
-    char text[60];
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                          "'%s' in '%s' is %s, which this version does not support",
-                          full_key(w, key).text, w->path, text);
-}
-
-/* Refuses keys of whole numbers that must be 0, and other keys that must have one value. */
-static enum attn_status refuse_extras(const struct writing *w)
+static void refuse_extras(struct writing *w)
 {
     const bool is_mixture = w->family->form.defaults.n_expert > 0;
     const bool is_of_granite = w->family->form.score_factor_key; /* attention_multiplier */
     const char *const counts[] = {"nextn_predict_layers", "expert_group_count",
                                   "leading_dense_block_count", is_mixture ? NULL : "expert_count"};
-    const struct {
-        const char *key;
-        double usual;
-    } numbers[] = {
-        {"rope.scaling.attn_factor", 1}, /* not checked if the file has lists of factors */
-        {"attention.max_alibi_bias", w->family->gguf.alibi_bias},
-        {"expert_weights_scale", 1},
-        {"rope.scaling.yarn_attn_factor", 1},
-        {"rope.scaling.yarn_ext_factor", 1},
-        {"rope.scaling.yarn_log_multiplier", 0}, /* not checked if put_growth reads it */
-    };
-    const size_t n_number = sizeof numbers / sizeof *numbers - w->family->form.rope.has_growth;
-    size_t gating = 1;
-    bool is_causal = true, is_turned = true;
 
     for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i]; i++) {
-        size_t n = 0;
+        const size_t n = get_count(w, counts[i], 0);
 
-        ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, counts[i]).text, &n, w->err));
         if (n > 0)
-            return refuse_value(w, counts[i], "%zu", n);
+            refuse(w, ATTN_UNSUPPORTED, counts[i], "is %zu" NOT_SUPPORTED, n);
     }
-    for (size_t i = 0; i < n_number; i++) {
-        double value = numbers[i].usual;
-
-        ATTN_TRY(get_real(w, numbers[i].key, &value));
-        if ((value < numbers[i].usual || value > numbers[i].usual) && (i > 0 || !has_lists(w)))
-            return refuse_value(w, numbers[i].key, "%g", value);
-    }
-    if (w->family->gguf.alibi_bias > 0 && !has_key(w, numbers[1].key))
-        return refuse_missing(w, numbers[1].key);
-    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, "expert_gating_func").text, &gating, w->err));
-    if (gating != 1)
-        return refuse_value(w, "expert_gating_func", "another one than softmax");
-    if (is_mixture && has_tensor(w, "blk.0.ffn_gate.0.weight"))
-        return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                              "'%s' has a tensor for each expert, as files of 2023: convert the "
-                              "model anew",
-                              w->path);
-    ATTN_TRY(get_bool(w, "attention.causal", &is_causal));
-    if (!is_causal)
-        return refuse_value(w, "attention.causal", "false");
+    if (get_count(w, "expert_gating_func", 1) != 1)
+        refuse(w, ATTN_UNSUPPORTED, "expert_gating_func",
+               "is another one than softmax" NOT_SUPPORTED);
+    if (w->status == ATTN_OK && is_mixture && has_tensor(w, "blk.0.ffn_gate.0.weight"))
+        w->status = attn_error_set(w->err, ATTN_UNSUPPORTED,
+                                   "'%s' has a tensor for each expert, as files of 2023: convert "
+                                   "the model anew",
+                                   w->path);
+    if (!get_bool(w, "attention.causal", true))
+        refuse(w, ATTN_UNSUPPORTED, "attention.causal", "is false" NOT_SUPPORTED);
     /* Only Granite's code in llama.cpp leaves positions out then. */
-    if (is_of_granite)
-        ATTN_TRY(get_bool(w, "rope.scaling.finetuned", &is_turned));
-    if (!is_turned)
-        return refuse_value(w, "rope.scaling.finetuned", "false");
-    if (!w->family->form.rope.has_longrope && has_lists(w))
-        return attn_error_set(
-            w->err, ATTN_UNSUPPORTED, "'%s' has a tensor '%s', which this version does not support",
-            w->path, has_tensor(w, ATTN_ROPE_LONG) ? ATTN_ROPE_LONG : ATTN_ROPE_SHORT);
-    return ATTN_OK;
+    if (is_of_granite && !get_bool(w, "rope.scaling.finetuned", true))
+        refuse(w, ATTN_UNSUPPORTED, "rope.scaling.finetuned", "is false" NOT_SUPPORTED);
+    if (w->status == ATTN_OK && !w->family->form.rope.has_longrope && has_lists(w))
+        w->status = attn_error_set(
+            w->err, ATTN_UNSUPPORTED, "'%s' has a tensor '%s'" NOT_SUPPORTED, w->path,
+            has_tensor(w, ATTN_ROPE_LONG) ? ATTN_ROPE_LONG : ATTN_ROPE_SHORT);
 }
 
 /* --- Sizes ------------------------------------------------------------------------------------ */
 
-static enum attn_status refuse_division(const struct writing *w, const char *key, size_t n,
-                                        const char *whole_key, size_t whole)
+static void check_divides(struct writing *w, const char *key, size_t n, const char *whole_key,
+                          size_t whole)
 {
-    return attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
-                          full_key(w, key).text, n, w->path, full_key(w, whole_key).text, whole);
+    if (w->status == ATTN_OK && whole % n != 0)
+        w->status =
+            attn_error_set(w->err, ATTN_FORMAT, "'%s' %zu in '%s' does not divide '%s' %zu",
+                           full_key(w, key).text, n, w->path, full_key(w, whole_key).text, whole);
 }
 
-static enum attn_status read_sizes(struct writing *w)
+static void read_sizes(struct writing *w)
 {
     struct attn_tensor_entry up;
     size_t d_value;
 
-    ATTN_TRY(get_size(w, "block_count", ATTN_MAX_LAYER, &w->n_layer));
-    ATTN_TRY(get_size(w, "context_length", ATTN_MAX_CTX, &w->n_ctx));
-    ATTN_TRY(get_size(w, "embedding_length", ATTN_MAX_WIDTH, &w->d_model));
-    ATTN_TRY(get_size(w, "attention.head_count", ATTN_MAX_WIDTH, &w->n_head));
-    ATTN_TRY(get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, &w->d_mlp));
+    w->n_layer = get_size(w, "block_count", ATTN_MAX_LAYER, 0);
+    w->n_ctx = get_size(w, "context_length", ATTN_MAX_CTX, 0);
+    w->d_model = get_size(w, "embedding_length", ATTN_MAX_WIDTH, 0);
+    w->n_head = get_size(w, "attention.head_count", ATTN_MAX_WIDTH, 0);
+    w->d_mlp = get_size(w, "feed_forward_length", ATTN_MAX_WIDTH, 0);
     /* GPT-2's converter always writes 4 D, so the shape of the tensor is used. */
     if (w->family->form.has_no_heads_keys &&
         attn_tensor_files_find(attn_gguf_files(w->gguf), "blk.0.ffn_up.weight", &up) &&
         up.tensor.rank == 2)
         w->d_mlp = up.tensor.shape[0];
-    w->n_kv_head = w->n_head;
-    ATTN_TRY(get_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, &w->n_kv_head));
-    if (w->n_head % w->n_kv_head != 0)
-        return refuse_division(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count",
-                               w->n_head);
-    if (!has_key(w, "attention.key_length") && w->d_model % w->n_head != 0)
-        return refuse_division(w, "attention.head_count", w->n_head, "embedding_length",
-                               w->d_model);
-    w->d_head = w->d_model / w->n_head;
-    if (has_key(w, "attention.key_length"))
-        ATTN_TRY(get_size(w, "attention.key_length", ATTN_MAX_WIDTH, &w->d_head));
-    d_value = w->d_head;
-    ATTN_TRY(get_size(w, "attention.value_length", ATTN_MAX_WIDTH, &d_value));
+    w->n_kv_head = get_size(w, "attention.head_count_kv", ATTN_MAX_WIDTH, w->n_head);
+    check_divides(w, "attention.head_count_kv", w->n_kv_head, "attention.head_count", w->n_head);
+    if (!has_key(w, "attention.key_length"))
+        check_divides(w, "attention.head_count", w->n_head, "embedding_length", w->d_model);
+    w->d_head = get_size(w, "attention.key_length", ATTN_MAX_WIDTH, w->d_model / w->n_head);
+    d_value = get_size(w, "attention.value_length", ATTN_MAX_WIDTH, w->d_head);
     if (d_value != w->d_head)
-        return refuse_value(w, "attention.value_length", "%zu beside keys of %zu", d_value,
-                            w->d_head);
-    return ATTN_OK;
+        refuse(w, ATTN_UNSUPPORTED, "attention.value_length",
+               "is %zu beside keys of %zu" NOT_SUPPORTED, d_value, w->d_head);
 }
 
 /* --- Members of the config -------------------------------------------------------------------- */
@@ -274,50 +248,40 @@ static void put_sizes(const struct writing *w, size_t n_vocab)
 }
 
 /* Writes the epsilon of norms. The key depends on whether the norms subtract the mean. */
-static enum attn_status put_eps(const struct writing *w)
+static void put_eps(struct writing *w)
 {
     const enum attn_norm norm = w->family->form.defaults.norm;
     const bool is_rms = norm == ATTN_NORM_RMSNORM || norm == ATTN_NORM_RMSNORM_PLUS_ONE;
     const char *key = is_rms ? "attention.layer_norm_rms_epsilon" : "attention.layer_norm_epsilon";
-    double eps = -1;
+    const double eps = get_real(w, key, 0, 1, 0);
 
-    ATTN_TRY(get_within(w, key, 0, 1, &eps));
-    if (eps < 0 && !has_key(w, key))
-        return refuse_missing(w, key);
+    require(w, key);
     if (w->family->form.eps_key)
         put_real(w, w->family->form.eps_key, eps);
-    return ATTN_OK;
 }
 
 /* Writes the keys about experts. If experts and MLPs have different widths, the keys are those of
  * Qwen. */
-static enum attn_status put_experts(struct writing *w)
+static void put_experts(struct writing *w)
 {
     const struct attn_config *defaults = &w->family->form.defaults;
-    size_t n = 0, n_used = 0, d_expert = defaults->d_expert > 0 ? 0 : w->d_mlp, d_shared = 0;
-    bool is_normalized = w->family->gguf.normalizes_experts;
+    const char *const shared = "expert_shared_feed_forward_length";
+    const size_t d_expert = get_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH,
+                                     defaults->d_expert > 0 ? 0 : w->d_mlp);
 
-    ATTN_TRY(get_size(w, "expert_count", ATTN_MAX_LAYER, &n));
-    ATTN_TRY(get_size(w, "expert_used_count", ATTN_MAX_LAYER, &n_used));
-    ATTN_TRY(get_size(w, "expert_feed_forward_length", ATTN_MAX_WIDTH, &d_expert));
-    put_size(w, "num_experts", n);
-    put_size(w, "num_experts_per_tok", n_used);
+    put_size(w, "num_experts", get_size(w, "expert_count", ATTN_MAX_LAYER, 0));
+    put_size(w, "num_experts_per_tok", get_size(w, "expert_used_count", ATTN_MAX_LAYER, 0));
     if (defaults->d_expert > 0)
         put_size(w, "moe_intermediate_size", d_expert);
     else
         w->d_mlp = d_expert;
-    ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, "expert_shared_feed_forward_length").text,
-                                &d_shared, w->err));
-    if (defaults->d_shared_expert > 0 || d_shared > 0) {
-        ATTN_TRY(get_size(w, "expert_shared_feed_forward_length", ATTN_MAX_WIDTH, &d_shared));
+    if (defaults->d_shared_expert > 0 || get_count(w, shared, 0) > 0)
         put_size(w,
                  defaults->has_shared_gate ? "shared_expert_intermediate_size"
                                            : "shared_intermediate_size",
-                 d_shared);
-    }
-    ATTN_TRY(get_bool(w, "expert_weights_norm", &is_normalized));
-    put_bool(w, "norm_topk_prob", is_normalized);
-    return ATTN_OK;
+                 get_size(w, shared, ATTN_MAX_WIDTH, 0));
+    put_bool(w, "norm_topk_prob",
+             get_bool(w, "expert_weights_norm", w->family->gguf.normalizes_experts));
 }
 
 /* Returns a share of a head that gives exactly D_ROTARY components when it is multiplied again. */
@@ -350,11 +314,14 @@ static enum attn_status find_factors(const struct attn_gguf *gguf, const char *n
 }
 
 /* Writes the tensor NAME, a factor for each pair of components, as the list KEY. */
-static enum attn_status put_list(const struct writing *w, const char *key, const char *name)
+static void put_list(struct writing *w, const char *key, const char *name)
 {
     struct attn_tensor_entry entry;
 
-    ATTN_TRY(find_factors(w->gguf, name, &entry, w->err));
+    if (w->status == ATTN_OK)
+        w->status = find_factors(w->gguf, name, &entry, w->err);
+    if (w->status != ATTN_OK)
+        return;
     attn_buffer_append_format(w->json, "\"%s\": [", key);
     for (size_t i = 0; i < entry.tensor.shape[0]; i++) {
         char text[ATTN_FLOAT_TEXT_SIZE];
@@ -365,174 +332,157 @@ static enum attn_status put_list(const struct writing *w, const char *key, const
                                   (int)attn_format_float(factor, text), text);
     }
     attn_buffer_append_string(w->json, "], ");
-    return ATTN_OK;
 }
 
 /* Writes the lists for short and long texts. Trap: for type "yarn", llama.cpp's converter writes
  * YaRN's factor of cosines and sines, but Hugging Face uses that of longrope. */
-static enum attn_status put_longrope(const struct writing *w)
+static void put_longrope(struct writing *w)
 {
-    size_t n = w->n_ctx;
-    double factor = 1, scale;
+    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const double factor = get_real(w, "rope.scaling.attn_factor", 0, max_number, 1);
+    double scale = (double)w->n_ctx / (double)n;
 
-    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n));
-    ATTN_TRY(get_within(w, "rope.scaling.attn_factor", 0, max_number, &factor));
     put_size(w, "original_max_position_embeddings", n);
     attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {");
-    ATTN_TRY(put_list(w, "short_factor", ATTN_ROPE_SHORT));
-    ATTN_TRY(put_list(w, "long_factor", ATTN_ROPE_LONG));
-    scale = (double)w->n_ctx / (double)n;
+    put_list(w, "short_factor", ATTN_ROPE_SHORT);
+    put_list(w, "long_factor", ATTN_ROPE_LONG);
     scale = scale > 1 ? attn_log(scale) : 0;
     if (has_key(w, "rope.scaling.attn_factor") &&
         fabs(factor - sqrt(1 + scale / attn_log((double)n))) > 1e-5 &&
         fabs(factor - 1 - 0.1 * scale) > 1e-5)
         attn_buffer_append_format(w->json, "\"attention_factor\": %.9g, ", factor);
     attn_buffer_append_string(w->json, "\"rope_type\": \"longrope\"}");
-    return ATTN_OK;
 }
 
 /* Writes how queries grow with their position. Trap: of mscale and mscale_all_dim the file has only
  * the second; the first is 1 in all models. */
-static enum attn_status put_growth(const struct writing *w)
+static void put_growth(struct writing *w)
 {
-    double growth = 0, mscale = 0;
-    size_t n = w->n_ctx, n_growth;
-
     if (!w->family->form.rope.has_growth)
-        return ATTN_OK;
-    ATTN_TRY(get_within(w, "attention.temperature_scale", 0, max_number, &growth));
-    ATTN_TRY(get_within(w, "rope.scaling.yarn_log_multiplier", 0, max_number, &mscale));
-    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n));
-    n_growth = n;
-    ATTN_TRY(get_size(w, "attention.temperature_length", ATTN_MAX_CTX, &n_growth));
+        return;
+    const double growth = get_real(w, "attention.temperature_scale", 0, max_number, 0);
+    const double mscale = get_real(w, "rope.scaling.yarn_log_multiplier", 0, max_number, 0);
+    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const size_t n_growth = get_size(w, "attention.temperature_length", ATTN_MAX_CTX, n);
+
     if (n_growth != n)
-        return refuse_value(w, "attention.temperature_length", "%zu", n_growth);
+        refuse(w, ATTN_UNSUPPORTED, "attention.temperature_length", "is %zu" NOT_SUPPORTED,
+               n_growth);
     attn_buffer_append_format(w->json, ", \"llama_4_scaling_beta\": %.9g", growth);
     if (mscale > 0)
         attn_buffer_append_format(w->json, ", \"mscale\": 1, \"mscale_all_dim\": %.9g", mscale);
-    return ATTN_OK;
 }
 
-/* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
-static enum attn_status put_scaling(const struct writing *w)
+/* Writes YaRN scaling by FACTOR. */
+static void put_yarn(struct writing *w, double factor)
 {
-    const char *type = "none";
-    size_t size = 4, n_original = w->n_ctx;
-    double factor = 0, fast = 32, slow = 1;
+    const size_t n = get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, w->n_ctx);
+    const double fast = get_real(w, "rope.scaling.yarn_beta_fast", 0, max_number, 32);
+    const double slow = get_real(w, "rope.scaling.yarn_beta_slow", 0, max_number, 1);
 
-    if (has_lists(w))
-        return put_longrope(w);
-    if (has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear"))
-        type = "linear", size = 6;
-    ATTN_TRY(
-        attn_gguf_get_text(w->gguf, full_key(w, "rope.scaling.type").text, &type, &size, w->err));
-    ATTN_TRY(get_within(w, "rope.scale_linear", 0, max_number, &factor));
-    ATTN_TRY(get_within(w, "rope.scaling.factor", 0, max_number, &factor));
-    if (size == 4 && memcmp(type, "none", 4) == 0) {
-        if (w->family->form.rope.without_object) { /* it would have another default */
-            attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"");
-            if (w->family->form.rope.has_growth)
-                attn_buffer_append_format(w->json, ", \"original_max_position_embeddings\": %zu",
-                                          w->n_ctx);
-            ATTN_TRY(put_growth(w));
-            attn_buffer_append_char(w->json, '}');
-        }
-        return ATTN_OK;
-    }
-    factor = factor > 0 ? factor : 1;
-    if (size == 6 && memcmp(type, "linear", 6) == 0) {
-        attn_buffer_append_format(
-            w->json, ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}", factor);
-        return ATTN_OK;
-    }
-    if (size != 4 || memcmp(type, "yarn", 4) != 0)
-        return attn_error_set(w->err, ATTN_UNSUPPORTED,
-                              "'%s' in '%s' is '%s', this version reads none, linear and yarn",
-                              full_key(w, "rope.scaling.type").text, w->path,
-                              attn_quote(type, size).text);
-    ATTN_TRY(get_size(w, "rope.scaling.original_context_length", ATTN_MAX_CTX, &n_original));
-    ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_fast", 0, max_number, &fast));
-    ATTN_TRY(get_within(w, "rope.scaling.yarn_beta_slow", 0, max_number, &slow));
     attn_buffer_append_format(w->json,
                               ",\n\"rope_scaling\": {\"rope_type\": \"yarn\", \"factor\": %.17g, "
                               "\"original_max_position_embeddings\": %zu, \"beta_fast\": %.17g, "
                               "\"beta_slow\": %.17g%s",
-                              factor, n_original, fast, slow,
+                              factor, n, fast, slow,
                               w->family->gguf.yarn_is_exact ? ", \"truncate\": false" : "");
-    ATTN_TRY(put_growth(w));
+    put_growth(w);
     attn_buffer_append_char(w->json, '}');
-    return ATTN_OK;
 }
 
-static enum attn_status put_rope(const struct writing *w)
+/* Writes linear or YaRN scaling as `rope_scaling`; nothing if the file has no scaling. */
+static void put_scaling(struct writing *w)
+{
+    const bool has_factor = has_key(w, "rope.scaling.factor") || has_key(w, "rope.scale_linear");
+    const char *type = has_factor ? "linear" : "none";
+    size_t size = strlen(type);
+    double factor;
+
+    if (has_lists(w)) {
+        put_longrope(w);
+        return;
+    }
+    factor = get_real(w, "rope.scale_linear", 0, max_number, 0);
+    factor = get_real(w, "rope.scaling.factor", 0, max_number, factor);
+    factor = factor > 0 ? factor : 1;
+    if (w->status == ATTN_OK)
+        w->status = attn_gguf_get_text(w->gguf, full_key(w, "rope.scaling.type").text, &type, &size,
+                                       w->err);
+    if (attn_text_has_word("linear", type, size)) {
+        attn_buffer_append_format(
+            w->json, ",\n\"rope_scaling\": {\"rope_type\": \"linear\", \"factor\": %.17g}", factor);
+    } else if (attn_text_has_word("yarn", type, size)) {
+        put_yarn(w, factor);
+    } else if (!attn_text_has_word("none", type, size)) {
+        refuse(w, ATTN_UNSUPPORTED, "rope.scaling.type",
+               "is '%s', this version reads none, linear and yarn", attn_quote(type, size).text);
+    } else if (w->family->form.rope.without_object) { /* it would have another default */
+        attn_buffer_append_string(w->json, ",\n\"rope_scaling\": {\"rope_type\": \"default\"");
+        if (w->family->form.rope.has_growth)
+            attn_buffer_append_format(w->json, ", \"original_max_position_embeddings\": %zu",
+                                      w->n_ctx);
+        put_growth(w);
+        attn_buffer_append_char(w->json, '}');
+    }
+}
+
+static void put_rope(struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
     const bool turns_whole_heads = form->rope.default_partial == 1 && !form->rope.takes_share;
     const struct attn_rope_keys *windows = &form->rope_of_windows;
-    double theta = 10000, local;
-    size_t d_rotary = w->d_head;
+    double theta, local;
+    size_t d_rotary;
 
     if (!form->rope.theta)
-        return ATTN_OK;
-    /* Ollama's name of the key. */
-    ATTN_TRY(get_within(w, "rope.global.freq_base", 1, max_number, &theta));
-    ATTN_TRY(get_within(w, "rope.freq_base", 1, max_number, &theta));
+        return;
+    theta = get_real(w, "rope.global.freq_base", 1, max_number, 10000); /* Ollama's name */
+    theta = get_real(w, "rope.freq_base", 1, max_number, theta);
     put_real(w, form->rope.theta, theta);
     local = windows->theta ? windows->default_theta : theta;
-    ATTN_TRY(get_within(w, "rope.local.freq_base", 1, max_number, &local));
-    ATTN_TRY(get_within(w, "rope.freq_base_swa", 1, max_number, &local));
+    local = get_real(w, "rope.local.freq_base", 1, max_number, local);
+    local = get_real(w, "rope.freq_base_swa", 1, max_number, local);
     if (windows->theta)
         put_real(w, windows->theta, local);
     else if (windows->default_theta > 0)
         attn_buffer_append_format(
             w->json, ",\n\"rope_parameters\": {\"sliding_attention\": {\"rope_theta\": %.17g}}",
             local);
-    ATTN_TRY(get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, &d_rotary));
+    d_rotary = get_size(w, "rope.dimension_count", ATTN_MAX_WIDTH, w->d_head);
     if (d_rotary > w->d_head || (turns_whole_heads && d_rotary != w->d_head))
-        return refuse_value(w, "rope.dimension_count", "%zu, of heads of %zu", d_rotary, w->d_head);
+        refuse(w, ATTN_UNSUPPORTED, "rope.dimension_count", "is %zu, of heads of %zu" NOT_SUPPORTED,
+               d_rotary, w->d_head);
     if (!turns_whole_heads)
         put_real(w, form->rope.partial, share_of(d_rotary, w->d_head));
-    return put_scaling(w);
+    put_scaling(w);
 }
 
-/* Reads which layers have a window: the first n - 1 of every N layers, or those of an array. */
-static enum attn_status find_pattern(const struct writing *w, size_t *n,
-                                     struct attn_gguf_pair *list)
+static void put_windows(struct writing *w)
 {
-    *n = w->family->form.windows.full_every;
-    *list = (struct attn_gguf_pair){0};
-    if (!attn_gguf_find_pair(w->gguf, full_key(w, "attention.sliding_window_pattern").text, list) ||
-        !list->is_array)
-        return get_size(w, "attention.sliding_window_pattern", ATTN_MAX_LAYER, n);
-    if (list->type == ATTN_GGUF_BOOL && list->n == w->n_layer)
-        return ATTN_OK;
-    return attn_error_set(w->err, ATTN_FORMAT,
-                          "'%s' in '%s' has %" PRIu64 " items, expected %zu of type bool, one for "
-                          "each layer",
-                          full_key(w, "attention.sliding_window_pattern").text, w->path, list->n,
-                          w->n_layer);
-}
-
-static enum attn_status put_windows(const struct writing *w)
-{
+    static const char *const key = "attention.sliding_window_pattern";
     const enum attn_window_rule rule = w->family->form.windows.rule;
-    size_t width = w->family->gguf.default_window, n = 0;
-    struct attn_gguf_pair list;
+    struct attn_gguf_pair list = {0};
+    size_t width, n = 0;
 
     if (rule != ATTN_WINDOWS_BY_LIST && rule != ATTN_WINDOWS_IN_ALL)
-        return ATTN_OK;
-    ATTN_TRY(
-        attn_gguf_get_size(w->gguf, full_key(w, "attention.sliding_window").text, &width, w->err));
+        return;
+    width = get_count(w, "attention.sliding_window", w->family->gguf.default_window);
     if (width > 0)
         put_size(w, "sliding_window", width);
     else
         attn_buffer_append_string(w->json, ",\n\"sliding_window\": null");
     if (rule == ATTN_WINDOWS_IN_ALL)
-        return ATTN_OK;
-    ATTN_TRY(find_pattern(w, &n, &list));
+        return;
+    /* The first n - 1 of every N layers have a window, or those of an array. */
+    if (!attn_gguf_find_pair(w->gguf, full_key(w, key).text, &list) || !list.is_array)
+        n = get_size(w, key, ATTN_MAX_LAYER, w->family->form.windows.full_every);
+    else if (list.type != ATTN_GGUF_BOOL || list.n != w->n_layer)
+        refuse(w, ATTN_FORMAT, key,
+               "has %" PRIu64 " items, expected %zu of type bool, one for each layer", list.n,
+               w->n_layer);
     attn_buffer_append_string(w->json, ",\n\"layer_types\": [");
     for (size_t layer = 0; layer < w->n_layer; layer++) {
-        int64_t has_window = layer % n < n - 1;
+        int64_t has_window = n > 0 && layer % n < n - 1;
 
         if (list.is_array)
             attn_gguf_next_int(&list, &has_window);
@@ -540,7 +490,6 @@ static enum attn_status put_windows(const struct writing *w)
                                   width > 0 && has_window ? "sliding" : "full");
     }
     attn_buffer_append_char(w->json, ']');
-    return ATTN_OK;
 }
 
 /* Whether configs of the family have KEY as a number. */
@@ -551,17 +500,24 @@ static bool has_number(const struct attn_config_form *form, const char *key)
            (form->score_cap > 0 && strcmp(key, "attn_logit_softcapping") == 0);
 }
 
-/* Writes factors, and limits of scores and logits; 0 means none. Only Gemma's keys are ignored in
- * files of other families. */
-static enum attn_status put_factors(const struct writing *w)
+/* Writes factors, and limits of scores and logits; 0 means none. A number that the family's configs
+ * do not have must have its usual value, unless it is ignored. */
+static void put_factors(struct writing *w)
 {
     const struct attn_config_form *form = &w->family->form;
+    const double alibi_bias = w->family->gguf.alibi_bias;
     const struct {
-        const char *key, *names[2];
+        const char *key, *names[2]; /* in the file and in config.json; without names, KEY is both */
         double usual;
         bool is_needed, is_ignored;
     } rows[] = {
         {.key = "attention.clamp_kqv", .names = {"clip_qkv"}},
+        {.key = "attention.max_alibi_bias", .usual = alibi_bias, .is_needed = alibi_bias > 0},
+        {.key = "expert_weights_scale", .usual = 1},
+        {.key = "rope.scaling.attn_factor", .usual = 1, .is_ignored = has_lists(w)},
+        {.key = "rope.scaling.yarn_attn_factor", .usual = 1},
+        {.key = "rope.scaling.yarn_ext_factor", .usual = 1},
+        {.key = "rope.scaling.yarn_log_multiplier", .is_ignored = form->rope.has_growth},
         {.key = "attention.scale", .names = {"attention_multiplier"}, .is_needed = true},
         {.key = "embedding_scale", .names = {"embedding_multiplier"}},
         {.key = "residual_scale", .names = {"residual_multiplier"}},
@@ -571,18 +527,17 @@ static enum attn_status put_factors(const struct writing *w)
     };
 
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *key = rows[i].key, *section = i == 0 ? w->family->gguf.clip_section : NULL;
         const bool has_second = rows[i].names[1] && has_number(form, rows[i].names[1]);
-        const char *name = rows[i].names[0] ? rows[i].names[has_second] : rows[i].key;
-        const char *section = i == 0 ? w->family->gguf.clip_section : NULL;
+        const char *name = rows[i].names[0] ? rows[i].names[has_second] : key;
         const bool is_read = section || has_number(form, name);
-        const bool is_needed = is_read && rows[i].is_needed;
-        double value = rows[i].usual;
+        const double value = get_real(w, key, 0, max_number, rows[i].usual);
 
-        if (is_needed && !has_key(w, rows[i].key))
-            return refuse_missing(w, rows[i].key);
-        ATTN_TRY(get_within(w, rows[i].key, 0, max_number, &value));
-        if (is_read ? is_needed && value == 0 : value > 0 && !rows[i].is_ignored)
-            return refuse_value(w, rows[i].key, "%g", value);
+        if (rows[i].is_needed && (is_read || rows[i].usual > 0))
+            require(w, key);
+        if (is_read ? rows[i].is_needed && value == 0
+                    : !rows[i].is_ignored && fabs(value - rows[i].usual) > 0)
+            refuse(w, ATTN_UNSUPPORTED, key, "is %g" NOT_SUPPORTED, value);
         if (section && value > 0)
             attn_buffer_append_format(w->json, ",\n\"%s\": {\"%s\": %.9g}", section, name, value);
         else if (is_read && value > 0)
@@ -590,15 +545,13 @@ static enum attn_status put_factors(const struct writing *w)
         else if (is_read)
             attn_buffer_append_format(w->json, ",\n\"%s\": null", name);
     }
-    return ATTN_OK;
 }
 
 /* Writes the parts that are present if their tensors are. Biases are detected when tensors are
  * bound. */
-static enum attn_status put_parts(const struct writing *w)
+static void put_parts(struct writing *w)
 {
     static const char *const keys[] = {"qk_layernorm", "use_qk_norm", "use_parallel_residual"};
-    const struct attn_gguf_form *form = &w->family->gguf;
     bool is_there[] = {has_tensor(w, "blk.0.attn_q_norm.weight"),
                        has_tensor(w, "blk.0.attn_q_norm.weight"),
                        !has_tensor(w, "blk.0.ffn_norm.weight")};
@@ -607,13 +560,12 @@ static enum attn_status put_parts(const struct writing *w)
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
         if (!attn_config_has_switch(&w->family->form, keys[i]))
             continue;
-        if (i == 2 && !form->lacks_norm_if_parallel && !has_key(w, keys[i]))
-            return refuse_missing(w, keys[i]);
-        if (i == 2 && !form->lacks_norm_if_parallel)
-            ATTN_TRY(get_bool(w, keys[i], &is_there[i]));
+        if (i == 2 && !w->family->gguf.lacks_norm_if_parallel) {
+            require(w, keys[i]);
+            is_there[i] = get_bool(w, keys[i], false);
+        }
         put_bool(w, keys[i], is_there[i]);
     }
-    return ATTN_OK;
 }
 
 /* --- All of it -------------------------------------------------------------------------------- */
@@ -697,8 +649,6 @@ static enum attn_status find_architecture(struct writing *w)
     }
     for (size_t i = 0; (w->family = attn_family_at(i)); i++) {
         const struct attn_gguf_form *form = &w->family->gguf;
-        size_t n = 0;
-
         if (!form->architecture)
             continue;
         if (!form->marker)
@@ -706,10 +656,9 @@ static enum attn_status find_architecture(struct writing *w)
                                    form->architecture);
         if (strlen(form->architecture) != size || memcmp(form->architecture, name, size) != 0)
             continue;
-        if (form->marker)
-            ATTN_TRY(attn_gguf_get_size(w->gguf, full_key(w, form->marker).text, &n, w->err));
-        if (!form->marker || n > 0)
+        if (!form->marker || get_count(w, form->marker, 0) > 0)
             found = w->family;
+        ATTN_TRY(w->status);
     }
     w->family = found;
     return found ? ATTN_OK : refuse_architecture(w, name, size, names);
@@ -725,31 +674,32 @@ enum attn_status attn_gguf_write_config(const struct attn_gguf *gguf, struct att
 
     ATTN_TRY(check_type(&w));
     ATTN_TRY(find_architecture(&w));
-    ATTN_TRY(refuse_extras(&w));
-    ATTN_TRY(read_sizes(&w));
+    refuse_extras(&w);
+    read_sizes(&w);
+    ATTN_TRY(w.status);
     if (!attn_tensor_files_find(attn_gguf_files(gguf), "token_embd.weight", &embed) ||
         embed.tensor.rank != 2)
         return attn_error_set(err, ATTN_FORMAT,
                               "'%s' has no matrix 'token_embd.weight', expected the embedding",
                               path.text);
     attn_buffer_append_format(json, "{\"model_type\": \"%s\"", w.family->model_type);
+    put_factors(&w);
     if (w.family->form.defaults.n_expert > 0)
-        ATTN_TRY(put_experts(&w));
+        put_experts(&w);
     put_sizes(&w, embed.tensor.shape[0]);
     if (w.family->form.activation_key)
         attn_buffer_append_format(json, ",\n\"%s\": \"%s\"", w.family->form.activation_key,
                                   w.family->form.defaults.act_fn);
-    ATTN_TRY(put_eps(&w));
-    ATTN_TRY(put_rope(&w));
-    ATTN_TRY(put_windows(&w));
+    put_eps(&w);
+    put_rope(&w);
+    put_windows(&w);
     if (w.family->form.query_scalar > 0)
         put_real(&w, "query_pre_attn_scalar",
                  w.n_layer == w.family->gguf.n_layer_large ? (double)w.d_model / (double)w.n_head
                                                            : (double)w.d_head);
-    ATTN_TRY(put_factors(&w));
-    ATTN_TRY(put_parts(&w));
+    put_parts(&w);
     attn_buffer_append_string(json, "}\n");
-    return attn_buffer_check(json, err);
+    return w.status != ATTN_OK ? w.status : attn_buffer_check(json, err);
 }
 
 /* --- Facts that a config.json cannot contain -------------------------------------------------- */

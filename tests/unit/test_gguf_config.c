@@ -591,6 +591,7 @@ MORE(put_small_theta_of_windows, REAL("rope.freq_base_swa", -5))
 MORE(put_cap_below_0, REAL("attn_logit_softcapping", -3))
 MORE(put_logits_cap_below_0, REAL("final_logit_softcapping", -1))
 MORE(put_factor_below_0, REAL("rope.scaling.factor", -2))
+MORE(put_alibi_below_0, REAL("attention.max_alibi_bias", -1))
 MORE(put_eps_of_2, REAL("attention.layer_norm_rms_epsilon", 2))
 
 START_TEST(numbers_out_of_range_are_refused_by_the_key_of_the_file)
@@ -610,6 +611,9 @@ START_TEST(numbers_out_of_range_are_refused_by_the_key_of_the_file)
     assert_refused("llama", put_factor_below_0,
                    "'llama.rope.scaling.factor' in 'made/model.gguf' is -2, expected a number from "
                    "0 to 1e+30");
+    assert_refused("mpt", put_alibi_below_0,
+                   "'mpt.attention.max_alibi_bias' in 'made/model.gguf' is -1, expected a number "
+                   "from 0 to 1e+30");
     left_out = "attention.layer_norm_rms_epsilon";
     assert_refused("llama", put_eps_of_2,
                    "'llama.attention.layer_norm_rms_epsilon' in 'made/model.gguf' is 2, expected a "
