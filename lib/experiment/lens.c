@@ -248,17 +248,17 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
         : is_sum                 ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
                                               ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
+    const char *reads =
+        has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer"
+        : is_sum                 ? "a lens reads resid_pre, normalized_resid_mid and "
+                                   "normalized_resid_post of this model"
+                                 : "a lens reads resid_pre, resid_mid and resid_post";
 
     if (asked->sites && attn_sites_parse(asked->sites, &lens->sites, err) != ATTN_OK)
         return attn_error_in(ATTN_INVALID, "sites", err);
     if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
-        return attn_error_set(
-            err, ATTN_INVALID,
-            has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer, not '%s'"
-            : is_sum                 ? "a lens reads resid_pre, normalized_resid_mid and "
-                                       "normalized_resid_post of this model, not '%s'"
-                                     : "a lens reads resid_pre, resid_mid and resid_post, not '%s'",
-            asked->sites);
+        return attn_error_of(attn_error_set(err, ATTN_INVALID, "%s, not '%s'", reads, asked->sites),
+                             "sites", err);
     if (has_jacobian(lens->args))
         lens->sites = allowed;
     asked->sites = NULL;

@@ -92,10 +92,11 @@ static enum attn_status narrow(struct attn_selection *selection,
     attn_selection_drop_sites(selection);
     if (!attn_sites_are_empty(attn_selection_sites(selection)))
         return ATTN_OK;
-    return attn_error_set(err, ATTN_INVALID,
-                          "layers '%s', heads '%s' and the chosen sites have nothing in common",
-                          given->layers ? attn_quote_string(given->layers).text : "all",
-                          given->heads ? attn_quote_string(given->heads).text : "all");
+    attn_error_set(err, ATTN_INVALID,
+                   "layers '%s', heads '%s' and the chosen sites have nothing in common",
+                   given->layers ? attn_quote_string(given->layers).text : "all",
+                   given->heads ? attn_quote_string(given->heads).text : "all");
+    return attn_error_of(ATTN_INVALID, "layers|heads|sites", err);
 }
 
 /* Returns the sites that SELECTION lists. A malformed list gives none; the error is reported when
