@@ -248,9 +248,8 @@ static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
         : is_sum                 ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
                                               ATTN_SITE_NORMALIZED_RESID_POST)
                  : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
-    const char *reads =
-        has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer"
-        : is_sum                 ? "a lens reads resid_pre, normalized_resid_mid and "
+    const char *reads = has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer"
+                        : is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
                                    "normalized_resid_post of this model"
                                  : "a lens reads resid_pre, resid_mid and resid_post";
 
