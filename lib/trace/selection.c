@@ -1045,13 +1045,15 @@ bool attn_selection_next(const struct attn_selection *selection, struct attn_sel
     const struct attn_dims *encoder = last ? last->encoder : NULL;
     const size_t n_first = encoder ? (encoder->n_layer + 2) * ATTN_N_SITE : 0;
     const size_t n = last ? n_first + (last->n_layer + 2) * ATTN_N_SITE : 0;
+    const struct attn_site_set chosen = last ? attn_selection_sites(selection) : none;
 
     while (walk->next < n) {
         const bool is_first = walk->next < n_first;
         const size_t i = walk->next++ - (is_first ? 0 : n_first);
 
         /* Some layers lack some sites. */
-        if (find_place(is_first ? encoder : last, i, &walk->at) &&
+        if (attn_sites_have(chosen, attn_site_order[i % ATTN_N_SITE]) &&
+            find_place(is_first ? encoder : last, i, &walk->at) &&
             attn_selection_wants(selection, &walk->at))
             return true;
     }
