@@ -23,10 +23,13 @@ static enum attn_status check_derived(const struct attn_run *run, enum attn_mode
                                       struct attn_site_set sites, struct attn_error *err)
 {
     const struct attn_model *encoder = run->model ? run->model->encoder : NULL;
+    const bool is_of_encoder = stack == ATTN_STACK_ENCODER && encoder;
 
-    if (stack == ATTN_STACK_ENCODER && encoder)
-        return attn_derived_check(encoder, encoder->config.attention, sites, err);
-    return attn_derived_check(run->model, run->attention.layers, sites, err);
+    return attn_error_of(
+        attn_derived_check(is_of_encoder ? encoder : run->model,
+                           is_of_encoder ? encoder->config.attention : run->attention.layers, sites,
+                           err),
+        "sites", err);
 }
 
 /* Selects the sites of LIST. Items may name a stack. A glob selects the sites that the model has; a
