@@ -57,8 +57,12 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err)
 {
-    const struct attn_metric_settings settings = {.n_recalled = 1, .ids = writer->labels.ids};
-    const struct attn_selection *selection = writer->labels.selection;
+    const struct attn_labels *labels = &writer->labels;
+    const attn_measure_set measures = attn_head_kind_measures(labels->backdrop) |
+                                      ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS) |
+                                      ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
+    struct attn_metric_settings settings = {.n_recalled = 1, .ids = labels->ids};
+    const struct attn_selection *selection = labels->selection;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_selection_walk walk = {0};
 
@@ -79,10 +83,23 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
             if (attn_writer_has_head(writer, &at, at.head))
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
-    return attn_measure_group_create(
-        attn_head_kind_measures(writer->labels.backdrop) | ATTN_MEASURE_BIT(ATTN_MEASURE_PREVIOUS) |
-            ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY),
-        &settings, selection, writer->options.pool, &heads->measures, err);
+    ATTN_TRY(attn_measure_group_create(measures, &settings, selection, writer->options.pool,
+                                       &heads->measures, err));
+    if (!dims->encoder)
+        return ATTN_OK;
+    settings.ids = labels->source_ids;
+    ATTN_TRY(attn_selection_copy_stack(selection, ATTN_STACK_ENCODER, &heads->encoder, err));
+    return attn_measure_group_create(measures, &settings, heads->encoder, writer->options.pool,
+                                     &heads->of_encoder, err);
+}
+
+/* Returns the measures of a head: of an encoder beside a decoder, whose tokens are the source's, or
+ * of others. */
+static const struct attn_measure_group *measures_of(const struct attn_page_heads *heads,
+                                                    const struct attn_location *at)
+{
+    return heads->encoder && at->stack == ATTN_STACK_ENCODER ? &heads->of_encoder
+                                                             : &heads->measures;
 }
 
 bool attn_page_heads_fit(struct attn_page_heads *heads, size_t most)
@@ -114,6 +131,8 @@ void attn_page_heads_release(struct attn_page_heads *heads)
         attn_buffer_release(&heads->items[i].not_finite);
     }
     attn_measure_group_release(&heads->measures);
+    attn_measure_group_release(&heads->of_encoder);
+    attn_selection_free(heads->encoder);
     attn_free(heads->items);
     attn_free(heads->first_of_layer);
 }
@@ -130,13 +149,13 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
                                             const struct attn_trace_event *event,
                                             const struct attn_place *place)
 {
-    attn_measure_group_add(&heads->measures, event);
+    attn_measure_group_add(measures_of(heads, &event->at), event);
     return attn_page_head_of(heads, event, place);
 }
 
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
-    attn_measure_group_values(&heads->measures, &head->at, head->values);
+    attn_measure_group_values(measures_of(heads, &head->at), &head->at, head->values);
     head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
 }
 

@@ -72,6 +72,8 @@ struct attn_page_heads {
     const struct attn_selection *selection; /* borrowed; selection of the page */
     size_t *first_of_layer;                 /* [n_layer] owns */
     struct attn_measure_group measures;     /* owns */
+    struct attn_measure_group of_encoder;   /* owns; of the heads of an encoder beside a decoder */
+    struct attn_selection *encoder;         /* owns; the selection of these heads, or NULL */
 };
 
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
