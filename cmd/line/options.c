@@ -48,6 +48,8 @@ static bool has_value(const char *value, const char *wanted)
     const size_t size = strcspn(value, ":,");
     double number, other;
 
+    if (wanted && strcmp(wanted, "-") == 0) /* a path, which may have commas */
+        return strcmp(value, wanted) == 0;
     return !wanted || (strlen(wanted) == size && memcmp(value, wanted, size) == 0) ||
            (attn_parse_double(value, size, &number) &&
             attn_parse_double(wanted, strlen(wanted), &other) && number == other) ||
