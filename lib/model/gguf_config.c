@@ -69,7 +69,7 @@ static bool has_lists(const struct writing *w)
 static ATTN_PRINTF(4, 5) void refuse(struct writing *w, enum attn_status status, const char *key,
                                      const char *format, ...)
 {
-    char what[160];
+    char what[ATTN_ERROR_MESSAGE_SIZE];
     va_list args;
 
     if (w->status != ATTN_OK)

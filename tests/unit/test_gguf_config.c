@@ -462,6 +462,10 @@ MORE(put_not_causal, TRUTH("attention.causal", "\0"))
 MORE(put_no_turns, TRUTH("rope.scaling.finetuned", "\0"); REAL("attention.scale", 0.21F);
      REAL("logit_scale", 8))
 MORE(put_longrope, WORD("rope.scaling.type", "longrope"))
+#define LONG_NAME                                                                                  \
+    "a name of a hundred and fifty bytes, a name of a hundred and fifty bytes, a"                  \
+    " name of a hundred and fifty bytes, a name of a hundred and fifty bytes, a"
+MORE(put_long_name, WORD("rope.scaling.type", LONG_NAME))
 MORE(put_long_factors, VECTOR("rope_factors_long.weight"))
 MORE(put_short_factors, VECTOR("rope_factors_short.weight"))
 MORE(put_value_length, SIZE("attention.value_length", 8))
@@ -548,6 +552,9 @@ START_TEST(what_is_not_read_is_refused_by_name)
         {"llama", put_longrope,
          "'llama.rope.scaling.type' in 'made/model.gguf' is 'longrope', this version reads none, "
          "linear and yarn"},
+        {"llama", put_long_name,
+         "'llama.rope.scaling.type' in 'made/model.gguf' is '" LONG_NAME
+         "', this version reads none, linear and yarn"},
         {"llama", put_long_factors,
          "'made/model.gguf' has a tensor 'rope_factors_long.weight', which this version does not "
          "support"},
