@@ -47,6 +47,11 @@ void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t s
                                   n_shard, (int)(end - dot), dot);
 }
 
+const char *attn_ledger_field(const struct attn_ledger *ledger, size_t i)
+{
+    return i > 0 ? ledger->outputs[i].format : ledger->is_batch ? "output" : "each";
+}
+
 /* Names the files beside the first output. */
 static enum attn_status name_files(struct attn_ledger *ledger, struct attn_error *err)
 {
@@ -157,6 +162,7 @@ enum attn_status attn_ledger_name(struct attn_ledger *ledger,
         attn_error_set(err, ATTN_INVALID,
                        "`is_resumed` goes on with a file, and '%s' is a pipe or a device",
                        attn_quote_string(outputs[0].path ? outputs[0].path : "the sink").text);
+        attn_error_of(ATTN_INVALID, attn_ledger_field(ledger, 0), err);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     if (ledger->name && !attn_is_given(ledger->options->source, "source", err))
@@ -173,9 +179,7 @@ enum attn_status attn_ledger_open(struct attn_ledger *ledger, const struct attn_
                                   struct attn_host *host, struct attn_error *err)
 {
     for (size_t i = 0; i < ledger->n_output; i++) {
-        const struct attn_format named = {.name = i > 0              ? ledger->outputs[i].format
-                                                  : ledger->is_batch ? "output"
-                                                                     : "each"};
+        const struct attn_format named = {.name = attn_ledger_field(ledger, i)};
         const struct attn_output output = {.format = &named, .path = ledger->outputs[i].path};
 
         if (output.path)

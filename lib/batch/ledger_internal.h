@@ -127,6 +127,9 @@ void attn_ledger_made_release(struct attn_ledger_made *made);
 void attn_ledger_append_path(struct attn_buffer *out, const char *path, size_t shard,
                              size_t n_shard);
 
+/* Returns the name of the field that names output I, for messages. */
+const char *attn_ledger_field(const struct attn_ledger *ledger, size_t i);
+
 /* Sets the outputs [n], borrowed, of which the first names the results unless it is a stream; and
  * the identity: the options, the digests of their files, and the size of the input, or NULL if it
  * is not known. Notes the first other shard whose manifest is of another input. */

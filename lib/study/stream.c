@@ -134,6 +134,7 @@ static enum attn_status open_files(struct attn_stream *stream, struct attn_error
         attn_error_set(err, ATTN_INVALID, "the output '%s' %s, expected another file",
                        attn_quote_string(path).text,
                        is_batch(stream) ? "is the input" : "has the items");
+        attn_error_of(ATTN_INVALID, attn_ledger_field(&stream->ledger, i), err);
         return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
     }
     records.on_note = stream->form.notes.on_note;
