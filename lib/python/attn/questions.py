@@ -254,10 +254,10 @@ def heads(self: Model, text=None, *, heads=None, probe: bool | int | str = False
 
     Measures where every head looks in TEXT: how widely (entropy, max), how far (distance), at the token itself, at the
     token before, at the first token, at earlier places of the same token (duplicate), at what followed them
-    (induction), elsewhere (far). The type of a head is the largest of these scores above 0.5, if two rows have it: self
-    without its first row, and far only if no other is above 0.5. Other heads are mixed. n_duplicate, n_induction and
-    n_far count the rows in these scores. `measures punctuation` shows how much a head looks at commas, full stops and
-    the like.
+    (induction), elsewhere (far). The type of a head is the largest of these scores above 0.5: self without its first
+    row, and far only if no other is above 0.5. Duplicate, induction and far need two rows, which n_duplicate,
+    n_induction and n_far count. Other heads are mixed. `measures punctuation` shows how much a head looks at commas,
+    full stops and the like.
 
     The numbers say where a head looks in this text. They do not say what it takes from there, nor whether that matters:
     see `effect` and `attn-cli ablate`. Over `items` the numbers are means, and the type follows from the means. Items
