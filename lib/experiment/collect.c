@@ -88,7 +88,7 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
                               list ? "`sites` are for `array`" : "`array` needs `sites`");
     if (!array)
         return ATTN_OK;
-    ATTN_TRY(attn_sites_parse(list, &sites, err));
+    ATTN_TRY(attn_error_of(attn_sites_parse(list, &sites, err), "sites", err));
     for (int site = 0; site < ATTN_N_SITE; site++) {
         const enum attn_site_layout layout = attn_site_layout((enum attn_site)site);
 
@@ -97,10 +97,12 @@ static enum attn_status check_sites(const struct collecting *collecting, struct 
         n++;
         if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
             layout != ATTN_LAYOUT_KEY)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "'%s' has a column for each key, and texts of different lengths "
-                                  "make no array of it",
-                                  attn_site_name((enum attn_site)site));
+            return attn_error_of(
+                attn_error_set(err, ATTN_INVALID,
+                               "'%s' has a column for each key, and texts of different lengths "
+                               "make no array of it",
+                               attn_site_name((enum attn_site)site)),
+                "sites", err);
     }
     if (n > 1 && strcmp(array + strlen(array) - 4, ".npy") == 0)
         return attn_error_set(err, ATTN_INVALID,
