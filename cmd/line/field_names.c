@@ -107,7 +107,10 @@ bool field_names_have(const char *fields, const char *name)
 
     for (size_t n; *fields; fields += n + (fields[n] == '|')) {
         n = strcspn(fields, "|");
-        if (find_option(fields, n, option, &of) && strcmp(option, name) == 0)
+        if (!find_option(fields, n, option, &of))
+            continue;
+        option[strcspn(option, " ")] = '\0'; /* without its value */
+        if (strcmp(option, name) == 0)
             return true;
     }
     return false;
