@@ -306,7 +306,7 @@ static enum attn_status write_answer(struct question *question, struct attn_erro
     const struct tables_args *tables = &question->args->tables;
     const struct attn_study_sum *sum = &question->items.sum;
     const bool has_items = question->items.items;
-    struct attn_error unseen; /* for further failures, which are not reported */
+    struct attn_error unseen = {0}; /* for further failures, which are not reported */
     enum attn_status sorted;
     bool is_shown = true; /* false if the lines of items are written to standard output */
 

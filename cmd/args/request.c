@@ -397,7 +397,7 @@ static bool is_page_alone(const struct question *question)
 static enum attn_status explain(struct question *question, struct attn_error *err)
 {
     struct attn_explainer *explainer = NULL;
-    struct attn_error unseen;
+    struct attn_error unseen = {0};
     enum attn_status status;
 
     if (is_page_alone(question) && start_explanation(question, &explainer, &unseen) != ATTN_OK)

@@ -1071,7 +1071,7 @@ static void pack_expert(const struct attn_lazy_experts *lazy, struct attn_expert
 {
     for (size_t i = 0; i < 3; i++) {
         struct attn_linear *map = &expert->gate + i;
-        struct attn_error unused;
+        struct attn_error unused = {0};
 
         if (is_of_blocks(map))
             continue;

@@ -245,7 +245,7 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
     const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
     const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
     struct attn_table_cells cells = {.note = ""};
-    struct attn_error unseen; /* tables of other measures have no kinds */
+    struct attn_error unseen = {0}; /* tables of other measures have no kinds */
     enum attn_status status = attn_table_kinds_find(table, &cells, &unseen);
 
     status = status == ATTN_NO_MEMORY ? attn_error_copy(err, &unseen) : ATTN_OK;

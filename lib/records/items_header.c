@@ -33,9 +33,9 @@ static enum attn_status find_names(struct attn_csv_reader *csv, const char *text
 {
     static const char others[] = ",;\t";
     const char usual = csv->separator;
-    struct attn_error unseen;
 
     for (size_t i = 0; i <= strlen(others); i++) {
+        struct attn_error unseen = {0};
         const char separator = i == 0 ? usual : others[i - 1];
         const enum attn_status status = read_names(csv, text, size, separator, has_input, &unseen);
 
