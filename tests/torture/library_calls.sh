@@ -76,6 +76,9 @@ command=("${attending[@]}" "${everything[@]}")
 fail_allocations 50 "${steps[@]}"
 command=("${making[@]}")
 fail_allocations 50 "${steps[@]}"
+printf '%s\n' 'The keys are here' 'The key was old' >"$scratch/lines.txt"
+command=(heads -m models/tiny-gpt2 -t 1 --items "$scratch/lines.txt" --items-format lines --html "$scratch/seen/atlas.html")
+fail_allocations 500 "${steps[@]}"
 
 command=(run -m tests/fixtures/gpt2-long --sites '*' -t 8 --ids "$ids" "${everything[@]}")
 good # it has work enough for threads
