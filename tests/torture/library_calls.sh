@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend and init fails,
+# library_calls.sh - with failing_calls.c in LD_PRELOAD: each allocation of run, attend, init and heads fails,
 # those of cJSON and libxsmm too; no thread can be started; reads and writes are short; no memory may
 # be executable. Exit status 1, or the same result by another way; whole files only.
 . "$(dirname "$0")/frame.sh"
