@@ -122,24 +122,17 @@ static enum attn_status use_directory(struct attn_catalog_found *found, const ch
     return status;
 }
 
-static bool has_ending(const char *path, const char *ending)
-{
-    const size_t size = strlen(path), n = strlen(ending);
-
-    return size > n && strcmp(path + size - n, ending) == 0;
-}
-
 /* Returns the part that the file PATH is: of GGUF, by its first bytes or by its name, or of
  * microgpt, by its name. NULL for other paths. */
 static const char *find_part(const char *path)
 {
     struct attn_file file = {0};
     struct stat info;
-    bool is_gguf = has_ending(path, ".gguf");
+    bool is_gguf = attn_path_has_ending(path, ".gguf");
 
     if (stat(path, &info) != 0 || !S_ISREG(info.st_mode))
         return NULL;
-    if (has_ending(path, ".json"))
+    if (attn_path_has_ending(path, ".json"))
         return ATTN_MICROGPT_PART;
     if (!is_gguf && attn_file_open_regular(path, ATTN_MAP, &file, NULL) == ATTN_OK)
         is_gguf = attn_gguf_is_file(&file);
@@ -324,7 +317,7 @@ static enum attn_status find_bare(const struct attn_catalog *catalog, const char
         if (strchr(hub.repository, '/'))
             return find_in_hub(catalog, &hub, found, err);
     }
-    if (has_ending(name, ".gguf"))
+    if (attn_path_has_ending(name, ".gguf"))
         return attn_error_errno(err, "open", name, ENOENT);
     return is_name ? report_searched(catalog, name, &hub, err) : report_no_name(name, err);
 }
