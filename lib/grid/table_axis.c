@@ -1,13 +1,14 @@
 /* table_axis.c - finds the columns of a view in a table, and computes the rows and columns of its
  * picture: their order and their labels. An axis is a list of keys, each of which a row of the
  * table has, or of names. */
-#include "grid/table_grid_internal.h"
+#include "grid/table_axis.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/table_internal.h"
 #include "encode/text_table.h"
+#include "grid/table_grid.h"
 #include "trace/model_stack.h"
 #include "trace/site.h"
 

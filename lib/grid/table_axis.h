@@ -5,6 +5,8 @@
 #include "grid/grid.h"
 #include "grid/table_view.h"
 
+struct attn_table_cells; /* grid/table_grid.h */
+
 /* Indices of the columns of a view in a table; SIZE_MAX if missing. */
 struct attn_view_columns {
     size_t rows, detail, columns, texts, values, cells, marks;
@@ -89,5 +91,20 @@ void attn_grid_append_cell(struct attn_buffer *out, const struct attn_table *tab
 
 /* Returns true if CELL is a position for which TOKENS (may be NULL) has a text. */
 bool attn_grid_is_position(const struct attn_cell *cell, const struct attn_token_texts *tokens);
+
+/* Reads rows and columns, each of which is a key of rows of the table. */
+enum attn_status attn_table_axes_read(const struct attn_table *table,
+                                      const struct attn_table_picture *picture,
+                                      struct attn_table_cells *cells, struct attn_error *err);
+
+/* Reads rows and columns as the groups and the places of bars or a curve, in the order of their
+ * first occurrence. */
+enum attn_status attn_table_names_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture, bool is_curve,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+
+/* Finds the groups of the rows of the table, by its first N_LABEL columns. */
+enum attn_status attn_table_groups_read(const struct attn_table *table, size_t n_label,
+                                        struct attn_table_axis *groups, struct attn_error *err);
 
 #endif

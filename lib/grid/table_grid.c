@@ -1,6 +1,6 @@
 /* table_grid.c - see table_grid.h: selects the columns that are drawn, and reads their numbers and
  * names. */
-#include "grid/table_grid_internal.h"
+#include "grid/table_grid.h"
 
 #include "analysis/head_kind.h"
 #include "base/elementary.h"
