@@ -35,7 +35,7 @@ struct attn_head_kind {
     const char *name;
     char letter;
     uint32_t hue;                  /* 0xRRGGBB, the color of weight 1 */
-    const char *words;             /* at what it looks */
+    const char *words;             /* what such a head looks at */
     enum attn_measure score, rows; /* rows: the number of rows of the score; ATTN_N_MEASURE: any */
 };
 

@@ -35,10 +35,9 @@ struct attn_intervention {
     /* The rows, which of a knockout are queries: as numbers or words (request.h). NULL: all;
      * generated ones too, if a vector is added or all are multiplied. */
     const char *positions;
-    /* Of a knockout: the keys; in layers that attend to a source they are positions of the source.
-     */
+    /* MASK: the keys, which are positions of the source in layers that attend to one. */
     const char *keys;
-    const char *heads; /* of a knockout, as in trace/selection.h; NULL: all */
+    const char *heads; /* MASK: a list as in trace/selection.h; NULL: all */
     /* REPLACE: the whole tensor, with all positions of the text and all heads: [T, n], [T, H, n] or
      * [H, T, S]. ADD: [n] or [1, n] for each position, or [P, n] with a row for each named position
      * in order. */

@@ -11,7 +11,7 @@
  * both characters. HEADS may be NULL after it. Returns false for another text. */
 bool attn_knockout_cut(char *text, const char **queries, const char **keys, const char **heads);
 
-/* Whether OP is one of an intervention; else ERR says so. */
+/* Returns true if interventions have OP; otherwise sets ERR. */
 bool attn_intervention_has_op(enum attn_edit_op op, struct attn_error *err);
 
 /* Return its name in messages, and the field that messages begin with, such as "patches". */

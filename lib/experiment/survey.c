@@ -1070,7 +1070,7 @@ static const struct attn_experiment experiment = {
     .release = release,
 };
 
-/* Returns true if the items of ARGS can run together: nothing needs a run of their own. */
+/* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
 static bool is_packed(const struct attn_survey_args *args, const struct attn_host *host)
 {
     const struct attn_model *model = attn_host_model(host);

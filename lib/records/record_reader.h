@@ -26,7 +26,7 @@
  * NULL, of which the caller checks that it has an input. For a malformed line the item is marked as
  * failed, and ATTN_OK is returned. ATTN_NO_MEMORY is the only error. With is_all, labels of a
  * record are in the order of the line; otherwise there is one for each name, without a value if the
- * line lacks it. There are none if the line has no keys. */
+ * line lacks it. A line without keys has no labels. */
 enum attn_status attn_item_read_line(const char *line, size_t size,
                                      const struct attn_record_names *names, struct attn_item *item,
                                      struct attn_error *err);

@@ -26,7 +26,7 @@ struct attn_stream {
     struct attn_each_options options; /* those of the form, if it has files */
     struct attn_host *host;           /* borrowed, like `work` */
     const struct attn_stream_work *work;
-    struct attn_ledger ledger; /* records what is on disk */
+    struct attn_ledger ledger; /* knows what has been written to the files */
     struct attn_each_result result;
     bool has_written, has_ended;
     bool is_torn;        /* an item was taken and not written, so no checkpoint is possible */
