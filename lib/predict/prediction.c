@@ -13,7 +13,6 @@
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
-#include "predict/zero_shot.h"
 #include "tokenizer/tokenizer.h"
 #include "trace/trace_internal.h"
 

@@ -14,6 +14,14 @@ static inline bool attn_predict_is_asked(const struct attn_request_predict *ques
     return question->top > 0 || question->n_next > 0 || question->answer;
 }
 
+/* Returns the number of labels of QUESTION: texts, ids and pictures. */
+static inline size_t attn_predict_n_label(const struct attn_request_predict *question)
+{
+    const struct attn_request_labels *more = question->more;
+
+    return question->n_label + (more ? more->n_ids + more->n_image : 0);
+}
+
 /* Whether the logits of a position predict the token after it. */
 bool attn_predicts_next(const struct attn_config *config);
 

@@ -8,6 +8,7 @@
 #include "input/image_input.h"
 #include "input/pass.h"
 #include "model/model_internal.h"
+#include "predict/prediction.h"
 
 #include <string.h>
 
@@ -23,13 +24,6 @@ struct labelling {
     float *embeds;                   /* [n, d_projected] owns; the vectors of the labels */
     size_t n;
 };
-
-size_t attn_predict_n_label(const struct attn_request_predict *question)
-{
-    const struct attn_request_labels *more = question->more;
-
-    return question->n_label + (more ? more->n_ids + more->n_image : 0);
-}
 
 static size_t n_image(const struct attn_request_predict *question)
 {

@@ -15,9 +15,6 @@
 #include "input/input.h"
 #include "predict/answer.h"
 
-/* Returns the number of labels of QUESTION: texts, ids and pictures. */
-size_t attn_predict_n_label(const struct attn_request_predict *question);
-
 /* Sets *HOST to the host whose model reads INPUT: in a directory with two towers, one model reads
  * pictures and one texts. If QUESTION has labels, also creates *labelled, a classifier with these
  * labels, and sets *HOST to it. It borrows the host and the labels; the caller frees it. Errors

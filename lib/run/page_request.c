@@ -5,7 +5,7 @@
 #include "figures/table_picture.h"
 #include "host/host_internal.h"
 #include "page/page_internal.h"
-#include "predict/zero_shot.h"
+#include "predict/prediction.h"
 #include "run/run.h"
 #include "writers/format_internal.h"
 
