@@ -113,16 +113,16 @@ XSMM_ABSENT := lib/kernels/gemm_xsmm$(if $(filter yes,$(XSMM)),_absent).c # the 
 AMX_ABSENT := lib/kernels/amx$(if $(filter x86_64,$(MACHINE)),$(if $(call accepted,-mamx-bf16),_absent)).c
 # Nothing can be opened at run time by a static program, which has a C library of its own. For musl all are static.
 CLOSED := $(filter static wasm,$(MODE))$(findstring musl,$(TARGET))
-CAIRO_ABSENT := lib/figures/figure_cairo$(if $(CLOSED),,_absent).c
+CAIRO_ABSENT := lib/pictures/figure_cairo$(if $(CLOSED),,_absent).c
 IMAGE_ABSENT := $(if $(CLOSED), \
-    lib/base/dynamic.c lib/image/image_library.c \
-    $(addprefix lib/image/image_file_,png.c jpeg.c webp.c) lib/input/sound_file.c, \
-    lib/image/image_file_absent.c lib/input/sound_file_absent.c)
+    lib/base/dynamic.c lib/input/image_library.c \
+    $(addprefix lib/input/image_file_,png.c jpeg.c webp.c) lib/input/sound_file.c, \
+    lib/input/image_file_absent.c lib/input/sound_file_absent.c)
 OTHER_SYSTEM := $(if $(filter wasm,$(MODE)),lib/base/system_linux.c cmd/line/ask_terminal.c cmd/line/interrupt.c, \
     $(wildcard lib/*/*_wasm.c cmd/*/*_wasm.c))
 LIB_SOURCES := $(filter-out $(VECTOR_SOURCES) $(EXAMPLES) $(XSMM_ABSENT) $(AMX_ABSENT) \
     $(CAIRO_ABSENT) $(IMAGE_ABSENT) $(OTHER_SYSTEM),$(wildcard lib/*/*.c lib/*/*/*.c))
-EMBEDDED := lib/base/unicode_tables.S lib/encode/colormap_tables.S lib/page/page_files.S \
+EMBEDDED := lib/base/unicode_tables.S lib/tables/colormap_tables.S lib/page/page_files.S \
     lib/tokenizer/unicode/unicode_tables.S
 LIB_OBJECTS := $(LIB_SOURCES:%.c=$(BUILD)/%.o) \
     $(if $(filter wasm,$(MODE)),,$(BUILD)/lib/model/builtin_files.o) \
@@ -207,7 +207,7 @@ $(foreach isa,$(ISAS),$(eval $(call isa_rule,$(isa))))
 
 # They hold files (.incbin), which -MMD does not see: the built-in models, colors, characters; and the page (lib/page/page.mk).
 $(BUILD)/lib/model/builtin_files.o: $(MODEL_FILES)
-$(BUILD)/lib/encode/colormap_tables.o: $(wildcard lib/encode/*.bin)
+$(BUILD)/lib/tables/colormap_tables.o: $(wildcard lib/tables/*.bin)
 $(BUILD)/lib/base/unicode_tables.o: $(wildcard lib/base/unicode/*.bin)
 $(BUILD)/lib/tokenizer/unicode/unicode_tables.o: $(wildcard lib/tokenizer/unicode/tables/*.bin)
 $(BUILD)/%.o: %.S

@@ -35,17 +35,17 @@
 #include "base/source.h"
 
 /* A model runs a text: a host serves requests, and a capture keeps tensors. */
-#include "host/host.h"
+#include "run/host.h"
 #include "input/input.h"
 #include "edits/request_edits.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"
 #include "run/request.h"
 #include "run/run.h"
-#include "capture/capture.h"
-#include "writers/output.h"
-#include "base/column.h"
-#include "base/table.h"
+#include "trace/capture.h"
+#include "tensors/output.h"
+#include "tables/column.h"
+#include "tables/table.h"
 
 /* What is watched, changed and computed. */
 #include "trace/dims.h"

@@ -1,5 +1,5 @@
 /*
- * option.h - the options of a command: rows of struct attn_param (base/param.h), from which
+ * option.h - the options of a command: rows of struct attn_param (params/param.h), from which
  * parsing, help, manual and completions come.
  *
  * Rows come in lists. A list has a heading and fills one struct, and several commands may have it.

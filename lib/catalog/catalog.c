@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
 #include "catalog/places_internal.h"
 #include "formats/foreign.h"
 #include "formats/gguf.h"
@@ -17,6 +16,7 @@
 #include "model/builtin.h"
 #include "model/family.h"
 #include "model/model_internal.h"
+#include "tables/table_internal.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -16,7 +16,7 @@
 
 #include "base/source.h"
 #include "base/status.h"
-#include "base/table.h"
+#include "tables/table.h"
 
 #include <stddef.h>
 

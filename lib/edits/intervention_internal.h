@@ -2,8 +2,8 @@
 #ifndef ATTN_EDITS_INTERVENTION_INTERNAL_H
 #define ATTN_EDITS_INTERVENTION_INTERNAL_H
 
-#include "base/param.h"
 #include "edits/intervention.h"
+#include "params/param.h"
 #include "trace/model_stack.h"
 #include "trace/selection.h"
 

@@ -4,8 +4,8 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "image/pixel_steps.h"
-#include "image/pixels_internal.h"
+#include "input/pixel_steps.h"
+#include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_extra.h"
 

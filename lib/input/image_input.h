@@ -4,7 +4,7 @@
 #define ATTN_INPUT_IMAGE_INPUT_H
 
 #include "base/status_internal.h"
-#include "image/pixels_internal.h"
+#include "input/pixels_internal.h"
 #include "input/sequence.h"
 
 bool attn_input_is_picture(const struct attn_input *input);

@@ -28,7 +28,7 @@
  * In a picture a place is `row,column` of a patch, `0-2,3-4` a rectangle of them, or [CLS] or
  * [REG0]; alone a number is that of a position.
  *
- * Bytes of the text that a mark has named (records/items.h) are "\x01BEGIN-END", which no user
+ * Bytes of the text that a mark has named (stream/items.h) are "\x01BEGIN-END", which no user
  * writes.
  *
  * In double quotes a text may look like a number and hold commas, dashes and #. A word is found
@@ -39,8 +39,8 @@
 #ifndef ATTN_INPUT_POSITION_H
 #define ATTN_INPUT_POSITION_H
 
-#include "base/param.h"
 #include "input/sequence.h"
+#include "params/param.h"
 
 /* In lists of places, the names of the texts that `key:NAME` finds begin so. Their SPEC is the text
  * itself. */

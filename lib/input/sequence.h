@@ -5,8 +5,8 @@
 
 #include "base/status_internal.h"
 #include "forward/session.h"
-#include "image/pixels.h"
 #include "input/input.h"
+#include "input/pixels.h"
 #include "model/embedding.h"
 
 /* The bytes of each token. Initialize with = {0}; end with attn_token_bytes_release. */

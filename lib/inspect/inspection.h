@@ -1,5 +1,5 @@
 /*
- * inspection.h - the contents of a model or of one file of tensors, as tables (base/table.h).
+ * inspection.h - the contents of a model or of one file of tensors, as tables (tables/table.h).
  *
  *     struct attn_inspection inspection = ATTN_INSPECTION_DEFAULT;
  *     struct attn_table *tensors;
@@ -15,9 +15,9 @@
 #define ATTN_INSPECT_INSPECTION_H
 
 #include "base/source.h"
-#include "base/table.h"
 #include "formats/gguf.h"
 #include "inspect/cost.h"
+#include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 
 #include <signal.h>

@@ -8,8 +8,8 @@
 #include "base/buffer.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
 #include "model/config_internal.h"
+#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdarg.h>

@@ -3,10 +3,10 @@
 
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
 #include "base/version.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "tables/table_internal.h"
 #include "tokenizer/tokenizer_extra.h"
 #include "tokenizer/tokenizer_internal.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/buffer.h"
 #include "base/dtype_internal.h"
-#include "base/table_internal.h"
 #include "model/gguf_config.h"
+#include "tables/table_internal.h"
 
 #include <inttypes.h>
 #include <string.h>

@@ -9,9 +9,9 @@
 #ifndef ATTN_INSPECT_INSPECTION_INTERNAL_H
 #define ATTN_INSPECT_INSPECTION_INTERNAL_H
 
-#include "base/table.h"
 #include "formats/gguf.h"
 #include "model/family.h"
+#include "tables/table.h"
 
 /* Appends a row of two texts to TABLE for each difference of CONFIG from GPT-2, in the order of the
  * equations: the part of the model ("norms"), and the difference. */

@@ -11,7 +11,7 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "encode/float_text.h"
+#include "formats/float_text.h"
 #include "model/family.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
 // examples.js - the texts on which a head looks most strongly, and texts from each part of the
 // distribution below them: above the table of a page of examples. The object that it draws is
-// described in experiment/examples_page.c. A row of the table that is chosen shows its head.
+// described in questions/examples_page.c. A row of the table that is chosen shows its head.
 'use strict';
 (() => {
 const block = document.getElementById('examples-data'), place = document.getElementById('examples');

@@ -16,12 +16,12 @@
  */
 #include "page/page_internal.h"
 
-#include "analysis/head_cards_internal.h"
-#include "analysis/head_kind.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "grid/table_grid.h"
+#include "measures/head_cards_internal.h"
+#include "measures/head_kind.h"
+#include "pictures/table_grid.h"
+#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdio.h>

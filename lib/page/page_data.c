@@ -4,8 +4,8 @@
 #include "base/memory.h"
 #include "base/pieces.h"
 #include "base/status_internal.h"
-#include "encode/png_file.h"
-#include "encode/quoting.h"
+#include "formats/png_file.h"
+#include "formats/quoting.h"
 
 #include <string.h>
 #define ZLIB_CONST /* declares input pointers as const */

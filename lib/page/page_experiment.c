@@ -4,14 +4,14 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "base/sink_internal.h"
-#include "base/table_internal.h"
 #include "base/version.h"
-#include "encode/colormap_internal.h"
-#include "encode/quoting.h"
-#include "encode/text_table.h"
-#include "figures/table_picture_internal.h"
+#include "formats/quoting.h"
+#include "pictures/table_picture_internal.h"
+#include "tables/colormap_internal.h"
+#include "tables/table_internal.h"
 #include "tables/table_writer_internal.h"
-#include "writers/picture_internal.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -3,10 +3,10 @@
 
 #include "base/memory.h"
 #include "base/sink_internal.h"
-#include "encode/colormap_internal.h"
-#include "encode/png_file.h"
-#include "encode/quoting.h"
-#include "writers/picture_internal.h"
+#include "formats/png_file.h"
+#include "formats/quoting.h"
+#include "tables/colormap_internal.h"
+#include "tensors/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,14 +4,14 @@
 #ifndef ATTN_PAGE_PAGE_INTERNAL_H
 #define ATTN_PAGE_PAGE_INTERNAL_H
 
-#include "analysis/analysis_internal.h"
-#include "analysis/head_kind.h"
-#include "encode/colormap_internal.h"
-#include "encode/json_writer.h"
-#include "figures/table_picture.h"
-#include "grid/levels.h"
-#include "writers/token_text.h"
-#include "writers/writer.h"
+#include "formats/json_writer.h"
+#include "measures/analysis_internal.h"
+#include "measures/head_kind.h"
+#include "pictures/levels.h"
+#include "pictures/table_picture.h"
+#include "tables/colormap_internal.h"
+#include "tensors/token_text.h"
+#include "tensors/writer.h"
 
 /* --- Heads (page_heads.c) -------------------------------------------------------------------- */
 
@@ -200,7 +200,7 @@ struct attn_page_experiment {
     struct attn_buffer title;    /* title, printable */
     struct attn_buffer about;    /* description below the title, as markup */
     struct attn_buffer json;     /* the JSON object */
-    struct attn_buffer examples; /* the JSON object of examples.js (experiment/examples_page.c), or
+    struct attn_buffer examples; /* the JSON object of examples.js (questions/examples_page.c), or
                                     empty */
     struct attn_buffer atlas;    /* the JSON object of atlas.js (page_atlas.c), or empty */
     struct attn_buffer view;     /* view without a script, as markup */

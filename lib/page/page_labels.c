@@ -3,9 +3,9 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "encode/text_table.h"
-#include "grid/grid.h"
-#include "writers/labels_json.h"
+#include "pictures/grid.h"
+#include "tables/text_table.h"
+#include "tensors/labels_json.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #include "page/page_internal.h"
 
 #include "base/status_internal.h"
-#include "encode/json_writer.h"
+#include "formats/json_writer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -5,7 +5,7 @@
 #define ATTN_PAGE_PAGE_LIVE_H
 
 #include "base/source.h"
-#include "writers/output.h"
+#include "tensors/output.h"
 
 /* A file that a step of the story reads: its bytes, or a picture as RGB. */
 struct attn_live_extra {

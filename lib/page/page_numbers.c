@@ -1,7 +1,7 @@
 /* page_numbers.c - see page_internal.h. */
 #include "page/page_internal.h"
 
-#include "grid/grid.h"
+#include "pictures/grid.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -4,13 +4,13 @@
 #include "base/escape.h"
 #include "base/path.h"
 #include "base/version.h"
-#include "encode/colormap_internal.h"
-#include "encode/json_writer.h"
-#include "encode/png_file.h"
-#include "encode/quoting.h"
+#include "formats/json_writer.h"
+#include "formats/png_file.h"
+#include "formats/quoting.h"
+#include "tables/colormap_internal.h"
 #include "tables/table_writer.h"
-#include "writers/labels_json.h"
-#include "writers/picture_internal.h"
+#include "tensors/labels_json.h"
+#include "tensors/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
  * the first view, and the script.
  */
 #include "page/page_internal.h"
-#include "writers/view.h"
-#include "writers/writer.h"
+#include "tensors/view.h"
+#include "tensors/writer.h"
 
 #include "base/escape.h"
 #include "base/memory.h"
@@ -21,10 +21,10 @@
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
 #include "base/version.h"
-#include "encode/quoting.h"
-#include "figures/figure_internal.h"
+#include "formats/quoting.h"
+#include "pictures/figure_internal.h"
+#include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdio.h>

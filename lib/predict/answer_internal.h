@@ -3,10 +3,10 @@
 #ifndef ATTN_PREDICT_ANSWER_INTERNAL_H
 #define ATTN_PREDICT_ANSWER_INTERNAL_H
 
-#include "base/param.h"
 #include "base/status.h"
 #include "gradient/backward.h"
 #include "input/spaces.h"
+#include "params/param.h"
 #include "predict/answer.h"
 
 struct attn_encoding;

@@ -5,7 +5,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
 #include "forward/logit_rows.h"
 #include "forward/session_internal.h"
 #include "input/sequence.h"
@@ -13,6 +12,7 @@
 #include "predict/answer_internal.h"
 #include "predict/class_label.h"
 #include "predict/logits.h"
+#include "tables/table_internal.h"
 #include "tokenizer/tokenizer.h"
 #include "trace/trace_internal.h"
 

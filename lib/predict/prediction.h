@@ -4,10 +4,10 @@
 #ifndef ATTN_PREDICT_PREDICTION_H
 #define ATTN_PREDICT_PREDICTION_H
 
-#include "base/table.h"
 #include "forward/session.h"
 #include "predict/answer_internal.h"
-#include "writers/output.h"
+#include "tables/table.h"
+#include "tensors/output.h"
 
 static inline bool attn_predict_is_asked(const struct attn_request_predict *question)
 {

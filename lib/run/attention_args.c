@@ -4,8 +4,8 @@
 #include "attention/attention_internal.h"
 #include "base/given.h"
 #include "base/number.h"
-#include "base/param_internal.h"
 #include "base/status_internal.h"
+#include "params/param_internal.h"
 #include "run/request_params_internal.h"
 
 #include <string.h>

@@ -5,15 +5,15 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "derived/derived.h"
-#include "derived/gradient.h"
 #include "input/position.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
 #include "predict/mask_token.h"
+#include "run/derived.h"
+#include "run/gradient.h"
+#include "tensors/format_internal.h"
 #include "tokenizer/words.h"
 #include "trace/trace_internal.h"
-#include "writers/format_internal.h"
 
 #include <stdio.h>
 #include <string.h>

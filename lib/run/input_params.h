@@ -2,8 +2,8 @@
 #ifndef ATTN_RUN_INPUT_PARAMS_H
 #define ATTN_RUN_INPUT_PARAMS_H
 
-#include "base/param.h"
-#include "base/param_rules.h"
+#include "params/param.h"
+#include "params/param_rules.h"
 #include "run/request.h"
 
 /* Parameters of a struct attn_request: how texts are read; numbers instead of a text; a second text

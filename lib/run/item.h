@@ -2,16 +2,16 @@
  * item.h - an item: one of many inputs, with a text or a pair of texts, a target, places and
  * labels, and the reason if it failed.
  *
- * A line of JSON or CSV becomes an item (records/items.h), and attn_run_many (run/many.h) computes
- * one item after the other. An item that fails keeps its place in the output, with a code for
- * programs and a message for people.
+ * A line of JSON or CSV becomes an item (stream/items.h), and attn_run_many (stream/many.h)
+ * computes one item after the other. An item that fails keeps its place in the output, with a code
+ * for programs and a message for people.
  */
 #ifndef ATTN_RUN_ITEM_H
 #define ATTN_RUN_ITEM_H
 
-#include "base/table.h"
 #include "input/input.h"
 #include "predict/answer.h"
+#include "tables/table.h"
 
 /* X(ID, number, code). The reasons why an item fails. Any other failure, of memory or a file, ends
  * the run. */

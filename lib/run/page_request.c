@@ -2,12 +2,12 @@
 #include "run/page_request.h"
 
 #include "base/status_internal.h"
-#include "figures/table_picture.h"
-#include "host/host_internal.h"
 #include "page/page_internal.h"
+#include "pictures/table_picture.h"
 #include "predict/prediction.h"
+#include "run/host_internal.h"
 #include "run/run.h"
-#include "writers/format_internal.h"
+#include "tensors/format_internal.h"
 
 /* Whether REQUEST writes a page, and no other output that contains predictions. */
 static bool is_page_predicting(const struct attn_request *request)

@@ -3,7 +3,7 @@
 #ifndef ATTN_RUN_PAGE_REQUEST_H
 #define ATTN_RUN_PAGE_REQUEST_H
 
-#include "host/host.h"
+#include "run/host.h"
 #include "run/request.h"
 
 /* If a page is among the outputs of REQUEST, requests the five most probable tokens after every

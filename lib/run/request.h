@@ -19,7 +19,7 @@
 #include "input/input.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"
-#include "writers/output.h"
+#include "tensors/output.h"
 
 /* The attention to compute. */
 struct attn_request_attention {
@@ -44,22 +44,22 @@ struct attn_request_selection {
     const void *later[4];
 };
 
-struct attn_table;         /* base/table.h */
-struct attn_table_picture; /* figures/table_picture.h */
+struct attn_table;         /* tables/table.h */
+struct attn_table_picture; /* pictures/table_picture.h */
 
 /* Where tensors and predictions are written, and in which form. */
 struct attn_request_outputs {
-    const struct attn_output *items; /* [n], writers/outputs.h */
+    const struct attn_output *items; /* [n], tensors/outputs.h */
     size_t n;
     int precision; /* digits after the decimal point in decimal formats, 0 to 17; -1: the shortest
                       that is exact */
-    const struct attn_picture_options *picture; /* writers/picture.h; or NULL */
+    const struct attn_picture_options *picture; /* tensors/picture.h; or NULL */
     /* [n_option] the options of the run, for formats that record them. */
     const struct attn_option *options;
     size_t n_option;
     const struct attn_table *table; /* the table of an experiment: a page shows it above the
                                        patterns of the run; or NULL */
-    /* How the table is drawn (figures/table_picture.h). */
+    /* How the table is drawn (pictures/table_picture.h). */
     const struct attn_table_picture *table_picture;
     const void *later[4];
 };

@@ -4,7 +4,7 @@
 #include "predict/answer_internal.h"
 #include "run/input_params.h"
 #include "run/request.h"
-#include "writers/picture_internal.h"
+#include "tensors/picture_internal.h"
 
 #include <string.h>
 

@@ -16,7 +16,7 @@
 #ifndef ATTN_RUN_REQUEST_PARAMS_H
 #define ATTN_RUN_REQUEST_PARAMS_H
 
-#include "base/param.h"
+#include "params/param.h"
 
 /* Returns the list NAME, such as "selection", or NULL. */
 ATTN_API const struct attn_param_list *attn_request_params_find(const char *name);

@@ -21,12 +21,12 @@
 #ifndef ATTN_RUN_RUN_H
 #define ATTN_RUN_RUN_H
 
-#include "base/table.h"
-#include "host/host.h"
+#include "run/host.h"
 #include "run/request.h"
-#include "writers/output.h"
+#include "tables/table.h"
+#include "tensors/output.h"
 
-struct attn_capture; /* capture/capture.h */
+struct attn_capture; /* trace/capture.h */
 struct attn_run;     /* a request that was read and checked */
 
 /* The result of a request, in addition to its outputs and its trace. Initialize with = {0}. */
@@ -67,7 +67,7 @@ ATTN_API enum attn_status attn_run_request(struct attn_host *host,
                                            struct attn_result *result, struct attn_error *err);
 
 /* Like attn_run_request, and also captures the tensors that the request selects in *capture, which
- * the caller frees before the host (capture/capture.h). */
+ * the caller frees before the host (trace/capture.h). */
 ATTN_API enum attn_status attn_run_capture(struct attn_host *host,
                                            const struct attn_request *request,
                                            struct attn_capture **capture,

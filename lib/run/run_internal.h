@@ -2,19 +2,19 @@
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
-#include "analysis/metric.h"
 #include "edits/edits.h"
-#include "host/host_internal.h"
 #include "input/arrays_input.h"
 #include "input/pass.h"
+#include "measures/metric.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
+#include "run/host_internal.h"
 #include "run/layer_attention.h"
 #include "run/request_params_internal.h"
 #include "run/run.h"
 #include "run/run_extra.h"
-#include "writers/outputs.h"
-#include "writers/picture.h"
+#include "tensors/outputs.h"
+#include "tensors/picture.h"
 
 /* Members are in the order of the stages that set them. */
 struct attn_run {
@@ -23,7 +23,7 @@ struct attn_run {
     struct attn_picture_options picture; /* a copy, to which the request points; or unused */
     bool is_performed;                   /* attn_run_perform was called */
     struct attn_host *labelled;          /* owns; the host of a classifier for the request's labels
-                                            (predict/zero_shot.h), which `host` is then; or NULL */
+                                            (run/zero_shot.h), which `host` is then; or NULL */
     const struct attn_model *model;      /* the host's; NULL for arrays */
     const struct attn_run *like;         /* borrowed; gives the positions of the edits; or NULL */
     /* input: tokenizers are borrowed from the host, or NULL */

@@ -5,9 +5,9 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "encode/float_text.h"
-#include "encode/json_writer.h"
+#include "formats/float_text.h"
+#include "formats/json_writer.h"
+#include "tables/table_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -11,16 +11,16 @@
  *     attn_document_release(&document);
  *
  * JSON is one object with a member per line; the rows of a table have a line each, indented by two
- * more blanks than the line of the table's name. Text has aligned columns (encode/text_table.h). A
+ * more blanks than the line of the table's name. Text has aligned columns (tables/text_table.h). A
  * document borrows tables, names and the texts of cells until it is released, but copies the words.
  * If memory runs out, attn_document_write reports it.
  */
 #ifndef ATTN_TABLES_DOCUMENT_H
 #define ATTN_TABLES_DOCUMENT_H
 
-#include "base/table.h"
-#include "encode/text_table.h"
+#include "tables/table.h"
 #include "tables/table_writer_internal.h"
+#include "tables/text_table.h"
 
 #include <stdarg.h>
 

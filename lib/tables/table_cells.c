@@ -3,9 +3,9 @@
 
 #include "base/elementary.h"
 #include "base/escape.h"
-#include "base/table_internal.h"
-#include "encode/float_text.h"
-#include "encode/quoting.h"
+#include "formats/float_text.h"
+#include "formats/quoting.h"
+#include "tables/table_internal.h"
 
 #include <float.h>
 #include <math.h>

@@ -10,8 +10,8 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
-#include "encode/text_table.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
 
 #include <ctype.h>
 #include <string.h>

@@ -7,9 +7,9 @@
 #include "base/given.h"
 #include "base/memory.h"
 #include "base/number.h"
-#include "base/param_internal.h"
 #include "base/status_internal.h"
-#include "base/table_internal.h"
+#include "params/param_internal.h"
+#include "tables/table_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

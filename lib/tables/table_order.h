@@ -17,7 +17,7 @@
 #ifndef ATTN_TABLES_TABLE_ORDER_H
 #define ATTN_TABLES_TABLE_ORDER_H
 
-#include "base/table.h"
+#include "tables/table.h"
 
 struct attn_table_order {
     size_t size; /* sizeof this struct */

@@ -2,7 +2,7 @@
 #ifndef ATTN_TABLES_TABLE_ORDER_INTERNAL_H
 #define ATTN_TABLES_TABLE_ORDER_INTERNAL_H
 
-#include "base/param.h"
+#include "params/param.h"
 #include "tables/table_order.h"
 
 /* The parameters `sort` and `limit` of a struct that begins with a struct attn_table_order; the

@@ -4,10 +4,10 @@
 
 #include "base/buffer.h"
 #include "base/given.h"
-#include "base/table_internal.h"
-#include "encode/float_text.h"
-#include "encode/json_writer.h"
-#include "encode/quoting.h"
+#include "formats/float_text.h"
+#include "formats/json_writer.h"
+#include "formats/quoting.h"
+#include "tables/table_internal.h"
 
 #include <string.h>
 

@@ -1,5 +1,5 @@
 /*
- * table_writer.h - writes tables (base/table.h): for reading, for spreadsheets, for programs.
+ * table_writer.h - writes tables (tables/table.h): for reading, for spreadsheets, for programs.
  *
  *     attn_table_write(table, ATTN_TABLE_CSV, -1, sink, &err);
  *
@@ -28,7 +28,7 @@
 #define ATTN_TABLES_TABLE_WRITER_H
 
 #include "base/sink.h"
-#include "base/table.h"
+#include "tables/table.h"
 
 /* The value of "schema" in every JSON document. It grows when a name in the document or its meaning
  * changes. */

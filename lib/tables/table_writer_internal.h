@@ -3,7 +3,7 @@
 #define ATTN_TABLES_TABLE_WRITER_INTERNAL_H
 
 #include "base/buffer.h"
-#include "encode/json_writer.h"
+#include "formats/json_writer.h"
 #include "tables/table_writer.h"
 
 /* Writes one row in FORM: a line, or in JSON an object without a line end, for a document that the

@@ -3,9 +3,9 @@
 #include "terminal/heatmap_internal.h"
 
 #include "base/escape.h"
-#include "encode/text_table.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,8 +2,8 @@
  * colors. */
 #include "terminal/heatmap_internal.h"
 
-#include "encode/text_table.h"
-#include "writers/picture_internal.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

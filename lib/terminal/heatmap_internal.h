@@ -25,10 +25,10 @@
 #ifndef ATTN_TERMINAL_HEATMAP_INTERNAL_H
 #define ATTN_TERMINAL_HEATMAP_INTERNAL_H
 
-#include "analysis/analysis_internal.h"
-#include "analysis/head_kind.h"
-#include "encode/color_line.h"
-#include "grid/grid.h"
+#include "measures/analysis_internal.h"
+#include "measures/head_kind.h"
+#include "pictures/grid.h"
+#include "tables/color_line.h"
 
 /* Initialize with = {0}; end with attn_heatmap_release. */
 struct attn_heatmap {

@@ -2,7 +2,7 @@
  * of rows and columns. */
 #include "terminal/heatmap_internal.h"
 
-#include "encode/text_table.h"
+#include "tables/text_table.h"
 #include "trace/trace_internal.h"
 
 #include <string.h>

@@ -2,7 +2,7 @@
  * percentages if they fit; [CLS] and registers are listed below. */
 #include "terminal/heatmap_internal.h"
 
-#include "encode/float_text.h"
+#include "formats/float_text.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -2,8 +2,8 @@
 #include "terminal/heatmap_internal.h"
 
 #include "base/memory.h"
+#include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -4,9 +4,9 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "encode/text_table.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,9 +2,9 @@
 #include "terminal/panel_table.h"
 
 #include "base/memory.h"
-#include "encode/float_text.h"
+#include "formats/float_text.h"
+#include "tensors/picture_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -19,9 +19,9 @@
 #ifndef ATTN_TERMINAL_PANEL_TABLE_H
 #define ATTN_TERMINAL_PANEL_TABLE_H
 
-#include "encode/text_table.h"
+#include "tables/text_table.h"
+#include "tensors/writer.h"
 #include "terminal/heatmap_internal.h"
-#include "writers/writer.h"
 
 /* --- The shown rows and columns --------------------------------------------------------------- */
 

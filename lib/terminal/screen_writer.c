@@ -17,10 +17,10 @@
 #include "base/fixed_text.h"
 #include "base/memory.h"
 #include "base/path.h"
-#include "encode/text_table.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
+#include "tensors/writer.h"
 #include "trace/trace_internal.h"
-#include "writers/picture_internal.h"
-#include "writers/writer.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -14,13 +14,13 @@
  * so.
  */
 /* clang-format on */
+#include "tensors/picture_internal.h"
+#include "tensors/writer.h"
 #include "terminal/panel_table.h"
-#include "writers/picture_internal.h"
-#include "writers/writer.h"
 
 #include "base/memory.h"
+#include "tensors/format_internal.h"
 #include "trace/trace_internal.h"
-#include "writers/format_internal.h"
 
 /* Panels that are printed together: those of one layer, or of the sites before or after the
  * layers. */

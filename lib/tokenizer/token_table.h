@@ -1,5 +1,5 @@
 /*
- * token_table.h - the tokens of a text, and training pairs of a model, as tables (base/table.h).
+ * token_table.h - the tokens of a text, and training pairs of a model, as tables (tables/table.h).
  *
  *     struct attn_table *tokens;
  *     attn_tokenizer_encode(tokenizer, text, size, &ATTN_ENCODE_DEFAULT, &encoding, &err);
@@ -9,7 +9,7 @@
 #ifndef ATTN_TOKENIZER_TOKEN_TABLE_H
 #define ATTN_TOKENIZER_TOKEN_TABLE_H
 
-#include "base/table.h"
+#include "tables/table.h"
 #include "tokenizer/tokenizer.h"
 
 /* Creates a table with a row for each token: position, id, begin and end (byte offsets in its text,

@@ -1,7 +1,7 @@
 /* location.c - see location_internal.h, places_internal.h and blocks_internal.h. */
 #include "trace/location_internal.h"
 
-#include "base/table_internal.h"
+#include "tables/table_internal.h"
 #include "trace/blocks_internal.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"

@@ -2,7 +2,7 @@
 #ifndef ATTN_TRACE_LOCATION_INTERNAL_H
 #define ATTN_TRACE_LOCATION_INTERNAL_H
 
-#include "base/table.h"
+#include "tables/table.h"
 #include "trace/location.h"
 
 /* Whether AT is attention to a source, so that its keys are rows of the source. */

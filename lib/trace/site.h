@@ -14,7 +14,7 @@
 #define ATTN_TRACE_SITE_H
 
 #include "base/status.h"
-#include "base/table.h"
+#include "tables/table.h"
 #include "trace/dims.h"
 #include "trace/gradient_site.h"
 
@@ -56,11 +56,11 @@ enum attn_site_layout {
  * output. mlm_head is the input of an encoder's output matrix, pooled that of a classifier's.
  * text_embed and image_embed are one vector of a text or picture, projected and not normalized;
  * sentence_embed is the vector of a sentence. contacts is the probability that residues of a
- * protein touch (derived/contacts.h); its rows and columns are the positions from 1 on.
+ * protein touch (run/contacts.h); its rows and columns are the positions from 1 on.
  *
- * A session has no sites of scope DERIVED (derived/derived.h), which are computed from others at
+ * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at
  * the end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds
- * for gradients (derived/gradient.h), which come after all layers, from the last to the first.
+ * for gradients (run/gradient.h), which come after all layers, from the last to the first.
  */
 #define ATTN_SITE_MAP(X)                                                                           \
     X(EMBED, 0, "embed", "hook_embed", MODEL, VECTOR, "T De")                                      \

@@ -4,7 +4,7 @@
  *
  * A valid list gives the numbers that were written.
  */
-#include "base/param_internal.h"
+#include "params/param_internal.h"
 #include "tests/adversary/case.h"
 
 #include <inttypes.h>

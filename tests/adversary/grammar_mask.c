@@ -5,11 +5,11 @@
  * With a valid one no masked pair has a weight, and the weights of a row add to 1, or to 0 where
  * all of it is masked.
  */
-#include "capture/capture_internal.h"
 #include "formats/ndarray.h"
 #include "formats/npy.h"
 #include "run/run.h"
 #include "tests/adversary/npy_text.h"
+#include "trace/capture_internal.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -14,7 +14,7 @@
  * right. On one thread the time is the processor's, so that other work counts less.
  */
 #include "base/random.h"
-#include "bench/processor.h"
+#include "inspect/processor.h"
 #include "kernels/linear.h"
 
 #include <stdio.h>

@@ -3,12 +3,12 @@
  * under the pointer and under the keys, [CLS] and registers beside the picture, a telephone, dark,
  * paper. The run is made up: two layers of two heads look at two positions before 3 x 4 patches.
  */
-#include "encode/colormap_internal.h"
+#include "tables/colormap_internal.h"
+#include "tensors/writer.h"
 #include "tests/browser/browser.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"
-#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
  */
 #include "base/buffer.h"
 #include "base/escape.h"
-#include "records/items_internal.h"
+#include "stream/items_internal.h"
 #include "tests/fuzz/fuzz.h"
 
 #include <inttypes.h>

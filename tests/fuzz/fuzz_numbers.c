@@ -5,9 +5,9 @@
  * refused breaks the grammar or the range. Numbers that are printed read back as the same bits.
  */
 #include "base/number.h"
-#include "encode/float_text.h"
+#include "formats/float_text.h"
+#include "tensors/output.h"
 #include "tests/fuzz/fuzz.h"
-#include "writers/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -1,7 +1,7 @@
 /*
  * example_names.h - the names that examples in public headers use and do not declare
- * (tests/tools/check_examples.sh). An example may declare such a name itself. IN_host_host_h is
- * defined while the examples of host/host.h are compiled.
+ * (tests/tools/check_examples.sh). An example may declare such a name itself. IN_run_host_h is
+ * defined while the examples of run/host.h are compiled.
  */
 static struct attn_error err;
 static enum attn_status status;
@@ -41,12 +41,12 @@ static inline void use(int32_t id, size_t begin, size_t end)
 /* The names that have other types in other headers. */
 #if defined IN_base_status_h
 static struct attn_model_options options;
-#elif defined IN_experiment_questions_h || defined IN_figures_table_picture_h
+#elif defined IN_questions_questions_h || defined IN_pictures_table_picture_h
 static struct attn_picture_options options;
 #else
 static struct attn_session_options options;
 #endif
-#ifdef IN_experiment_diff_h
+#ifdef IN_questions_diff_h
 static struct attn_request text;
 #else
 static const char *text;
@@ -71,19 +71,19 @@ static struct lines {
     size_t at, n;
 } lines;
 
-#if defined IN_analysis_head_cards_h
+#if defined IN_measures_head_cards_h
 static struct attn_survey_args args;
 static struct attn_table_picture picture;
-#elif defined IN_experiment_attribute_generated_h
+#elif defined IN_questions_attribute_generated_h
 static struct attn_attribute_args args;
 static struct attn_table *matrix;
-#elif defined IN_experiment_questions_h
+#elif defined IN_questions_questions_h
 static struct attn_lens_args args;
 #endif
-#ifdef IN_live_live_h
+#ifdef IN_run_live_h
 static struct attn_picture_options picture;
 #endif
-#ifdef IN_experiment_patch_h
+#ifdef IN_questions_patch_h
 static struct attn_patch_sum sum;
 #endif
 #endif

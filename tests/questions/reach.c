@@ -1,12 +1,12 @@
 /* reach.c - attn-cli reach: how far back a head looks. A question that
- * tests/tools/check_question.sh adds to the library: this file, as lib/experiment/reach.c, and a
+ * tests/tools/check_question.sh adds to the library: this file, as lib/questions/reach.c, and a
  * row of ATTN_QUESTION_MAP. */
-#include "experiment/questions_internal.h"
+#include "questions/questions_internal.h"
 
 #include "base/status_internal.h"
-#include "capture/capture.h"
-#include "study/frame.h"
-#include "study/trial.h"
+#include "questions/frame.h"
+#include "run/trial.h"
+#include "trace/capture.h"
 #include "trace/trace_internal.h"
 
 #include <stddef.h>

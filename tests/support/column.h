@@ -2,7 +2,7 @@
 #ifndef ATTN_TESTS_COLUMN_H
 #define ATTN_TESTS_COLUMN_H
 
-#include "base/table.h"
+#include "tables/table.h"
 
 /* Returns the index of the column NAME of TABLE. A failure fails the current test. */
 size_t attn_test_column(const struct attn_table *table, const char *name);

@@ -2,7 +2,7 @@
 #ifndef ATTN_TESTS_KEPT_H
 #define ATTN_TESTS_KEPT_H
 
-#include "capture/capture.h"
+#include "trace/capture.h"
 
 /* attn_capture_tensor, attn_capture_head and attn_capture_has_cell of LAYER. */
 const float *attn_kept(const struct attn_capture *capture, enum attn_site site, int layer);

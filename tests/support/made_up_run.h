@@ -11,7 +11,7 @@
 #define ATTN_TESTS_MADE_UP_RUN_H
 
 #include "attn.h"
-#include "writers/writer.h"
+#include "tensors/writer.h"
 
 enum { ATTN_MADE_UP_MAX = 64 }; /* positions */
 

@@ -11,7 +11,7 @@
 #ifndef ATTN_TESTS_PICTURE_H
 #define ATTN_TESTS_PICTURE_H
 
-#include "writers/format_internal.h"
+#include "tensors/format_internal.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -2,7 +2,7 @@
 # check_examples.sh - the examples in the headers of attn.h and extra.h compile against these headers alone, as C11
 # without extensions, and call only functions that libattn.so exports.
 #
-#   check_examples.sh [HEADER...]      HEADER: as attn.h names it, "host/host.h"; all of them by default
+#   check_examples.sh [HEADER...]      HEADER: as attn.h names it, "run/host.h"; all of them by default
 #
 # An example is a part of a comment that is indented by four blanks, with a line that ends in ';' and a name of the
 # library. It becomes the body of a function; functions that it defines come before that. Names that it uses and does not declare are in

@@ -16,56 +16,24 @@ trap 'rm -f "$found"' EXIT
 
 most_internal_tests=45
 
-of_pictures='base trace encode tables writers grid analysis'
-of_run="kernels attention formats image tokenizer capture model forward gradient catalog inspect terminal page"
-of_run+=" host input edits predict derived figures $of_pictures"
+# The rooms of lib in order: each may include those above it. What draws and writes stands above what runs
+# a model, and the questions see all.
+rooms=(base params kernels formats tables trace attention tokenizer model forward gradient inspect catalog
+    input measures edits tensors predict pictures terminal page run stream questions)
 
-# What each layer may include, itself aside.
-declare -A below=(
-    [base]=''
-    [kernels]='base'
-    [trace]='base'
-    [attention]='base kernels trace'
-    [formats]='base'
-    [image]='base formats model'
-    [tokenizer]='base formats'
-    [model]='base encode kernels attention formats trace tokenizer'
-    [forward]='base kernels attention formats trace tokenizer model'
-    [gradient]='base kernels attention trace model forward'
-    [catalog]='base formats model inspect'
-    [inspect]='base attention formats tokenizer trace model forward encode tables'
-    [make]='base formats tokenizer model'
-    [capture]='base trace'
-    [analysis]='base kernels trace capture'
-    [encode]='base'
-    [tables]='base encode'
-    [writers]='base trace formats encode tables'
-    [grid]='base trace encode writers analysis'
-    [figures]="$of_pictures"
-    [terminal]="$of_pictures"
-    [explain]='base encode kernels attention formats trace model forward tables writers grid figures'
-    [page]="$of_pictures figures"
-    [host]='base formats model tokenizer image catalog writers'
-    [input]='base attention formats trace tokenizer model forward image'
-    [edits]='base attention formats trace model forward input'
-    [predict]='base kernels trace tokenizer model forward gradient writers host input edits'
-    [derived]='base kernels attention trace capture model forward gradient input predict'
-    [run]="$of_run"
-    [live]='base attention trace formats image catalog page host edits run'
-    [records]="$of_run run"
-    [batch]="$of_run run records"
-    [study]="$of_run run records batch"
-    [experiment]="$of_run run records batch study"
-    [compare]="$of_run run study"
-    [bench]='base kernels trace model forward inspect'
-)
+# Sets BELOW[ROOM] to the rooms that ROOM may include, itself aside.
+declare -A below=()
+for room in "${rooms[@]}"; do
+    below[$room]=${above-}
+    above="${above-}${above:+ }$room"
+done
 
 # Foreign headers and the one place that may include them: an expression over paths.
 declare -A home=(
     [libxsmm.h]='lib/kernels/gemm_xsmm\.c'
     [cJSON.h]='lib/formats/.*'
     [pcre2.h]='lib/tokenizer/.*'
-    [zlib.h]='lib/(batch|encode|page|records)/.*'
+    [zlib.h]='lib/(formats|stream|page)/.*'
     [pthread.h]='lib/base/.*'
     [mman.h]='lib/base/.*|lib/kernels/gemm.*|cmd/.*'
     [immintrin.h]='lib/kernels/.*'
@@ -133,7 +101,7 @@ check_texts() {
     local line
     while read -r line; do
         [[ $line == lib/catalog/hub.c:* || $line == lib/catalog/catalog.c:*--include* ||
-            $line == lib/figures/figure.c:*option-\>name* ]] ||
+            $line == lib/pictures/figure.c:*option-\>name* ]] ||
             report "$(cut -d: -f1,2 <<<"$line"): names an option in a text, expected a field in backquotes"
     done < <(printf '%s\n' "$@" | grep '^lib/.*\.c$' | xargs grep -nE '"([^"\\]|\\.)*--[a-z%]')
 }

@@ -33,8 +33,8 @@ cp -rp "$build" "$scratch/$build"
 cd "$scratch"
 
 # The change.
-cp tests/questions/reach.c lib/experiment/reach.c
-sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/experiment/questions_internal.h
+cp tests/questions/reach.c lib/questions/reach.c
+sed -i 's/^    X(score) .*\\$/&\n    X(reach) \\/' lib/questions/questions_internal.h
 make -j"$(nproc)" --no-print-directory BUILD="$build" "$build/attn-cli" "$build/libattn.so" >make.log 2>&1 ||
     { tail -30 make.log && exit 1; }
 PATH=$scratch/$build:$PATH

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes tests/golden/experiments: what the experiments of lib/experiment must find on small models,
+"""Makes tests/golden/experiments: what the experiments of lib/questions must find on small models,
 computed in float64 from the definitions.
 
     make_experiments.py               run in the repository root

@@ -4,13 +4,13 @@
  * is cut short, and the next run gives what the first gave.
  */
 #include "attn.h"
+#include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/parts.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "tool.h"
-#include "writers/writer.h"
 
 #include <dirent.h>
 #include <stdio.h>

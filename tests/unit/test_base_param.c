@@ -2,8 +2,8 @@
  * test_base_param.c - parameters that are told once: their values from text, and what does not go
  * together.
  */
-#include "base/param_internal.h"
-#include "base/param_rules.h"
+#include "params/param_internal.h"
+#include "params/param_rules.h"
 #include "tests/support/suite.h"
 
 #include <stddef.h>

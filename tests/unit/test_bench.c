@@ -1,6 +1,6 @@
 /* test_bench.c - what a bench measures and tells; not how fast anything is. */
-#include "bench/bench.h"
-#include "bench/processor.h"
+#include "inspect/bench.h"
+#include "inspect/processor.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 

@@ -3,13 +3,13 @@
  * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns
  * no status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
  */
-#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
-#include "batch/records_internal.h"
-#include "encode/colormap_internal.h"
 #include "extra.h"
 #include "forward/session_internal.h"
-#include "host/host_internal.h"
+#include "measures/analysis_internal.h"
+#include "run/host_internal.h"
+#include "stream/records_internal.h"
+#include "tables/colormap_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

@@ -2,9 +2,9 @@
  * test_colormap.c - color maps against what is known of them from elsewhere, the contrast of text,
  * and scales from numbers to places in a map.
  */
-#include "analysis/head_kind.h"
-#include "encode/color_line.h"
-#include "encode/colormap_internal.h"
+#include "measures/head_kind.h"
+#include "tables/color_line.h"
+#include "tables/colormap_internal.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
 #include "trace/trace_internal.h"

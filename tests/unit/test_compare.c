@@ -2,12 +2,12 @@
  * test_compare.c - comparisons against the same numbers found another way: from recordings of two
  * whole runs, and from lists of kept keys.
  */
-#include "analysis/analysis_internal.h"
 #include "attention/attention_internal.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attn.h"
-#include "compare/compare.h"
+#include "measures/analysis_internal.h"
+#include "questions/compare.h"
 #include "run/run_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"

@@ -2,9 +2,9 @@
  * test_difference.c - the measure between an attention and the exact one: cases with known answers,
  * and random rows against the definitions written out; and the sums of a measurement.
  */
-#include "analysis/analysis_internal.h"
-#include "analysis/metric.h"
 #include "attn.h"
+#include "measures/analysis_internal.h"
+#include "measures/metric.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"

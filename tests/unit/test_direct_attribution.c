@@ -7,9 +7,9 @@
  *     logit of the part = C pooled(y)     y_0, of DINOv2 beside the mean of the patches' y_i
  */
 #include "extra.h"
-#include "host/host_internal.h"
 #include "model/elements.h"
 #include "model/model_internal.h"
+#include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"
 #include "tests/support/encoders.h"

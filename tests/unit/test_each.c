@@ -2,7 +2,7 @@
  * and shards, come to the same bytes and hand back the same values. */
 #include "base/memory.h"
 #include "extra.h"
-#include "study/stream_internal.h"
+#include "stream/stream_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"

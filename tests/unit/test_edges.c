@@ -1,6 +1,6 @@
 /* test_edges.c - the largest keys of each query, against sorting whole rows. */
-#include "analysis/edges.h"
 #include "base/memory.h"
+#include "measures/edges.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "trace/selection.h"

@@ -4,8 +4,8 @@
  * with rotary positions, a parallel residual, norms behind and soft caps.
  */
 #include "base/random.h"
-#include "experiment/parts.h"
 #include "extra.h"
+#include "questions/parts.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/column.h"
 #include "tests/support/kept.h"

@@ -3,9 +3,9 @@
  * without ".0". The samples are every 65521st bit pattern; all 2^31 positive values were once
  * compared with std::to_chars.
  */
-#include "encode/float_text.h"
+#include "formats/float_text.h"
+#include "tensors/output.h"
 #include "tests/support/suite.h"
-#include "writers/output.h"
 
 #include <math.h>
 #include <stdint.h>

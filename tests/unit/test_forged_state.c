@@ -3,7 +3,7 @@
  * not the study's. A run under ASan (make MODE=asan) sees what lies outside. */
 #include "base/random.h"
 #include "extra.h"
-#include "records/digest.h"
+#include "stream/digest.h"
 #include "tests/support/folder.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

@@ -1,7 +1,7 @@
 /* test_head_cards.c - the cards of heads: sums and texts do not depend on the order of texts, the
  * parts are chosen as described, memory does not grow, and long texts are cut around what matters.
  */
-#include "analysis/head_cards_internal.h"
+#include "measures/head_cards_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

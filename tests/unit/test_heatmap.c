@@ -4,12 +4,12 @@
  * else.
  */
 #include "base/random.h"
-#include "grid/levels.h"
+#include "pictures/levels.h"
+#include "tensors/outputs_internal.h"
+#include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/picture.h"
 #include "tests/support/suite.h"
-#include "writers/outputs_internal.h"
-#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,9 +1,9 @@
 /* test_items.c - items of JSON Lines, CSV and TSV: what is taken, what each fault is called, shards
  * and pipes. */
 #include "extra.h"
-#include "records/items_internal.h"
-#include "records/record_keys_internal.h"
-#include "study/question_internal.h"
+#include "questions/question_internal.h"
+#include "stream/items_internal.h"
+#include "stream/record_keys_internal.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

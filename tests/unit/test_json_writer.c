@@ -1,5 +1,5 @@
 /* test_json_writer.c - JSON as it is pushed: commas, lines and values are in their places. */
-#include "encode/json_writer.h"
+#include "formats/json_writer.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -4,8 +4,8 @@
  * lens, or of another number type; and memory that runs out.
  */
 #include "base/sink.h"
-#include "experiment/lens_internal.h"
 #include "extra.h"
+#include "questions/lens_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"

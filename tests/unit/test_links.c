@@ -1,6 +1,6 @@
 /* test_links.c - links between words: methods against trying all ways, and links read from text. */
-#include "analysis/links.h"
 #include "base/random.h"
+#include "measures/links.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -2,9 +2,9 @@
  * test_metrics.c - the measures of heads against their definitions, written out over whole matrices
  * in double precision; and the rows that do not count.
  */
-#include "analysis/metric.h"
 #include "attn.h"
 #include "base/random.h"
+#include "measures/metric.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

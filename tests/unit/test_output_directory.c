@@ -2,11 +2,11 @@
  * test_output_directory.c - directories that several runs write into: who may write, what a failure
  * leaves, and what of earlier runs stays.
  */
+#include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
-#include "writers/writer.h"
 
 #include <unistd.h>
 

@@ -3,9 +3,9 @@
  * positions and not that of pairs, of which a whole matrix would have ten thousand million.
  */
 #include "attn.h"
+#include "tensors/writer.h"
 #include "tests/support/suite.h"
 #include "trace/trace_extra.h"
-#include "writers/writer.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * nothing: records, offsets, checksums bit by bit, NPY headers, and every number.
  */
 #include "base/sink_internal.h"
-#include "encode/numpy_file.h"
+#include "formats/numpy_file.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"

@@ -2,8 +2,8 @@
  * test_output_records.c - what many records came to, as files: every byte of each format, runs that
  * are gone on with, and what failures leave.
  */
-#include "batch/records_internal.h"
 #include "extra.h"
+#include "stream/records_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"
 #include "tests/support/kept.h"

@@ -3,9 +3,9 @@
  * rows of the source, which are not positions of the run, and have tokens of their own or none.
  */
 #include "attn.h"
+#include "tensors/writer.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
-#include "writers/writer.h"
 
 #include <stdio.h>
 #include <stdlib.h>

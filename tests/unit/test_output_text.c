@@ -1,7 +1,7 @@
 /*
  * test_output_text.c - the tables for reading: exact for a small run, shortened for a long one.
  */
-#include "encode/text_table.h"
+#include "tables/text_table.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"

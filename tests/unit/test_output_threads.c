@@ -1,8 +1,8 @@
 /* What several threads write is what one does. Run it under MODE=tsan too. */
 #include "attn.h"
+#include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "writers/writer.h"
 
 #include <limits.h>
 #include <math.h>

@@ -2,10 +2,10 @@
  * test_outputs.c - one trace into several formats: what goes together, closed pipes, failures, and
  * the list of the formats itself.
  */
+#include "tensors/outputs_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/made_up_run.h"
 #include "tests/support/suite.h"
-#include "writers/outputs_internal.h"
 
 #include <fcntl.h>
 #include <signal.h>

@@ -3,6 +3,7 @@
  * thumbnails the mean row maxima, and text from outside ends no element. What a browser makes of it
  * tests/browser asks.
  */
+#include "tensors/writer.h"
 #include "tests/support/command.h"
 #include "tests/support/csv.h"
 #include "tests/support/folder.h"
@@ -12,7 +13,6 @@
 #include "tests/support/parts.h"
 #include "tests/support/suite.h"
 #include "tests/support/written.h"
-#include "writers/writer.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -3,8 +3,8 @@
  * all of them are found by names, as programs find them.
  */
 #include "run/request_params.h"
+#include "tensors/picture.h"
 #include "tests/support/suite.h"
-#include "writers/picture.h"
 
 #include <string.h>
 

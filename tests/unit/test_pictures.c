@@ -4,9 +4,9 @@
  */
 #include "attn.h"
 #include "base/memory.h"
-#include "host/host_internal.h"
-#include "image/image_file_internal.h"
-#include "image/pixels.h"
+#include "input/image_file_internal.h"
+#include "input/pixels.h"
+#include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"

@@ -1,5 +1,5 @@
 /* test_principal_axes.c - principal components of rows whose axes are known. */
-#include "figures/principal_axes.h"
+#include "pictures/principal_axes.h"
 #include "tests/support/suite.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * same bits for any threads; records of FASTA are read whole, wherever a buffer or a shard ends.
  */
 #include "extra.h"
-#include "records/batch_lines.h"
+#include "stream/batch_lines.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"

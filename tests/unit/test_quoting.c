@@ -1,5 +1,5 @@
 /* test_quoting.c - text and bytes inside of documents: what has a meaning there is escaped. */
-#include "encode/quoting.h"
+#include "formats/quoting.h"
 #include "tests/support/suite.h"
 
 #include <string.h>

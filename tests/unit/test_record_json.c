@@ -2,7 +2,7 @@
 #include "attn.h"
 #include "base/buffer.h"
 #include "formats/ndarray.h"
-#include "records/record_reader.h"
+#include "stream/record_reader.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

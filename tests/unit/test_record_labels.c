@@ -1,7 +1,7 @@
 /* test_record_labels.c - labels of a line of JSON: which keys are some, their values, and what
  * fails. */
 #include "attn.h"
-#include "records/record_reader.h"
+#include "stream/record_reader.h"
 #include "tests/support/suite.h"
 
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* test_record_state.c - rows of items as bytes: the same values come back, and a file that is cut
  * or changed is refused or read as other values. */
-#include "base/table_internal.h"
-#include "batch/records_internal.h"
+#include "stream/records_internal.h"
+#include "tables/table_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 

@@ -4,7 +4,7 @@
  */
 #include "attention/attention_extra.h"
 #include "attn.h"
-#include "study/trial.h"
+#include "run/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"

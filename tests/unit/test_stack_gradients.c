@@ -6,11 +6,11 @@
  */
 #include "attn.h"
 #include "base/random.h"
-#include "capture/capture.h"
 #include "extra.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/suite.h"
+#include "trace/capture.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Tables: what is appended is read back, in its order, and what does not fit is refused. */
-#include "base/table_internal.h"
+#include "tables/table_internal.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 

@@ -1,8 +1,8 @@
 /* The forms of tables, with cells that are awkward in each. */
 #include "tables/table_writer_internal.h"
+#include "tensors/writer.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "writers/writer.h"
 
 #include <float.h>
 #include <locale.h>

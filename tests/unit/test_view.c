@@ -3,11 +3,11 @@
  * double precision; however the rows are split into events.
  */
 #include "base/random.h"
+#include "tensors/view.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
 #include "trace/site_set.h"
 #include "trace/trace_extra.h"
-#include "writers/view.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-"""Parameters of the library (base/param.h): values of Python into structs of C."""
+"""Parameters of the library (params/param.h): values of Python into structs of C."""
 from __future__ import annotations
 
 import os

@@ -3,7 +3,7 @@
 #define ATTN_TESTS_BENCH_PARTS_H
 
 #include "base/source.h"
-#include "bench/bench_internal.h"
+#include "inspect/bench_internal.h"
 #include "kernels/linear.h"
 #include "kernels/panels.h"
 

@@ -5,8 +5,8 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/sink.h"
-#include "writers/format_internal.h"
-#include "writers/writer.h"
+#include "tensors/format_internal.h"
+#include "tensors/writer.h"
 
 #include <dirent.h>
 #include <fcntl.h>

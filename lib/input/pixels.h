@@ -1,0 +1,34 @@
+/*
+ * pixels.h - what a model reads of a picture: resized, cropped and normalized as the model's
+ * preprocessor_config.json says.
+ *
+ *     struct attn_pixels pixels = {0};
+ *     attn_pixels_read(host, "cat.png", &pixels, &err); // run/host_extra.h
+ *     request.input.pixels = &pixels;
+ *     ...
+ *     attn_pixels_release(&pixels);
+ *
+ * A request that names an `image` does the same. Bytes are resized to the same bits as Pillow 12;
+ * values are computed from them as transformers does.
+ */
+#ifndef ATTN_INPUT_PIXELS_H
+#define ATTN_INPUT_PIXELS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* A caller may also fill the fields, and a request then borrows them: either values and the three
+ * sizes, or height, width and `shown`, from which the request makes the values. */
+struct attn_pixels {
+    size_t n_channel, height, width;
+    float *values; /* [n_channel, height, width] owns if it was read or made; or NULL */
+    /* [height, width, 3] owns if it was read or made: the picture after resizing and cropping; for
+     * an array of floats, its values scaled to bytes; or NULL */
+    unsigned char *shown;
+};
+
+/* Frees what was read or made. {0} is allowed. */
+ATTN_API void attn_pixels_release(struct attn_pixels *pixels);
+
+#endif

@@ -1,0 +1,34 @@
+/* pixels_internal.h - declarations for pixels.h that only the library uses. */
+#ifndef ATTN_INPUT_PIXELS_INTERNAL_H
+#define ATTN_INPUT_PIXELS_INTERNAL_H
+
+#include "input/pixels.h"
+#include "model/model.h"
+
+#include <signal.h>
+#include <stdbool.h>
+
+struct attn_monitor;     /* Declared in base/thread.h. */
+struct attn_pixel_steps; /* Declared in pixel_steps.h. */
+
+/* What makes the pixels for a model that reads pictures. Borrows everything. */
+struct attn_pixel_maker {
+    const struct attn_model *model; /* the model that reads them */
+    struct attn_pixel_steps *steps;
+    struct attn_monitor *large; /* entered by the thread that has a large picture in memory */
+    /* Once it is not 0, reading ends with ATTN_CANCELED; or NULL. */
+    const volatile sig_atomic_t *cancel;
+};
+
+/* Makes PIXELS from a picture RGB [height, width, 3]. PIXELS is unchanged on failure. */
+enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
+                                       const unsigned char *rgb, size_t height, size_t width,
+                                       struct attn_pixels *pixels, struct attn_error *err);
+
+/* Makes PIXELS from the picture in the file PATH. *is_made: the values were computed from bytes by
+ * the steps. PIXELS is unchanged on failure. */
+enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
+                                       struct attn_pixels *pixels, bool *is_made,
+                                       struct attn_error *err);
+
+#endif

@@ -1,0 +1,61 @@
+/* analysis_internal.h - declarations of measures and differences that only the library uses. */
+#ifndef ATTN_MEASURES_ANALYSIS_INTERNAL_H
+#define ATTN_MEASURES_ANALYSIS_INTERNAL_H
+
+#include "measures/difference.h"
+#include "measures/measure.h"
+#include "measures/metric.h"
+
+/* The measures in the order of ATTN_MEASURE_MAP, which is the order in which they are shown. */
+extern const enum attn_measure attn_measure_order[ATTN_N_MEASURE];
+
+/* The measurements that compute a set of measures; each metric is computed once. Initialize with
+ * zeros. */
+struct attn_measure_group {
+    const struct attn_metric *metrics[ATTN_N_MEASURE]; /* [n] */
+    struct attn_measurement *items[ATTN_N_MEASURE];    /* [n] own */
+    size_t n;
+    struct attn_pool *pool; /* or NULL: no threads */
+};
+
+/* Creates the measurements of SET in GROUP. The other arguments and the errors are those of
+ * attn_measurement_create. Release GROUP also after a failure. */
+enum attn_status attn_measure_group_create(attn_measure_set set,
+                                           const struct attn_metric_settings *settings,
+                                           const struct attn_selection *selection,
+                                           struct attn_pool *pool, struct attn_measure_group *group,
+                                           struct attn_error *err);
+
+/* Adds the rows of EVENT to all measures. With a pool the measurements are done one after the
+ * other, each on its threads; else all together on the calling thread. */
+void attn_measure_group_add(const struct attn_measure_group *group,
+                            const struct attn_trace_event *event);
+void attn_measure_group_release(struct attn_measure_group *group);
+
+/* Returns the value of MEASURE, which must be in the set, for AT as in attn_measurement_find; NaN
+ * if there are no rows. */
+double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
+                               const struct attn_location *at);
+
+/* Fills VALUES [ATTN_N_MEASURE] of AT; NaN for measures whose metric is not in the group. */
+void attn_measure_group_values(const struct attn_measure_group *group,
+                               const struct attn_location *at, double *values);
+
+const char *attn_measure_help(enum attn_measure measure); /* sentences without the last full stop */
+/* Whether it counts rows, so that it is a whole number. */
+bool attn_measure_is_count(enum attn_measure measure);
+
+/* Returns the metric of MEASURE; *WHICH is the index of its value. */
+const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which);
+
+int attn_measures_count(attn_measure_set set); /* the number of measures in SET */
+
+/* The columns of a table that holds a difference, and their cells. NaN becomes a missing value. */
+void attn_difference_columns(struct attn_column columns[ATTN_N_DIFFERENCE]);
+void attn_difference_cells(const struct attn_difference *difference,
+                           struct attn_cell cells[ATTN_N_DIFFERENCE]);
+
+/* Returns KL(p || q) in nats of two distributions, given as logits EXACT and OTHER [n]. */
+double attn_logits_kl(const float *exact, const float *other, size_t n);
+
+#endif

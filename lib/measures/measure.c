@@ -1,0 +1,160 @@
+/* measure.c - see measure.h. */
+#include "measures/analysis_internal.h"
+
+#include "base/edit_distance.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *help;
+    const struct attn_metric *metric;
+    int which;
+    bool is_count;
+} measures[ATTN_N_MEASURE] = {
+#define ROW(id, number, name, metric, which, unit, words, is_count, help)                          \
+    [ATTN_MEASURE_##id] = {name, help, &attn_metric_##metric, which, is_count},
+    ATTN_MEASURE_MAP(ROW)
+#undef ROW
+};
+
+const enum attn_measure attn_measure_order[ATTN_N_MEASURE] = {
+#define PLACE(id, ...) ATTN_MEASURE_##id,
+    ATTN_MEASURE_MAP(PLACE)
+#undef PLACE
+};
+
+const char *attn_measure_name(enum attn_measure measure)
+{
+    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].name : NULL;
+}
+
+const char *attn_measure_help(enum attn_measure measure)
+{
+    return (unsigned)measure < ATTN_N_MEASURE ? measures[measure].help : NULL;
+}
+
+bool attn_measure_is_count(enum attn_measure measure)
+{
+    return (unsigned)measure < ATTN_N_MEASURE && measures[measure].is_count;
+}
+
+const struct attn_metric *attn_measure_metric(enum attn_measure measure, int *which)
+{
+    *which = measures[measure].which;
+    return measures[measure].metric;
+}
+
+int attn_measures_count(attn_measure_set set)
+{
+    return __builtin_popcountll(set & ATTN_MEASURES_ALL);
+}
+
+/* Returns the index of MEASURE's metric in GROUP; `n` if GROUP lacks it. */
+static size_t find_metric(const struct attn_measure_group *group, enum attn_measure measure)
+{
+    size_t i = 0;
+
+    while (i < group->n && group->metrics[i] != measures[measure].metric)
+        i++;
+    return i;
+}
+
+enum attn_status attn_measure_group_create(attn_measure_set set,
+                                           const struct attn_metric_settings *settings,
+                                           const struct attn_selection *selection,
+                                           struct attn_pool *pool, struct attn_measure_group *group,
+                                           struct attn_error *err)
+{
+    group->pool = pool;
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if ((set & ATTN_MEASURE_BIT(m)) == 0 || find_metric(group, (enum attn_measure)m) < group->n)
+            continue;
+        ATTN_TRY(attn_measurement_create(measures[m].metric, settings, selection, pool,
+                                         &group->items[group->n], err));
+        group->metrics[group->n++] = measures[m].metric;
+    }
+    return ATTN_OK;
+}
+
+void attn_measure_group_add(const struct attn_measure_group *group,
+                            const struct attn_trace_event *event)
+{
+    if (!group->pool)
+        attn_measurements_add(group->items, group->n, event);
+    for (size_t i = 0; group->pool && i < group->n; i++)
+        attn_measurement_add(group->items[i], event, NULL);
+}
+
+void attn_measure_group_release(struct attn_measure_group *group)
+{
+    for (size_t i = 0; i < group->n; i++)
+        attn_measurement_free(group->items[i]);
+    group->n = 0;
+}
+
+double attn_measure_group_find(const struct attn_measure_group *group, enum attn_measure measure,
+                               const struct attn_location *at)
+{
+    double values[ATTN_METRIC_MOST];
+
+    attn_measurement_find(group->items[find_metric(group, measure)], at, values);
+    return values[measures[measure].which];
+}
+
+void attn_measure_group_values(const struct attn_measure_group *group,
+                               const struct attn_location *at, double *values)
+{
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        values[m] = find_metric(group, (enum attn_measure)m) < group->n
+                        ? attn_measure_group_find(group, (enum attn_measure)m, at)
+                        : (double)NAN;
+}
+
+static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
+{
+    struct attn_typo typo = {.typed = item, .size = size};
+    char names[300] = "";
+    size_t used = 0;
+
+    for (int i = 0; i < ATTN_N_MEASURE; i++) {
+        attn_fixed_text_append(names, sizeof names, &used, "%s%s", i > 0 ? ", " : "",
+                               measures[attn_measure_order[i]].name);
+        attn_typo_try(&typo, measures[attn_measure_order[i]].name);
+    }
+    attn_error_set(err, ATTN_INVALID, "'%s' is no measure, expected some of %s",
+                   attn_quote(item, size).text, names);
+    if (attn_typo_meant(&typo))
+        attn_error_hint(err, "did you mean '%s'?", attn_typo_meant(&typo));
+    return attn_error_of(ATTN_INVALID, "measures", err);
+}
+
+enum attn_status attn_measures_parse(const char *list, attn_measure_set *result,
+                                     struct attn_error *err)
+{
+    attn_measure_set found = 0;
+
+    if (!attn_is_given(list, "list", err) || !attn_is_given(result, "measures", err))
+        return ATTN_INVALID;
+    for (const char *item = list;; item++) {
+        const size_t size = strcspn(item, ",");
+        attn_measure_set bits = 0;
+
+        if (size == strlen("all") && memcmp(item, "all", size) == 0)
+            bits = ATTN_MEASURES_ALL;
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if (strlen(measures[m].name) == size && memcmp(measures[m].name, item, size) == 0)
+                bits = ATTN_MEASURE_BIT(m);
+        if (bits == 0)
+            return report_unknown(item, size, err);
+        found |= bits;
+        item += size;
+        if (*item == '\0')
+            break;
+    }
+    *result = found;
+    return ATTN_OK;
+}

@@ -1,0 +1,30 @@
+/* param_internal.h - declarations of param.h for use inside the library only. */
+#ifndef ATTN_PARAMS_PARAM_INTERNAL_H
+#define ATTN_PARAMS_PARAM_INTERNAL_H
+
+#include "base/buffer.h"
+#include "params/param.h"
+
+/* Sets and returns ATTN_INVALID: "'top' is 'x', expected ...". */
+enum attn_status attn_param_refuse(struct attn_error *err, const char *label, const char *text,
+                                   const char *format, ...) ATTN_PRINTF(4, 5);
+
+/* Appends text number I of PARAM, of type TEXTS or NAMED, in HOME to OUT. Returns false if there is
+ * none. */
+bool attn_param_write(const struct attn_param *param, const void *home, size_t i,
+                      struct attn_buffer *out);
+
+/* Returns true if PARAM has another value in HOME than in DEFAULTS. */
+bool attn_param_is_set(const struct attn_param *param, const void *home, const void *defaults);
+
+/* Returns the index of WORD [size] in LIST, "sum|token", or -1. */
+int attn_param_find_word(const char *list, const char *word, size_t size);
+
+/* Adds a hint about the word of WORDS, "sum|token", that TEXT [size] probably means. MEANT has
+ * other names for words, "nll=ce", or is NULL. Returns ATTN_INVALID. */
+enum attn_status attn_param_hint_word(const char *words, const char *meant, const char *text,
+                                      size_t size, struct attn_error *err);
+
+int attn_param_n_word(const char *list);
+
+#endif

@@ -1,0 +1,235 @@
+/* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
+ * weights, and the weights below the words. A text of several lines is drawn as tokens. */
+#include "pictures/text_flow.h"
+
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum {
+    WORD = 18,   /* height of a word */
+    BELOW = 14,  /* height of the weights below the words */
+    WIDEST = 12, /* width of the arc of the largest possible weight */
+    ABOVE = 2,   /* gap between a word and the end of its arc */
+    HIGH = 70,   /* maximum height of an arc */
+    PIECES = 32, /* straight pieces of a curve */
+    LEVEL = 190, /* color level of arcs, if all have one sign */
+};
+
+#define LEAST 0.02 /* shares of the largest possible weight below this have no arc */
+
+struct arc {
+    size_t key;
+    double value, width;
+    double x, away; /* middle of the key, and its distance from the query */
+};
+
+struct arcs_layout {
+    struct attn_text_flow flow;
+    struct arc *arcs; /* [n] owns; the first n_drawn have a width */
+    size_t n, n_drawn;
+    double x, top; /* middle of the query, and top of the words */
+};
+
+static int compare_widths(const void *a, const void *b)
+{
+    const struct arc *p = a, *q = b;
+    const int order = attn_compare_numbers(q->width, p->width);
+
+    return order != 0 ? order : p->key < q->key ? -1 : p->key > q->key;
+}
+
+/* A word, without the blanks before it. */
+struct word {
+    const char *text; /* [n] */
+    size_t n;
+    double x, width;
+};
+
+/* Returns the word of token I, which must follow the previous token. */
+static struct word next_word(struct attn_figure_pen *pen, struct arcs_layout *layout, size_t i)
+{
+    const struct attn_flow_spot spot = attn_flow_next(pen, &layout->flow, i);
+    struct word word;
+
+    word.text = attn_flow_token(pen, &layout->flow, i, &word.n) + spot.n_blank;
+    word.n -= spot.n_blank;
+    word.width = spot.width - 2 * ATTN_FLOW_MARGIN - spot.blank;
+    word.x = spot.x + ATTN_FLOW_MARGIN + spot.blank;
+    return word;
+}
+
+/* Lists the arcs of the keys that have one, the widest first. */
+static void list_arcs(struct attn_figure_pen *pen, struct arcs_layout *layout)
+{
+    const struct attn_level_matrix *matrix = layout->flow.matrix;
+    const struct attn_color_range range = attn_level_range(matrix, &pen->scale, 0);
+    const size_t query = pen->content->grid->run->queries[0];
+    const double largest = fmax(fabs(range.low), fabs(range.high));
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct word word = next_word(pen, layout, i);
+        struct arc arc = {.key = i, .x = word.x + word.width / 2};
+        float value = 0;
+
+        if (attn_level_cell(matrix, 0, i, &value) == ATTN_CELL_VALUE)
+            arc.value = (double)value;
+        if (attn_grid_position(&layout->flow.keys, i) == query)
+            layout->x = arc.x;
+        if (fabs(arc.value) < LEAST * largest)
+            continue;
+        arc.width = fmax(0.5, WIDEST * fmin(1, fabs(arc.value) / largest));
+        layout->arcs[layout->n_drawn++] = arc;
+    }
+    for (size_t i = 0; i < layout->n_drawn; i++)
+        layout->arcs[i].away = fabs(layout->arcs[i].x - layout->x);
+    qsort(layout->arcs, layout->n_drawn, sizeof *layout->arcs, compare_widths);
+}
+
+/* Returns the color of ARC, on the paper: narrow arcs are stronger, since they cross wide ones. */
+static uint32_t color_of(const struct attn_figure_pen *pen, const struct arc *arc)
+{
+    const int level = arc->value < 0 ? 0 : pen->scale.is_signed ? 255 : LEVEL;
+    const uint32_t color = attn_figure_color(pen, level), paper = pen->shapes->paper;
+    const double share = 0.9 - 0.3 * arc->width / WIDEST;
+    uint32_t mixed = 0;
+
+    for (int shift = 0; shift < 24; shift += 8)
+        mixed |= (uint32_t)lround(share * (color >> shift & 0xff) +
+                                  (1 - share) * (paper >> shift & 0xff))
+                 << shift;
+    return mixed;
+}
+
+/* Draws an arc as a cubic curve of straight pieces, which are longer by OVERLAP at each bend, so
+ * that they have no gaps. */
+static void add_arc(struct attn_figure_pen *pen, const struct arcs_layout *layout,
+                    const struct arc *arc)
+{
+    const double overlap = 0.3;
+    const double y = layout->top - ABOVE, wide = arc->away > 0 ? 0 : WIDEST;
+    const double high = fmin(HIGH - WIDEST / 2.0, 18 + 0.3 * arc->away) / 0.75;
+    const double x[] = {layout->x + wide, layout->x + 2 * wide, arc->x - 2 * wide, arc->x - wide};
+    const uint32_t color = color_of(pen, arc);
+    double from[2] = {x[0], y};
+
+    for (int i = 1; i <= PIECES; i++) {
+        const double t = i / (double)PIECES, s = 1 - t;
+        const double to[] = {s * s * s * x[0] + 3 * s * s * t * x[1] + 3 * s * t * t * x[2] +
+                                 t * t * t * x[3],
+                             y - 3 * s * t * high};
+        const double dx = to[0] - from[0], dy = to[1] - from[1], size = sqrt(dx * dx + dy * dy);
+        const double before = i > 1 ? overlap : 0, after = i < PIECES ? overlap : 0;
+
+        if (size > 0)
+            attn_shapes_add_line(pen->shapes,
+                                 (struct attn_shape_line){.x = from[0] - dx / size * before,
+                                                          .y = from[1] - dy / size * before,
+                                                          .x2 = to[0] + dx / size * after,
+                                                          .y2 = to[1] + dy / size * after,
+                                                          .width = arc->width,
+                                                          .opacity = 1,
+                                                          .color = color});
+        from[0] = to[0], from[1] = to[1];
+    }
+}
+
+/* Returns true if a larger weight stands where that of ARC would. */
+static bool is_covered(const struct arcs_layout *layout, const struct arc *arc)
+{
+    const double room = attn_figure_text_width(5, ATTN_FIGURE_SMALL);
+
+    for (size_t i = 0; i < layout->n_drawn; i++) {
+        const struct arc *other = &layout->arcs[i];
+
+        if (other != arc && fabs(other->x - arc->x) < room &&
+            (fabs(other->value) > fabs(arc->value) ||
+             (fabs(other->value) == fabs(arc->value) && other->key < arc->key)))
+            return true;
+    }
+    return false;
+}
+
+/* Draws the weight of ARC below its word. */
+static void add_weight(struct attn_figure_pen *pen, const struct arcs_layout *layout,
+                       const struct arc *arc)
+{
+    const bool is_percent = attn_figure_is_percent(pen);
+    const struct attn_shape_text text = {.x = arc->x,
+                                         .y = layout->top + WORD + 10,
+                                         .size = ATTN_FIGURE_SMALL,
+                                         .color = pen->faint,
+                                         .anchor = ATTN_ANCHOR_MIDDLE};
+    char number[ATTN_FIXED_TEXT_SIZE + 4];
+    size_t n = attn_float_text_fixed((float)(is_percent ? round(100 * arc->value) : arc->value),
+                                     is_percent ? 0 : 2, number);
+
+    if (is_percent) {
+        number[n++] = ' ';
+        number[n++] = '%';
+    }
+    attn_shapes_add_text(pen->shapes, &text, number, n);
+}
+
+static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
+{
+    const size_t query = pen->content->grid->run->queries[0];
+
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct word word = next_word(pen, layout, i);
+        const struct attn_shape_text text = {.x = word.x,
+                                             .y = layout->top + 0.5 * WORD + 0.35 * ATTN_FLOW_SIZE,
+                                             .size = ATTN_FLOW_SIZE,
+                                             .color = pen->ink};
+        const double y = layout->top + WORD;
+
+        attn_shapes_add_text(pen->shapes, &text, word.text, word.n);
+        if (attn_grid_position(&layout->flow.keys, i) == query)
+            attn_figure_add_line(pen, (double[]){word.x, y}, (double[]){word.x + word.width, y}, 2,
+                                 pen->ink);
+    }
+}
+
+enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const size_t n_subtitle = pen->subtitle.size;
+    struct arcs_layout layout = {0};
+    double right;
+
+    ATTN_TRY(attn_flow_open(pen, WORD + BELOW, &layout.flow, err));
+    if (!attn_flow_has_query(pen, &layout.flow)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "the query is none of the keys, and '`figure arcs`' "
+                       "draws arcs within one text");
+        return attn_error_hint(err, "`figure tokens` draws the keys alone");
+    }
+    layout.flow.hangs_blanks = true;
+    right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
+    if (layout.flow.spot.y > 0) {
+        pen->subtitle.size = n_subtitle;
+        pen->kind = ATTN_FIGURE_TOKENS;
+        return attn_figure_draw_tokens(pen, err);
+    }
+    attn_buffer_append_string(&pen->subtitle, "width: weight; ");
+    attn_figure_set_width(pen, right);
+    layout.n = layout.flow.matrix->n_column;
+    layout.flow.top = attn_figure_heading_height(pen) + WIDEST / 2.0;
+    layout.top = layout.flow.top + HIGH + ABOVE;
+    pen->shapes->height = ceil(layout.top + WORD + BELOW + ATTN_FIGURE_PAD);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(layout.arcs, layout.n, err));
+    list_arcs(pen, &layout);
+    attn_figure_add_heading(pen);
+    for (size_t i = 0; i < layout.n_drawn; i++) {
+        add_arc(pen, &layout, &layout.arcs[i]);
+        if (!is_covered(&layout, &layout.arcs[i]))
+            add_weight(pen, &layout, &layout.arcs[i]);
+    }
+    add_words(pen, &layout);
+    attn_free(layout.arcs);
+    return ATTN_OK;
+}

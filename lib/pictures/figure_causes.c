@@ -1,0 +1,341 @@
+/* figure_causes.c - the parts of a model that cause an answer, drawn as a graph: positions go
+ * across, layers upwards. A line is one cell of a head's pattern: it begins at the key, at the
+ * height of the stream that the layer reads, and ends at the query, half a layer higher. A dot is
+ * the output of an MLP at its position. The width of a line and the area of a dot follow the size
+ * of the number, the color its sign. Words are the best tokens of a lens at each height of the
+ * stream, shown if they differ from the word below. The strongest parts are drawn last, and are
+ * named first. Lines of a layer between the same positions are a bundle, which has one name. A gap
+ * stands for positions that are left out. */
+#include "pictures/figure_streams.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "pictures/table_axis.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    WIDEST = 7,           /* width of the strongest line */
+    RADIUS = 8,           /* radius of the largest dot */
+    LEGEND_WIDTH = 450,   /* narrower figures have three lines of legend, wider ones two */
+    LEGEND_PRINTED = 310, /* the same in print, where letters are narrower */
+    NAME = ATTN_STREAMS_NAME,
+    LEGEND = ATTN_STREAMS_LEGEND,
+    SAMPLE = ATTN_STREAMS_SAMPLE,
+    N_SPOT = 7,
+    MOST_NAMED = 3,  /* heads that the name of a bundle lists */
+    NAME_SIZE = 128, /* bytes of such a name */
+};
+
+#define MLP_HEIGHT 0.76
+#define OPACITY 0.85 /* opacity of lines */
+
+struct cause {
+    size_t row;          /* row of the table */
+    int64_t layer, head; /* head < 0: an MLP */
+    size_t query, key;   /* indices of positions */
+    double value, size;  /* size: 0..1, the share of the largest line, or of the largest dot */
+    double shift;        /* offset to the right that separates lines between the same places */
+};
+
+struct causes_layout {
+    const struct attn_figure_content *given;
+    struct attn_figure_streams streams;
+    struct cause *causes; /* [n] owns; in ascending order of size */
+    size_t n;
+    double largest[2]; /* the largest absolute value of lines, and of dots */
+};
+
+static int by_size(const void *a, const void *b)
+{
+    const struct cause *x = a, *y = b;
+    const int order = attn_compare_numbers(x->size, y->size);
+
+    return order != 0 ? order : x->row > y->row ? -1 : x->row < y->row;
+}
+
+static double width_of(const struct cause *cause)
+{
+    return fmax(0.8, WIDEST * cause->size);
+}
+
+/* Returns whether two lines are of one bundle: they join the same places in the same layer. */
+static bool is_bundle(const struct cause *a, const struct cause *b)
+{
+    return a->head >= 0 && b->head >= 0 && a->layer == b->layer && a->query == b->query &&
+           a->key == b->key;
+}
+
+/* Shifts the lines of a bundle, as they would hide each other. */
+static void spread(struct causes_layout *layout)
+{
+    for (size_t i = 0; i < layout->n; i++) {
+        struct cause *cause = &layout->causes[i];
+        double before = 0, all = 0;
+
+        for (size_t k = 0; k < layout->n; k++) {
+            const struct cause *other = &layout->causes[k];
+
+            if (!is_bundle(cause, other))
+                continue;
+            all += width_of(other) + 1;
+            before += k < i ? width_of(other) + 1 : 0;
+        }
+        cause->shift = before + (width_of(cause) + 1 - all) / 2;
+    }
+}
+
+static enum attn_status read_causes(struct causes_layout *layout, struct attn_error *err)
+{
+    const struct attn_figure_streams *streams = &layout->streams;
+    const struct attn_table *table = layout->given->table;
+    const size_t values = attn_table_view_find(table, layout->given->of->view.values);
+    const size_t query = attn_table_find_role(table, ATTN_ROLE_QUERY);
+    const size_t key = attn_table_find_role(table, ATTN_ROLE_KEY);
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+
+    ATTN_TRY(ATTN_ALLOC(layout->causes, attn_table_n_row(table), err));
+    for (size_t i = 0; i < attn_table_n_row(table); i++) {
+        const struct attn_cell number = attn_table_cell(table, i, values);
+        const struct attn_cell cell = attn_table_cell(table, i, head);
+        const bool is_dot = cell.type == ATTN_VALUE_MISSING;
+        const int place = attn_streams_place(streams, attn_table_cell(table, i, query));
+
+        if (place < 0 || number.type != ATTN_VALUE_REAL || !isfinite(number.real))
+            continue;
+        layout->largest[is_dot] = fmax(layout->largest[is_dot], fabs(number.real));
+        layout->causes[layout->n++] = (struct cause){
+            .row = i,
+            .layer = attn_table_cell(table, i, layer).integer,
+            .head = is_dot ? -1 : cell.integer,
+            .query = (size_t)place,
+            .key = (size_t)attn_streams_place(streams, attn_table_cell(table, i, key)),
+            .value = number.real};
+    }
+    for (size_t i = 0; i < layout->n; i++) {
+        const double largest = layout->largest[layout->causes[i].head < 0];
+
+        layout->causes[i].size = largest > 0 ? fabs(layout->causes[i].value) / largest : 0;
+    }
+    if (layout->n > 0)
+        qsort(layout->causes, layout->n, sizeof *layout->causes, by_size);
+    spread(layout);
+    return ATTN_OK;
+}
+
+static struct attn_shape_line line_of(const struct attn_figure_pen *pen,
+                                      const struct causes_layout *layout, const struct cause *cause)
+{
+    return (struct attn_shape_line){
+        .x = layout->streams.xs[cause->key] + cause->shift,
+        .y = attn_streams_y(&layout->streams, (double)cause->layer),
+        .x2 = layout->streams.xs[cause->query] + cause->shift,
+        .y2 = attn_streams_y(&layout->streams, (double)cause->layer + ATTN_STREAMS_HEAD),
+        .width = width_of(cause),
+        .opacity = OPACITY,
+        .color = attn_streams_color(pen, cause->value)};
+}
+
+static void add_causes(struct attn_figure_pen *pen, struct causes_layout *layout)
+{
+    for (size_t i = 0; i < layout->n; i++) {
+        const struct cause *cause = &layout->causes[i];
+        const double radius = fmax(1, RADIUS * sqrt(cause->size));
+        const struct attn_shape_dot dot = {
+            layout->streams.xs[cause->query],
+            attn_streams_y(&layout->streams, (double)cause->layer + MLP_HEIGHT), radius,
+            attn_streams_color(pen, cause->value)};
+        char mark[ATTN_STREAMS_MARK];
+
+        snprintf(mark, sizeof mark, "%zu", cause->row);
+        attn_shapes_set_mark(pen->shapes, mark);
+        if (cause->head >= 0) {
+            attn_shapes_add_line(pen->shapes, line_of(pen, layout, cause));
+            continue;
+        }
+        attn_shapes_add_dot(pen->shapes, dot);
+        layout->streams.taken[layout->streams.n_taken++] =
+            (struct attn_shape_box){dot.x - radius, dot.y - radius, 2 * radius, 2 * radius, 0};
+    }
+    attn_shapes_set_mark(pen->shapes, "");
+}
+
+/* Writes the name of the bundle of line I, the strongest of it: its layer and its heads, the
+ * strongest first. Returns its length. */
+static size_t name_bundle(const struct causes_layout *layout, size_t i, char name[NAME_SIZE])
+{
+    const struct cause *cause = &layout->causes[i];
+    int n =
+        snprintf(name, NAME_SIZE, "L%lldH%lld", (long long)cause->layer, (long long)cause->head);
+    size_t n_head = 1;
+
+    for (size_t k = i; k-- > 0;) {
+        const struct cause *other = &layout->causes[k];
+
+        if (is_bundle(cause, other) && ++n_head <= MOST_NAMED)
+            n += snprintf(name + n, (size_t)(NAME_SIZE - n), ",%lld", (long long)other->head);
+    }
+    if (n_head > MOST_NAMED)
+        n += snprintf(name + n, (size_t)(NAME_SIZE - n), " +%zu", n_head - MOST_NAMED);
+    return (size_t)n;
+}
+
+/* Labels bundles with the names of their heads, strongest first, where there is room. Prefers
+ * spots near the key, as lines of one query meet at the query. */
+static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
+{
+    static const double spots[N_SPOT] = {0.22, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8};
+
+    for (size_t i = layout->n; i-- > 0;) {
+        const struct cause *cause = &layout->causes[i];
+        struct attn_shape_line line;
+        char name[NAME_SIZE];
+        size_t n, k = 0;
+
+        if (cause->head < 0)
+            continue;
+        line = line_of(pen, layout, cause);
+        n = name_bundle(layout, i, name);
+        for (size_t stronger = i + 1; stronger < layout->n; stronger++)
+            k = is_bundle(cause, &layout->causes[stronger]) ? N_SPOT : k;
+        while (k < N_SPOT && !attn_streams_add_text(
+                                 pen, &layout->streams,
+                                 (struct attn_shape_text){
+                                     .x = line.x - cause->shift + spots[k] * (line.x2 - line.x),
+                                     .y = line.y + spots[k] * (line.y2 - line.y),
+                                     .color = pen->ink},
+                                 name, n, true))
+            k++;
+    }
+}
+
+/* Adds the best token of the lens at each height of a position, if it differs from the token below.
+ * Tokens with less than half of the probability are faint. */
+static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
+{
+    const struct attn_table *lens = layout->given->of->lens;
+    const double most = (layout->streams.pitch - (pen->is_printed ? 2 : 0)) / NAME;
+    const size_t positions = attn_table_find_role(lens, ATTN_ROLE_POSITION);
+    const size_t prob = attn_streams_lens_share(lens);
+    struct attn_shape_text at = {.x = layout->streams.xs[place]};
+    struct attn_cell below = {0};
+
+    for (size_t i = 0; i < attn_table_n_row(lens); i++) {
+        const size_t height = attn_streams_lens_height(lens, i);
+        const struct attn_cell token =
+            attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_TOKEN));
+        const size_t n_blank = token.size > 0 && token.text[0] == ' ';
+        struct attn_buffer text = {0};
+
+        if (height == 0 || token.type != ATTN_VALUE_TEXT ||
+            (size_t)attn_table_cell(lens, i, positions).integer !=
+                attn_grid_position(&layout->streams.places, place) ||
+            (token.size == below.size && below.text &&
+             memcmp(token.text, below.text, token.size) == 0))
+            continue;
+        below = token;
+        attn_escape_append(&text, token.text, token.size);
+        for (size_t room = (size_t)(layout->streams.pitch / (NAME * ATTN_SHAPES_EM)); room > 0;
+             room--) {
+            pen->scratch.size = 0;
+            attn_text_append_label(&pen->scratch, text.data, text.size, room, ATTN_ELLIPSIS);
+            /* the whole token fits */
+            if (room >= attn_text_width(token.text, token.size) - n_blank ||
+                attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) <= most)
+                break;
+        }
+        pen->scratch.has_failed |= text.has_failed;
+        attn_buffer_release(&text);
+        at.y = attn_streams_y(&layout->streams, (double)height);
+        at.color = attn_table_cell(lens, i, prob).real < 0.5 ? pen->faint : pen->ink;
+        attn_streams_add_text(pen, &layout->streams, at, pen->scratch.data, pen->scratch.size,
+                              false);
+    }
+}
+
+static int count_legend_lines(const struct attn_figure_pen *pen)
+{
+    return pen->shapes->width < (pen->is_printed ? LEGEND_PRINTED : LEGEND_WIDTH) ? 3 : 2;
+}
+
+/* Adds the legend. Y is the middle of its first line. Its parts are: colors; the largest line, on
+ * the same line if there is room; dots and words. */
+static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
+{
+    static const char *const signs[2][2] = {{"above 0", "below 0"}, {"for", "against"}};
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->ink};
+    char number[ATTN_FIXED_TEXT_SIZE], line[128];
+    const int n_line = count_legend_lines(pen);
+    double x = ATTN_FIGURE_PAD;
+
+    for (int i = 0; i < 2; i++) {
+        const double sign = i == 0 ? 1 : -1;
+        const char *name = signs[layout->given->of->view.quantity != NULL][i];
+
+        attn_shapes_add_line(pen->shapes,
+                             (struct attn_shape_line){x, y, x + SAMPLE, y, WIDEST, OPACITY,
+                                                      attn_streams_color(pen, sign)});
+        text.x = x + SAMPLE + 6;
+        text.y = y + 0.35 * text.size;
+        attn_shapes_add_string(pen->shapes, &text, name);
+        x = text.x + attn_figure_text_width(strlen(name), text.size) + 12;
+    }
+    for (int i = 0; i < 2; i++) {
+        const size_t n = attn_grid_number(pen->content->grid, (float)layout->largest[i], number);
+
+        snprintf(line, sizeof line, "%s %.*s",
+                 i == 0 ? "line: cell of the head named, up to" : "dot: MLP, up to", (int)n,
+                 number);
+        text.x = i == 0 && n_line == 2 ? x : ATTN_FIGURE_PAD;
+        text.y = y + (n_line - 2 + i) * LEGEND + 0.35 * text.size;
+        if (i == 1 && layout->given->of->lens)
+            snprintf(line + strlen(line), sizeof line - strlen(line),
+                     "; word: best token of the lens");
+        attn_shapes_add_string(pen->shapes, &text, line);
+    }
+}
+
+static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *layout,
+                             struct attn_error *err)
+{
+    struct attn_figure_streams *streams = &layout->streams;
+    const size_t n_words = streams->places.n * (streams->n_layer + 1);
+
+    ATTN_TRY(attn_streams_plan(pen, streams, 0, err));
+    pen->shapes->height += count_legend_lines(pen) * LEGEND;
+    if (pen->is_measuring)
+        return ATTN_OK;
+    ATTN_TRY(read_causes(layout, err));
+    ATTN_TRY(attn_streams_reserve(streams, layout->n + n_words, err));
+    attn_figure_add_heading(pen);
+    attn_streams_add(pen, streams);
+    add_causes(pen, layout);
+    for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)
+        add_lens(pen, layout, i);
+    add_names(pen, layout);
+    add_legend(pen, layout,
+               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 -
+                   (count_legend_lines(pen) - 0.5) * LEGEND);
+    return ATTN_OK;
+}
+
+enum attn_status attn_figure_draw_causes(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct causes_layout layout = {.given = pen->content};
+    enum attn_status status;
+
+    layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
+    layout.streams.n_layer = attn_table_count(
+        layout.given->of->lens ? layout.given->of->lens : layout.given->table, ATTN_ROLE_LAYER);
+    status = draw(pen, &layout, err);
+    attn_streams_release(&layout.streams);
+    attn_free(layout.causes);
+    return status;
+}

@@ -1,0 +1,452 @@
+/* figure_map.c - heads over the picture that a model saw, grey and pale: one cell per patch shows
+ * its weight. Several heads are drawn for one query, layers down and heads across; a single head
+ * has one map per selected query; a table has one map per row. Weights of [CLS] and registers are
+ * written below. */
+#include "pictures/figure_internal.h"
+
+#include "base/elementary.h"
+#include "base/status_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+
+enum {
+    WHOLE = 336,  /* approximate longer side of a map that is alone */
+    FEW = 168,    /* the same if there are a few maps */
+    MANY = 96,    /* the same if there are many maps */
+    SOME = 4,     /* maximum maps side by side that count as a few */
+    BETWEEN = 10, /* gap between maps */
+    ACROSS = 720, /* approximate width of all maps of one head */
+    CAPTION = 18, /* height for a query above its map */
+    LINE = 13,    /* height of a line of text below a map */
+    TEXT = 10,    /* font size of that text */
+    ENTRY = 15,   /* characters of "[REG3] 12.3 %" and a gap */
+    SHORT = 12,   /* characters of "[CLS] 12.3 %" */
+    SHORTEST = 7, /* characters of "12.3 %" */
+};
+
+/* Maps have the numbers of their matrices, or of the queries of a single matrix. */
+struct maps {
+    const struct attn_backdrop *backdrop;
+    size_t n_query; /* number of shown rows of a matrix */
+    size_t n;       /* number of maps */
+    /* layers and heads if there are several heads; otherwise empty */
+    struct attn_figure_panels panels;
+    size_t n_down, n_across;
+    double usual;            /* width of a map before cells are enlarged to the figure's width */
+    double side, cell_width; /* height and width of a cell */
+    double width, height;    /* size of a map */
+    double step_x, step_y;   /* distance from one map to the next */
+    double left, top;
+    size_t n_line, n_in_line; /* lines of text below a map, and weights in a line */
+    bool is_short;            /* one number stands for all registers */
+    bool is_terse;            /* numbers stand without names */
+};
+
+bool attn_figure_is_map(const struct attn_figure_pen *pen)
+{
+    return pen->content->kind == ATTN_FIGURE_PATCHES && pen->options->n_patch_row == 0;
+}
+
+/* --- The scale ----------------------------------------------------------------------------- */
+
+/* Returns the view of the cells of row ROW that belong to patches. */
+static struct attn_figure_view view_of(const struct attn_backdrop *backdrop,
+                                       const struct attn_level_matrix *matrix, size_t row)
+{
+    return (struct attn_figure_view){.matrix = matrix,
+                                     .first = row * matrix->n_cell_column + backdrop->n_front,
+                                     .n_row = backdrop->n_row,
+                                     .n_col = backdrop->n_col,
+                                     .is_veil = true};
+}
+
+void attn_figure_fit_scale(struct attn_figure_pen *pen)
+{
+    const struct attn_backdrop *backdrop = pen->content->grid->backdrop;
+    double largest = 0;
+
+    if (!backdrop || !pen->content->grid->run ||
+        pen->options->color_scale.span != ATTN_SPAN_DEFAULT || pen->scale.span != ATTN_SPAN_UNIT)
+        return;
+    for (size_t i = 0; i < pen->content->grid->n; i++)
+        for (size_t row = 0; row < attn_grid_n_mapped(pen->content->grid); row++) {
+            const struct attn_level_matrix *matrix = attn_figure_matrix(pen, i);
+
+            if (attn_grid_fits_backdrop(backdrop, matrix))
+                largest = fmax(largest, attn_grid_largest_mapped(backdrop, matrix, row));
+        }
+    pen->is_fitted = true;
+    if (largest == 0) /* measured before the run: no numbers yet */
+        return;
+    pen->is_even = largest < attn_grid_least_end(backdrop);
+    largest = fmax(largest, attn_grid_least_end(backdrop));
+    pen->scale.span = ATTN_SPAN_FIXED;
+    pen->scale.low = pen->scale.is_signed ? -largest : 0;
+    pen->scale.high = largest;
+}
+
+/* --- Texts --------------------------------------------------------------------------------- */
+
+/* Appends "12.3 %", for scores "-1.25", for cells without a number "masked" etc. */
+static void append_weight(const struct attn_figure_pen *pen, enum attn_cell_kind kind, double value,
+                          struct attn_buffer *out)
+{
+    static const char *const names[] = {[ATTN_CELL_VALUE] = "",
+                                        [ATTN_CELL_MASKED] = "masked",
+                                        [ATTN_CELL_HIDDEN] = "left out",
+                                        [ATTN_CELL_NOT_FINITE] = "not finite"};
+    const bool is_share = attn_figure_is_percent(pen);
+    char number[ATTN_FIXED_TEXT_SIZE];
+
+    attn_buffer_append_string(out, out->size > 0 ? " " : "");
+    attn_buffer_append_string(out, names[kind]);
+    if (kind == ATTN_CELL_VALUE) {
+        const float shown = (float)(is_share ? 100 * value : value);
+
+        attn_buffer_append(out, number, attn_float_text_fixed(shown, is_share ? 1 : 2, number));
+        attn_buffer_append_string(out, is_share ? " %" : "");
+    }
+}
+
+/* Appends the weight of position I, or the sum for all registers. */
+static void append_front(const struct attn_figure_pen *pen, const struct maps *maps,
+                         const struct attn_level_matrix *matrix, size_t row, size_t i,
+                         struct attn_buffer *out)
+{
+    double sum = 0;
+    enum attn_cell_kind kind = ATTN_CELL_MASKED;
+    float value;
+
+    if (i == 0 || !maps->is_short) {
+        kind = attn_level_cell(matrix, row, i, &value);
+        if (!maps->is_terse)
+            attn_grid_append_position(maps->backdrop, pen->content->grid->tokens, i, out);
+        append_weight(pen, kind, kind == ATTN_CELL_VALUE ? (double)value : 0, out);
+        return;
+    }
+    for (; i < maps->backdrop->n_front; i++)
+        if (attn_level_cell(matrix, row, i, &value) == ATTN_CELL_VALUE) {
+            kind = ATTN_CELL_VALUE;
+            sum += (double)value;
+        }
+    attn_buffer_append_string(out, maps->is_terse ? "" : "[REG]");
+    append_weight(pen, kind, sum, out);
+}
+
+/* --- The layout ---------------------------------------------------------------------------- */
+
+/* Computes the size of a cell and of a map. */
+static void find_size(struct attn_figure_pen *pen, struct maps *maps)
+{
+    const struct attn_backdrop *backdrop = maps->backdrop;
+    const double height = (double)backdrop->height / (double)backdrop->n_row;
+    const double width = (double)backdrop->width / (double)backdrop->n_col;
+    const double longest = fmax((double)backdrop->n_row, (double)backdrop->n_col * width / height);
+    const bool is_some = fmax((double)maps->n_across, (double)maps->n_down) <= SOME;
+    const double whole = maps->n == 1 ? WHOLE : maps->panels.rows && !is_some ? MANY : FEW;
+
+    maps->usual = (double)backdrop->n_col * ceil(whole / longest) * width / height;
+    maps->side = attn_figure_side(pen, ceil(whole / longest));
+    maps->cell_width = fmax(1, round(maps->side * width / height));
+    maps->width = (double)backdrop->n_col * maps->cell_width;
+    maps->height = (double)backdrop->n_row * maps->side;
+}
+
+/* Computes the number of lines of text below a map, and how short they are. */
+static void find_lines(const struct attn_figure_pen *pen, struct maps *maps)
+{
+    const size_t n_front = maps->backdrop->n_front;
+    const double entry = attn_figure_text_width(ENTRY, TEXT);
+
+    maps->n_in_line = (size_t)fmax(1, floor((maps->width + BETWEEN) / entry));
+    maps->n_line = (n_front + maps->n_in_line - 1) / maps->n_in_line;
+    maps->is_terse = maps->width + BETWEEN < attn_figure_text_width(SHORT, TEXT);
+    maps->is_short =
+        n_front > 2 && maps->n_line > 2 && pen->content->grid->run; /* only weights have a sum */
+    if (maps->is_short)
+        maps->n_line = maps->n_in_line > 1 ? 1 : 2;
+    if (maps->width + BETWEEN < attn_figure_text_width(SHORTEST, TEXT))
+        maps->n_line = 0;
+}
+
+static enum attn_status plan(struct attn_figure_pen *pen, struct maps *maps, struct attn_error *err)
+{
+    const struct attn_figure_size legend = attn_figure_legend_size(pen);
+    const double caption = maps->n_query > 1 ? CAPTION : 0;
+    double right;
+
+    if (pen->content->grid->n > 1)
+        ATTN_TRY(attn_figure_panels_list(pen, &maps->panels, err));
+    maps->n_across = maps->panels.n_column, maps->n_down = maps->panels.n_row;
+    find_size(pen, maps);
+    find_lines(pen, maps);
+    if (maps->is_terse && maps->n_line > 0)
+        attn_buffer_append_format(&pen->subtitle, "below each its %s [CLS]%s; ",
+                                  pen->content->grid->run ? "weight on" : "number of",
+                                  maps->n_line > 1 ? " and on registers" : "");
+    maps->step_x = maps->width + BETWEEN;
+    maps->step_y = maps->height + caption + BETWEEN + LINE * (double)maps->n_line;
+    if (!maps->panels.rows) {
+        const double across = pen->room > 0 ? (pen->room - legend.width) / (maps->usual + BETWEEN)
+                                            : ACROSS / maps->step_x;
+
+        maps->n_across = (size_t)fmin(across, (double)maps->n);
+        maps->n_across += maps->n_across == 0; /* at least one, even if it is too wide */
+        maps->n_down = (maps->n - 1) / maps->n_across + 1;
+    }
+    maps->left = ATTN_FIGURE_PAD + (maps->panels.rows ? ATTN_PANELS_LEFT : 0);
+    right = maps->left + (double)maps->n_across * maps->step_x - BETWEEN;
+    attn_figure_set_frame(pen, right, (maps->panels.rows ? ATTN_PANELS_ABOVE : 4) + caption,
+                          (double)maps->n_down * maps->step_y - BETWEEN - caption, false);
+    maps->top = pen->layout.top;
+    for (size_t i = 0; i < maps->panels.n_column; i++)
+        maps->panels.columns[i].at = maps->left + (double)i * maps->step_x,
+        maps->panels.columns[i].size = maps->width;
+    for (size_t i = 0; maps->panels.rows && i < maps->panels.n_row; i++)
+        maps->panels.rows[i].at = maps->top + (double)i * maps->step_y,
+        maps->panels.rows[i].size = maps->height;
+    return ATTN_OK;
+}
+
+/* --- Drawing ------------------------------------------------------------------------------- */
+
+/* Finds map I: its matrix, its row, and its place. */
+static const struct attn_level_matrix *find_map(const struct attn_figure_pen *pen,
+                                                const struct maps *maps, size_t i, size_t *row,
+                                                struct attn_figure_place *place)
+{
+    const struct attn_level_matrix *matrix = attn_figure_matrix(pen, maps->panels.rows ? i : 0);
+    size_t across = i % maps->n_across, down = i / maps->n_across;
+
+    if (maps->panels.rows)
+        attn_figure_panels_find(pen, &maps->panels, matrix, &down, &across);
+    *row = maps->n_query > 1 ? i : 0;
+    *place = (struct attn_figure_place){.x = maps->left + (double)across * maps->step_x,
+                                        .y = maps->top + (double)down * maps->step_y,
+                                        .side = maps->side,
+                                        .width = maps->cell_width};
+    return matrix;
+}
+
+/* Draws a frame around the patch that is the query, if the query is a patch. */
+static void add_mark(struct attn_figure_pen *pen, const struct maps *maps, size_t row,
+                     struct attn_figure_place place)
+{
+    const struct attn_backdrop *backdrop = maps->backdrop;
+    const size_t position = pen->content->grid->run ? pen->content->grid->run->queries[row] : 0;
+    const size_t i = position - backdrop->n_front;
+    const size_t r = i / backdrop->n_col, c = i % backdrop->n_col;
+    double box[4];
+
+    if (position < backdrop->n_front)
+        return;
+    box[0] = place.x + (double)c * place.width;
+    box[1] = place.y + (double)r * place.side;
+    box[2] = box[0] + place.width;
+    box[3] = box[1] + place.side;
+    attn_figure_add_outline(pen, box, 3, 0x000000);
+    attn_figure_add_outline(pen, box, 1.5, 0xff7a1a);
+}
+
+/* Appends "query 3,4", or the label of a row of a table, "layer 3" or "embedding". */
+static void append_caption(struct attn_figure_pen *pen, const struct attn_level_matrix *matrix,
+                           size_t row, struct attn_buffer *out)
+{
+    const struct attn_grid *grid = pen->content->grid;
+    struct attn_grid_axis rows;
+    const char *label;
+    size_t n;
+
+    if (grid->run) {
+        attn_buffer_append_string(out, "query ");
+        attn_grid_append_position(grid->backdrop, grid->tokens, grid->run->queries[row], out);
+        return;
+    }
+    rows = attn_figure_rows(pen, matrix);
+    label = attn_figure_label(pen, &rows, row, &n);
+    if (n > 0 && *label >= '0' && *label <= '9')
+        attn_buffer_append_format(out, "%s ", rows.title);
+    attn_buffer_append(out, label, n);
+}
+
+static void add_texts(struct attn_figure_pen *pen, const struct maps *maps,
+                      const struct attn_level_matrix *matrix, size_t row,
+                      struct attn_figure_place place)
+{
+    const size_t n = maps->n_line == 0 ? 0 : maps->is_short ? 2 : maps->backdrop->n_front;
+    struct attn_shape_text text = {
+        .size = ATTN_FIGURE_TEXT, .color = pen->ink, .x = place.x, .y = place.y - 6};
+    struct attn_buffer caption = {0}; /* its own buffer, as labels may use pen->scratch */
+
+    if (maps->n_query > 1) {
+        append_caption(pen, matrix, row, &caption);
+        attn_shapes_add_text(pen->shapes, &text, caption.data, caption.size);
+        pen->scratch.has_failed |= caption.has_failed;
+        attn_buffer_release(&caption);
+    }
+    text.size = TEXT;
+    text.color = pen->faint;
+    text.y = place.y + maps->height;
+    for (size_t i = 0; i < n; i++) {
+        pen->scratch.size = 0;
+        append_front(pen, maps, matrix, row, i, &pen->scratch);
+        text.x = place.x + attn_figure_text_width(i % maps->n_in_line * ENTRY, TEXT);
+        text.y += i % maps->n_in_line == 0 ? LINE : 0;
+        attn_shapes_add_text(pen->shapes, &text, pen->scratch.data, pen->scratch.size);
+    }
+    pen->scratch.size = 0;
+}
+
+static void add_maps(struct attn_figure_pen *pen, const struct maps *maps)
+{
+    const struct attn_level_matrix *matrix;
+    struct attn_figure_place place;
+    size_t row;
+
+    for (size_t i = 0; i < maps->n; i++) {
+        find_map(pen, maps, i, &row, &place);
+        attn_shapes_add_picture(
+            pen->shapes, (struct attn_shape_picture){place.x, place.y, maps->width, maps->height});
+    }
+    for (size_t i = 0; i < maps->n; i++) {
+        matrix = find_map(pen, maps, i, &row, &place);
+        attn_figure_add_cells(pen, view_of(maps->backdrop, matrix, row), place);
+    }
+    for (size_t i = 0; i < maps->n; i++) {
+        matrix = find_map(pen, maps, i, &row, &place);
+        attn_figure_add_hatches(pen, view_of(maps->backdrop, matrix, row), place);
+        /* by default none, as numbers would hide the picture */
+        if (pen->options->values == ATTN_CELL_TEXT_ALWAYS)
+            attn_figure_add_values(pen, view_of(maps->backdrop, matrix, row), place);
+        attn_figure_add_frame(pen, place.x, place.y, maps->width, maps->height);
+        add_mark(pen, maps, row, place);
+        add_texts(pen, maps, matrix, row, place);
+    }
+}
+
+/* --- The picture --------------------------------------------------------------------------- */
+
+/* Adds the picture to the shapes in pale grey (dim on a dark theme), and sets pen->grounds. */
+static void set_picture(struct attn_figure_pen *pen, const struct attn_backdrop *backdrop)
+{
+    const size_t n = backdrop->height * backdrop->width;
+    unsigned char *out = attn_shapes_set_picture(pen->shapes, backdrop->height, backdrop->width);
+    const bool is_dark = pen->options->theme == ATTN_THEME_DARK;
+    /* paler than the picture, or dimmer */
+    const double from = is_dark ? 8 : 120, to = is_dark ? 130 : 255;
+
+    for (size_t i = 0; out && i < n; i++) {
+        const size_t at = i / backdrop->width * backdrop->stride + i % backdrop->width;
+        const unsigned char *rgb = backdrop->rgb + 3 * at;
+        const double grey = 0.299 * rgb[0] + 0.587 * rgb[1] + 0.114 * rgb[2];
+
+        out[3 * i] = out[3 * i + 1] = out[3 * i + 2] =
+            (unsigned char)lround(from + (to - from) * grey / 255);
+    }
+    pen->is_veiled = true;
+    pen->grounds[0] = 0x010101 * (uint32_t)lround(from);
+    pen->grounds[1] = 0x010101 * (uint32_t)lround(to);
+}
+
+/* Returns the color with the smallest *OPACITY that looks like COLOR on a white background. */
+static uint32_t veil_of(uint32_t color, uint8_t *opacity)
+{
+    const uint32_t least = (uint32_t)fmin(fmin(color >> 16 & 255, color >> 8 & 255), color & 255);
+    const uint32_t most = 255 - least;
+    uint32_t veil = 0;
+
+    *opacity = (uint8_t)most;
+    for (int shift = 16; most > 0 && shift >= 0; shift -= 8)
+        veil = veil << 8 | ((color >> shift & 255) - least) * 255 / most;
+    return veil;
+}
+
+/* Sets transparent colors: cells without weight are fully transparent. A color map that begins with
+ * white keeps its look on a white background. For other maps the opacity grows with the number, and
+ * a map that begins dark is used from its bright part on. */
+static void set_veils(struct attn_figure_pen *pen)
+{
+    enum { BRIGHT = 96 };
+    struct attn_shapes *shapes = pen->shapes;
+    const bool is_signed = pen->scale.is_signed,
+               begins_white = attn_figure_color(pen, 0) == 0xffffff;
+
+    for (int level = 0; level < ATTN_N_COLOR; level++) {
+        const double place = level / (double)(ATTN_N_COLOR - 1);
+        const double share = is_signed ? fabs(2 * place - 1) : place;
+        const int shown = is_signed || begins_white
+                              ? level
+                              : BRIGHT + level * (ATTN_N_COLOR - 1 - BRIGHT) / (ATTN_N_COLOR - 1);
+
+        shapes->palette[level] = attn_figure_color(pen, shown);
+        shapes->opacities[level] = (uint8_t)lround(255 * 0.95 * attn_pow(share, 0.7));
+        if (begins_white && !is_signed)
+            shapes->palette[level] = veil_of(shapes->palette[level], &shapes->opacities[level]);
+    }
+    for (size_t i = ATTN_N_COLOR; i < shapes->n_color; i++)
+        shapes->opacities[i] = 150;
+}
+
+static enum attn_status check(const struct attn_grid *grid, struct attn_error *err)
+{
+    const size_t n_query = attn_grid_n_mapped(grid);
+
+    for (size_t i = 0; i < grid->n; i++) {
+        const struct attn_level_matrix *matrix = &grid->matrices[i];
+
+        if (attn_grid_fits_backdrop(grid->backdrop, matrix))
+            continue;
+        if (!grid->run)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "the table has numbers of %zu positions, '`figure patches`' "
+                                  "shows all",
+                                  matrix->n_column);
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has no column for each patch of the picture, which "
+                              "'`figure patches`' shows",
+                              attn_site_name(matrix->at.site));
+    }
+    if (grid->n == 1 || n_query == 1)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "%zu heads and %zu queries are chosen, '`figure patches`' shows several of one",
+                   grid->n, n_query);
+    return attn_error_hint(err, "choose one, as with `heads 0.0` or `queries [CLS]`");
+}
+
+enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct maps maps = {.backdrop = pen->content->grid->backdrop};
+    enum attn_status status;
+    double end[2];
+
+    if (!maps.backdrop)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`figure patches`' shows keys on the picture that a model saw, and "
+                              "this run has none: 'patches:RxC' lays them out in R rows of C");
+    ATTN_TRY(check(pen->content->grid, err));
+    maps.n_query = attn_grid_n_mapped(pen->content->grid);
+    maps.n = pen->content->grid->n > 1 ? pen->content->grid->n : maps.n_query;
+    if (pen->is_fitted)
+        attn_buffer_append_string(&pen->subtitle,
+                                  pen->is_even ? "colors up to ten times an even weight; "
+                                               : "colors up to the largest weight on a patch; ");
+    pen->has_text = !pen->content->grid->run; /* patch labels of a run are not a text */
+    status = plan(pen, &maps, err);
+    if (status == ATTN_OK && !pen->is_measuring) {
+        set_picture(pen, maps.backdrop);
+        set_veils(pen);
+        attn_figure_add_heading(pen);
+        add_maps(pen, &maps);
+        end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;
+        end[1] = maps.top + (double)maps.n_down * maps.step_y - BETWEEN;
+        if (maps.panels.rows) {
+            attn_figure_panels_add_numbers(pen, &maps.panels, true, true);
+            attn_figure_panels_add_names(pen, &maps.panels, end, "layer", "head");
+        }
+        attn_figure_add_legend(pen);
+    }
+    attn_figure_panels_release(&maps.panels);
+    return status;
+}

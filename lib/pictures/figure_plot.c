@@ -1,0 +1,349 @@
+/* figure_plot.c - numbers of a table as bars from 0, one below the other, or as curves, with error
+ * bars. Each row of the matrix is a group with its own color; columns are bars, or places along the
+ * curve. */
+#include "pictures/figure_internal.h"
+
+#include "base/status_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <string.h>
+
+enum {
+    MOST_GROUPS = 10,
+    MOST_BARS = 400,
+    BAR = 12,          /* height of a bar */
+    BETWEEN_BARS = 6,  /* gap between the bars of two columns */
+    BARS_WIDTH = 320,  /* length of the axis of bars */
+    STEP = 36,         /* distance from one place of a curve to the next */
+    CURVE_WIDTH = 360, /* maximum width of a curve */
+    CURVE_HEIGHT = 200,
+    TICK_ROOM = 34, /* height for ticks below the axis of bars */
+    CAP = 3,        /* half the length of the cap of an error bar */
+    SWATCH = 12,    /* side of a color sample in the legend */
+    ENTRY = 18,
+};
+
+/* Colors of Okabe and Ito, without the faint yellow, and others. The first four differ in grey. */
+static const uint32_t hues[MOST_GROUPS] = {0x0072b2, 0xe69f00, 0x004d33, 0xe8a8cc, 0xa6761d,
+                                           0x56b4e9, 0x7570b3, 0x666666, 0xd55e00, 0x1b7837};
+
+/* Returns the color of a group. On a dark background, dark green is replaced by yellow. */
+static uint32_t hue_of(const struct attn_figure_pen *pen, size_t group)
+{
+    return group == 2 && pen->options->theme == ATTN_THEME_DARK ? 0xf0e442 : hues[group];
+}
+
+struct plot_layout {
+    const struct attn_grid *grid;
+    const struct attn_level_matrix *matrix;
+    struct attn_grid_axis groups, places;
+    double left, top, width, height; /* place of the plot */
+    double low, high;                /* ends of the numeric axis */
+    double legend;                   /* width of the legend; 0 if there is one group */
+};
+
+/* Sets NUMBER to the number of column C of group R and the two ends of its interval (NaN without
+ * one). Returns false if the cell has no number. */
+static bool number_of(const struct plot_layout *plot, size_t r, size_t c, double number[3])
+{
+    const size_t at = r * plot->matrix->n_cell_column + c;
+    const double unit = plot->grid->is_share ? 100 : 1;
+    float value;
+
+    if (attn_level_cell(plot->matrix, r, c, &value) != ATTN_CELL_VALUE)
+        return false;
+    number[0] = unit * (double)value;
+    number[1] = plot->grid->lows ? unit * (double)plot->grid->lows[at] : (double)NAN;
+    number[2] = plot->grid->highs ? unit * (double)plot->grid->highs[at] : (double)NAN;
+    return true;
+}
+
+/* Sets the range of the axis: all numbers, also 0 if IS_FROM_ZERO, and a small margin. */
+static void find_range(struct plot_layout *plot, bool is_from_zero)
+{
+    double low = is_from_zero ? 0 : HUGE_VAL, high = is_from_zero ? 0 : -HUGE_VAL, number[3];
+
+    for (size_t r = 0; r < plot->groups.n; r++)
+        for (size_t c = 0; c < plot->places.n; c++)
+            for (int i = 0; number_of(plot, r, c, number) && i < 3; i++)
+                if (isfinite(number[i])) {
+                    low = fmin(low, number[i]);
+                    high = fmax(high, number[i]);
+                }
+    if (!(low < high)) {
+        low = isfinite(low) ? low - 1 : 0;
+        high = low + 2;
+    }
+    plot->low = low == 0 ? 0 : low - (high - low) * 0.04;
+    plot->high = high == 0 ? 0 : high + (high - low) * 0.04;
+}
+
+static void add_legend(struct attn_figure_pen *pen, const struct plot_layout *plot)
+{
+    const double x = plot->left + plot->width + ATTN_FIGURE_ASIDE;
+    struct attn_shape_text text = {
+        .x = x + SWATCH + 6, .size = ATTN_FIGURE_AXIS, .color = pen->ink, .y = plot->top + 10};
+
+    for (size_t i = 0; plot->legend > 0 && i < plot->groups.n; i++) {
+        attn_shapes_add_box(
+            pen->shapes, (struct attn_shape_box){x, text.y - 10, SWATCH, SWATCH, hue_of(pen, i)});
+        attn_figure_add_label(pen, &text, &plot->groups, i);
+        text.y += ENTRY;
+    }
+}
+
+/* Returns the name of the quantity on the axis. */
+static const char *quantity_of(const struct plot_layout *plot)
+{
+    return plot->grid->quantity ? plot->grid->quantity : plot->grid->name;
+}
+
+static double x_of(const struct plot_layout *plot, double number)
+{
+    return plot->left + plot->width * (number - plot->low) / (plot->high - plot->low);
+}
+
+static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
+{
+    const double labels = attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_TEXT);
+    const double aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
+    const double quantity = attn_figure_text_width(
+        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), ATTN_FIGURE_AXIS);
+
+    plot->left = ceil(ATTN_FIGURE_PAD + labels + 8);
+    plot->width = pen->room > 0
+                      ? fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD - 10))
+                      : fmax(BARS_WIDTH, ceil(quantity));
+    plot->height =
+        (double)plot->places.n * ((double)plot->groups.n * BAR + BETWEEN_BARS) + BETWEEN_BARS;
+    attn_figure_set_width(pen, plot->left + plot->width + 10 + aside);
+    plot->top = attn_figure_heading_height(pen) + 6;
+    pen->shapes->height = fmax(plot->height, plot->legend > 0 ? (double)plot->groups.n * ENTRY : 0);
+    pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
+}
+
+/* Adds an error bar with two caps, horizontal or, if IS_DOWN, vertical. */
+static void add_error(struct attn_figure_pen *pen, bool is_down, double at, double from, double to)
+{
+    const double ends[2] = {from, to};
+
+    attn_figure_add_line(pen, (double[]){is_down ? at : from, is_down ? from : at},
+                         (double[]){is_down ? at : to, is_down ? to : at}, 1, pen->ink);
+    for (int i = 0; i < 2; i++)
+        attn_figure_add_line(
+            pen, (double[]){is_down ? at - CAP : ends[i], is_down ? ends[i] : at - CAP},
+            (double[]){is_down ? at + CAP : ends[i], is_down ? ends[i] : at + CAP}, 1, pen->ink);
+}
+
+/* Draws the bar of NUMBER at Y, with its error bar. */
+static void add_bar(struct attn_figure_pen *pen, const struct plot_layout *plot,
+                    const double number[3], double y, uint32_t hue)
+{
+    const double zero = x_of(plot, 0), end = x_of(plot, number[0]);
+
+    attn_shapes_add_box(
+        pen->shapes, (struct attn_shape_box){fmin(zero, end), y, fabs(end - zero), BAR - 1, hue});
+    if (isfinite(number[1]) && isfinite(number[2]))
+        add_error(pen, false, y + (BAR - 1) / 2.0, x_of(plot, number[1]), x_of(plot, number[2]));
+}
+
+static void add_bars(struct attn_figure_pen *pen, const struct plot_layout *plot)
+{
+    const double pitch = (double)plot->groups.n * BAR + BETWEEN_BARS;
+    double number[3];
+
+    for (size_t c = 0; c < plot->places.n; c++) {
+        const double y = plot->top + BETWEEN_BARS + (double)c * pitch;
+        const struct attn_shape_text label = {.x = plot->left - 8,
+                                              .y = y + (double)plot->groups.n * BAR / 2 + 5,
+                                              .size = ATTN_FIGURE_TEXT,
+                                              .color = pen->ink,
+                                              .anchor = ATTN_ANCHOR_END};
+
+        attn_figure_add_label(pen, &label, &plot->places, c);
+        for (size_t r = 0; r < plot->groups.n; r++)
+            if (number_of(plot, r, c, number))
+                add_bar(pen, plot, number, y + (double)r * BAR, hue_of(pen, r));
+    }
+}
+
+static double y_of(const struct plot_layout *plot, double number)
+{
+    return plot->top + plot->height * (plot->high - number) / (plot->high - plot->low);
+}
+
+/* Draws the numeric axis at the left or, if IS_BELOW, below: ticks, grid lines, and the name of the
+ * quantity. */
+static void add_axis(struct attn_figure_pen *pen, const struct plot_layout *plot, bool is_below)
+{
+    const double right = plot->left + plot->width, bottom = plot->top + plot->height;
+    double ticks[ATTN_MOST_TICKS];
+    const size_t n = attn_round_ticks(plot->low, plot->high, ticks);
+    char number[ATTN_TICK_TEXT_SIZE];
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->ink,
+                                   .anchor = is_below ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END};
+
+    for (size_t i = 0; i < n; i++) {
+        const double x = x_of(plot, ticks[i]), y = y_of(plot, ticks[i]);
+
+        attn_figure_add_line(pen, (double[]){is_below ? x : plot->left, is_below ? plot->top : y},
+                             (double[]){is_below ? x : right, is_below ? bottom : y}, 1,
+                             ticks[i] == 0 ? pen->frame : pen->rule);
+        text.x = is_below ? x : plot->left - 6;
+        text.y = is_below ? bottom + 14 : y + 0.35 * ATTN_FIGURE_SMALL;
+        attn_shapes_add_text(pen->shapes, &text, number, attn_color_tick_text(ticks[i], number));
+    }
+    if (is_below)
+        attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + 31,
+                                  quantity_of(plot));
+    else
+        attn_figure_add_turned_name(pen, plot->top + plot->height / 2, quantity_of(plot));
+}
+
+static double x_of_place(const struct plot_layout *plot, size_t c)
+{
+    const double n = (double)plot->places.n;
+
+    return plot->left + plot->width * ((double)c + 0.5) / n;
+}
+
+/* Returns true if the names of places are rotated, because some name is wider than the distance
+ * between places. */
+static bool is_turned(const struct plot_layout *plot)
+{
+    return attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_SMALL) + 6 >
+           plot->width / (double)plot->places.n;
+}
+
+static double names_height(const struct plot_layout *plot)
+{
+    return is_turned(plot)
+               ? attn_figure_text_width(plot->places.most_columns, ATTN_FIGURE_SMALL) + 4
+               : ATTN_FIGURE_SMALL + 4;
+}
+
+static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
+{
+    const double aside = plot->legend > 0 ? ATTN_FIGURE_ASIDE + plot->legend : 0;
+    const double quantity = attn_figure_text_width(
+        attn_text_width(quantity_of(plot), strlen(quantity_of(plot))), ATTN_FIGURE_AXIS);
+
+    plot->left = ATTN_FIGURE_PAD + 18 + ceil(attn_figure_text_width(6, ATTN_FIGURE_SMALL));
+    plot->width = fmin(fmax(240, STEP * (double)plot->places.n),
+                       fmax(CURVE_WIDTH, 12 * (double)plot->places.n));
+    if (pen->room > 0)
+        plot->width = fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD));
+    plot->height = fmax(CURVE_HEIGHT, ceil(quantity));
+    attn_figure_set_width(pen, plot->left + plot->width + aside);
+    plot->top = attn_figure_heading_height(pen) + 6;
+    pen->shapes->height =
+        fmax(plot->height + names_height(plot) + 22, (double)plot->groups.n * ENTRY);
+    pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
+}
+
+static void add_places(struct attn_figure_pen *pen, const struct plot_layout *plot)
+{
+    const double bottom = plot->top + plot->height, apart = ATTN_FIGURE_SMALL + 1;
+    const size_t n = plot->places.n;
+    const size_t step = (size_t)fmax(1, ceil(apart * (double)n / plot->width));
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = bottom + ATTN_FIGURE_SMALL + 3};
+
+    attn_figure_add_line(pen, (double[]){plot->left, bottom},
+                         (double[]){plot->left + plot->width, bottom}, 1, pen->frame);
+    if (is_turned(plot)) {
+        text.is_turned = true;
+        text.anchor = ATTN_ANCHOR_END;
+        text.y = bottom + 5;
+    }
+    for (size_t c = 0; c < n; c++) {
+        if (c + 1 < n && (c % step > 0 || c + step >= n) && step > 1)
+            continue; /* the last place has a name */
+        text.x = x_of_place(plot, c) + (text.is_turned ? 0.35 * ATTN_FIGURE_SMALL : 0);
+        attn_figure_add_label(pen, &text, &plot->places, c);
+    }
+    attn_figure_add_axis_name(pen, plot->left + plot->width / 2, bottom + names_height(plot) + 16,
+                              plot->places.title);
+}
+
+/* Draws the curve of group R: first its band, then its lines and dots. */
+static void add_curve(struct attn_figure_pen *pen, const struct plot_layout *plot, size_t r)
+{
+    double number[3], before[3];
+
+    for (size_t c = 1; c < plot->places.n; c++) {
+        if (!number_of(plot, r, c - 1, before) || !number_of(plot, r, c, number))
+            continue;
+        if (isfinite(before[1] + before[2] + number[1] + number[2]))
+            attn_shapes_add_band(pen->shapes,
+                                 (struct attn_shape_band){.x = x_of_place(plot, c - 1),
+                                                          .x2 = x_of_place(plot, c),
+                                                          .top = y_of(plot, before[2]),
+                                                          .bottom = y_of(plot, before[1]),
+                                                          .top2 = y_of(plot, number[2]),
+                                                          .bottom2 = y_of(plot, number[1]),
+                                                          .opacity = 0.2,
+                                                          .color = hue_of(pen, r)});
+    }
+    for (size_t c = 0; c < plot->places.n; c++) {
+        if (!number_of(plot, r, c, number))
+            continue;
+        if (c > 0 && number_of(plot, r, c - 1, before))
+            attn_figure_add_line(pen, (double[]){x_of_place(plot, c - 1), y_of(plot, before[0])},
+                                 (double[]){x_of_place(plot, c), y_of(plot, number[0])}, 2,
+                                 hue_of(pen, r));
+        if (plot->places.n == 1 && isfinite(number[1] + number[2]))
+            add_error(pen, true, x_of_place(plot, c), y_of(plot, number[1]), y_of(plot, number[2]));
+    }
+    for (size_t c = 0; c < plot->places.n; c++)
+        if (number_of(plot, r, c, number))
+            attn_shapes_add_dot(pen->shapes,
+                                (struct attn_shape_dot){x_of_place(plot, c), y_of(plot, number[0]),
+                                                        3, hue_of(pen, r)});
+}
+
+enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    const bool is_curve = pen->content->kind == ATTN_FIGURE_CURVE;
+    struct plot_layout plot = {.grid = pen->content->grid, .matrix = attn_figure_matrix(pen, 0)};
+
+    plot.groups = attn_figure_rows(pen, plot.matrix);
+    plot.places = attn_figure_columns(pen, plot.matrix);
+    if (plot.groups.n > MOST_GROUPS) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure %s`' shows at most %d groups, the table has %zu",
+                       is_curve ? "curve" : "bars", MOST_GROUPS, plot.groups.n);
+        return attn_error_hint(err, is_curve
+                                        ? "`figure grid` shows all, `queries` and `limit` choose"
+                                        : "`limit` chooses rows, `group-by` names groups");
+    }
+    if (!is_curve && plot.groups.n * plot.places.n > MOST_BARS) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure bars`' shows at most %d bars, the table has %zu", MOST_BARS,
+                       plot.groups.n * plot.places.n);
+        return attn_error_hint(err, "`sort` and `limit` choose rows");
+    }
+    find_range(&plot, !is_curve);
+    if (plot.groups.n > 1)
+        plot.legend =
+            SWATCH + 6 + ceil(attn_figure_text_width(plot.groups.most_columns, ATTN_FIGURE_AXIS));
+    (is_curve ? plan_curve : plan_bars)(pen, &plot);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    attn_figure_add_heading(pen);
+    if (is_curve) {
+        add_axis(pen, &plot, false);
+        add_places(pen, &plot);
+        for (size_t r = 0; r < plot.groups.n; r++)
+            add_curve(pen, &plot, r);
+    } else {
+        add_axis(pen, &plot, true);
+        add_bars(pen, &plot);
+    }
+    add_legend(pen, &plot);
+    return ATTN_OK;
+}

@@ -1,0 +1,396 @@
+/* figure_points.c - rows of a site as labelled points. Coordinates are the first two principal
+ * components, with their share of the variance; or the numbers themselves if rows have two. Rows of
+ * three numbers are drawn as arrows from the origin, in perspective. A label that would cover
+ * another is left out. */
+#include "pictures/figure_internal.h"
+
+#include "base/elementary.h"
+#include "base/memory.h"
+#include "pictures/principal_axes.h"
+#include "tables/colormap_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    SIDE = 460,     /* side of the plot */
+    TICK_ROOM = 44, /* room for ticks left of the plot */
+    AXIS_ROOM = 40, /* room below the plot */
+    RADIUS = 4,     /* radius of a point */
+    ASIDE = 3,      /* gap between a point and its label */
+    N_PLACE = 6,    /* places of a label beside its point */
+    N_HUE = 6,      /* number of hues of arrows */
+    NAME_SIZE = 64, /* bytes of the name of an axis */
+};
+
+/* The range of an axis, from tick to tick. */
+struct tick_range {
+    double low, high, step;
+};
+
+struct plot {
+    const struct attn_level_matrix *matrix;
+    struct attn_grid_axis rows;
+    size_t n_axis;  /* 2 or 3 */
+    size_t n;       /* number of points: rows whose numbers are all finite */
+    size_t *row;    /* [n] owns; the row of each point */
+    double *points; /* [n, n_axis] owns */
+    /* share of the variance on each axis; 0: the axes are the numbers themselves */
+    double shares[ATTN_MOST_AXES];
+    struct tick_range ranges[ATTN_MOST_AXES];
+    double left, top;   /* place of the plot */
+    double origin;      /* x of the point from which arrows go; 0: there are no arrows */
+    double (*at)[2];    /* [n] owns; where each point is drawn */
+    double (*boxes)[4]; /* [n] owns; left, top, right, bottom of the labels that are drawn */
+};
+
+/* Okabe and Ito 2008: distinguishable with any color vision deficiency. */
+static const uint32_t hues[N_HUE] = {0x0072b2, 0xd55e00, 0x009e73, 0xcc79a7, 0x56b4e9, 0xe69f00};
+
+static enum attn_status find_points(struct plot *plot, struct attn_error *err)
+{
+    const size_t n_row = plot->matrix->n_row, n_column = plot->matrix->n_column;
+    double *numbers = attn_alloc(n_row * n_column, sizeof *numbers, err);
+    struct attn_principal_axes axes = {0};
+    enum attn_status status = ATTN_OK;
+
+    plot->row = attn_alloc(n_row, sizeof *plot->row, err);
+    plot->points = attn_alloc(n_row * plot->n_axis, sizeof *plot->points, err);
+    plot->at = attn_alloc(n_row, sizeof *plot->at, err);
+    plot->boxes = attn_alloc(n_row, sizeof *plot->boxes, err);
+    if (!numbers || !plot->row || !plot->points || !plot->at || !plot->boxes) {
+        attn_free(numbers);
+        return ATTN_NO_MEMORY;
+    }
+    for (size_t r = 0; r < n_row; r++) {
+        bool is_finite = true;
+
+        for (size_t c = 0; c < n_column && is_finite; c++) {
+            float value = 0;
+
+            is_finite = attn_level_cell(plot->matrix, r, c, &value) != ATTN_CELL_NOT_FINITE;
+            numbers[plot->n * n_column + c] = (double)value;
+        }
+        if (is_finite)
+            plot->row[plot->n++] = r;
+    }
+    if (n_column <= ATTN_MOST_AXES && n_column == plot->n_axis)
+        memcpy(plot->points, numbers, plot->n * n_column * sizeof *numbers);
+    else if (plot->n > 0)
+        status = attn_principal_axes_find(numbers, plot->n, n_column, plot->n_axis, &axes, err);
+    if (axes.points) {
+        memcpy(plot->points, axes.points, plot->n * plot->n_axis * sizeof *plot->points);
+        memcpy(plot->shares, axes.shares, sizeof axes.shares);
+    }
+    attn_principal_axes_release(&axes);
+    attn_free(numbers);
+    return status;
+}
+
+/* Returns the range of all points on axis A. If the axes are the numbers themselves, it contains 0,
+ * and also 1 if all are at most 1. */
+static struct tick_range range_of(const struct plot *plot, size_t a)
+{
+    const bool has_zero = plot->shares[0] == 0;
+    struct tick_range range = {has_zero ? 0 : HUGE_VAL, has_zero ? 0 : -HUGE_VAL, 1};
+    double quarter, power;
+
+    for (size_t i = 0; i < plot->n; i++) {
+        range.low = fmin(range.low, plot->points[i * plot->n_axis + a]);
+        range.high = fmax(range.high, plot->points[i * plot->n_axis + a]);
+    }
+    if (has_zero && range.low == 0 && range.high <= 1)
+        range.high = 1;
+    if (!(range.low < range.high)) /* there is at most one point */
+        return (struct tick_range){(plot->n > 0 ? range.low : 0) - 1,
+                                   (plot->n > 0 ? range.low : 0) + 1, 1};
+    quarter = (range.high - range.low) / 4;
+    /* a step is 1, 2 or 5 times this power: about a quarter of the range */
+    power = attn_pow(10, floor(attn_log10(quarter)));
+    range.step = (quarter / power >= 5 ? 5 : quarter / power >= 2 ? 2 : 1) * power;
+    range.low = floor(range.low / range.step + 1e-9) * range.step;
+    range.high = ceil(range.high / range.step - 1e-9) * range.step;
+    return range;
+}
+
+static double share_in(struct tick_range range, double value)
+{
+    return (value - range.low) / (range.high - range.low);
+}
+
+/* Computes tick K of an axis and its text. Returns false after the last tick. */
+static bool next_tick(struct tick_range range, size_t k, double *value,
+                      char text[ATTN_TICK_TEXT_SIZE], size_t *n)
+{
+    *value = range.low + (double)k * range.step;
+    if (*value > range.high + range.step / 2)
+        return false;
+    if (fabs(*value) < range.step / 1000)
+        *value = 0;
+    *n = attn_color_tick_text(*value, text);
+    return true;
+}
+
+static void write_axis_name(const struct plot *plot, size_t a, char name[NAME_SIZE])
+{
+    if (plot->shares[0] == 0)
+        snprintf(name, NAME_SIZE, "%c", "XYZ"[a]);
+    else
+        snprintf(name, NAME_SIZE, "component %zu (%d %% of the variance)", a + 1,
+                 (int)lround(100 * plot->shares[a]));
+}
+
+/* Returns true if an earlier point is at the place of point I. */
+static bool is_again(const struct plot *plot, size_t i)
+{
+    for (size_t k = 0; k < i; k++)
+        if (fabs(plot->at[k][0] - plot->at[i][0]) < 1 && fabs(plot->at[k][1] - plot->at[i][1]) < 1)
+            return true;
+    return false;
+}
+
+/* Sets BOX for a label of WIDTH at place K beside the point AT: right, a line higher or lower; then
+ * left. Returns false if it leaves the plot or covers one of N_PLACED labels. */
+static bool place_label(const struct plot *plot, const double at[2], int k, double width,
+                        size_t n_placed, double box[4])
+{
+    static const double down[N_PLACE / 2] = {0, -1, 1};
+    const bool is_left = (k < N_PLACE / 2) == (at[0] < plot->origin);
+    const double gap = RADIUS + ASIDE, line = ATTN_FIGURE_TEXT;
+
+    box[0] = is_left ? at[0] - gap - width : at[0] + gap;
+    box[1] = at[1] + (down[k % (N_PLACE / 2)] - 1) * line / 2;
+    box[2] = box[0] + width;
+    box[3] = box[1] + line;
+    for (size_t i = 0; i < n_placed; i++) {
+        const double *other = plot->boxes[i];
+
+        if (box[0] < other[2] && other[0] < box[2] && box[1] < other[3] && other[1] < box[3])
+            return false;
+    }
+    return box[0] >= plot->left && box[2] <= plot->left + SIDE && box[1] >= plot->top &&
+           box[3] <= plot->top + SIDE;
+}
+
+/* Adds the labels of the points, which are drawn already. */
+static void add_labels(struct attn_figure_pen *pen, struct plot *plot)
+{
+    size_t n_placed = 0;
+
+    for (size_t i = 0; i < plot->n; i++) {
+        double *box = plot->boxes[n_placed];
+        size_t n;
+        const char *label = attn_figure_label(pen, &plot->rows, plot->row[i], &n);
+        const double width = attn_figure_string_width(pen, label, n) * ATTN_FIGURE_TEXT;
+        int k = is_again(plot, i) ? N_PLACE : 0;
+
+        while (k < N_PLACE && !place_label(plot, plot->at[i], k, width, n_placed, box))
+            k++;
+        if (k == N_PLACE)
+            continue;
+        n_placed++;
+        attn_figure_add_label(
+            pen,
+            &(struct attn_shape_text){
+                .x = box[0], .y = box[3] - 2.5, .size = ATTN_FIGURE_TEXT, .color = pen->ink},
+            &plot->rows, plot->row[i]);
+    }
+}
+
+static void add_flat_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    const double bottom = plot->top + SIDE;
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->faint};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value;
+    size_t n;
+
+    text.anchor = a == 0 ? ATTN_ANCHOR_MIDDLE : ATTN_ANCHOR_END;
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++) {
+        const double at = floor(share_in(plot->ranges[a], value) * SIDE) + 0.5;
+        const double x = plot->left + at, y = bottom - at;
+        const uint32_t color = value == 0 ? pen->frame : pen->rule;
+
+        if (a == 0)
+            attn_figure_add_line(pen, (double[]){x, plot->top}, (double[]){x, bottom}, 1, color);
+        else
+            attn_figure_add_line(pen, (double[]){plot->left, y}, (double[]){plot->left + SIDE, y},
+                                 1, color);
+        text.x = a == 0 ? x : plot->left - 6;
+        text.y = a == 0 ? bottom + 15 : y + 0.35 * text.size;
+        attn_shapes_add_text(pen->shapes, &text, number, n);
+    }
+}
+
+static void add_flat(struct attn_figure_pen *pen, struct plot *plot)
+{
+    const uint32_t color = attn_figure_color(pen, pen->scale.is_signed ? 0 : 190);
+
+    add_flat_ticks(pen, plot, 0);
+    add_flat_ticks(pen, plot, 1);
+    attn_figure_add_frame(pen, plot->left, plot->top, SIDE, SIDE);
+    for (size_t i = 0; i < plot->n; i++) {
+        const double x = plot->left + share_in(plot->ranges[0], plot->points[2 * i]) * SIDE;
+        const double y =
+            plot->top + SIDE - share_in(plot->ranges[1], plot->points[2 * i + 1]) * SIDE;
+
+        attn_shapes_add_dot(pen->shapes, (struct attn_shape_dot){x, y, RADIUS, color});
+        plot->at[i][0] = x, plot->at[i][1] = y;
+    }
+}
+
+static void add_flat_names(struct attn_figure_pen *pen, const struct plot *plot)
+{
+    char name[NAME_SIZE];
+
+    write_axis_name(plot, 0, name);
+    attn_figure_add_axis_name(pen, plot->left + SIDE / 2.0, plot->top + SIDE + AXIS_ROOM - 8, name);
+    write_axis_name(plot, 1, name);
+    attn_figure_add_turned_name(pen, plot->top + SIDE / 2.0, name);
+}
+
+/* Projects a point of the unit cube to the plot: rotated by 30 degrees about Z, seen from 25
+ * degrees above. */
+static void project(const struct plot *plot, const double cube[3], double out[2])
+{
+    static const double cos_turn = 0.8660254037844387, sin_turn = 0.5;
+    static const double cos_tilt = 0.9063077870366499, sin_tilt = 0.42261826174069944;
+    const double x = cube[0] - 0.5, y = cube[1] - 0.5, z = cube[2] - 0.5;
+    const double across = x * cos_turn + y * sin_turn, away = -x * sin_turn + y * cos_turn;
+
+    out[0] = plot->left + SIDE * (0.5 + 0.62 * across);
+    out[1] = plot->top + SIDE * (0.5 - 0.62 * (z * cos_tilt + away * sin_tilt));
+}
+
+static void project_point(const struct plot *plot, const double *point, double out[2])
+{
+    double cube[3];
+
+    for (size_t a = 0; a < 3; a++)
+        cube[a] = share_in(plot->ranges[a], point[a]);
+    project(plot, cube, out);
+}
+
+/* Draws the lines at the ticks of axis A on the two back walls that the axis touches. */
+static void add_walls(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    /* floor z = 0, back wall y = 1, left wall x = 0 */
+    static const double walls[3] = {0, 1, 0};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value;
+    size_t n;
+
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++)
+        for (size_t other = 0; other < 3; other++) {
+            const size_t wall = 3 - a - other;
+            double from[3], to[3], begin[2], end[2];
+
+            if (other == a)
+                continue;
+            from[a] = to[a] = share_in(plot->ranges[a], value);
+            from[wall] = to[wall] = walls[wall];
+            from[other] = 0, to[other] = 1;
+            project(plot, from, begin);
+            project(plot, to, end);
+            attn_figure_add_line(pen, begin, end, 1, pen->rule);
+        }
+}
+
+/* Adds the numbers of axis A along a front edge: X below, Y at the right, Z at the left. */
+static void add_deep_ticks(struct attn_figure_pen *pen, const struct plot *plot, size_t a)
+{
+    static const double edges[3][3] = {{0, 0, 0}, {1, 0, 0}, {0, 0, 0}};
+    static const double aside[3][2] = {{-2, 16}, {8, 12}, {-8, 4}};
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->faint,
+                                   .anchor = a == 1   ? ATTN_ANCHOR_START
+                                             : a == 0 ? ATTN_ANCHOR_MIDDLE
+                                                      : ATTN_ANCHOR_END};
+    char number[ATTN_TICK_TEXT_SIZE];
+    double value, at[2], cube[3];
+    size_t n;
+
+    memcpy(cube, edges[a], sizeof cube);
+    for (size_t k = 0; next_tick(plot->ranges[a], k, &value, number, &n); k++) {
+        cube[a] = share_in(plot->ranges[a], value);
+        project(plot, cube, at);
+        text.x = at[0] + aside[a][0];
+        text.y = at[1] + aside[a][1];
+        attn_shapes_add_text(pen->shapes, &text, number, n);
+    }
+    cube[a] = 0.5;
+    project(plot, cube, at);
+    text.x = at[0] + 3.2 * aside[a][0] - (a == 0 ? 14 : 0);
+    text.y = at[1] + 2.4 * aside[a][1];
+    text.size = ATTN_FIGURE_TEXT;
+    text.color = pen->ink;
+    attn_shapes_add_text(pen->shapes, &text, &"XYZ"[a], 1);
+}
+
+static void add_arrow(struct attn_figure_pen *pen, const double from[2], const double to[2],
+                      uint32_t color)
+{
+    const double x = to[0] - from[0], y = to[1] - from[1], length = sqrt(x * x + y * y);
+    const double head = fmin(10, length / 2);
+
+    attn_figure_add_line(pen, from, to, 2, color);
+    if (length < 1)
+        return;
+    for (int side = -1; side <= 1; side += 2) {
+        const double back[2] = {to[0] - head * (x - side * 0.45 * y) / length,
+                                to[1] - head * (y + side * 0.45 * x) / length};
+
+        attn_figure_add_line(pen, back, to, 2, color);
+    }
+}
+
+static void add_deep(struct attn_figure_pen *pen, struct plot *plot)
+{
+    static const double zero[3] = {0, 0, 0};
+    double origin[2], tip[2];
+
+    for (size_t a = 0; a < 3; a++)
+        add_walls(pen, plot, a);
+    for (size_t a = 0; a < 3; a++)
+        add_deep_ticks(pen, plot, a);
+    project_point(plot, zero, origin);
+    plot->origin = origin[0];
+    for (size_t i = 0; i < plot->n; i++) {
+        project_point(plot, plot->points + 3 * i, tip);
+        add_arrow(pen, origin, tip, hues[i % N_HUE]);
+        memcpy(plot->at[i], tip, sizeof tip);
+    }
+}
+
+enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    struct plot plot = {.matrix = attn_figure_matrix(pen, 0)};
+    enum attn_status status = ATTN_OK;
+
+    plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
+    pen->subtitle.size = 0; /* the figure has no color scale to describe */
+    plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
+    attn_figure_set_width(pen, plot.left + SIDE + 20);
+    plot.top = attn_figure_heading_height(pen) + 6;
+    pen->shapes->height = ceil(plot.top + SIDE + AXIS_ROOM + 4);
+    if (pen->is_measuring)
+        return ATTN_OK;
+    plot.rows = attn_figure_rows(pen, plot.matrix);
+    status = find_points(&plot, err);
+    if (status == ATTN_OK) {
+        for (size_t a = 0; a < plot.n_axis; a++)
+            plot.ranges[a] = range_of(&plot, a);
+        attn_figure_add_heading(pen);
+        (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
+        add_labels(pen, &plot);
+        if (plot.n_axis == 2)
+            add_flat_names(pen, &plot);
+    }
+    attn_free(plot.row);
+    attn_free(plot.points);
+    attn_free(plot.at);
+    attn_free(plot.boxes);
+    return status;
+}

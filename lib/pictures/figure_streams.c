@@ -1,0 +1,201 @@
+/* figure_streams.c - see figure_streams.h. */
+#include "pictures/figure_streams.h"
+
+#include "base/memory.h"
+#include "tables/table_internal.h"
+#include "tables/text_table.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    LEAST_PITCH = 40, /* minimum units from one position to the next */
+    MOST_PITCH = 84,
+    LEAST_BAND = 38, /* minimum height of a layer */
+    MOST_BAND = 84,
+    USUAL_HEIGHT = 560, /* height of all layers together, if LEAST_BAND allows it */
+    LEFT = 34,          /* width for the numbers of layers */
+    GAP_SIZE = 32,      /* bytes of the number of positions that a gap stands for */
+};
+
+/* Writes what stands in the gap before PLACE: the number of positions that are left out there.
+ * Returns its width; 0 if there is no gap. */
+static double gap_before(const struct attn_figure_streams *streams, size_t place,
+                         char text[GAP_SIZE])
+{
+    const size_t next = place > 0 ? attn_grid_position(&streams->places, place - 1) + 1 : 0;
+    const size_t n_left_out = attn_grid_position(&streams->places, place) - next;
+
+    if (n_left_out == 0)
+        return 0;
+    snprintf(text, GAP_SIZE, "%s%zu", ATTN_ELLIPSIS, n_left_out);
+    return attn_figure_text_width(attn_text_width(text, strlen(text)), ATTN_FIGURE_SMALL) + 8;
+}
+
+/* Places the positions from left to right. Returns the x behind the last one. */
+static double place_positions(struct attn_figure_streams *streams)
+{
+    double x = streams->left;
+    char text[GAP_SIZE];
+
+    for (size_t i = 0; i < streams->places.n; i++) {
+        x += gap_before(streams, i, text);
+        streams->xs[i] = x + streams->pitch / 2;
+        x += streams->pitch;
+    }
+    return x;
+}
+
+enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                                   double aside, struct attn_error *err)
+{
+    const double n_layer = (double)streams->n_layer;
+    const double word = attn_figure_text_width(streams->places.most_columns, ATTN_FIGURE_TEXT);
+
+    if (!streams->xs)
+        ATTN_TRY(ATTN_ALLOC(streams->xs, streams->places.n, err));
+    streams->pitch = floor(fmin(MOST_PITCH, fmax(LEAST_PITCH, word + 8)) * pen->growth);
+    streams->band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / n_layer)));
+    streams->is_turned = word > streams->pitch;
+    streams->left = ATTN_FIGURE_PAD + LEFT;
+    streams->right = place_positions(streams);
+    attn_figure_set_width(pen, streams->right + aside);
+    streams->bottom =
+        ceil(attn_figure_heading_height(pen) + 10 + n_layer * streams->band + ATTN_STREAMS_NAME);
+    pen->shapes->height =
+        ceil(streams->bottom + (streams->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
+             ATTN_FIGURE_PAD / 2.0);
+    return ATTN_OK;
+}
+
+enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_t n,
+                                      struct attn_error *err)
+{
+    return ATTN_ALLOC(streams->taken, n, err);
+}
+
+void attn_streams_release(struct attn_figure_streams *streams)
+{
+    attn_free(streams->xs);
+    attn_free(streams->taken);
+}
+
+int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell)
+{
+    for (size_t i = 0; i < streams->places.n; i++)
+        if (cell.type == ATTN_VALUE_INTEGER &&
+            (int64_t)attn_grid_position(&streams->places, i) == cell.integer)
+            return (int)i;
+    return -1;
+}
+
+static bool is_free(const struct attn_figure_streams *streams, const struct attn_shape_box *box)
+{
+    for (size_t i = 0; i < streams->n_taken; i++) {
+        const struct attn_shape_box *other = &streams->taken[i];
+
+        if (box->x < other->x + other->width && other->x < box->x + box->width &&
+            box->y < other->y + other->height && other->y < box->y + box->height)
+            return false;
+    }
+    return true;
+}
+
+bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                           struct attn_shape_text at, const char *text, size_t n, bool needs_room)
+{
+    enum { NAME = ATTN_STREAMS_NAME };
+    const double width = attn_figure_text_width(attn_text_width(text, n), NAME) + 2;
+    const double x = fmin(at.x, pen->shapes->width - width / 2); /* not cut at the edge */
+    const struct attn_shape_box box = {x - width / 2, at.y - NAME / 2.0, width, NAME,
+                                       pen->shapes->paper};
+
+    if (needs_room && !is_free(streams, &box))
+        return false;
+    streams->taken[streams->n_taken++] = box;
+    attn_shapes_add_box(pen->shapes, box);
+    at.x = x;
+    at.y += 0.35 * NAME;
+    at.size = NAME;
+    at.anchor = ATTN_ANCHOR_MIDDLE;
+    attn_shapes_add_text(pen->shapes, &at, text, n);
+    return true;
+}
+
+/* Writes how many positions each gap stands for, on the line of the words. */
+static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
+{
+    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL,
+                                   .color = pen->faint,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = streams->bottom + 8 + ATTN_FIGURE_TEXT};
+    char number[GAP_SIZE];
+
+    for (size_t i = 0; i < streams->places.n; i++) {
+        const double width = gap_before(streams, i, number);
+
+        text.x = streams->xs[i] - (streams->pitch + width) / 2;
+        if (width > 0)
+            attn_shapes_add_string(pen->shapes, &text, number);
+    }
+}
+
+void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
+{
+    const double top = attn_streams_y(streams, (double)streams->n_layer);
+    char mark[ATTN_STREAMS_MARK];
+    struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
+                                   .color = pen->ink,
+                                   .anchor = ATTN_ANCHOR_MIDDLE,
+                                   .y = streams->bottom + 8 + ATTN_FIGURE_TEXT};
+
+    if (streams->is_turned) {
+        text.is_turned = true;
+        text.anchor = ATTN_ANCHOR_END;
+        text.y = streams->bottom + 8;
+    }
+    for (size_t i = 0; i < streams->places.n; i++)
+        attn_figure_add_line(pen, (double[]){streams->xs[i], streams->bottom},
+                             (double[]){streams->xs[i], top}, 1, pen->rule);
+    for (size_t i = 0; i < streams->places.n; i++) {
+        text.x = streams->xs[i] + (text.is_turned ? 0.35 * ATTN_FIGURE_TEXT : 0);
+        snprintf(mark, sizeof mark, ",,%zu", attn_grid_position(&streams->places, i));
+        attn_shapes_set_mark(pen->shapes, mark);
+        attn_figure_add_label(pen, &text, &streams->places, i);
+    }
+    attn_shapes_set_mark(pen->shapes, "");
+    add_gaps(pen, streams);
+    text = (struct attn_shape_text){.x = streams->left - 6,
+                                    .size = ATTN_FIGURE_SMALL,
+                                    .color = pen->faint,
+                                    .anchor = ATTN_ANCHOR_END};
+    for (size_t i = 0; i < streams->n_layer; i++) {
+        text.y = attn_streams_y(streams, (double)i + ATTN_STREAMS_HEAD / 2) + 0.35 * text.size;
+        attn_shapes_add_number(pen->shapes, &text, i);
+    }
+    attn_figure_add_turned_name(pen, (streams->bottom + top) / 2, "layer");
+}
+
+size_t attn_streams_lens_height(const struct attn_table *lens, size_t i)
+{
+    const struct attn_cell site =
+        attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_SITE));
+    const size_t layer =
+        (size_t)attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_LAYER)).integer;
+
+    if (attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_PLACE)).integer != 1)
+        return 0;
+    return attn_cell_word(&site, "resid_pre") == 0    ? layer
+           : attn_cell_word(&site, "resid_post") == 0 ? layer + 1
+                                                      : 0;
+}
+
+size_t attn_streams_lens_share(const struct attn_table *lens)
+{
+    size_t i = 0;
+
+    while (i < attn_table_n_column(lens) && attn_table_column(lens, i)->range != ATTN_RANGE_SHARE)
+        i++;
+    return i;
+}

@@ -1,0 +1,74 @@
+/* figure_streams.h - the frame of figures in which positions go across and layers upwards: the
+ * stream of each position, the words of the text below, gaps for positions that are left out, and
+ * text that does not hide other text. */
+#ifndef ATTN_PICTURES_FIGURE_STREAMS_H
+#define ATTN_PICTURES_FIGURE_STREAMS_H
+
+#include "pictures/figure_internal.h"
+
+enum {
+    ATTN_STREAMS_NAME = 10,   /* font size of names and words */
+    ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
+    ATTN_STREAMS_SAMPLE = 22, /* length of a sample in the legend */
+    ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
+};
+
+/* How far a head's lines end above the stream that its layer reads, as a part of a layer's
+ * height. */
+#define ATTN_STREAMS_HEAD 0.56
+
+/* Initialize with `places` and `n_layer`; free with attn_streams_release. */
+struct attn_figure_streams {
+    struct attn_grid_axis places;
+    size_t n_layer;
+    double *xs;          /* [places.n] owns; the middle of each position */
+    double left, bottom; /* x of the first position, and y of the stream that layer 0 reads */
+    double right;        /* x behind the last position */
+    double pitch, band;  /* width of a position, height of a layer */
+    bool is_turned;      /* the words of the text are rotated */
+    struct attn_shape_box *taken; /* [n_taken] owns; boxes covered by text and dots */
+    size_t n_taken;
+};
+
+/* Places positions and layers. ASIDE is the width needed at the right of the last position. Sets
+ * the size of the shapes; the caller adds the height of its legend. */
+enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                                   double aside, struct attn_error *err);
+void attn_streams_release(struct attn_figure_streams *streams);
+
+/* Allocates room for N boxes of text and dots. */
+enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_t n,
+                                      struct attn_error *err);
+
+/* Returns the y of height I of the stream, which layer I reads. */
+static inline double attn_streams_y(const struct attn_figure_streams *streams, double i)
+{
+    return streams->bottom - i * streams->band;
+}
+
+/* Returns the index of the position in CELL; -1 if it is not shown. */
+int attn_streams_place(const struct attn_figure_streams *streams, struct attn_cell cell);
+
+/* Draws the streams, the words of the text, each with the mark ",,POSITION", the gaps, and the
+ * numbers of layers. */
+void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams);
+
+/* Adds TEXT [n] on a box of paper color. AT is its middle and its color. If NEEDS_ROOM, adds it
+ * only if it hides no other text; returns whether it was added. */
+bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                           struct attn_shape_text at, const char *text, size_t n, bool needs_room);
+
+/* Returns the height of the stream that row I of LENS reads, a table of attn_lens; 0 if it is the
+ * embedding, or no best token. */
+size_t attn_streams_lens_height(const struct attn_table *lens, size_t i);
+
+/* Returns the index of the probability column of LENS: the first column of shares. */
+size_t attn_streams_lens_share(const struct attn_table *lens);
+
+/* Returns the color of numbers above 0, or below. */
+static inline uint32_t attn_streams_color(const struct attn_figure_pen *pen, double value)
+{
+    return attn_figure_color(pen, value < 0 ? 0 : 255);
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* figure_writer.c - the formats of figures: one file, or a directory with a file for each matrix,
+ * named as in CSV. Figures are checked before the run. In a directory, a figure is written when its
+ * matrix is complete, and its cells are freed. */
+#include "pictures/figure_internal.h"
+
+#include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "tensors/picture_internal.h"
+
+#include <stdio.h>
+
+struct figure_writer {
+    struct attn_writer base;
+    struct attn_levels *levels;         /* owns */
+    struct attn_token_texts tokens[2];  /* tokens of the text, and of the source */
+    struct attn_grid grid;              /* all matrices */
+    struct attn_figure_content content; /* content of the figure of `grid` */
+    size_t n_unknown;    /* number of texts with characters that no installed font has */
+    size_t n_not_finite; /* number of cells with NaN or infinity */
+    bool has_noted_size;
+};
+
+/* --- The content of a figure --------------------------------------------------------------- */
+
+/* Checks the single figure of all matrices. */
+static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
+{
+    const enum attn_site site = w->levels->items[0].at.site;
+
+    for (size_t i = 1; i < w->grid.n; i++) {
+        const enum attn_site other = w->levels->items[i].at.site;
+
+        if (other == site)
+            continue;
+        attn_error_set(err, ATTN_INVALID, "'%s' and '%s' are selected, one figure draws one site",
+                       attn_site_name(site), attn_site_name(other));
+        return attn_error_hint(
+            err, "choose with `sites`, or give a directory for one figure per matrix");
+    }
+    if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
+        attn_figure_is_plot(w->content.kind) || /* plots need a table; they are refused later */
+        (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
+        return attn_figure_measure(&w->content, err);
+    attn_error_set(err, ATTN_INVALID, "%zu matrices are selected, '`figure %s`' draws one",
+                   w->grid.n, attn_figure_name(w->content.kind));
+    return attn_error_hint(err,
+                           "choose one, as with `heads 0.0`, or give a directory: `%s figures/`",
+                           w->base.format->name);
+}
+
+/* --- Files --------------------------------------------------------------------------------- */
+
+/* Returns the grid of N matrices from index FIRST on. */
+static struct attn_grid grid_of(const struct figure_writer *w, size_t first, size_t n)
+{
+    struct attn_grid grid = attn_grid_of_run(&w->base, w->tokens, &w->levels->items[first], n);
+
+    if (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0)
+        grid.backdrop = w->base.labels.backdrop;
+    return grid;
+}
+
+/* Checks the figure of each matrix, and lists the files to write. */
+static enum attn_status check_each(struct figure_writer *w, struct attn_error *err)
+{
+    for (size_t i = 0; i < w->grid.n; i++) {
+        const struct attn_grid grid = grid_of(w, i, 1);
+        struct attn_figure_content content = w->content;
+
+        content.grid = &grid;
+        ATTN_TRY(attn_figure_measure(&content, err));
+    }
+    for (size_t i = 0; i < w->grid.n; i++)
+        ATTN_TRY(attn_writer_list_file(&w->base, &w->levels->items[i].at, err));
+    return ATTN_OK;
+}
+
+/* Draws and writes one figure. SHAPES must be {0}; the caller releases it. */
+static enum attn_status draw_figure(struct figure_writer *w,
+                                    const struct attn_figure_content *content,
+                                    struct attn_shapes *shapes, struct attn_sink *sink,
+                                    struct attn_error *err)
+{
+    size_t n_unknown = 0;
+
+    ATTN_TRY(attn_figure_draw(content, shapes, err));
+    if (!w->has_noted_size)
+        attn_figure_note_size(shapes, content->picture, !content->is_in_points,
+                              w->base.options.on_note, w->base.options.user);
+    w->has_noted_size = true;
+    attn_figure_note_caption(shapes, w->base.options.on_note, w->base.options.user);
+    ATTN_TRY(w->base.ops->draw(shapes, sink, &n_unknown, err));
+    w->n_unknown += n_unknown;
+    for (size_t i = 0; i < content->grid->n; i++)
+        w->n_not_finite += content->grid->matrices[i].n_not_finite;
+    return attn_sink_check(sink, err);
+}
+
+static enum attn_status write_figure(struct figure_writer *w,
+                                     const struct attn_figure_content *content,
+                                     struct attn_sink *sink, struct attn_error *err)
+{
+    struct attn_shapes shapes = {0};
+    const enum attn_status status = draw_figure(w, content, &shapes, sink, err);
+
+    attn_shapes_release(&shapes);
+    return status;
+}
+
+/* Writes the file of matrix I in the directory. */
+static enum attn_status write_file(struct figure_writer *w, size_t i, struct attn_error *err)
+{
+    const struct attn_level_matrix *matrix = &w->levels->items[i];
+    const struct attn_grid grid = grid_of(w, i, 1);
+    struct attn_figure_content content = w->content;
+    struct attn_sink *sink;
+    enum attn_status status;
+
+    content.grid = &grid;
+    ATTN_TRY(attn_writer_create_file(&w->base, &matrix->at, &sink, err));
+    status = write_figure(w, &content, sink, err);
+    attn_levels_drop(w->levels, i);
+    if (status == ATTN_OK)
+        return attn_directory_commit_file(w->base.directory, sink, err);
+    attn_sink_free(sink);
+    return status;
+}
+
+/* --- The formats --------------------------------------------------------------------------- */
+
+/* Returns true if heads are drawn over the picture of the run by default. */
+static bool shows_maps(const struct figure_writer *w)
+{
+    for (size_t i = 0; i < w->levels->n; i++)
+        if (!attn_grid_fits_backdrop(w->base.labels.backdrop, &w->levels->items[i]))
+            return false;
+    return w->base.n_query == w->base.n_position || w->base.n_query == 1 || w->levels->n == 1;
+}
+
+static enum attn_status open_figure(struct attn_writer *writer, struct attn_error *err)
+{
+    struct figure_writer *w = (struct figure_writer *)writer;
+    size_t most;
+
+    ATTN_TRY(attn_levels_create(writer, attn_levels_sites(writer), &w->levels, err));
+    ATTN_TRY(attn_token_labels_init(w->tokens, &writer->labels, err));
+    w->content = (struct attn_figure_content){
+        .kind = writer->options.picture->figure,
+        .grid = &w->grid,
+        .picture = writer->options.picture,
+        .is_in_points = attn_figure_is_in_points(writer->format),
+    };
+    if (w->content.kind == ATTN_FIGURE_DEFAULT && shows_maps(w))
+        w->content.kind = ATTN_FIGURE_PATCHES;
+    if (w->content.kind == ATTN_FIGURE_DEFAULT) /* in a directory, each figure has one matrix */
+        w->content.kind =
+            w->levels->n > 1 && !writer->directory ? ATTN_FIGURE_GRID : ATTN_FIGURE_MATRIX;
+    w->grid = grid_of(w, 0, w->levels->n);
+    most = attn_figure_most_cells(w->content.kind);
+    attn_levels_limit(w->levels, most, most);
+    return writer->directory ? check_each(w, err) : check_one(w, err);
+}
+
+static enum attn_status event_figure(struct attn_writer *writer,
+                                     const struct attn_trace_event *event,
+                                     const struct attn_place *place, struct attn_error *err)
+{
+    struct figure_writer *w = (struct figure_writer *)writer;
+    size_t whole;
+
+    ATTN_TRY(attn_levels_take(w->levels, event, place, &whole, err));
+    return writer->directory && whole != SIZE_MAX ? write_file(w, whole, err) : ATTN_OK;
+}
+
+/* Writes the figure, if it is a single file, and sends its notes. */
+static enum attn_status finish_figure(struct attn_writer *writer, struct attn_error *err)
+{
+    struct figure_writer *w = (struct figure_writer *)writer;
+    const struct attn_writer_options *options = &writer->options;
+
+    if (!writer->directory)
+        ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
+    if (w->n_not_finite > 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_NOT_FINITE,
+                  "the figure has %zu %s not finite, hatched red", w->n_not_finite,
+                  w->n_not_finite == 1 ? "cell that is" : "cells that are");
+    if (w->n_unknown > 0)
+        attn_note(options->on_note, options->user, ATTN_NOTE_NO_FONT,
+                  "%zu %s characters of which no font is installed, drawn as boxes", w->n_unknown,
+                  w->n_unknown == 1 ? "label has" : "labels have");
+    return ATTN_OK;
+}
+
+static void release_figure(struct attn_writer *writer)
+{
+    struct figure_writer *w = (struct figure_writer *)writer;
+
+    attn_levels_free(w->levels);
+    attn_token_texts_release(w->tokens, 2);
+}
+
+#define FIGURE_OPS(draw_function, check_function)                                                  \
+    {                                                                                              \
+        .size = sizeof(struct figure_writer), .check = (check_function), .open = open_figure,      \
+        .event = event_figure, .finish = finish_figure, .release = release_figure,                 \
+        .draw = (draw_function)                                                                    \
+    }
+
+static const struct attn_writer_ops png_ops =
+    FIGURE_OPS(attn_figure_png_write, attn_figure_cairo_check);
+static const struct attn_writer_ops svg_ops = FIGURE_OPS(attn_figure_svg_write, NULL);
+static const struct attn_writer_ops pdf_ops =
+    FIGURE_OPS(attn_figure_pdf_write, attn_figure_cairo_check);
+
+#define FIGURE_FORMAT(format_name, format_title, ops, kind, help_text, help_of_tables)             \
+    {                                                                                              \
+        .name = (format_name), .argument = "PATH", .help = (help_text),                            \
+        .table_help = (help_of_tables), .medium = ATTN_MEDIUM_##kind, .title = (format_title),     \
+        .is_picture = true, .draws_differences = true, .takes_directory = true,                    \
+        .suffix = "." format_name, .tensors = &(ops)                                               \
+    }
+
+#define SVG_HELP "the same figure as SVG, in which text can be searched"
+#define PDF_HELP "the same figure as PDF, for LaTeX"
+
+const struct attn_format attn_png_format =
+    FIGURE_FORMAT("png", "PNG", png_ops, PNG,
+                  "draw a figure as PNG: one file for all that is chosen, or one per matrix when "
+                  "PATH is a directory or ends in '/'",
+                  "draw one column of the table as PNG, layers from top to bottom; '-' is standard "
+                  "output");
+const struct attn_format attn_svg_format =
+    FIGURE_FORMAT("svg", "SVG", svg_ops, VECTOR, SVG_HELP, SVG_HELP);
+const struct attn_format attn_pdf_format =
+    FIGURE_FORMAT("pdf", "PDF", pdf_ops, VECTOR, PDF_HELP, PDF_HELP);

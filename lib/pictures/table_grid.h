@@ -1,0 +1,68 @@
+/*
+ * table_grid.h - converts a table into a grid: places its numbers in rows and columns as a view
+ * specifies.
+ *
+ *     struct attn_table_cells cells = {0};
+ *     attn_table_cells_read(table, picture, ATTN_FIGURE_MATRIX, scale, &cells, &err);
+ *     ... cells.grid, cells.rows.of_rows[i] ...
+ *     attn_table_cells_release(&cells);
+ */
+#ifndef ATTN_PICTURES_TABLE_GRID_H
+#define ATTN_PICTURES_TABLE_GRID_H
+
+#include "pictures/grid.h"
+#include "pictures/table_axis.h"
+
+/* Names of a column, printable. Initialize with = {0}. */
+struct attn_table_words {
+    struct attn_buffer bytes; /* owns */
+    const char *title;    /* includes the intervention: "... without each head"; NULL if unknown */
+    const char *quantity; /* null-terminated: "change of logit(are) - logit(is)" */
+};
+
+/* Fills WORDS, which must be {0}; bytes.has_failed is set if memory ran out. */
+void attn_table_words_find(struct attn_table_words *words, const struct attn_column *column,
+                           const struct attn_table_picture *picture);
+
+void attn_table_words_release(struct attn_table_words *words);
+
+/* A grid and the memory that it refers to. Initialize with = {0}. Must not be copied. */
+struct attn_table_cells {
+    struct attn_view_columns of; /* the columns of the table that the view names */
+    struct attn_grid grid;
+    struct attn_level_matrix matrix;    /* the matrix of the grid; owns its cells */
+    struct attn_level_matrix *matrices; /* [grid.n] matrices of the parts; owns */
+    struct attn_grid_part *parts;       /* [grid.n] owns */
+    bool *marks;                        /* [rows] owns */
+    struct attn_table_words words;
+    struct attn_buffer quantity;  /* quantity with its unit */
+    struct attn_buffer both;      /* "position: clean/corrupted", if labels show two texts */
+    struct attn_buffer joined[2]; /* the two texts, each followed by the second text of the input */
+    struct attn_table_axis rows, columns, groups;
+    struct attn_token_texts texts; /* texts in the cells */
+    struct attn_token_texts
+        tokens[ATTN_GRID_N_TOKENS]; /* tokens of the runs, if positions are drawn */
+    char note[80];
+    float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
+    const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
+    double *weights;                     /* [n_row of the table] mean weight of each head; owns */
+};
+
+/* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be
+ * ATTN_FIGURE_DEFAULT. ASKED is the scale that the user set. Release CELLS after a failure, too. */
+enum attn_status attn_table_cells_read(const struct attn_table *table,
+                                       const struct attn_table_picture *picture,
+                                       enum attn_figure kind, struct attn_color_scale asked,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+void attn_table_cells_release(struct attn_table_cells *cells);
+
+/* Returns the decimals of COLUMN in cells, so that the largest number, MOST, has two significant
+ * digits. */
+int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
+
+/* Finds the kind of the head in each row of TABLE, and how strong it is. Fills `kinds` and
+ * `weights` of CELLS. Returns an error if the table lacks a measure that is needed. */
+enum attn_status attn_table_kinds_find(const struct attn_table *table,
+                                       struct attn_table_cells *cells, struct attn_error *err);
+
+#endif

@@ -1,0 +1,112 @@
+/* text_flow.c - see text_flow.h. */
+#include "pictures/text_flow.h"
+
+#include "base/status_internal.h"
+#include "tables/text_table.h"
+#include "tensors/picture_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+#define SIZE ((double)ATTN_FLOW_SIZE)
+#define MARGIN ((double)ATTN_FLOW_MARGIN)
+
+bool attn_flow_has_query(const struct attn_figure_pen *pen, const struct attn_text_flow *flow)
+{
+    const struct attn_writer *run = pen->content->grid->run;
+
+    return run && attn_writer_has_own_keys(run, &flow->matrix->at);
+}
+
+const char *attn_flow_token(struct attn_figure_pen *pen, const struct attn_text_flow *flow,
+                            size_t i, size_t *n)
+{
+    return flow->keys.texts ? attn_token_text(flow->keys.texts, i, n)
+                            : attn_figure_label(pen, &flow->keys, i, n);
+}
+
+struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_text_flow *flow,
+                                     size_t i)
+{
+    size_t n;
+    const char *text = attn_flow_token(pen, flow, i, &n);
+    const struct attn_writer *run = pen->content->grid->run;
+    struct attn_flow_spot *spot = &flow->spot;
+    const size_t n_column = attn_text_width(text, n);
+    /* a combining mark that stands alone is drawn on a circle, as wide as two columns */
+    const double width = (n > 0 && n_column == 0 ? attn_figure_text_width(2, SIZE)
+                                                 : SIZE * attn_figure_string_width(pen, text, n)) +
+                         2 * MARGIN;
+
+    size_t n_blank = 0;
+    double blank;
+
+    while (flow->hangs_blanks && n_blank + 1 < n && text[n_blank] == ' ')
+        n_blank++;
+    blank = SIZE * attn_figure_string_width(pen, text, n_blank);
+    spot->x += spot->width + 2;
+    /* white space between this token and the previous one that belongs to neither of them */
+    if (i > 0 && (!flow->keys.texts || (attn_flow_has_query(pen, flow) && run->labels.begin &&
+                                        run->labels.begin[i] > run->labels.end[i - 1])))
+        spot->x += attn_figure_text_width(1, SIZE) - 2;
+    if (i == 0) {
+        *spot = (struct attn_flow_spot){flow->left - blank, flow->top, 0, 0, 0};
+    } else if (flow->is_broken || attn_grid_begins(&flow->keys, i) ||
+               spot->x + width > flow->right) {
+        spot->y += flow->line;
+        spot->x = flow->left - blank;
+    }
+    spot->width = width;
+    spot->blank = blank;
+    spot->n_blank = n_blank;
+    flow->is_broken = n >= 2 && memcmp(text + n - 2, "\\n", 2) == 0;
+    return *spot;
+}
+
+double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flow, double left)
+{
+    double right = left;
+
+    flow->left = left;
+    flow->right = left + attn_figure_text_width(ATTN_FLOW_COLUMNS, SIZE);
+    if (pen->room > 0)
+        flow->right = fmax(left + 100, pen->room - ATTN_FIGURE_PAD);
+    for (size_t i = 0; i < flow->matrix->n_column; i++) {
+        const struct attn_flow_spot spot = attn_flow_next(pen, flow, i);
+
+        right = fmax(right, spot.x + spot.width);
+    }
+    return right;
+}
+
+/* Appends "query 7 it; " to the subtitle. */
+static void name_query(struct attn_figure_pen *pen, const struct attn_text_flow *flow)
+{
+    const struct attn_grid_axis rows = attn_figure_rows(pen, flow->matrix);
+    size_t n;
+    const char *label = attn_figure_label(pen, &rows, 0, &n);
+
+    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_grid_position(&rows, 0));
+    if (rows.texts) {
+        attn_buffer_append_char(&pen->subtitle, ' ');
+        attn_buffer_append(&pen->subtitle, label, n);
+    }
+    attn_buffer_append_string(&pen->subtitle, "; ");
+}
+
+enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line,
+                                struct attn_text_flow *flow, struct attn_error *err)
+{
+    *flow = (struct attn_text_flow){.matrix = attn_figure_matrix(pen, 0), .line = line};
+    ATTN_TRY(attn_figure_check_keys(pen, err));
+    if (flow->matrix->n_row != 1) {
+        attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure %s`' shows one",
+                       flow->matrix->n_row, attn_figure_name(pen->content->kind));
+        return attn_error_hint(err, "choose one: `queries -1` is the last");
+    }
+    pen->has_text = false;
+    if (pen->content->grid->run)
+        name_query(pen, flow);
+    flow->keys = attn_figure_columns(pen, flow->matrix);
+    return ATTN_OK;
+}

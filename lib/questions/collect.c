@@ -1,0 +1,379 @@
+/* collect.c - see collect.h. */
+#include "questions/collect.h"
+
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "questions/frame.h"
+#include "stream/items_internal.h"
+#include "stream/ledger_internal.h"
+#include "stream/records_internal.h"
+#include "trace/trace_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { POSITION, TOKEN, END, RANK, NEXT, SCORE, LOG_PROB, ROW_TYPE, N_COLUMN };
+
+enum { SHOW_RANKS = 2, SHOW_SPANS = 4, SHOW_NEXT = 8, SHOW_SCORES = 16, SHOW_LOG_PROBS = 32 };
+
+static const struct attn_column columns[N_COLUMN] = {
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [END] = ATTN_COLUMN("end", INTEGER, .shown = SHOW_SPANS), /* last position of a span */
+    [RANK] = ATTN_COLUMN("rank", INTEGER, .shown = SHOW_RANKS),
+    [NEXT] = ATTN_COLUMN("next", TEXT, .shown = SHOW_NEXT),
+    [SCORE] = ATTN_COLUMN_REAL("score", 6, NULL, SIGNED,
+                               .shown = SHOW_SCORES), /* for models without probabilities */
+    [LOG_PROB] = ATTN_COLUMN_REAL("log_prob", 6, "nats", SIGNED, .shown = SHOW_LOG_PROBS),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+struct collecting {
+    struct attn_frame frame;
+    const struct attn_collect_args *args;
+    struct attn_request_predict predict;
+    struct attn_records *arrays; /* owns; or NULL */
+    size_t n_row;                /* rows of the first item; 0 before that item */
+    bool is_each;                /* items may have a row for each token or span */
+    bool is_asked;               /* predictions are requested; items may have continuations */
+};
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_collect_args *args = given;
+    const struct attn_study_args *study = args->study;
+    const size_t n = args->array ? strlen(args->array) : 0;
+    size_t shard, n_shard;
+
+    if (!attn_is_given(study, "items", err))
+        return ATTN_INVALID;
+    if (study->group_by || study->paired || study->n_bootstrap > 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`group_by`, `paired` and `bootstrap` are of means, and each item has "
+            "its own rows");
+    if (!study->each && !args->array)
+        return attn_error_set(err, ATTN_INVALID, "neither `each` nor `array` is given");
+    if (args->array && (n < 5 || (strcmp(args->array + n - 4, ".npz") != 0 &&
+                                  strcmp(args->array + n - 4, ".npy") != 0)))
+        return attn_error_set(err, ATTN_INVALID, "`array` is '%s', expected FILE.npz or FILE.npy",
+                              attn_quote_string(args->array).text);
+    if (args->array && study->each && study->each->is_resumed)
+        return attn_error_set(err, ATTN_INVALID,
+                              "an array over all items is written in one run: `is_resumed` "
+                              "continues rows alone, and shards divide a long run");
+    attn_items_shard(study->items, &shard, &n_shard);
+    if (args->mean_by && n_shard > 0)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`mean_by` is of all items, and the means of shards cannot be joined");
+    if ((args->mean_by && !args->array) || (args->minus && !args->mean_by))
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              args->minus ? "`minus` needs `mean_by`" : "`mean_by` needs `array`");
+    return ATTN_OK;
+}
+
+/* Checks that the rows of one position of the selected sites have the same shape in all items. */
+static enum attn_status check_sites(const struct collecting *collecting, struct attn_error *err)
+{
+    const char *list = collecting->frame.request.selection.sites, *array = collecting->args->array;
+    struct attn_site_set sites = {0};
+    size_t n = 0;
+
+    if (!list != !array)
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              list ? "`sites` are for `array`" : "`array` needs `sites`");
+    if (!array)
+        return ATTN_OK;
+    ATTN_TRY(attn_error_of(attn_sites_parse(list, &sites, err), "sites", err));
+    for (int site = 0; site < ATTN_N_SITE; site++) {
+        const enum attn_site_layout layout = attn_site_layout((enum attn_site)site);
+
+        if (!attn_sites_have(sites, site))
+            continue;
+        n++;
+        if (layout != ATTN_LAYOUT_VECTOR && layout != ATTN_LAYOUT_QUERY &&
+            layout != ATTN_LAYOUT_KEY)
+            return attn_error_of(
+                attn_error_set(err, ATTN_INVALID,
+                               "'%s' has a column for each key, and texts of different lengths "
+                               "make no array of it",
+                               attn_site_name((enum attn_site)site)),
+                "sites", err);
+    }
+    if (n > 1 && strcmp(array + strlen(array) - 4, ".npy") == 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`sites` are %zu, and '%s' holds one array: FILE.npz holds several",
+                              n, attn_quote_string(array).text);
+    return ATTN_OK;
+}
+
+/* Returns true if texts have a row for each token or span. */
+static bool is_each_row(const struct attn_config *config,
+                        const struct attn_request_predict *predict)
+{
+    return predict->top > 0 &&
+           (config->task == ATTN_TASK_TOKENS || config->task == ATTN_TASK_SPANS);
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct collecting *collecting = state;
+    struct attn_frame *frame = &collecting->frame;
+    const struct attn_item *first;
+
+    collecting->args = frame->args;
+    collecting->predict = frame->request.predict;
+    if (collecting->predict.answer || collecting->predict.n_label > 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "items have no metric here: score has it");
+    ATTN_TRY(attn_host_check_model(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    ATTN_TRY(attn_error_at(check_sites(collecting, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    collecting->is_asked =
+        attn_predict_is_asked(&collecting->predict) || (first && first->n_next > 0);
+    if (!collecting->is_asked && !collecting->args->array) {
+        attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "nothing is asked of the items: expected `top`, `next`, or `array` and `sites`");
+        attn_error_hint(err, "score, heads, lens, attribute and others take items, too");
+        return ATTN_INVALID;
+    }
+    collecting->is_each =
+        is_each_row(frame->config, &collecting->predict) && !collecting->args->array;
+    return ATTN_OK;
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct collecting *collecting = state;
+    const struct attn_config *config = collecting->frame.config;
+    const bool are_values = config->label_kind >= ATTN_LABELS_SCORE;
+
+    return (collecting->predict.top == 0      ? 0
+            : config->task == ATTN_TASK_SPANS ? SHOW_RANKS | SHOW_SPANS
+                                              : SHOW_RANKS) |
+           (!collecting->is_asked ? 0
+            : are_values          ? SHOW_NEXT | SHOW_SCORES
+                                  : SHOW_NEXT | SHOW_LOG_PROBS);
+}
+
+/* Returns the position at which ITEM is read, as written: its own, or that of the arguments; NULL:
+ * the last position. */
+static const char *find_spec(const struct collecting *collecting, const struct attn_item *item)
+{
+    const char *at = item->answer.at ? item->answer.at
+                     : item->queries ? item->queries
+                                     : collecting->args->at;
+    const char *place = at ? attn_item_place(item, at) : NULL;
+
+    return place ? place : at;
+}
+
+/* Sets the row that is predicted after (attn_study_fill_fn). */
+static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
+{
+    (void)err;
+    item->queries = find_spec(user, item);
+    return ATTN_OK;
+}
+
+/* Sets the position and its token in ROW. */
+static void put_position(struct attn_cell *row, const struct attn_labels *labels, size_t position)
+{
+    row[POSITION] = attn_cell_integer((int64_t)position);
+    if (labels->tokens)
+        row[TOKEN] = attn_cell_text(labels->tokens[position], labels->token_sizes[position]);
+}
+
+/* Appends a row for each of the most probable tokens, labels or spans after POSITION; all if
+ * POSITION is SIZE_MAX or labels belong to the whole text. Tokens without a text are written as
+ * ids. */
+static enum attn_status append_top(const struct attn_item_result *result, size_t position,
+                                   struct attn_cell *row, const struct attn_rows *rows,
+                                   struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    char id[16];
+    int64_t rank = 0;
+
+    for (size_t i = 0; i < found->n_top; i++) {
+        const struct attn_candidate *top = &found->top[i];
+
+        if (position != SIZE_MAX && top->position != position && !found->are_of_whole)
+            continue;
+        if (position == SIZE_MAX)
+            put_position(row, result->labels, top->position);
+        rank = i > 0 && !found->are_spans && top->position != found->top[i - 1].position ? 1
+                                                                                         : rank + 1;
+        row[RANK] = attn_cell_integer(rank);
+        snprintf(id, sizeof id, "%d", (int)top->id);
+        row[NEXT] = top->token         ? attn_cell_text(top->token, top->token_size)
+                    : found->are_spans ? attn_cell_missing()
+                                       : attn_cell_string(id);
+        row[END] = attn_cell_integer(top->id);
+        row[SCORE] = attn_cell_real(top->score);
+        row[LOG_PROB] = attn_cell_real(found->are_values ? 0 : attn_log(top->probability));
+        ATTN_TRY(attn_rows_append(rows, row, err));
+    }
+    row[RANK] = attn_cell_missing();
+    return ATTN_OK;
+}
+
+static enum attn_status append_next(const struct attn_predictions *found, size_t position,
+                                    struct attn_cell *row, const struct attn_rows *rows,
+                                    struct attn_error *err)
+{
+    for (size_t i = 0; i < found->n_next; i++) {
+        const struct attn_continuation *next = &found->next[i];
+
+        if (next->position != position && !found->are_of_whole)
+            continue;
+        row[NEXT] = attn_cell_text(next->text, strlen(next->text));
+        row[SCORE] = row[LOG_PROB] = attn_cell_real(next->log_probability);
+        ATTN_TRY(attn_rows_append(rows, row, err));
+    }
+    return ATTN_OK;
+}
+
+/* Returns true if ITEM has a row for each of its tokens or spans. */
+static bool has_row_each(const struct collecting *collecting, const struct attn_item *item)
+{
+    return collecting->is_each && !find_spec(collecting, item) && !item->next &&
+           collecting->predict.n_next == 0;
+}
+
+/* Finds the position at which ITEM is read; the default is an encoder's mask token, or the last
+ * position. */
+static enum attn_status find_position(const struct collecting *collecting,
+                                      const struct attn_item *item,
+                                      const struct attn_item_result *result, size_t *position,
+                                      struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    const char *spec = item->queries;
+
+    if (spec)
+        return attn_position_find(&result->run->text, "at", spec, position, err);
+    *position = found->n_top > 0 ? found->top[0].position : result->n_token - 1;
+    if (found->n_top > 0 && found->top[found->n_top - 1].position != *position)
+        return attn_error_set(err, ATTN_INVALID, "it has several %s, and no `at` names one",
+                              collecting->frame.config->task == ATTN_TASK_VOCABULARY ? "masks"
+                              : found->are_spans                                     ? "spans"
+                                                 : "tokens with a label");
+    return ATTN_OK;
+}
+
+/* Appends the rows of an item (attn_stream_find_fn). */
+static enum attn_status find(void *user, struct attn_item_result *result, struct attn_error *err)
+{
+    const struct attn_item *item = result->item;
+    struct collecting *collecting = user;
+    struct attn_rows rows = collecting->frame.rows;
+    struct attn_cell row[N_COLUMN] = {attn_cell_missing()};
+    size_t position = SIZE_MAX, n_row;
+
+    if (!has_row_each(collecting, item)) {
+        ATTN_TRY(find_position(collecting, item, result, &position, err));
+        if (!result->predictions.are_of_whole)
+            put_position(row, result->labels, position);
+    }
+    ATTN_TRY(attn_rows_begin(&rows, "run", &result->rows, err));
+    ATTN_TRY(append_top(result, position, row, &rows, err));
+    ATTN_TRY(append_next(&result->predictions, position, row, &rows, err));
+    if (!collecting->is_asked)
+        ATTN_TRY(attn_rows_append(&rows, row, err));
+    n_row = attn_table_n_row(result->rows);
+    if (!collecting->is_each && collecting->n_row > 0 && n_row != collecting->n_row)
+        return attn_error_set(err, ATTN_INVALID,
+                              "the number of its rows is %zu, that of the first item %zu", n_row,
+                              collecting->n_row);
+    result->position = position;
+    if (collecting->arrays)
+        ATTN_TRY(attn_records_write(collecting->arrays, result, err));
+    collecting->n_row = n_row;
+    return ATTN_OK;
+}
+
+/* Opens the array, with the shard in its name. */
+static enum attn_status open_arrays(struct collecting *collecting, struct attn_error *err)
+{
+    const struct attn_collect_args *args = collecting->args;
+    struct attn_records_form form = ATTN_RECORDS_FORM_DEFAULT;
+    struct attn_records_item item = {.format = "joined"};
+    struct attn_buffer path = {0};
+    size_t shard, n_shard;
+    enum attn_status status;
+
+    form.items = args->study->items;
+    form.mean_by = args->mean_by;
+    form.minus = args->minus;
+    attn_items_shard(form.items, &shard, &n_shard);
+    attn_ledger_append_path(&path, args->array, shard, n_shard);
+    item.path = attn_buffer_string(&path);
+    status = item.path ? attn_records_open(&item, 1, &form, false, &collecting->arrays, err)
+                       : attn_error_no_memory(err);
+    attn_buffer_release(&path);
+    return status;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct collecting *collecting = state;
+    struct attn_frame *frame = &collecting->frame;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .request = &frame->request,
+        .options.keeps_tensors = collecting->args->array,
+        .find = find,
+        .fill = fill_item,
+        .user = collecting,
+    };
+
+    if (collecting->args->array)
+        ATTN_TRY(open_arrays(collecting, err));
+    ATTN_TRY(attn_study_run(frame->study, &work, err));
+    if (!collecting->arrays)
+        return ATTN_OK;
+    ATTN_TRY(attn_records_finish(collecting->arrays, false, err));
+    return attn_records_commit(collecting->arrays, err);
+}
+
+static void release(void *state)
+{
+    attn_records_discard(((struct collecting *)state)->arrays);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "run",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .state_size = sizeof(struct collecting),
+    .study = offsetof(struct attn_collect_args, study),
+    .makes_runs = true,
+    .is_listed = true,
+    .check = check_args,
+    .prepare = prepare,
+    .shows = shows,
+    .ask = ask,
+    .release = release,
+};
+
+enum attn_status attn_collect(struct attn_host *host, const struct attn_request *request,
+                              const struct attn_collect_args *given, struct attn_error *err)
+{
+    struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
+    struct attn_table *none = NULL; /* an empty table with the columns of the rows */
+    const struct attn_inquiry inquiry = {host, request, given, &args, &none, NULL};
+    const struct attn_model *model = host ? attn_host_model(host) : NULL;
+    struct attn_experiment own = experiment;
+    enum attn_status status;
+
+    own.is_ragged = model && request && is_each_row(attn_model_config(model), &request->predict);
+    status = attn_experiment_perform(&own, &inquiry, err);
+    attn_table_free(none);
+    return status;
+}

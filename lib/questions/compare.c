@@ -1,0 +1,748 @@
+/*
+ * compare.c - compares the exact run with the chosen attention of each layer, then with a whole run
+ * of the chosen attention, and compares the predictions of both runs.
+ *
+ * The exact run comes first. q, k, v and z of its layers are recorded, but not its patterns. For
+ * each event with rows of a head, the same rows of the exact pattern are recomputed from q and k of
+ * that head, and compared.
+ */
+#include "questions/compare.h"
+
+#include "attention/attend.h"
+#include "attention/attention_internal.h"
+#include "attention/kind.h"
+#include "base/clock.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "forward/logit_rows.h"
+#include "measures/analysis_internal.h"
+#include "measures/metric.h"
+#include "model/model_internal.h"
+#include "predict/class_label.h"
+#include "predict/logits.h"
+#include "predict/prediction.h"
+#include "questions/comparison_internal.h"
+#include "run/run_internal.h"
+#include "tensors/outputs_internal.h"
+#include "tensors/writer.h"
+#include "trace/capture.h"
+#include "trace/trace_internal.h"
+
+struct comparing {
+    const struct attn_run *run;             /* a run of a model or of arrays */
+    const struct attn_config *config;       /* config of the model; NULL: arrays */
+    const struct attn_attention *attention; /* [n_layer] attention of the run */
+    struct attn_metric_settings settings;
+    struct attn_dims dims;                       /* sizes of the run */
+    struct attn_attention *chosen, *exact;       /* own; [n_layer] each, with strides resolved */
+    struct attn_selection *kept;                 /* owns; sites q, k, v and z */
+    struct attn_capture *capture;                /* owns; tensors of the exact run */
+    struct attn_session *exact_run, *chosen_run; /* own; only for a model */
+    struct attn_measurement *local, *propagated; /* owns */
+    struct attn_outputs *outputs; /* receive the differences of local patterns; or NULL */
+};
+
+/* --- Inputs of a layer ------------------------------------------------------------------------ */
+
+/* Returns what the exact run recorded of SITE in the layer of AT. */
+static const float *kept(const struct comparing *comparing, enum attn_site site,
+                         const struct attn_location *at)
+{
+    const struct attn_location own = attn_location_in(&comparing->dims, at, site);
+
+    return attn_capture_tensor(comparing->capture, &own);
+}
+
+/* Returns the inputs from which the layer of AT computes the chosen or the exact attention, for all
+ * heads. */
+static struct attn_attend_args layer_inputs(const struct comparing *comparing,
+                                            const struct attn_location *at, bool is_chosen)
+{
+    const size_t layer = attn_location_index(at);
+    const struct attn_run *run = comparing->run;
+    const struct attn_config *config = comparing->config;
+    const struct attn_dims *dims = &comparing->dims;
+    struct attn_attend_args inputs = run->arrays;
+    struct attn_location before = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+    uint64_t n_drawn = 0;
+
+    /* a run draws the random numbers of all layers from one stream */
+    while (attn_dims_next_layer(dims, &before) && attn_location_index(&before) < layer) {
+        const struct attn_attention *one = &comparing->chosen[attn_location_index(&before)];
+
+        if (one->dropout > 0 && !one->dropout_mask.cells)
+            n_drawn +=
+                (uint64_t)dims->n_head * dims->n_position * attn_location_n_key(dims, &before);
+    }
+    if (config)
+        inputs = (struct attn_attend_args){
+            .size = sizeof inputs,
+            .n_head = config->n_head,
+            .n_kv_head = config->n_kv_head,
+            .n_query = run->text.n,
+            .n_key = attn_location_n_key(dims, at),
+            .d_head = config->d_head,
+            .d_value = config->d_value,
+            .q = kept(comparing, attn_site_of_scores(dims, ATTN_LAYOUT_QUERY), at),
+            .k = kept(comparing, attn_site_of_scores(dims, ATTN_LAYOUT_KEY), at),
+            .v = kept(comparing, ATTN_SITE_V, at),
+            .random_layer = (int)layer,
+            .n_drawn = n_drawn,
+            .compute = attn_model_compute(run->model),
+        };
+    inputs.attention = is_chosen ? comparing->chosen[layer] : comparing->exact[layer];
+    inputs.compute = is_chosen ? inputs.compute : ATTN_COMPUTE_F32;
+    inputs.pool = run->host->pool;
+    inputs.cancel = run->host->options.cancel;
+    inputs.gemm = run->host->options.gemm;
+    inputs.isa = run->host->options.isa;
+    if (!config)
+        return inputs;
+    inputs.attention.dropout_seed = comparing->chosen[0].dropout_seed; /* as in a session */
+    if (attn_location_is_cross(dims, at) && inputs.attention.mask == ATTN_MASK_CAUSAL)
+        inputs.attention.mask = ATTN_MASK_NONE; /* like a session: a source has no order */
+    return inputs;
+}
+
+/* Restricts INPUTS to those of the pattern of one head. */
+static void narrow(struct attn_attend_args *inputs, size_t head)
+{
+    struct attn_mask_matrix *matrix = &inputs->attention.matrix;
+    const size_t kv_head = head / (inputs->n_head / inputs->n_kv_head);
+    const size_t n_cell = inputs->n_query * inputs->n_key;
+
+    if (inputs->scores) {
+        inputs->scores += head * n_cell;
+    } else {
+        inputs->q += head * inputs->n_query * inputs->d_head;
+        inputs->k += kv_head * inputs->n_key * inputs->d_head;
+    }
+    if (matrix->cells && matrix->n_head > 1)
+        matrix->cells += head * n_cell;
+    matrix->n_head = matrix->n_head > 1 ? 1 : matrix->n_head;
+    inputs->v = NULL;
+    inputs->attention.first_head += head;
+    inputs->n_head = inputs->n_kv_head = 1;
+}
+
+/* Computes attention on INPUTS and calls ON_EVENT for each tensor of SELECTION. */
+static enum attn_status attend(const struct attn_attend_args *inputs,
+                               const struct attn_selection *selection, attn_trace_fn on_event,
+                               void *user, struct attn_error *err)
+{
+    const struct attn_trace trace = {selection, on_event, user};
+    struct attn_attend_args args = *inputs;
+
+    args.trace = &trace;
+    return attn_attend(&args, err);
+}
+
+/* --- Rows of a head --------------------------------------------------------------------------- */
+
+/* The context of a run's events. */
+struct pass {
+    struct comparing *comparing;
+    const struct attn_location *at; /* layer of the events; NULL: each event has its layer */
+    struct attn_measurement *measurement;
+};
+
+/* Chosen rows of one head that will be compared. */
+struct rows {
+    struct attn_measurement *measurement;
+    const struct attn_trace_event *event;
+    struct attn_outputs *outputs; /* receive chosen and exact rows; or NULL */
+};
+
+static size_t key_of(const struct attn_row *row, size_t i)
+{
+    return row->keys ? (size_t)row->keys[i] : i;
+}
+
+/* Subtracts two rows by key into VALUES and KEYS. Returns the number of cells. */
+static size_t subtract(const struct attn_row *chosen, const struct attn_row *exact, float *values,
+                       int32_t *keys)
+{
+    size_t i = 0, j = 0, n = 0;
+
+    while (i < chosen->n || j < exact->n) {
+        const size_t chosen_key = i < chosen->n ? key_of(chosen, i) : SIZE_MAX;
+        const size_t exact_key = j < exact->n ? key_of(exact, j) : SIZE_MAX;
+        const float a = chosen_key <= exact_key ? chosen->values[i] : 0;
+        const float b = exact_key <= chosen_key ? exact->values[j] : 0;
+
+        keys[n] = (int32_t)(chosen_key < exact_key ? chosen_key : exact_key);
+        values[n++] = a - b;
+        i += chosen_key <= exact_key;
+        j += exact_key <= chosen_key;
+    }
+    return n;
+}
+
+/* Passes the rows CHOSEN and the same rows of EXACT attention, and their difference (chosen minus
+ * exact), to OUTPUTS. A cell that only one of them has counts as 0 in the other. */
+static enum attn_status draw(struct attn_outputs *outputs, const struct attn_trace_event *chosen,
+                             const struct attn_trace_event *exact, struct attn_error *err)
+{
+    const size_t ld = chosen->n_col > exact->n_col ? chosen->n_col : exact->n_col;
+    const size_t n_row = exact->n_row;
+    struct attn_trace_event event = *chosen;
+    enum attn_status status = ATTN_NO_MEMORY;
+    float *values;
+    int32_t *keys;
+    size_t *n_kept;
+
+    ATTN_TRY(attn_outputs_pair(outputs, chosen, exact, err));
+    values = attn_alloc_uninitialized(n_row * ld, sizeof *values, err);
+    keys = attn_alloc_uninitialized(n_row * ld, sizeof *keys, err);
+    n_kept = attn_alloc(n_row, sizeof *n_kept, err);
+    if (values && keys && n_kept) {
+        for (size_t r = 0; r < n_row; r++) {
+            const struct attn_row row = attn_event_row(chosen, r);
+            const struct attn_row exact_row = attn_event_row(exact, r);
+
+            n_kept[r] = subtract(&row, &exact_row, values + r * ld, keys + r * ld);
+        }
+        event.n_col = event.ld = ld;
+        event.data = values;
+        event.keys = keys;
+        event.n_kept = n_kept;
+        status = attn_outputs_event(outputs, &event, err);
+    }
+    attn_free(values);
+    attn_free(keys);
+    attn_free(n_kept);
+    return status;
+}
+
+/* Compares some rows with EXACT (attn_trace_fn). Both get the layer and head of the chosen
+ * event. */
+static enum attn_status on_exact_rows(void *user, const struct attn_trace_event *exact,
+                                      struct attn_error *err)
+{
+    const struct rows *rows = user;
+    const size_t skipped = exact->row0 - rows->event->row0;
+    struct attn_trace_event part = *rows->event, named = *exact;
+
+    attn_measurement_add(rows->measurement, rows->event, exact);
+    if (!rows->outputs)
+        return ATTN_OK;
+    part.row0 = exact->row0;
+    part.n_row = exact->n_row;
+    part.data += skipped * part.ld;
+    if (part.keys) {
+        part.keys += skipped * part.ld;
+        part.n_kept += skipped;
+    }
+    named.at = part.at;
+    return draw(rows->outputs, &part, &named, err);
+}
+
+/* Computes the exact rows for EVENT, and compares them. */
+static enum attn_status compare_pattern(const struct pass *pass,
+                                        const struct attn_trace_event *event,
+                                        struct attn_error *err)
+{
+    const struct comparing *comparing = pass->comparing;
+    const bool is_local = pass->measurement == comparing->local;
+    struct rows rows = {pass->measurement, event, is_local ? comparing->outputs : NULL};
+    struct attn_attend_args inputs = layer_inputs(comparing, &event->at, false);
+    struct attn_selection *selection;
+    struct attn_dims dims;
+    enum attn_status status;
+
+    narrow(&inputs, (size_t)event->at.head);
+    dims = attn_attend_dims(&inputs);
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_sites(selection, ATTN_SITES(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status =
+            attn_selection_add_queries(selection, ATTN_STACK_ONLY, event->row0, event->n_row, err);
+    if (status == ATTN_OK)
+        status = attend(&inputs, selection, on_exact_rows, &rows, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* Compares rows of patterns and z (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    const struct pass *pass = user;
+    struct attn_trace_event own = *event, exact = *event;
+
+    if (pass->at) {
+        own.at.stack = pass->at->stack;
+        own.at.layer = pass->at->layer;
+    }
+    if (event->at.site == ATTN_SITE_PATTERN)
+        return compare_pattern(pass, &own, err);
+    exact.at = own.at;
+    exact.data = attn_capture_head(pass->comparing->capture, &own.at) + own.row0 * own.n_col;
+    exact.ld = own.n_col;
+    attn_measurement_add(pass->measurement, &own, &exact);
+    return ATTN_OK;
+}
+
+/* Measures the chosen attention of the layer of AT on q, k and v of the exact run. */
+static enum attn_status compare_locally(struct comparing *comparing, const struct attn_location *at,
+                                        struct attn_error *err)
+{
+    const struct attn_attend_args inputs = layer_inputs(comparing, at, true);
+    const struct attn_dims dims = attn_attend_dims(&inputs);
+    struct pass pass = {comparing, at, comparing->local};
+    struct attn_location head = *at, of_arrays = {0};
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = ATTN_OK;
+    for (head.head = 0; status == ATTN_OK && head.head < (int)dims.n_head; head.head++) {
+        of_arrays.head = head.head;
+        if (attn_selection_has_head(comparing->run->selection, &head))
+            status = attn_selection_add_head(selection, &of_arrays, err);
+    }
+    for (size_t query = 0; status == ATTN_OK && query < dims.n_position; query++)
+        if (attn_selection_has_query(comparing->run->selection, ATTN_STACK_ONLY, query))
+            status = attn_selection_add_queries(selection, ATTN_STACK_ONLY, query, 1, err);
+    if (status == ATTN_OK)
+        status = attend(&inputs, selection, on_rows, &pass, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* --- Cost of attention ------------------------------------------------------------------------ */
+
+/* Returns the number of floats that one head needs between q, k, v and z. */
+static uint64_t n_float(const struct attn_attend_args *inputs, uint64_t n_pair)
+{
+    const struct attn_attention *attention = &inputs->attention;
+
+    if (attention->kind == ATTN_ATTENTION_LINEAR)
+        return attn_saturated_mul(inputs->d_head, inputs->d_value + 1);
+    if (attention->kind == ATTN_ATTENTION_LOWRANK)
+        return attn_saturated_add(
+            n_pair, attn_saturated_mul(attention->count, inputs->d_head + inputs->d_value));
+    if (attention->kind == ATTN_ATTENTION_FULL && attention->algorithm == ATTN_ALGORITHM_BLOCKWISE)
+        return attn_saturated_mul(2, inputs->n_query);
+    return n_pair;
+}
+
+static enum attn_status ignore(void *user, const struct attn_trace_event *event,
+                               struct attn_error *err)
+{
+    (void)user, (void)event, (void)err;
+    return ATTN_OK;
+}
+
+/* Measures the time of the attention up to z, or up to the weights if there are no values. */
+static enum attn_status measure(const struct attn_attend_args *inputs, double *seconds,
+                                struct attn_error *err)
+{
+    const struct attn_dims dims = attn_attend_dims(inputs);
+    const struct attn_site_set z = ATTN_SITES(ATTN_SITE_Z),
+                               weights = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_LOWRANK);
+    struct attn_selection *selection;
+    enum attn_status status;
+    double begun;
+
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_selection_set_sites(
+        selection, attn_sites_meet(dims.sites, z) ? z : attn_sites_common(dims.sites, weights),
+        err);
+    begun = attn_clock_seconds();
+    if (status == ATTN_OK)
+        status = attend(inputs, selection, ignore, NULL, err);
+    *seconds = attn_clock_seconds() - begun;
+    attn_selection_free(selection);
+    return status;
+}
+
+/* Determines the cost of the chosen or the exact attention in the layer of AT: pairs are counted,
+ * bytes are derived from them, time is measured. */
+static enum attn_status find_cost(const struct comparing *comparing, const struct attn_location *at,
+                                  bool is_chosen, struct attn_attention_cost *cost,
+                                  struct attn_error *err)
+{
+    const struct attn_attend_args inputs = layer_inputs(comparing, at, is_chosen);
+    struct attn_location head = *at;
+
+    *cost = (struct attn_attention_cost){0};
+    for (head.head = 0; head.head < (int)inputs.n_head; head.head++) {
+        const uint64_t n_pair =
+            attn_attention_n_pair(&inputs.attention, inputs.n_query, inputs.n_key, &head);
+
+        cost->n_pair = attn_saturated_add(cost->n_pair, n_pair);
+        cost->n_byte = attn_saturated_add(
+            cost->n_byte, attn_saturated_mul(sizeof(float), n_float(&inputs, n_pair)));
+    }
+    return measure(&inputs, &cost->seconds, err);
+}
+
+/* --- Next tokens ------------------------------------------------------------------------------ */
+
+/* A block of consecutive positions, and the logits of both runs at them. */
+struct block {
+    struct attn_logit_rows exact;
+    float *chosen; /* [exact.n, n_vocab] owns */
+    size_t n_vocab;
+    struct attn_compared_logits *logits; /* [exact.n] */
+};
+
+static void compare_row(void *context, size_t task, int worker)
+{
+    const struct block *block = context;
+    const float *exact = block->exact.logits + task * block->n_vocab;
+    const float *chosen = block->chosen + task * block->n_vocab;
+
+    (void)worker;
+    block->logits[task] = (struct attn_compared_logits){
+        .position = block->exact.first + task,
+        .kl = attn_logits_kl(exact, chosen, block->n_vocab),
+        .exact_first = attn_logits_first(exact, block->n_vocab),
+        .chosen_first = attn_logits_first(chosen, block->n_vocab),
+    };
+}
+
+static enum attn_status compare_block(const struct comparing *comparing, struct block *block,
+                                      struct attn_error *err)
+{
+    const struct attn_logit_rows *exact = &block->exact;
+
+    ATTN_TRY(attn_host_check_canceled(comparing->run->host, err));
+    ATTN_TRY(
+        attn_session_logits_at(comparing->chosen_run, exact->first, exact->n, block->chosen, err));
+    attn_pool_run(comparing->run->host->pool, exact->n, compare_row, block);
+    block->logits += exact->n;
+    return ATTN_OK;
+}
+
+/* Compares the logits of the two runs after the selected queries. LOGITS has one row per query; for
+ * a classifier of pictures, one row for the picture. */
+static enum attn_status compare_logits(struct comparing *comparing,
+                                       struct attn_compared_logits *logits, struct attn_error *err)
+{
+    const struct attn_run *run = comparing->run;
+    const bool is_classifier = attn_model_is_classifier(run->model);
+    const size_t n = is_classifier ? 1 : run->text.n, n_vocab = comparing->config->n_vocab;
+    struct block block = {.exact = {.session = comparing->exact_run,
+                                    .selection = is_classifier ? NULL : run->selection,
+                                    .end = n},
+                          .n_vocab = n_vocab,
+                          .logits = logits};
+
+    block.chosen =
+        attn_alloc_uninitialized(attn_logit_rows_at_once(n_vocab, n) * n_vocab, sizeof(float), err);
+    if (!block.chosen)
+        return ATTN_NO_MEMORY;
+    while (attn_logit_rows_next(&block.exact, err))
+        block.exact.status = compare_block(comparing, &block, err);
+    attn_free(block.chosen);
+    return attn_logit_rows_end(&block.exact);
+}
+
+/* --- The runs --------------------------------------------------------------------------------- */
+
+/* Returns the exact attention of a layer: full attention, or the window if the model's own layer
+ * has one. */
+static struct attn_attention find_exact_kind(const struct comparing *comparing, size_t layer)
+{
+    if (comparing->config && comparing->config->attention[layer].kind == ATTN_ATTENTION_WINDOW)
+        return comparing->config->attention[layer];
+    return ATTN_ATTENTION_DEFAULT;
+}
+
+/* Returns true if any layer differs from exact attention with the same scores. */
+static bool is_other(const struct comparing *comparing)
+{
+    if (comparing->config && attn_model_compute(comparing->run->model) != ATTN_COMPUTE_F32)
+        return true;
+    for (size_t layer = 0; layer < comparing->dims.n_layer; layer++) {
+        const struct attn_attention *own = &comparing->attention[layer];
+        const struct attn_attention exact = find_exact_kind(comparing, layer);
+
+        if (own->kind != exact.kind ||
+            (own->kind == ATTN_ATTENTION_WINDOW && own->window != exact.window) ||
+            own->masking != ATTN_MASKING_INF || own->algorithm == ATTN_ALGORITHM_BLOCKWISE ||
+            own->dropout > 0 || own->dropout_mask.cells)
+            return true;
+    }
+    return false;
+}
+
+static enum attn_status check(const struct comparing *comparing, struct attn_error *err)
+{
+    const struct attn_site_set known = ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_Z);
+    struct attn_location first = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    if (comparing->settings.n_recalled == 0 || comparing->settings.n_recalled > ATTN_MOST_RECALLED)
+        return attn_error_set(err, ATTN_INVALID, "%zu keys cannot be recalled, expected 1 to %d",
+                              comparing->settings.n_recalled, ATTN_MOST_RECALLED);
+    if (!attn_sites_are_empty(
+            attn_sites_without(attn_selection_sites(comparing->run->selection), known)))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection holds other sites than 'pattern' and 'z'");
+    if (!attn_selection_next_head(comparing->run->selection, &first))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the selection holds no head%s, expected one or more",
+                              attn_selection_dims(comparing->run->selection)->encoder
+                                  ? " of the decoder, whose attention alone can be changed"
+                                  : "");
+    if (comparing->run->text.key_mask || comparing->run->source.key_mask)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'`compare`' computes attention again from q and k, without "
+                              "`key_mask`");
+    if (is_other(comparing))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID,
+                   "the attention of every layer is exact, there is nothing to compare it with");
+    return attn_error_hint(err, "choose another, as with `attention window:64`, `masking zero` or "
+                                "`algorithm blockwise`");
+}
+
+/* Sets the chosen attention, and the exact attention with the same scores. */
+static enum attn_status prepare(struct comparing *comparing, struct attn_error *err)
+{
+    const size_t n_layer = comparing->dims.n_layer;
+    const struct attn_metric *metric = attn_metric_find("difference");
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    ATTN_TRY(attn_error_at(check(comparing, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(ATTN_ALLOC(comparing->chosen, n_layer, err));
+    ATTN_TRY(ATTN_ALLOC(comparing->exact, n_layer, err));
+    while (attn_dims_next_layer(&comparing->dims, &at)) {
+        const size_t layer = attn_location_index(&at);
+        struct attn_attention *chosen = &comparing->chosen[layer];
+        struct attn_attention *exact = &comparing->exact[layer];
+
+        *chosen = comparing->attention[layer];
+        attn_attention_resolve_stride(chosen, attn_location_n_key(&comparing->dims, &at));
+        *exact = *chosen;
+        exact->kind = find_exact_kind(comparing, layer).kind;
+        exact->window = find_exact_kind(comparing, layer).window;
+        exact->algorithm =
+            exact->kind == ATTN_ATTENTION_FULL ? ATTN_ALGORITHM_DENSE : ATTN_ALGORITHM_AUTO;
+        exact->masking = ATTN_MASKING_INF;
+        exact->dropout = 0;
+        exact->dropout_mask = (struct attn_mask_matrix){0};
+    }
+    ATTN_TRY(attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
+                                     comparing->run->host->pool, &comparing->local, err));
+    return attn_measurement_create(metric, &comparing->settings, comparing->run->selection,
+                                   comparing->run->host->pool, &comparing->propagated, err);
+}
+
+/* Feeds a new session with the chosen or the exact attention. */
+static enum attn_status feed(const struct comparing *comparing, bool is_chosen,
+                             const struct attn_trace *trace, struct attn_session **session,
+                             struct attn_error *err)
+{
+    struct attn_pass pass = attn_run_pass(comparing->run);
+
+    pass.options.cache = ATTN_CACHE_ONE_LAYER;
+    pass.options.has_logits = comparing->config->output != ATTN_OUTPUT_NONE;
+    pass.options.pool = comparing->run->host->pool;
+    pass.options.trace = trace;
+    pass.options.attention = is_chosen ? comparing->chosen : comparing->exact;
+    pass.options.needs_float32 = !is_chosen;
+    return attn_pass_run(&pass, session, err);
+}
+
+static void add_cost(struct attn_attention_cost *sum, const struct attn_attention_cost *cost)
+{
+    sum->n_pair = attn_saturated_add(sum->n_pair, cost->n_pair);
+    sum->n_byte = attn_saturated_add(sum->n_byte, cost->n_byte);
+    sum->seconds += cost->seconds;
+}
+
+/* Computes local error and cost of each layer. */
+static enum attn_status compare_layers(struct comparing *comparing,
+                                       struct attn_comparison *comparison, struct attn_error *err)
+{
+    for (size_t i = 0; i < comparison->n_layer; i++) {
+        struct attn_compared_row *row = &comparison->layers[i];
+
+        ATTN_TRY(compare_locally(comparing, &row->at, err));
+        ATTN_TRY(find_cost(comparing, &row->at, false, &row->exact, err));
+        ATTN_TRY(find_cost(comparing, &row->at, true, &row->chosen, err));
+        add_cost(&comparison->all->exact, &row->exact);
+        add_cost(&comparison->all->chosen, &row->chosen);
+    }
+    return ATTN_OK;
+}
+
+/* Runs exact attention and records q, k, v and z of layers with selected heads; q and k in the form
+ * from which scores are computed. Compares each layer, then runs the chosen attention. */
+static enum attn_status compare_run(struct comparing *comparing, struct attn_comparison *comparison,
+                                    struct attn_error *err)
+{
+    struct pass pass = {comparing, NULL, comparing->propagated};
+    const struct attn_trace trace = {comparing->run->selection, on_rows, &pass};
+    const struct attn_site_set sites = ATTN_SITES(
+        attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_QUERY),
+        attn_site_of_scores(&comparing->dims, ATTN_LAYOUT_KEY), ATTN_SITE_V, ATTN_SITE_Z);
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    ATTN_TRY(attn_selection_create(&comparing->dims, &comparing->kept, err));
+    ATTN_TRY(attn_selection_set_sites(comparing->kept, sites, err));
+    while (attn_dims_next_layer(&comparing->dims, &at))
+        if (attn_selection_count_heads(comparing->run->selection, &at) > 0)
+            ATTN_TRY(attn_selection_add_head(comparing->kept, &at, err));
+    ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
+    ATTN_TRY(
+        feed(comparing, false, attn_capture_trace(comparing->capture), &comparing->exact_run, err));
+    ATTN_TRY(compare_layers(comparing, comparison, err));
+    ATTN_TRY(feed(comparing, true, &trace, &comparing->chosen_run, err));
+    if (comparing->config->output != ATTN_OUTPUT_NONE) {
+        comparison->n_logits = attn_model_is_classifier(comparing->run->model)
+                                   ? 1
+                                   : attn_selection_n_query(comparing->run->selection);
+        ATTN_TRY(compare_logits(comparing, comparison->logits, err));
+    }
+    comparison->has_propagated = true;
+    return ATTN_OK;
+}
+
+/* Compares attention on arrays; only z of exact attention is recorded. */
+static enum attn_status compare_arrays(struct comparing *comparing,
+                                       struct attn_comparison *comparison, struct attn_error *err)
+{
+    struct attn_attend_args inputs = layer_inputs(comparing, &(struct attn_location){0}, false);
+    const struct attn_dims dims = attn_attend_dims(&inputs);
+    const struct attn_site_set z = attn_sites_common(dims.sites, ATTN_SITES(ATTN_SITE_Z));
+
+    ATTN_TRY(attn_selection_create(&dims, &comparing->kept, err));
+    if (!attn_sites_are_empty(z)) {
+        ATTN_TRY(attn_selection_set_sites(comparing->kept, z, err));
+        ATTN_TRY(attn_capture_create(comparing->kept, &comparing->capture, err));
+        inputs.trace = attn_capture_trace(comparing->capture);
+        ATTN_TRY(attn_attend(&inputs, err));
+    }
+    return compare_layers(comparing, comparison, err);
+}
+
+/* --- Outputs ---------------------------------------------------------------------------------- */
+
+/* Fills *COMPARISON, which the caller owns even after a failure. */
+static enum attn_status work(struct comparing *comparing, struct attn_comparison **comparison,
+                             struct attn_error *err)
+{
+    ATTN_TRY(prepare(comparing, err));
+    ATTN_TRY(attn_comparison_create(comparing->run->selection, comparison, err));
+    ATTN_TRY(comparing->run->model ? compare_run(comparing, *comparison, err)
+                                   : compare_arrays(comparing, *comparison, err));
+    for (struct attn_compared_row *row = (*comparison)->heads; row <= (*comparison)->all; row++) {
+        attn_measurement_find(comparing->local, &row->at, row->local.values);
+        attn_measurement_find(comparing->propagated, &row->at, row->propagated.values);
+    }
+    return ATTN_OK;
+}
+
+/* Compares, and passes differences to OUTPUTS, which may be NULL. */
+static enum attn_status compare(const struct attn_run *run, size_t n_recalled,
+                                struct attn_outputs *outputs, struct attn_comparison **comparison,
+                                struct attn_error *err)
+{
+    struct comparing comparing = {.run = run,
+                                  .attention = &run->arrays.attention,
+                                  .settings.n_recalled = n_recalled,
+                                  .outputs = outputs};
+    enum attn_status status;
+
+    if (run->model) {
+        comparing.config = attn_model_config(run->model);
+        comparing.attention = run->attention.layers;
+        comparing.dims = attn_config_dims(comparing.config, run->text.n);
+        /* allows scores with and without rotation, whichever the model has */
+        comparing.dims.lacking = NULL;
+        comparing.dims.n_source = run->source.n;
+    } else {
+        comparing.dims = attn_attend_dims(&run->arrays);
+    }
+    status = work(&comparing, comparison, err);
+    attn_session_free(comparing.chosen_run);
+    attn_session_free(comparing.exact_run);
+    attn_capture_free(comparing.capture);
+    attn_selection_free(comparing.kept);
+    attn_free(comparing.chosen);
+    attn_free(comparing.exact);
+    attn_measurement_free(comparing.local);
+    attn_measurement_free(comparing.propagated);
+    ATTN_TRY(attn_error_at(status,
+                           !run->model              ? ATTN_STAGE_OPTIONS
+                           : status == ATTN_INVALID ? ATTN_STAGE_INPUT
+                                                    : ATTN_STAGE_MODEL,
+                           err));
+    /* The cancel flag may have been set after the last check. */
+    return attn_error_at(attn_host_check_canceled(run->host, err), ATTN_STAGE_MODEL, err);
+}
+
+/* Opens the outputs for LABELS, compares, and draws the differences. */
+static enum attn_status compare_into(const struct attn_run *run, size_t n_recalled,
+                                     const struct attn_labels *labels,
+                                     struct attn_comparison **comparison, struct attn_error *err)
+{
+    struct attn_picture_options picture =
+        run->request.outputs.picture ? *run->request.outputs.picture : ATTN_PICTURE_OPTIONS_DEFAULT;
+    struct attn_writer_options options = ATTN_WRITER_OPTIONS_DEFAULT;
+    struct attn_outputs *outputs;
+    struct attn_error failure = {0};
+    bool is_abandoned;
+    enum attn_status status;
+
+    picture.is_difference = true;
+    options.cancel = run->host->options.cancel;
+    options.picture = &picture;
+    ATTN_TRY(attn_outputs_create(run->request.outputs.items, run->request.outputs.n, labels,
+                                 &options, &outputs, err));
+    status = compare(run, n_recalled, outputs, comparison, &failure);
+    if (status == ATTN_OK)
+        status = attn_outputs_finish(outputs, &failure);
+    is_abandoned = attn_outputs_is_abandoned(outputs);
+    attn_outputs_free(outputs);
+    return status == ATTN_OK || is_abandoned ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+/* Compares, and draws the differences with labels that select only the patterns of RUN. */
+static enum attn_status compare_and_draw(const struct attn_run *run, size_t n_recalled,
+                                         struct attn_comparison **comparison,
+                                         struct attn_error *err)
+{
+    struct attn_labels labels = *attn_run_labels(run);
+    struct attn_selection *patterns;
+    enum attn_status status;
+
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN)) {
+        attn_error_set(err, ATTN_INVALID, "there are no patterns, whose difference could be drawn");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    ATTN_TRY(attn_selection_copy(run->selection, &patterns, err));
+    labels.selection = patterns;
+    status = attn_selection_set_sites(patterns, ATTN_SITES(ATTN_SITE_PATTERN), err);
+    if (status == ATTN_OK)
+        status = compare_into(run, n_recalled, &labels, comparison, err);
+    attn_selection_free(patterns);
+    return status;
+}
+
+enum attn_status attn_compare(const struct attn_run *run, size_t n_recalled,
+                              struct attn_comparison **comparison, struct attn_error *err)
+{
+    struct attn_comparison *found = NULL;
+    enum attn_status status;
+
+    if (!attn_is_given(run, "run", err) || !attn_is_given(comparison, "comparison", err))
+        return ATTN_INVALID;
+    if (run->edits.n_part > 0)
+        return attn_error_at(
+            attn_error_set(err, ATTN_INVALID, "a comparison is that of a run without edits"),
+            ATTN_STAGE_OPTIONS, err);
+    status = run->request.outputs.n > 0 ? compare_and_draw(run, n_recalled, &found, err)
+                                        : compare(run, n_recalled, NULL, &found, err);
+    if (status == ATTN_OK)
+        *comparison = found;
+    else
+        attn_comparison_free(found);
+    return status;
+}

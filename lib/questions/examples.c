@@ -1,0 +1,883 @@
+/* examples.c - see examples.h. The first pass asks about each item like any other experiment: the
+ * rows of an item have the value of each head. Instead of means, all values are gathered. Then the
+ * shown texts are chosen, and a second pass runs these to find their tokens and weights. */
+#include "questions/examples_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "input/sequence.h"
+#include "questions/frame.h"
+#include "questions/questions_internal.h"
+#include "run/host_internal.h"
+#include "run/trial.h"
+#include "stream/items_internal.h"
+#include "tables/table_internal.h"
+#include "trace/trace_internal.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    STACK,
+    LAYER,
+    HEAD,
+    BIN,
+    PLACE,
+    VALUE,
+    ID,
+    QUERY,
+    QUERY_TOKEN,
+    KEY,
+    KEY_TOKEN,
+    WEIGHT,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [BIN] = ATTN_COLUMN("bin", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [PLACE] = ATTN_COLUMN("place", INTEGER, .shown = ATTN_SHOWN_ALONE),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, POSITIVE, "value"),
+    [ID] = ATTN_COLUMN("id", TEXT, .shown = ATTN_SHOWN_ALONE),
+    [QUERY] = ATTN_COLUMN("query", INTEGER),
+    [QUERY_TOKEN] = ATTN_COLUMN("query_token", TEXT),
+    [KEY] = ATTN_COLUMN("key", INTEGER),
+    [KEY_TOKEN] = ATTN_COLUMN("key_token", TEXT),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight"),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+static const struct attn_table_view views[] = {
+    {.rows = ATTN_ROLE_LAYER,
+     .detail = ATTN_ROLE_HEAD,
+     .columns = ATTN_TABLE_COLUMN(BIN),
+     .values = ATTN_TABLE_COLUMN(VALUE),
+     .asked = "of texts in each bin"},
+};
+
+enum {
+    DEFAULT_BINS = 10,
+    DEFAULT_TOP = 3,
+    MOST_BINS = 1000,
+    MOST_TOP = 1000,
+    MOST_ROWS = 1024, /* maximum rows of a long text per feed */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(
+        TEXT, "measures", "NAME", struct attn_examples_args, measure,
+        "what is measured of each row: weight (default), the largest weight on a key that is "
+        "neither the first nor the query itself, nor the last of a source; or a measure of "
+        "`attn-cli heads`: entropy, "
+        "max, distance, self, previous, first, duplicate, induction, far"),
+    ATTN_PARAM(CHOICE, "over", NULL, struct attn_examples_args, over,
+               "the value of a text: max (default), that of its largest row; mean, the mean over "
+               "its rows, as in `attn-cli heads`",
+               .words = "max|mean"),
+    ATTN_PARAM(COUNT, "bins", "N", struct attn_examples_args, n_bin,
+               "cut the texts, sorted by their values, into N bins of equal size; default: 10",
+               .least = 1, .most = MOST_BINS),
+    ATTN_PARAM(COUNT, "top", "K", struct attn_examples_args, n_top,
+               "show K texts of each bin: of the last bin the K largest, of the others K at equal "
+               "distances; default: 3",
+               .least = 1, .most = MOST_TOP),
+    ATTN_PARAM(FLAG, "rows", NULL, struct attn_examples_args, keeps_rows,
+               "keep the weights of the shown texts, which the page of the table shows",
+               .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Examples", param_rows);
+static const struct attn_param_part parts[] = {{&params, 0}};
+
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment;
+
+const struct attn_question attn_question_examples = {
+    .name = "examples",
+    .summary = "what each head does on a corpus, shown by examples",
+    .description =
+        "Runs all texts of `items`, and gives each a value for each head: that of its\n"
+        "largest row by a measure. Sorts the texts by this value, cuts them into bins,\n"
+        "and shows some texts of each bin, with the row that has the largest value and\n"
+        "the key that it looks at. The last bin has the largest values. No chance is in\n"
+        "it.\n"
+        "\n"
+        "The largest examples alone mislead: a head that looks like a name finder in the\n"
+        "last bin may do something else in the nine others, which most texts are in.\n"
+        "\n"
+        "`html` writes a page of the texts, whose colors are the weights of the marked\n"
+        "row. The texts are read twice, so that they must be a file. Heads of an encoder\n"
+        "that has a decoder are left out.\n",
+    .examples = "  attn-cli examples -m fable `heads` 2.5 `items` lines.txt `items_format` lines\n"
+                "  attn-cli examples `heads` 3.* `measures` induction `over` mean \\\n"
+                "    `items` corpus.jsonl `html` examples.html\n"
+                "  attn-cli examples `heads` 2.5 `bins` 4 `top` 1 `items` c.csv `csv` -\n",
+    .lacks = "file|raw|ids|types|pair|embeds|image|label|label-ids|label-image|key-mask|group-by|"
+             "paired|bootstrap|stats",
+    .parts = parts,
+    .n_part = sizeof parts / sizeof *parts,
+    ATTN_QUESTION_ARGS(struct attn_examples_args, .size = sizeof(struct attn_examples_args)),
+    .experiment = &experiment,
+};
+
+static bool is_weight(const struct attn_examples_args *args)
+{
+    return !args->measure || strcmp(args->measure, "weight") == 0;
+}
+
+/* Returns an error for a measure that rows do not have. */
+static enum attn_status find_measure(const struct attn_examples_args *args,
+                                     enum attn_measure *measure, struct attn_error *err)
+{
+    attn_measure_set set = 0;
+
+    (void)attn_measures_parse(args->measure, &set, NULL);
+    *measure = (enum attn_measure)(set != 0 ? __builtin_ctzll(set) : 0);
+    if (attn_measures_count(set) != 1 || attn_measure_is_count(*measure))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`measures` '%s' is not one measure of a row, expected weight, "
+                              "entropy, max, distance, self, previous, first, duplicate, "
+                              "induction or far",
+                              attn_quote_string(args->measure).text);
+    return ATTN_OK;
+}
+
+static enum attn_status check(const void *given, struct attn_error *err)
+{
+    const struct attn_examples_args *args = given;
+    const struct attn_study_args *study = args->study;
+    enum attn_measure measure;
+    uint64_t size;
+
+    if (!study)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`items` is not given: examples are found among many texts");
+    if (!attn_items_are_of_file(study->items, &size))
+        return attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
+                              attn_quote_string(attn_items_name(study->items)).text);
+    if (study->group_by || study->paired || study->n_bootstrap > 0 || study->cluster || study->fdr)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`group_by`, `paired`, `bootstrap`, `cluster` and `fdr` are of means, "
+            "and examples are single items");
+    if (!is_weight(args))
+        ATTN_TRY(find_measure(args, &measure, err));
+    return ATTN_OK;
+}
+
+static size_t n_bin_of(const struct attn_examples_args *args)
+{
+    return args->n_bin > 0 ? args->n_bin : DEFAULT_BINS;
+}
+
+static size_t n_top_of(const struct attn_examples_args *args)
+{
+    return args->n_top > 0 ? args->n_top : DEFAULT_TOP;
+}
+
+/* --- The weight ------------------------------------------------------------------------------- */
+
+/* Returns the largest weight of ROW and its KEY, the first of equal ones; NaN if there is none. If
+ * IS_LIMITED, leaves out the first key, and the query itself or, in a source, the last key. */
+static double find_key(const struct attn_metric_row *row, bool is_limited, size_t *key)
+{
+    const size_t parked = row->is_cross ? attn_metric_source_last(row) : row->query;
+    struct attn_row cells = row->cells;
+    struct attn_cells run;
+    double most = (double)NAN;
+
+    cells.at = 0;
+    while (attn_row_next(&cells, &run))
+        for (size_t i = 0; i < run.n; i++) {
+            const size_t at = run.first + i;
+
+            if ((is_limited && (at == 0 || at == parked)) || (double)run.values[i] <= most)
+                continue;
+            most = (double)run.values[i];
+            *key = at;
+        }
+    return most;
+}
+
+/* weight: the largest weight on a key that is neither the first nor the query itself, of all rows
+ * but the first, as HeadVis does. In rows over a source all queries count, and the key is
+ * not the last, as in `far`. */
+static bool weight_row(const struct attn_metric_row *row, double *terms)
+{
+    size_t key = 0;
+    const double most = row->is_cross || row->query > 0 ? find_key(row, true, &key) : (double)NAN;
+
+    return attn_metric_mean_of(most, !isnan(most), terms);
+}
+
+static const struct attn_metric weight_metric = {.name = "weight",
+                                                 .n_value = 1,
+                                                 .n_term = ATTN_METRIC_MEAN_TERMS,
+                                                 .search = ATTN_METRIC_NO_PLACES,
+                                                 .row = weight_row,
+                                                 .finish = attn_metric_mean};
+
+/* --- One text --------------------------------------------------------------------------------- */
+
+/* What is found about a head in one text. */
+struct found {
+    double best; /* the largest value of a row; NaN without one */
+    size_t query, key;
+    double weight;
+    struct attn_example *example; /* receives the cells of all rows; or NULL */
+};
+
+/* A pass over one text. */
+struct reading {
+    const struct attn_run *run;
+    const struct attn_metric *metric;
+    int which;                            /* index of the value of the metric */
+    bool is_limited;                      /* the key is neither the first nor the query itself */
+    struct attn_measurement *measurement; /* owns */
+    struct found *found;                  /* [n_block, n_head] owns */
+    size_t n_found;
+    bool is_mean;
+};
+
+static void release_reading(struct reading *reading)
+{
+    attn_measurement_free(reading->measurement);
+    attn_free(reading->found);
+}
+
+/* Begins a pass over RUN, as ARGS specify. Release READING after a failure, too. */
+static enum attn_status begin_reading(struct reading *reading, const struct attn_run *run,
+                                      const struct attn_examples_args *args, struct attn_error *err)
+{
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    const struct attn_config *config = attn_model_config(run->model);
+    enum attn_measure measure;
+
+    *reading = (struct reading){.run = run,
+                                .metric = &weight_metric,
+                                .is_limited = is_weight(args),
+                                .is_mean = args->over == ATTN_EXAMPLES_MEAN,
+                                .n_found = config->n_layer * config->n_head};
+    if (!is_weight(args)) {
+        ATTN_TRY(find_measure(args, &measure, err));
+        reading->metric = attn_measure_metric(measure, &reading->which);
+    }
+    ATTN_TRY(ATTN_ALLOC(reading->found, reading->n_found, err));
+    for (size_t i = 0; i < reading->n_found; i++)
+        reading->found[i].best = (double)NAN;
+    return attn_measurement_create(reading->metric, &settings, run->selection, NULL,
+                                   &reading->measurement, err);
+}
+
+static size_t index_of(const struct reading *reading, const struct attn_location *at)
+{
+    return attn_head_index(attn_selection_dims(reading->run->selection), at);
+}
+
+/* Adds the largest weights of ROW to EXAMPLE. */
+static enum attn_status keep_row(struct attn_example *example, struct attn_row row,
+                                 struct attn_error *err)
+{
+    const size_t begin = example->n_cell;
+
+    ATTN_TRY(
+        attn_grow(&example->cells, &example->capacity, begin + row.n, sizeof *example->cells, err));
+    example->n_cell = begin + attn_card_keys_read(row, ATTN_EXAMPLE_KEYS, example->cells + begin);
+    example->ends[example->n_row++] = (uint32_t)example->n_cell;
+    return ATTN_OK;
+}
+
+/* Reads the rows of an event of the pattern (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct reading *reading = user;
+    struct found *found = &reading->found[index_of(reading, &event->at)];
+    const struct attn_metric_settings settings = attn_run_metric_settings(reading->run);
+    struct attn_metric_row place = {.settings = &settings,
+                                    .is_cross = attn_location_is_cross(
+                                        attn_selection_dims(reading->run->selection), &event->at)};
+    double terms[ATTN_METRIC_MOST], values[ATTN_METRIC_MOST];
+
+    if (reading->is_mean)
+        attn_measurement_add(reading->measurement, event, NULL);
+    for (size_t r = 0; r < event->n_row; r++) {
+        const struct attn_row row = attn_event_row(event, r);
+
+        if (found->example)
+            ATTN_TRY(keep_row(found->example, row, err));
+        if (!attn_measurement_row(reading->measurement, event, r, terms))
+            continue;
+        reading->metric->finish(terms, values);
+        if (isnan(values[reading->which]) || values[reading->which] <= found->best)
+            continue;
+        found->best = values[reading->which];
+        found->query = event->row0 + r;
+        place.query = found->query;
+        place.cells = row;
+        found->weight = find_key(&place, reading->is_limited, &found->key);
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_text(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_watch watch = {.selection = reading->run->selection,
+                                     .n_piece = MOST_ROWS,
+                                     .on_event = on_rows,
+                                     .user = reading};
+
+    return attn_watch(reading->run, &watch, err);
+}
+
+/* Returns the value of the text for the head AT; NaN without one. */
+static double value_of(const struct reading *reading, const struct attn_location *at)
+{
+    double values[ATTN_METRIC_MOST];
+
+    if (!reading->is_mean)
+        return reading->found[index_of(reading, at)].best;
+    attn_measurement_find(reading->measurement, at, values);
+    return values[reading->which];
+}
+
+/* --- The first pass --------------------------------------------------------------------------- */
+
+struct examples {
+    struct attn_frame frame;
+    struct reading reading; /* owns */
+};
+
+/* Checks the heads before the first item. */
+static enum attn_status check_heads(const struct attn_config *config, const char *heads,
+                                    struct attn_error *err)
+{
+    const struct attn_dims dims = attn_config_dims(config, 1);
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    if (!heads || config->stack.has_encoder)
+        return ATTN_OK;
+    ATTN_TRY(attn_selection_create(&dims, &selection, err));
+    status = attn_error_in(attn_selection_set_heads(selection, heads, err), "heads", err);
+    attn_selection_free(selection);
+    return status;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct attn_frame *frame = &((struct examples *)state)->frame;
+    const char *heads = frame->request.selection.heads;
+
+    ATTN_TRY(check_heads(frame->config, heads, err));
+    attn_frame_choose_nothing(&frame->request);
+    frame->request.selection.sites = "pattern";
+    frame->request.selection.heads = heads;
+    return ATTN_OK;
+}
+
+/* Returns a missing cell for tokens without text. KEY is a position of the source if IS_CROSS. */
+static struct attn_cell token_cell(const struct attn_run *run, bool is_cross, size_t position)
+{
+    return attn_cell_position(is_cross ? &run->source.tokens : &run->text.tokens, position);
+}
+
+/* Appends the row of the head AT of an item. */
+static enum attn_status append_head(struct examples *examples, const struct attn_location *at,
+                                    struct attn_error *err)
+{
+    const struct reading *reading = &examples->reading;
+    const struct found *found = &reading->found[index_of(reading, at)];
+    const bool is_cross = attn_location_is_cross(attn_selection_dims(reading->run->selection), at);
+    const double value = value_of(reading, at);
+    struct attn_cell row[N_COLUMN] = {[HEAD] = attn_cell_integer(at->head)};
+
+    attn_location_put(at, &row[STACK]);
+    if (!isnan(value))
+        row[VALUE] = attn_cell_real(value);
+    if (!isnan(found->best) && !isnan(found->weight)) {
+        row[QUERY] = attn_cell_integer((int64_t)found->query);
+        row[QUERY_TOKEN] = token_cell(reading->run, false, found->query);
+        row[KEY] = attn_cell_integer((int64_t)found->key);
+        row[KEY_TOKEN] = token_cell(reading->run, is_cross, found->key);
+        row[WEIGHT] = attn_cell_real(found->weight);
+    }
+    return attn_frame_append(&examples->frame, row, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct examples *examples = state;
+    struct attn_frame *frame = &examples->frame;
+    const struct attn_examples_args *args = frame->args;
+    const struct attn_selection *selection = frame->run->selection;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    ATTN_TRY(begin_reading(&examples->reading, frame->run, args, err));
+    ATTN_TRY(read_text(&examples->reading, err));
+    while (attn_selection_next_head(selection, &at))
+        ATTN_TRY(append_head(examples, &at, err));
+    return ATTN_OK;
+}
+
+static void release(void *state)
+{
+    release_reading(&((struct examples *)state)->reading);
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_examples_args *args = given;
+
+    drawn->picture->view.quantity = is_weight(args) ? "largest weight" : args->measure;
+}
+
+/* --- The values of all texts ------------------------------------------------------------------ */
+
+struct corpus {
+    const struct attn_inquiry *inquiry;
+    struct attn_example_set set;
+};
+
+static const struct attn_examples_args *args_of(const struct corpus *corpus)
+{
+    return corpus->inquiry->args;
+}
+
+/* Whether a model with CONFIG has the head AT, which may come from a forged file. */
+static bool is_in(const struct attn_config *config, const struct attn_location *at)
+{
+    return at->layer >= 0 && at->layer < (int)config->n_layer &&
+           attn_location_index(at) < config->n_layer && at->head >= 0 &&
+           at->head < (int)config->n_head;
+}
+
+/* Creates the heads, which are the rows of TABLE, the answer about the first item. */
+static enum attn_status begin_heads(struct corpus *corpus, const struct attn_table *table,
+                                    struct attn_error *err)
+{
+    struct attn_example_set *set = &corpus->set;
+    const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
+    const struct attn_config *config = attn_model_config(attn_host_model(corpus->inquiry->host));
+    char size[ATTN_QUANTITY_SIZE];
+
+    if (layer == SIZE_MAX || head == SIZE_MAX)
+        return ATTN_FORMAT;
+    if (attn_table_n_row(table) == 0)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`heads` are of an encoder, whose heads are left out");
+    ATTN_TRY(ATTN_ALLOC(set->heads, attn_table_n_row(table), err));
+    set->n_head = attn_table_n_row(table);
+    for (size_t i = 0; i < set->n_head; i++) {
+        struct attn_location *at = &set->heads[i].at;
+
+        attn_location_read(table, i, layer, at);
+        at->head = (int)attn_table_cell(table, i, head).integer;
+        at->site = ATTN_SITE_PATTERN;
+        if (!is_in(config, at))
+            return ATTN_FORMAT;
+    }
+    attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
+    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_MEMORY,
+              "the values of %zu head%s take %s of memory for each text", set->n_head,
+              set->n_head == 1 ? "" : "s", size);
+    return ATTN_OK;
+}
+
+/* Adds the values of an item (struct attn_study_gather). */
+static enum attn_status add(void *user, const struct attn_item_result *result,
+                            struct attn_error *err)
+{
+    struct corpus *corpus = user;
+    struct attn_example_set *set = &corpus->set;
+    const size_t value = attn_table_find(result->rows, "value");
+
+    if (value == SIZE_MAX)
+        return ATTN_FORMAT;
+    if (!set->heads)
+        ATTN_TRY(begin_heads(corpus, result->rows, err));
+    if (attn_table_n_row(result->rows) != set->n_head || result->n_beside > 0)
+        return attn_error_set(err, ATTN_FORMAT, "%zu rows, the first item has %zu",
+                              attn_table_n_row(result->rows), set->n_head);
+    for (size_t i = 0; i < set->n_head; i++) {
+        const struct attn_cell cell = attn_table_cell(result->rows, i, value);
+        struct attn_example_head *head = &set->heads[i];
+
+        if (cell.type == ATTN_VALUE_MISSING)
+            continue;
+        ATTN_TRY(attn_grow(&head->values, &head->capacity, head->n + 1, sizeof *head->values, err));
+        head->values[head->n++] = (struct attn_example_value){cell.real, result->item->number};
+    }
+    return ATTN_OK;
+}
+
+/* Of equal values that of the earlier text is the larger. */
+static int by_value(const void *a, const void *b)
+{
+    const struct attn_example_value *x = a, *y = b;
+
+    return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                                : (x->number < y->number) - (x->number > y->number);
+}
+
+/* Chooses the texts that are shown of BIN, from 1, of head INDEX. */
+static void choose_of_bin(struct corpus *corpus, size_t index, size_t bin)
+{
+    struct attn_example_set *set = &corpus->set;
+    const struct attn_example_head *head = &set->heads[index];
+    const size_t n_bin = n_bin_of(args_of(corpus));
+    const size_t first = (bin - 1) * head->n / n_bin, size = bin * head->n / n_bin - first;
+    const size_t n_top = n_top_of(args_of(corpus)), n = size < n_top ? size : n_top;
+
+    for (size_t place = 1; place <= n; place++) {
+        const size_t k = n - place; /* counted from the smallest */
+        const size_t at = bin == n_bin ? size - place : (2 * k + 1) * size / (2 * n);
+        const struct attn_example_value *value = &head->values[first + at];
+
+        set->examples[set->n_example++] = (struct attn_example){.head = index,
+                                                                .bin = bin,
+                                                                .place = place,
+                                                                .number = value->number,
+                                                                .value = value->value};
+    }
+}
+
+/* Returns the bin that begins with a value of the bin before it; 0 if no bin of HEAD does. */
+static size_t find_tie(const struct attn_example_head *head, size_t n_bin)
+{
+    for (size_t bin = 2; bin <= n_bin; bin++) {
+        const size_t first = (bin - 1) * head->n / n_bin;
+
+        if (first > 0 && first < head->n &&
+            head->values[first - 1].value == head->values[first].value)
+            return bin;
+    }
+    return 0;
+}
+
+/* Notes heads in which texts of different bins have one value. */
+static void note_ties(const struct corpus *corpus)
+{
+    const struct attn_example_set *set = &corpus->set;
+    const size_t n_bin = n_bin_of(args_of(corpus));
+    size_t n = 0, first = 0;
+
+    for (size_t i = set->n_head; i-- > 0;)
+        if (find_tie(&set->heads[i], n_bin) > 0)
+            n++, first = i;
+    if (n == 0)
+        return;
+    const struct attn_example_head *head = &set->heads[first];
+    const size_t bin = find_tie(head, n_bin);
+
+    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_TIE,
+              "in %zu of %zu heads texts with equal values are in different bins by their order "
+              "in the file, first in bins %zu and %zu of %d.%d, at %.6g",
+              n, set->n_head, bin - 1, bin, head->at.layer, head->at.head,
+              head->values[(bin - 1) * head->n / n_bin].value);
+}
+
+/* Sorts the texts of each head, and chooses those that are shown. */
+static enum attn_status choose_texts(struct corpus *corpus, struct attn_error *err)
+{
+    struct attn_example_set *set = &corpus->set;
+    const size_t n_bin = n_bin_of(args_of(corpus)), n_top = n_top_of(args_of(corpus));
+    size_t most = 0, n = 0;
+
+    for (size_t i = 0; i < set->n_head; i++) {
+        most = set->heads[i].n > most ? set->heads[i].n : most;
+        n += set->heads[i].n < n_bin * n_top ? set->heads[i].n : n_bin * n_top;
+    }
+    if (most < n_bin) {
+        attn_error_set(err, ATTN_INVALID, "%zu text%s a value, fewer than the %zu bin%s", most,
+                       most == 1 ? " has" : "s have", n_bin, n_bin == 1 ? "" : "s");
+        if (most > 0)
+            attn_error_hint(err, "`bins` %zu has fewer", most);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    ATTN_TRY(ATTN_ALLOC(set->examples, n, err));
+    for (size_t i = 0; i < set->n_head; i++) {
+        qsort(set->heads[i].values, set->heads[i].n, sizeof *set->heads[i].values, by_value);
+        for (size_t bin = 1; bin <= n_bin; bin++)
+            choose_of_bin(corpus, i, bin);
+    }
+    note_ties(corpus);
+    return ATTN_OK;
+}
+
+/* --- The second pass -------------------------------------------------------------------------- */
+
+static int by_number(const void *a, const void *b)
+{
+    const struct attn_example *x = *(const struct attn_example *const *)a;
+    const struct attn_example *y = *(const struct attn_example *const *)b;
+
+    return x->number != y->number ? (x->number > y->number) - (x->number < y->number)
+                                  : (x->head > y->head) - (x->head < y->head);
+}
+
+/* Copies what READING found to EXAMPLES [n], which are all of one text. */
+static void take_found(const struct corpus *corpus, const struct reading *reading,
+                       struct attn_example *const *examples, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_location *at = &corpus->set.heads[examples[i]->head].at;
+        const struct found *found = &reading->found[index_of(reading, at)];
+
+        examples[i]->query = found->query;
+        examples[i]->key = found->key;
+        examples[i]->weight = isnan(found->best) ? (double)NAN : found->weight;
+        examples[i]->is_cross =
+            attn_location_is_cross(attn_selection_dims(reading->run->selection), at);
+    }
+}
+
+/* Runs the text of RUN, and fills EXAMPLES [n]. */
+static enum attn_status read_examples(const struct corpus *corpus, const struct attn_run *run,
+                                      struct attn_example *const *examples, size_t n,
+                                      struct attn_error *err)
+{
+    const struct attn_examples_args *args = args_of(corpus);
+    struct reading reading;
+    enum attn_status status = begin_reading(&reading, run, args, err);
+
+    for (size_t i = 0; status == ATTN_OK && args->keeps_rows && i < n; i++) {
+        const struct attn_location *at = &corpus->set.heads[examples[i]->head].at;
+
+        status = ATTN_ALLOC(examples[i]->ends, run->text.n, err);
+        reading.found[index_of(&reading, at)].example = examples[i];
+    }
+    if (status == ATTN_OK)
+        status = read_text(&reading, err);
+    if (status == ATTN_OK)
+        take_found(corpus, &reading, examples, n);
+    release_reading(&reading);
+    return status;
+}
+
+/* Runs ITEM again, of which EXAMPLES [n] are shown. */
+static enum attn_status read_again(struct corpus *corpus, struct attn_study *study,
+                                   const struct attn_item *item,
+                                   struct attn_example *const *examples, size_t n,
+                                   struct attn_error *err)
+{
+    struct attn_example_set *set = &corpus->set;
+    struct attn_request request = *corpus->inquiry->request;
+    struct attn_host *host = corpus->inquiry->host;
+    const char *heads = request.selection.heads;
+    struct attn_run *run = NULL;
+    enum attn_status status;
+
+    attn_frame_choose_nothing(&request);
+    request.selection.sites = "pattern";
+    request.selection.heads = heads;
+    attn_study_fill_request(study, item, &request);
+    request.on_note = NULL; /* the first pass has sent the notes */
+    status = attn_run_prepare(host, &request, &run, err);
+    if (status == ATTN_OK)
+        status = attn_card_text_read(run, item, false, &set->texts[set->n_text], err);
+    if (status == ATTN_OK)
+        status = read_examples(corpus, run, examples, n, err);
+    for (size_t i = 0; i < n; i++)
+        examples[i]->text = set->n_text;
+    set->n_text++;
+    attn_run_free(run);
+    return status;
+}
+
+/* Reads the items again up to the last of SHOWN [n], sorted by number, and runs these. */
+static enum attn_status read_shown(struct corpus *corpus, struct attn_study *study,
+                                   struct attn_example *const *shown, size_t n,
+                                   struct attn_error *err)
+{
+    struct attn_item *item = NULL;
+    size_t first = 0, end;
+
+    ATTN_TRY(attn_study_rewind(study, err));
+    while (first < n) {
+        enum attn_status status;
+
+        ATTN_TRY(attn_study_again(study, &item, err));
+        if (!item)
+            return attn_refuse(err, ATTN_STAGE_INPUT, "the items changed while they were read");
+        for (end = first; end < n && shown[end]->number == item->number;)
+            end++;
+        status = end > first ? read_again(corpus, study, item, shown + first, end - first, err)
+                             : ATTN_OK;
+        attn_item_free(item);
+        ATTN_TRY(status);
+        ATTN_TRY(attn_host_check_canceled(corpus->inquiry->host, err));
+        first = end;
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status read_texts(struct corpus *corpus, struct attn_study *study,
+                                   struct attn_error *err)
+{
+    struct attn_example_set *set = &corpus->set;
+    struct attn_example **shown;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(shown, set->n_example, err));
+    for (size_t i = 0; i < set->n_example; i++)
+        shown[i] = &set->examples[i];
+    qsort(shown, set->n_example, sizeof(struct attn_example *), by_number);
+    status = ATTN_ALLOC(set->texts, set->n_example, err);
+    if (status == ATTN_OK)
+        status = read_shown(corpus, study, shown, set->n_example, err);
+    attn_free(shown);
+    return status;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+/* Returns the cell with token I of TEXT; missing if tokens have no texts. */
+static struct attn_cell token_of(const struct attn_card_text *text, size_t i)
+{
+    size_t size;
+    const char *token = attn_card_token(text, i, &size);
+
+    return text->has_texts ? attn_cell_text(token, size) : attn_cell_missing();
+}
+
+static enum attn_status append_example(const struct attn_rows *rows,
+                                       const struct attn_example_set *set,
+                                       const struct attn_example *example, struct attn_error *err)
+{
+    const struct attn_example_head *head = &set->heads[example->head];
+    const struct attn_card_text *text = &set->texts[example->text];
+    const size_t key = example->key + (example->is_cross ? text->n_token : 0);
+    struct attn_cell row[N_COLUMN] = {
+        [HEAD] = attn_cell_integer(head->at.head),
+        [BIN] = attn_cell_integer((int64_t)example->bin),
+        [PLACE] = attn_cell_integer((int64_t)example->place),
+        [VALUE] = attn_cell_real(example->value),
+        [ID] = attn_cell_text(text->id.data, text->id.size),
+    };
+
+    attn_location_put(&head->at, &row[STACK]);
+    if (isnan(example->weight))
+        return attn_rows_append(rows, row, err);
+    row[QUERY] = attn_cell_integer((int64_t)example->query);
+    row[QUERY_TOKEN] = token_of(text, example->query);
+    row[KEY] = attn_cell_integer((int64_t)example->key);
+    row[KEY_TOKEN] = token_of(text, key);
+    row[WEIGHT] = attn_cell_real(example->weight);
+    return attn_rows_append(rows, row, err);
+}
+
+/* Gives TABLE the examples with their weights, for its page. */
+static enum attn_status add_page(const struct attn_example_set *set, struct attn_table *table,
+                                 struct attn_error *err)
+{
+    struct attn_buffer page = {0};
+    enum attn_status status;
+
+    attn_examples_append_page(set, &page);
+    status = attn_buffer_check(&page, err);
+    if (status == ATTN_OK)
+        status = attn_table_set_page(table, page.data, page.size, err);
+    attn_buffer_release(&page);
+    return status;
+}
+
+/* Creates the table of all items (struct attn_study_gather). */
+static enum attn_status tabulate(void *user, struct attn_study *study, struct attn_table **table,
+                                 struct attn_error *err)
+{
+    struct corpus *corpus = user;
+    struct attn_example_set *set = &corpus->set;
+    struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
+    enum attn_status status;
+
+    set->args = args_of(corpus);
+    set->config = attn_model_config(attn_host_model(corpus->inquiry->host));
+    ATTN_TRY(choose_texts(corpus, err));
+    ATTN_TRY(read_texts(corpus, study, err));
+    attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
+    ATTN_TRY(attn_rows_create(&rows, "examples", err));
+    status = ATTN_OK;
+    for (size_t i = 0; status == ATTN_OK && i < set->n_example; i++)
+        status = append_example(&rows, set, &set->examples[i], err);
+    if (status == ATTN_OK && set->args->keeps_rows)
+        status = add_page(set, rows.table, err);
+    if (status == ATTN_OK)
+        *table = rows.table;
+    else
+        attn_table_free(rows.table);
+    return status;
+}
+
+static void release_set(struct attn_example_set *set)
+{
+    for (size_t i = 0; i < set->n_head; i++)
+        attn_free(set->heads[i].values);
+    for (size_t i = 0; i < set->n_example; i++) {
+        attn_free(set->examples[i].ends);
+        attn_free(set->examples[i].cells);
+    }
+    for (size_t i = 0; i < set->n_text; i++) {
+        attn_card_text_release(&set->texts[i]);
+    }
+    attn_free(set->heads);
+    attn_free(set->examples);
+    attn_free(set->texts);
+}
+
+/* --- The experiment --------------------------------------------------------------------------- */
+
+static const struct attn_experiment experiment = {
+    .name = "examples",
+    .question = &attn_question_examples,
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct examples),
+    .study = offsetof(struct attn_examples_args, study),
+    .is_listed = true,
+    .draw = draw,
+    .perform = perform,
+    .check = check,
+    .choose = choose,
+    .ask = ask,
+    .release = release,
+};
+
+/* Performs INQUIRY with a corpus that gathers the values of all items. */
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct corpus corpus = {.inquiry = inquiry};
+    const struct attn_study_gather gather = {add, tabulate, &corpus};
+    struct attn_experiment own = experiment;
+    enum attn_status status;
+
+    own.gather = &gather;
+    status = attn_experiment_perform(&own, inquiry, err);
+    release_set(&corpus.set);
+    return status;
+}
+
+enum attn_status attn_examples(struct attn_host *host, const struct attn_request *request,
+                               const struct attn_examples_args *given, struct attn_table **table,
+                               struct attn_error *err)
+{
+    struct attn_examples_args args = ATTN_EXAMPLES_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+
+    return perform(&inquiry, err);
+}

@@ -1,0 +1,61 @@
+/* examples_internal.h - the examples of heads with their weights: examples.c finds them,
+ * examples_page.c writes them. */
+#ifndef ATTN_QUESTIONS_EXAMPLES_INTERNAL_H
+#define ATTN_QUESTIONS_EXAMPLES_INTERNAL_H
+
+#include "base/buffer.h"
+#include "measures/analysis_internal.h"
+#include "model/config.h"
+#include "questions/examples.h"
+#include "questions/head_cards_output.h"
+#include "questions/rows.h"
+
+/* The value of one text. */
+struct attn_example_value {
+    double value;
+    uint64_t number; /* number of the item */
+};
+
+enum { ATTN_EXAMPLE_KEYS = 32 }; /* the largest weights of a row that are kept */
+
+/* A text that is shown of a head. */
+struct attn_example {
+    size_t head;       /* index of the head */
+    size_t bin, place; /* from 1 */
+    uint64_t number;   /* number of the item */
+    double value;
+    size_t text; /* index of the text */
+    /* the marked row and its key; `weight` is NaN if no row has a value */
+    size_t query, key;
+    double weight;
+    bool is_cross; /* keys are positions of the source */
+    /* of each row: index after its last cell; empty unless rows are kept */
+    uint32_t *ends; /* [n_row] owns */
+    size_t n_row;
+    struct attn_card_key *cells; /* [n_cell] owns; keys of a row are in ascending order */
+    size_t n_cell, capacity;
+};
+
+/* A head and the values of all texts. */
+struct attn_example_head {
+    struct attn_location at;
+    struct attn_example_value *values; /* [n] owns; after all texts in ascending order */
+    size_t n, capacity;
+};
+
+/* All examples, sorted by head, bin and place. */
+struct attn_example_set {
+    const struct attn_examples_args *args; /* borrowed, complete */
+    const struct attn_config *config;
+    struct attn_example_head *heads; /* [n_head] owns */
+    size_t n_head;
+    struct attn_example *examples; /* [n_example] owns */
+    size_t n_example;
+    struct attn_card_text *texts; /* [n_text] owns */
+    size_t n_text;
+};
+
+/* Appends the examples as the JSON object that the page shows (page/examples.js). */
+void attn_examples_append_page(const struct attn_example_set *set, struct attn_buffer *out);
+
+#endif

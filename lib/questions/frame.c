@@ -1,0 +1,510 @@
+/* frame.c - see frame.h. */
+#include "questions/frame.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "questions/question_internal.h"
+#include "run/zero_shot.h"
+#include "tables/table_order.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <string.h>
+
+/* --- An inquiry ------------------------------------------------------------------------------- */
+
+/* State of an inquiry whose arguments were read. */
+struct asking {
+    const struct attn_experiment *experiment;
+    const struct attn_inquiry *inquiry;
+    /* borrowed: the inquiry's host, the host of its other tower, or `labelled` */
+    struct attn_host *host;
+    struct attn_host *labelled; /* owns; a classifier that compares pictures with texts; or NULL */
+    struct attn_request request;
+    const struct attn_study_args *study; /* borrowed; or NULL */
+    struct attn_study *items;            /* the open study; or NULL */
+    void *sum;                           /* owns */
+    struct attn_table *table;            /* owns */
+    size_t n_label; /* number of leading columns that name the group of items */
+};
+
+/* Reads the arguments, and reports errors of the caller. */
+static enum attn_status read_inquiry(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_inquiry *inquiry = asking->inquiry;
+    const char *args = inquiry->args;
+
+    if (!attn_is_given(inquiry->host, "host", err) ||
+        !attn_is_given(inquiry->request, "request", err) ||
+        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)))
+        return ATTN_INVALID;
+    if (experiment->sum_size > 0)
+        ATTN_TRY(attn_results_check(inquiry->sum, "sum", err));
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
+                           ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
+                           ATTN_STAGE_OPTIONS, err));
+    if (experiment->question)
+        ATTN_TRY(attn_question_check_values(experiment->question, args, &asking->request, err));
+    if (experiment->check)
+        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
+    if (experiment->study > 0)
+        memcpy(&asking->study, args + experiment->study, sizeof asking->study);
+    return ATTN_OK;
+}
+
+/* Selects the host for INPUT, the first input: one of two towers, and if labels are given, a
+ * classifier. */
+static enum attn_status choose_host(struct asking *asking, const struct attn_input *input,
+                                    struct attn_error *err)
+{
+    const struct attn_request_predict question = asking->request.predict;
+
+    asking->request.predict.n_label = 0;
+    asking->request.predict.more = NULL;
+    return attn_zero_shot_choose_host(&asking->host, input, &question, &asking->request.reading,
+                                      &asking->labelled, err);
+}
+
+/* Lets EXPERIMENT change the request of FRAME before its run is prepared. */
+static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
+                               struct attn_error *err)
+{
+    ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
+                                      : attn_host_check_model(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    if (experiment->choose)
+        return attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
+    attn_frame_choose_nothing(&frame->request);
+    return ATTN_OK;
+}
+
+/* Sets which columns the table of FRAME has. */
+static void choose_columns(const struct attn_experiment *experiment, struct attn_frame *frame)
+{
+    const struct attn_model *model = attn_host_model(frame->host);
+    struct attn_rows *rows = &frame->rows;
+    const uint64_t flags = (frame->is_one_of_many ? 0 : ATTN_SHOWN_ALONE) |
+                           (experiment->shows ? experiment->shows(frame) : 0);
+
+    rows->columns = experiment->columns;
+    rows->n = experiment->n_column;
+    for (size_t i = 0; i < rows->n; i++)
+        rows->hidden[i] = rows->columns[i].shown != 0 && (rows->columns[i].shown & flags) == 0;
+    attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
+                          model && attn_model_config(model)->stack.has_encoder);
+}
+
+static enum attn_status find_rows(const struct attn_experiment *experiment,
+                                  struct attn_frame *frame, struct attn_error *err)
+{
+    if (!experiment->makes_runs || experiment->choose)
+        ATTN_TRY(choose(experiment, frame, err));
+    if (!experiment->makes_runs)
+        ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
+    if (experiment->prepare)
+        ATTN_TRY(experiment->prepare(frame, err));
+    if (experiment->makes_runs && attn_input_is_given(&frame->request.source))
+        ATTN_TRY(attn_source_check(&frame->request.source, attn_host_model(frame->host), err));
+    if (experiment->n_column > 0) {
+        choose_columns(experiment, frame);
+        ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
+    }
+    if (frame->study)
+        ATTN_TRY(attn_study_show(frame->study, frame->rows.hidden, err));
+    return experiment->ask(frame, err);
+}
+
+/* Records unusual spaces of FRAME's text, or of the words in its question, in SPACES. */
+static void look_for_spaces(const struct attn_frame *frame, const struct attn_input *input,
+                            struct attn_spaces *spaces)
+{
+    const struct attn_tokenizer *tokenizer = NULL;
+
+    if (!spaces || spaces->what || spaces->is_at_end)
+        return;
+    *spaces = frame->spaces;
+    if (input->text && attn_host_tokenizer(frame->host, &tokenizer, NULL) == ATTN_OK)
+        spaces->is_at_end = attn_spaces_are_at_end(input, tokenizer);
+}
+
+/* Creates a frame for the input of the request; NULL if memory ran out. */
+static struct attn_frame *make_frame(const struct asking *asking, struct attn_error *err)
+{
+    struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
+
+    if (!frame)
+        return NULL;
+    frame->host = asking->host;
+    frame->plan = asking->experiment->plan;
+    frame->args = asking->inquiry->args;
+    frame->sum = asking->sum;
+    frame->request = asking->request;
+    frame->is_one_of_many = asking->study;
+    return frame;
+}
+
+static void free_frame(const struct attn_experiment *experiment, struct attn_frame *frame)
+{
+    if (experiment->release)
+        experiment->release(frame);
+    while (frame->n_owned > 0)
+        attn_free(frame->owned[--frame->n_owned]);
+    attn_table_free(frame->rows.table);
+    attn_trials_release(&frame->trials);
+    attn_session_free(frame->session);
+    attn_capture_free(frame->capture);
+    attn_selection_free(frame->selection);
+    attn_run_free(frame->other);
+    attn_run_free(frame->run);
+    attn_free(frame);
+}
+
+/* Runs the experiment for the input of FRAME, and frees FRAME. *TABLE receives the rows, SPACES
+ * (may be NULL) the unusual spaces. */
+static enum attn_status ask(const struct asking *asking, struct attn_frame *frame,
+                            struct attn_spaces *spaces, struct attn_table **table,
+                            struct attn_error *err)
+{
+    /* a copy, as the experiment may change it */
+    const struct attn_input input = frame->request.input;
+    enum attn_status status = find_rows(asking->experiment, frame, err);
+
+    if (status == ATTN_OK && frame->asked)
+        status = attn_rows_set_metric(frame->rows.table,
+                                      attn_answer_metric_name(frame->asked->metric), err);
+    if (status == ATTN_OK) {
+        *table = frame->rows.table;
+        frame->rows.table = NULL;
+        look_for_spaces(frame, &input, spaces);
+    }
+    free_frame(asking->experiment, frame);
+    return status;
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* Applies the item of FRAME to its request and to a copy of its arguments. */
+static enum attn_status take_item(const struct asking *asking, struct attn_frame *frame,
+                                  struct attn_error *err)
+{
+    const size_t *size = asking->inquiry->args; /* the arguments begin with their size */
+    void *args = attn_frame_alloc(frame, 1, *size);
+
+    frame->sum = attn_frame_alloc(frame, 1, asking->experiment->sum_size);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    frame->args = memcpy(args, asking->inquiry->args, *size);
+    if (!asking->experiment->take_item)
+        return ATTN_OK;
+    return attn_error_at(asking->experiment->take_item(args, &frame->request, frame->item, err),
+                         ATTN_STAGE_INPUT, err);
+}
+
+/* Runs the experiment for an item (attn_ask_fn). */
+static enum attn_status ask_item(void *user, struct attn_item_result *result,
+                                 struct attn_error *err)
+{
+    const struct asking *asking = user;
+    struct attn_frame *frame = make_frame(asking, err);
+    enum attn_status status;
+
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    attn_study_fill_request(asking->items, result->item, &frame->request);
+    frame->item = result->item;
+    frame->answer = result;
+    status = take_item(asking, frame, err);
+    if (status == ATTN_OK)
+        return ask(asking, frame, result->spaces, &result->rows, err);
+    free_frame(asking->experiment, frame);
+    return status;
+}
+
+/* Sets the columns of the items' tables before the first item, and reports errors that concern all
+ * items. */
+static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
+{
+    static const struct attn_item nothing; /* used if no item can be read */
+    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_item *first;
+    struct attn_frame *frame;
+    struct attn_error unseen = {0}; /* discarded; the item will report it when it runs */
+    enum attn_status status;
+
+    ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    frame = make_frame(asking, err);
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    frame->item = first ? first : &nothing;
+    take_item(asking, frame, &unseen);
+    status = attn_frame_memory(frame, err);
+    if (status == ATTN_OK)
+        status = choose(experiment, frame, err);
+    if (status == ATTN_OK) {
+        choose_columns(experiment, frame);
+        status = attn_study_show(asking->items, frame->rows.hidden, err);
+    }
+    free_frame(experiment, frame);
+    return status;
+}
+
+/* Selects the host for the items, by the first item that can be read. */
+static enum attn_status choose_host_of_items(struct asking *asking, struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    const struct attn_model *model = attn_host_model(asking->host);
+    const struct attn_item *first = NULL;
+
+    if (attn_predict_n_label(&asking->request.predict) == 0 &&
+        !(model && attn_model_config(model)->has_two_towers))
+        return ATTN_OK;
+    ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    return choose_host(asking, first ? &first->input : &nothing, err);
+}
+
+/* Returns the values of the caller that serve as defaults for items. */
+static struct attn_study_defaults defaults_of(const struct asking *asking)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const char *args = asking->inquiry->args;
+    struct attn_study_defaults defaults = {.n = 0};
+
+    if (experiment->question)
+        attn_question_defaults(experiment->question, args, &asking->request, &defaults);
+    if (attn_input_is_given(&asking->request.source))
+        attn_study_add_default(&defaults, "source", NULL);
+    return defaults;
+}
+
+/* Runs the experiment for each item, and creates their table. If the experiment makes runs itself,
+ * *OWN receives the rows that it appended. */
+static enum attn_status run_items(struct asking *asking, struct attn_table **own,
+                                  struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_item *first = NULL;
+
+    ATTN_TRY(choose_host_of_items(asking, err));
+    if (attn_edits_are_given(&asking->request.edits)) {
+        ATTN_TRY(attn_host_check_model(asking->host, err));
+        ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
+                                        err));
+    }
+    if (experiment->meet_first)
+        ATTN_TRY(attn_study_peek(asking->items, &first, err));
+    if (first)
+        experiment->meet_first(asking->inquiry->args, first, &asking->request);
+    if (experiment->makes_runs) {
+        struct attn_frame *frame = make_frame(asking, err);
+
+        if (!frame)
+            return ATTN_NO_MEMORY;
+        frame->study = asking->items;
+        ATTN_TRY(ask(asking, frame, NULL, own, err));
+    } else {
+        const struct attn_study_work work = {
+            .host = asking->host, .ask = ask_item, .request = &asking->request, .user = asking};
+
+        ATTN_TRY(show_columns(asking, err));
+        ATTN_TRY(attn_study_run(asking->items, &work, err));
+    }
+    return attn_study_end(asking->items, &asking->table, err);
+}
+
+/* Opens the study, and runs the experiment for its items. */
+static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
+    const struct attn_study_form form = {
+        .fold = {.name = experiment->name,
+                 .columns = experiment->columns,
+                 .n_column = experiment->n_column,
+                 .derive = experiment->derive,
+                 .fits = experiment->fits,
+                 .args = asking->inquiry->args,
+                 .is_keyed = experiment->is_keyed,
+                 .hint = experiment->hint},
+        .pairs =
+            experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
+        .is_listed = experiment->is_listed,
+        .is_ragged = experiment->is_ragged || experiment->is_keyed,
+        .gather = experiment->gather,
+        .host = asking->inquiry->host,
+        .request = &asking->request,
+        .defaults = defaults_of(asking),
+    };
+    struct attn_study_sum sum = ATTN_STUDY_SUM_DEFAULT;
+    struct attn_table *own = NULL;
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
+    enum attn_status status;
+
+    ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
+    if (!args.sum)
+        args.sum = &sum;
+    if (!args.sort && experiment->question &&
+        attn_question_order(experiment->question, asking->inquiry->args, &order))
+        args.sort = order.sort;
+    ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));
+    status = run_items(asking, &own, &failure);
+    if (asking->table)
+        attn_table_free(own);
+    else
+        asking->table = own;
+    if (status == ATTN_OK)
+        asking->n_label = args.sum->n_label;
+    else
+        attn_study_keep(asking->items, &failure);
+    attn_study_free(asking->items);
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+static enum attn_status perform(struct asking *asking, struct attn_error *err)
+{
+    struct attn_spaces spaces = {0};
+    struct attn_frame *frame;
+
+    ATTN_TRY(read_inquiry(asking, err));
+    ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->experiment->name, err));
+    asking->host = asking->inquiry->host;
+    asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
+    if (!asking->sum)
+        return ATTN_NO_MEMORY;
+    if (asking->study)
+        return ask_items(asking, err);
+    ATTN_TRY(choose_host(asking, &asking->request.input, err));
+    frame = make_frame(asking, err);
+    if (!frame)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(ask(asking, frame, &spaces, &asking->table, err));
+    attn_spaces_note(&spaces, attn_request_notes(&asking->request));
+    return ATTN_OK;
+}
+
+static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
+{
+    const struct attn_experiment *experiment = asking->experiment;
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    struct attn_table *sorted = NULL;
+
+    if (!experiment->question ||
+        (!attn_question_order(experiment->question, asking->inquiry->args, &order) &&
+         !experiment->sort))
+        return ATTN_OK;
+    if (!order.sort)
+        order.sort = experiment->sort;
+    if (order.n_most == 0)
+        order.n_most = experiment->n_most;
+    if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
+        return ATTN_OK;
+    order.n_group = asking->n_label;
+    ATTN_TRY(attn_table_sort(asking->table, &order, &sorted, err));
+    attn_table_free(asking->table);
+    asking->table = sorted;
+    return ATTN_OK;
+}
+
+enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
+                                         const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct asking asking = {
+        .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
+    enum attn_status status = perform(&asking, err);
+
+    if (status == ATTN_OK)
+        status = sort_table(&asking, err);
+    if (status == ATTN_OK) {
+        if (experiment->n_column > 0)
+            *inquiry->table = asking.table;
+        if (experiment->sum_size > 0)
+            attn_results_write(asking.sum, experiment->sum_size, inquiry->sum);
+    } else {
+        attn_table_free(asking.table);
+    }
+    attn_free(asking.sum);
+    attn_host_free(asking.labelled);
+    return status;
+}
+
+/* --- The frame -------------------------------------------------------------------------------- */
+
+void attn_frame_choose_nothing(struct attn_request *request)
+{
+    request->selection.given = NULL;
+    request->selection.sites = request->selection.layers = request->selection.heads =
+        request->selection.queries = NULL;
+    request->selection.at_mask = false;
+    request->predict = (struct attn_request_predict){0};
+    request->outputs.items = NULL;
+    request->outputs.n = 0;
+}
+
+enum attn_status attn_frame_select(struct attn_frame *frame, struct attn_site_set sites,
+                                   struct attn_error *err)
+{
+    ATTN_TRY(
+        attn_selection_create(attn_selection_dims(frame->run->selection), &frame->selection, err));
+    return attn_error_at(attn_selection_set_sites(frame->selection, sites, err), ATTN_STAGE_OPTIONS,
+                         err);
+}
+
+void *attn_frame_alloc(struct attn_frame *frame, size_t count, size_t size)
+{
+    void *block = attn_alloc(count, size, NULL);
+
+    assert(frame->n_owned < ATTN_FRAME_MOST_OWNED);
+    frame->owned[frame->n_owned++] = block;
+    frame->lacks_memory = frame->lacks_memory || !block;
+    return block;
+}
+
+enum attn_status attn_frame_memory(const struct attn_frame *frame, struct attn_error *err)
+{
+    return frame->lacks_memory ? attn_error_no_memory(err) : ATTN_OK;
+}
+
+enum attn_status attn_frame_find_answer(struct attn_frame *frame,
+                                        const struct attn_answer_args *args,
+                                        struct attn_answer *answer, struct attn_error *err)
+{
+    ATTN_TRY(attn_run_find_answer(frame->run, args, answer, err));
+    frame->spaces = answer->spaces;
+    frame->asked = answer;
+    return ATTN_OK;
+}
+
+void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *asked,
+                            const struct attn_reply *reply)
+{
+    if (frame->answer)
+        attn_study_answer_base(frame->answer, asked, reply);
+}
+
+enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
+                                        struct attn_error *err)
+{
+    if (!frame->answer)
+        return ATTN_OK;
+    frame->answer->beside = attn_alloc(n, sizeof *numbers, err);
+    if (!frame->answer->beside)
+        return ATTN_NO_MEMORY;
+    for (size_t i = 0; i < n; i++)
+        frame->answer->beside[i] = numbers[i];
+    frame->answer->n_beside = n;
+    return ATTN_OK;
+}
+
+enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
+                                   struct attn_error *err)
+{
+    return attn_rows_append(&frame->rows, cells, err);
+}
+
+void attn_frame_report(const struct attn_frame *frame, size_t n_done, size_t n)
+{
+    if (frame->request.on_progress)
+        frame->request.on_progress(frame->request.user, n_done, n);
+}

@@ -1,0 +1,884 @@
+/* lens.c - see lens.h. One run records the stream at the queries. A second session is fed these
+ * rows as the output of its last layer, so that the model's own output layer computes each
+ * reading. */
+#include "questions/lens_internal.h"
+
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "model/config_internal.h"
+#include "model/model_internal.h"
+#include "predict/class_label.h"
+#include "predict/logits.h"
+#include "predict/mask_token.h"
+#include "questions/frame.h"
+#include "questions/questions_internal.h"
+#include "questions/readout.h"
+#include "run/trial.h"
+#include "stream/items_internal.h"
+#include "trace/capture.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { DEFAULT_TOP = 3 };
+
+enum {
+    STACK,
+    LAYER,
+    SITE,
+    HEAD,
+    POSITION,
+    PLACE,
+    RANK,
+    MEAN_RANK, /* mean over queries or items */
+    ID,
+    TOKEN,
+    PROB,
+    LOGIT,
+    VALUE,
+    RIGHT,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+enum {
+    SHOW_STREAM = 2,
+    SHOW_HEADS = 4,
+    SHOW_POSITIONS = 8,
+    SHOW_LIST = 16,
+    SHOW_TARGET = 32,
+    SHOW_RANK = 64,
+    SHOW_MEAN = 128,
+    SHOW_TOKENS = 256,
+    SHOW_VALUE = 512,
+    SHOW_RIGHT = 1024
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [SITE] = ATTN_COLUMN_OF(SITE, "site", TEXT, .shown = SHOW_STREAM),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER, .shown = SHOW_POSITIONS),
+    [PLACE] = ATTN_COLUMN_OF(PLACE, "place", INTEGER, .shown = SHOW_LIST),
+    [RANK] = {.name = "rank",
+              .type = ATTN_VALUE_REAL,
+              .notation = ATTN_NOTATION_WHOLE,
+              .range = ATTN_RANGE_POSITIVE,
+              .quantity = "rank of the token",
+              .shown = SHOW_RANK},
+    [MEAN_RANK] =
+        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_MEAN),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER, .shown = SHOW_TOKENS),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
+    [PROB] = ATTN_COLUMN_QUANTITY("prob", 6, NULL, SHARE, "probability", .shown = SHOW_STREAM),
+    [LOGIT] = ATTN_COLUMN_QUANTITY("logit", 4, NULL, SIGNED, "logit of the token",
+                                   .shown = SHOW_HEADS | SHOW_TARGET),
+    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "@",
+                                   .shown = SHOW_VALUE), /* with target and foil */
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+struct lens {
+    struct attn_frame frame; /* its session computes readings with the output layer */
+    const struct attn_lens_args *args;
+    /* values are means over the queries, for items; otherwise each query has rows */
+    bool is_mean;
+    struct attn_site_set
+        sites; /* in addition to resid_pre of all layers and resid_post of the last */
+    struct attn_answer answer;
+    size_t n_query, top;
+    bool is_whole;   /* the model is a classifier that reads all rows at once */
+    size_t pooled;   /* index of the row that this classifier reads, unless it reads the mean */
+    float *stream;   /* [n_query, D] the output of one head */
+    double *scratch; /* [2, D] for attn_readout_head */
+    float *logits;   /* [V] */
+    struct attn_scored *ranked; /* [2 * V] */
+    double *values, *sums;      /* [n_value] values of one reading, and their mean over queries */
+    size_t n_value;             /* N_TARGET_VALUE with a target; otherwise one value per place */
+};
+
+/* Indices of the values of a target in one reading. */
+enum { VALUE_RANK, VALUE_PROB, VALUE_LOGIT, VALUE_DIFFERENCE, VALUE_RIGHT, N_TARGET_VALUE };
+
+/* One reading: of a tensor of a layer, or of one head. */
+struct reading {
+    struct attn_location at;
+    size_t position;
+    bool is_hidden; /* has no row */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(LIST, "queries", "SPEC", struct attn_request, selection.queries,
+               "positions to read at, numbers or words of the text; default: -1, the last, for an "
+               "encoder the mask, for a picture [CLS], for a classifier the token that it reads. "
+               "An item's own is one",
+               .home = ATTN_PARAM_OF_REQUEST, .keys = "queries|at"),
+    ATTN_PARAM(
+        LIST, "layers", "SPEC", struct attn_request, selection.layers,
+        "print the rows of these layers only: 0,2-4 or 0-11+2; -1 is the last, which has two",
+        .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(COUNT, "top", "K", struct attn_lens_args, top,
+               "print the K most probable tokens, or labels of a picture, of each reading; "
+               "default: 3",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(LIST, "sites", "LIST", struct attn_request, selection.sites,
+               "read these sites too: resid_mid, resid_post; default: resid_pre of each layer "
+               "and resid_post of the last",
+               .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(FLAG, "heads_out", NULL, struct attn_lens_args, reads_heads,
+               "read what each head by itself adds to the residual stream: the K largest and K "
+               "smallest logits"),
+    ATTN_PARAM(
+        TEXT, "jacobian", "FILE.npz", struct attn_lens_args, jacobian,
+        "read the output of each layer with the Jacobian lens of FILE.npz, which first carries "
+        "it to the last layer",
+        .second = offsetof(struct attn_lens_args, jacobian_array), .least = 3,
+        .traits = ATTN_PARAM_IS_FILE),
+    ATTN_PARAM(TEXT, "fit", "FILE.npz", struct attn_lens_args, fit,
+               "fit a Jacobian lens to the texts of `items`, and write it to FILE.npz"),
+    ATTN_PARAM(COUNT, "skip", "N", struct attn_lens_args, skip,
+               "of `fit`: leave out the first N positions of each text; default: 16",
+               .most = INT32_MAX, .traits = ATTN_PARAM_HAS_ZERO),
+    ATTN_PARAM(COUNT, "first", "N", struct attn_lens_args, first,
+               "of `fit`: read the first N tokens of each text; default: 128", .least = 1,
+               .most = INT32_MAX),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Lens", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_lens_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_lens_args, answer)},
+    {&params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "top",
+     .excludes = "target|target_id",
+     .message = "@ lists the most probable tokens, and `target` asks for one"},
+    {.given = "foil|foil_id",
+     .needs = "target|target_id|items",
+     .message = "`foil` needs `target`, which it is compared with",
+     .time = ATTN_PARAM_VALUES},
+    {.given = "fit",
+     .needs = "items",
+     .message = "`fit` takes the mean over the texts of #, which is not given",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "skip|first", .needs = "fit", .time = ATTN_PARAM_GIVEN},
+    {.given = "fit",
+     .excludes = "jacobian|heads_out|queries|layers|sites|top|target|target_id|foil|foil_id",
+     .time = ATTN_PARAM_BOTH},
+    {.given = "jacobian", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
+};
+
+static const struct attn_experiment *choose_experiment(const void *given);
+
+const struct attn_question attn_question_lens = {
+    .name = "lens",
+    .summary = "what each layer already knows of the next token",
+    .description =
+        "Reads the residual stream of each layer with the model's own final norm and\n"
+        "output matrix (the logit lens), and prints the most probable tokens, or with\n"
+        "`target` the rank of one, with `foil` the difference of their logits. The last\n"
+        "row is the model's own prediction. Over `items` the numbers are means and\n"
+        "standard deviations by layer: of the target, or, with `top` or if the first item\n"
+        "has no target, of the K largest probabilities, whichever tokens have them.\n"
+        "\n"
+        "The numbers say from which layer on an answer can be read off the residual\n"
+        "stream. They do not say that an earlier layer lacks it: that layer may hold it\n"
+        "in another form, as the final norm was trained for the last layer alone.\n"
+        "\n"
+        "`jacobian` reads the output of each layer with a Jacobian lens, which first\n"
+        "multiplies it by the mean derivative of the last layer's output by it. `fit`\n"
+        "makes such a lens, with D backward passes for each text. A lens is the average\n"
+        "of one corpus: name the corpus. The lens shows which tokens the output of a\n"
+        "layer makes probable after the later layers, not what the model uses.\n",
+    .examples = "  attn-cli lens -m fable \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `target` ' are' `csv` - \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `heads_out` `top` 1 \"The keys to the cabinet\"\n"
+                "  attn-cli lens -m fable `target` ' are' `items` s.txt `items_format` lines\n"
+                "  attn-cli lens -m fable `fit` J.npz `items` s.txt `items_format` lines `skip` 2\n"
+                "  attn-cli lens -m fable `jacobian` J.npz \"The keys to the cabinet\"\n",
+    .lacks = "dropout|seed",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args), .skip = 16,
+                       .first = 128),
+    .choose = choose_experiment,
+};
+
+/* --- The run ---------------------------------------------------------------------------------- */
+
+/* Whether a classifier reads several rows at once, so that there is no reading per position. */
+static bool reads_mean(const struct attn_config *config)
+{
+    return config->is_sentence || config->pooling == ATTN_POOLING_MEAN ||
+           config->pooling == ATTN_POOLING_FIRST_AND_MEAN;
+}
+
+/* Returns true if the tokens determine which row a classifier reads. */
+static bool reads_by_token(const struct attn_config *config)
+{
+    return config->pooling == ATTN_POOLING_LAST ||
+           (config->pooling == ATTN_POOLING_PROJECTED && config->n_token > 0);
+}
+
+static bool has_jacobian(const struct attn_lens_args *args)
+{
+    return args->jacobian || args->jacobian_array;
+}
+
+/* Reads the sites of the request, which must be sites of the stream. */
+static enum attn_status choose_sites(struct lens *lens, struct attn_error *err)
+{
+    struct attn_request_selection *asked = &lens->frame.request.selection;
+    const struct attn_dims dims = attn_config_dims(lens->frame.config, 1);
+    const bool is_sum = lens->frame.config->norm_place == ATTN_NORM_SUM;
+    const struct attn_site_set allowed =
+        has_jacobian(lens->args) ? ATTN_SITES(attn_site_of_output(&dims))
+        : is_sum                 ? ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_NORMALIZED_RESID_MID,
+                                              ATTN_SITE_NORMALIZED_RESID_POST)
+                 : ATTN_SITES(ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID, ATTN_SITE_RESID_POST);
+    const char *reads = has_jacobian(lens->args) ? "a Jacobian lens reads the output of each layer"
+                        : is_sum ? "a lens reads resid_pre, normalized_resid_mid and "
+                                   "normalized_resid_post of this model"
+                                 : "a lens reads resid_pre, resid_mid and resid_post";
+
+    if (asked->sites && attn_sites_parse(asked->sites, &lens->sites, err) != ATTN_OK)
+        return attn_error_in(ATTN_INVALID, "sites", err);
+    if (!attn_sites_are_empty(attn_sites_without(lens->sites, allowed)))
+        return attn_error_of(attn_error_set(err, ATTN_INVALID, "%s, not '%s'", reads, asked->sites),
+                             "sites", err);
+    if (has_jacobian(lens->args))
+        lens->sites = allowed;
+    asked->sites = NULL;
+    asked->given = NULL;
+    return ATTN_OK;
+}
+
+/* Reads the sites and the queries of the request. */
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct lens *lens = state;
+    struct attn_request *request = &lens->frame.request;
+    const struct attn_config *config = lens->frame.config;
+    const bool has_queries =
+        request->selection.queries || (lens->frame.item && lens->frame.item->queries);
+
+    lens->args = lens->frame.args;
+    lens->is_whole = reads_mean(config) || (reads_by_token(config) && !has_queries);
+    if (config->task == ATTN_TASK_SPANS)
+        return attn_error_set(
+            err, ATTN_INVALID, "a lens reads one row at a time, and '%s' answers with spans of two",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
+    if (config->task == ATTN_TASK_TOKENS && !request->selection.queries) {
+        attn_error_set(err, ATTN_INVALID, "'%s' labels each token, expected `queries`",
+                       attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text);
+        attn_error_hint(err, "`queries 1` reads the token at position 1");
+        return ATTN_INVALID;
+    }
+    if (reads_mean(config) && has_queries)
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "`queries` name positions, and the classifier of '%s' reads all %s at once",
+            attn_quote_string(attn_model_name(attn_host_model(lens->frame.host))).text,
+            config->n_token > 0 ? "tokens" : "patches");
+    lens->is_mean = lens->frame.is_one_of_many;
+    ATTN_TRY(choose_sites(lens, err));
+    if (request->selection.queries || lens->is_whole)
+        return ATTN_OK;
+    request->selection.at_mask = config->is_encoder; /* encoders predict at the mask */
+    request->selection.queries = config->image.patch_height > 0          ? "[CLS]"
+                                 : config->pooling == ATTN_POOLING_FIRST ? "0"
+                                 : config->is_encoder                    ? NULL
+                                                                         : "-1";
+    return ATTN_OK;
+}
+
+/* Returns true if it lists the most probable tokens of an item, which may have a target. */
+static bool lists_top(const struct lens *lens)
+{
+    return lens->frame.item && lens->args->top > 0;
+}
+
+/* Returns true if the target may be omitted; the first label is then used. */
+static bool has_first(const struct lens *lens)
+{
+    const struct attn_config *config = lens->frame.config;
+
+    return config->label_kind >= ATTN_LABELS_SCORE &&
+           (config->n_vocab == 1 || config->pooling == ATTN_POOLING_PROJECTED);
+}
+
+/* Resolves target and foil, if given. For an encoder, which needs no mask here, and for labels of
+ * positions, the position of the answer is the first query. */
+static enum attn_status find_answer(struct lens *lens, struct attn_error *err)
+{
+    struct attn_frame *frame = &lens->frame;
+    struct attn_answer_args answer = lens->args->answer;
+    size_t first = 0;
+    char at[24];
+
+    if (lists_top(lens) || (!answer.target && !answer.target_id && !answer.foil &&
+                            !answer.foil_id && !has_first(lens)))
+        return ATTN_OK;
+    answer.metric = ATTN_ANSWER_AUTO; /* unused */
+    if ((frame->config->is_encoder || frame->config->task == ATTN_TASK_TOKENS) &&
+        !attn_model_is_classifier(frame->run->model) && lens->n_query > 0) {
+        while (!attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, first))
+            first++;
+        snprintf(at, sizeof at, "%zu", first);
+        answer.at = at;
+    }
+    return attn_frame_find_answer(frame, &answer, &lens->answer, err);
+}
+
+static const struct attn_dims *dims_of(const struct lens *lens)
+{
+    return attn_selection_dims(lens->frame.run->selection);
+}
+
+/* Whether the layer of AT, whose site is one of attention, has rows. */
+static bool is_shown(const struct lens *lens, struct attn_location at)
+{
+    at.head = 0;
+    return attn_selection_has_head(lens->frame.run->selection, &at);
+}
+
+/* Refuses layers of the encoder alone: no output layer reads it. */
+static enum attn_status check_layers(const struct lens *lens, struct attn_error *err)
+{
+    const char *layers = lens->frame.request.selection.layers;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    while (attn_dims_next_layer(dims_of(lens), &at))
+        if (is_shown(lens, at))
+            return ATTN_OK;
+    return attn_refuse(err, ATTN_STAGE_OPTIONS, "`layers` are '%s', which a lens does not read",
+                       attn_quote_string(layers ? layers : "").text);
+}
+
+/* Records the stream, or z, at the queries, allocates memory for readings, and starts the session
+ * that computes them. */
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct lens *lens = state;
+    struct attn_frame *frame = &lens->frame;
+    const struct attn_config *config = frame->config;
+    struct attn_pass pass = attn_run_pass(frame->run);
+    const struct attn_site_set stream = attn_sites_join(
+        lens->sites, ATTN_SITES(ATTN_SITE_RESID_PRE,
+                                attn_site_of_output(attn_selection_dims(frame->run->selection))));
+    const struct attn_watch watch = {.sites =
+                                         lens->args->reads_heads ? ATTN_SITES(ATTN_SITE_Z) : stream,
+                                     .queries = lens->is_whole ? NULL : frame->run->queries,
+                                     .capture = &frame->capture};
+    const size_t n_vocab = config->n_vocab;
+
+    ATTN_TRY(check_layers(lens, err));
+    lens->n_query = attn_selection_n_query(frame->run->selection);
+    lens->pooled = attn_config_pooled_row(config, frame->run->text.ids, frame->run->text.n);
+    if (frame->item && (frame->item->queries || frame->item->answer.at) && lens->n_query != 1 &&
+        !lens->is_whole)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "`queries` '%s' are %zu positions, expected one",
+                           attn_quote_string(frame->request.selection.queries).text, lens->n_query);
+    ATTN_TRY(find_answer(lens, err));
+    ATTN_TRY(attn_watch(frame->run, &watch, err));
+    lens->top = lens->args->top > 0 ? lens->args->top : DEFAULT_TOP;
+    lens->top = lens->top < n_vocab ? lens->top : n_vocab;
+    lens->n_value =
+        lens->answer.has_target ? N_TARGET_VALUE : lens->top * (lens->args->reads_heads ? 2 : 1);
+    lens->stream = attn_frame_alloc(frame, lens->n_query * config->d_model, sizeof *lens->stream);
+    lens->scratch = attn_frame_alloc(frame, 2 * config->d_model, sizeof(double));
+    lens->logits = attn_frame_alloc(frame, n_vocab, sizeof *lens->logits);
+    lens->ranked = attn_frame_alloc(frame, 2 * n_vocab, sizeof *lens->ranked);
+    lens->values = attn_frame_alloc(frame, lens->n_value, sizeof *lens->values);
+    lens->sums = attn_frame_alloc(frame, lens->n_value, sizeof *lens->sums);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    pass.options.has_logits = true;
+    pass.options.pool = frame->run->host->pool;
+    return attn_pass_start(&pass, &frame->session, err);
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static const struct attn_table_view views[] = {
+    /* views of heads: for one text, for many texts */
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT), .detail = ATTN_ROLE_POSITION, .cells = ATTN_ROLE_TOKEN,
+     .traits = ATTN_VIEW_TOKENS},
+    {ATTN_VIEW_OF(LAYER, HEAD, LOGIT)},
+    /* views of the stream: for one text, for many texts, for a target in many texts */
+    {ATTN_VIEW_OF(LAYER, POSITION, PROB), .detail = ATTN_ROLE_SITE, .cells = ATTN_ROLE_TOKEN,
+     .traits = ATTN_VIEW_STREAM | ATTN_VIEW_TOKENS},
+    {ATTN_VIEW_OF(LAYER, PLACE, PROB), .detail = ATTN_ROLE_SITE, .traits = ATTN_VIEW_STREAM},
+    {ATTN_VIEW_OF(LAYER, SITE, PROB), .traits = ATTN_VIEW_STREAM},
+};
+
+/* Returns true if all rows have the same position; if TABLE is NULL, true if the request has no
+ * queries. */
+static bool has_one_position(const struct attn_drawn *drawn)
+{
+    const struct attn_table *table = drawn->table;
+    const size_t position = table ? attn_table_find_role(table, ATTN_ROLE_POSITION) : SIZE_MAX;
+
+    if (!table)
+        return drawn->request && !drawn->request->selection.queries;
+    for (size_t i = 1; position < SIZE_MAX && i < attn_table_n_row(table); i++)
+        if (attn_table_cell(table, i, position).integer !=
+            attn_table_cell(table, 0, position).integer)
+            return false;
+    return true;
+}
+
+/* Returns true if the first row of TABLE has no probability, because the model gives scores. */
+static bool lacks_probability(const struct attn_table *table)
+{
+    const size_t prob = attn_table_find(table, columns[PROB].name);
+
+    return prob < SIZE_MAX && attn_table_n_row(table) > 0 &&
+           attn_table_cell(table, 0, prob).type == ATTN_VALUE_MISSING;
+}
+
+/* Describes the picture. Each item has its own target, and a classifier with a single label needs
+ * none. */
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    static const char *const quantities[2][2] = {
+        {"probability of the most probable token", "probability of the target"},
+        {"logit of the most probable token", "logit of the target"}};
+    const struct attn_lens_args *args = given;
+    const struct attn_table *table = drawn->table;
+    const bool has_items = args->study;
+    const bool is_given = args->answer.target || args->answer.target_id;
+    const bool has_target =
+        is_given || (table ? attn_table_find_role(table, ATTN_ROLE_PLACE) == SIZE_MAX
+                           : has_items && args->top == 0);
+    const bool has_foil = args->answer.foil || args->answer.foil_id;
+    struct attn_table_view *view = &drawn->picture->view;
+
+    drawn->has_answer =
+        is_given || (has_items && attn_table_find(table, columns[VALUE].name) < SIZE_MAX);
+    drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
+                           : args->reads_heads ? ATTN_ANSWER_LOGIT
+                                               : ATTN_ANSWER_PROB;
+    view->asked = args->reads_heads    ? "by what each head adds alone"
+                  : has_jacobian(args) ? "read after each layer by a Jacobian lens"
+                                       : "read after each layer";
+    view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
+    if (has_foil && !has_items)
+        view->values = ATTN_TABLE_COLUMN(VALUE);
+    else if (table && lacks_probability(table))
+        view->values = ATTN_TABLE_COLUMN(LOGIT), drawn->answer.metric = ATTN_ANSWER_LOGIT;
+    if (!args->reads_heads && has_target && (args->study || has_one_position(drawn)))
+        view->figure = ATTN_FIGURE_CURVE; /* with one number per layer */
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct lens *lens = state;
+    const struct attn_answer_args *asked = &lens->args->answer;
+    const bool lists = lists_top(lens), is_mean = lens->is_mean;
+    /* an item must have a target, which is checked later */
+    const bool has_target =
+        lens->frame.item ? !lists : asked->target || asked->target_id || has_first(lens);
+
+    return (lens->args->reads_heads ? SHOW_HEADS : SHOW_STREAM) |
+           (is_mean || reads_mean(lens->frame.config) ? 0 : SHOW_POSITIONS) |
+           (has_target ? SHOW_TARGET
+            : is_mean  ? SHOW_LIST
+                       : SHOW_LIST | SHOW_TOKENS) |
+           (!has_target                             ? 0
+            : is_mean || lens->frame.is_one_of_many ? SHOW_MEAN
+                                                    : SHOW_RANK) |
+           ((asked->foil || asked->foil_id) && !lists ? SHOW_VALUE : 0) |
+           (lens->frame.item && !lists ? SHOW_RIGHT : 0);
+}
+
+/* Appends a row for the target, or one row per place. VALUES has `top` values for the most probable
+ * tokens, then as many for the least probable. */
+static enum attn_status append_values(struct lens *lens, const struct reading *reading,
+                                      const double *values, struct attn_error *err)
+{
+    const size_t top = lens->top, n_vocab = lens->frame.config->n_vocab;
+    struct attn_cell row[N_COLUMN] = {
+        [SITE] = attn_cell_string(attn_site_name(reading->at.site)),
+        [HEAD] = attn_cell_integer(reading->at.head),
+        [POSITION] = attn_cell_integer((int64_t)reading->position),
+    };
+
+    attn_location_put(&reading->at, &row[STACK]);
+    if (lens->answer.has_target) {
+        row[RANK] = attn_cell_real(values[VALUE_RANK]);
+        row[MEAN_RANK] = attn_cell_real(values[VALUE_RANK]);
+        row[PROB] = attn_cell_real_or_missing(values[VALUE_PROB]);
+        row[LOGIT] = attn_cell_real(values[VALUE_LOGIT]);
+        row[VALUE] = attn_cell_real(values[VALUE_DIFFERENCE]);
+        if (lens->n_query == 1 || lens->is_whole)
+            row[RIGHT] = attn_reply_right(&lens->answer, values[VALUE_RIGHT]);
+        return attn_frame_append(&lens->frame, row, err);
+    }
+    for (size_t i = 0; i < lens->n_value; i++) {
+        const size_t place = i < top ? i : n_vocab - 1 - (i - top);
+        const int32_t id = lens->ranked[place].id;
+
+        row[PLACE] = attn_cell_integer(i < top ? (int64_t)i + 1 : -(int64_t)(i - top) - 1);
+        row[ID] = attn_cell_integer(id);
+        row[TOKEN] = attn_model_has_labels(lens->frame.run->model)
+                         ? attn_cell_string(attn_class_label(lens->frame.run->model, (size_t)id))
+                         : attn_cell_token(lens->frame.run->tokenizer, id);
+        row[PROB] = row[LOGIT] = attn_cell_real(values[i]);
+        ATTN_TRY(attn_frame_append(&lens->frame, row, err));
+    }
+    return ATTN_OK;
+}
+
+/* --- Readings --------------------------------------------------------------------------------- */
+
+/* Computes lens->values from the logits. The ranking also yields the sum of the softmax; it is used
+ * because the order of addition affects the last bits. If only the rank of one token is needed, the
+ * ranking is skipped. */
+static void find_values(struct lens *lens)
+{
+    const struct attn_scored *ranked = lens->ranked;
+    const float *logits = lens->logits;
+    const size_t n_vocab = lens->frame.config->n_vocab;
+    const bool has_target = lens->answer.has_target, reads_heads = lens->args->reads_heads;
+    const enum attn_label_kind kind = lens->frame.config->label_kind;
+    const size_t target = (size_t)lens->answer.target;
+    const double sum =
+        has_target && reads_heads ? 0 : attn_logits_rank(logits, n_vocab, lens->ranked);
+
+    for (size_t i = 0; !has_target && i < lens->top; i++) {
+        lens->values[i] = reads_heads || kind >= ATTN_LABELS_SCORE ? ranked[i].logit
+                          : kind == ATTN_LABELS_MULTI
+                              ? attn_exp(-attn_softplus(-ranked[i].logit))
+                              : attn_exp(ranked[i].logit - ranked[0].logit) / sum;
+        if (reads_heads)
+            lens->values[lens->top + i] = ranked[n_vocab - 1 - i].logit;
+    }
+    if (!has_target)
+        return;
+    lens->values[VALUE_RIGHT] = attn_answer_right(&lens->answer, logits);
+    lens->values[VALUE_RANK] = attn_logits_place(logits, n_vocab, lens->answer.target);
+    lens->values[VALUE_LOGIT] = (double)logits[target];
+    if (lens->answer.has_foil)
+        lens->values[VALUE_DIFFERENCE] = (double)logits[target] - (double)logits[lens->answer.foil];
+    if (!reads_heads && kind == ATTN_LABELS_SINGLE)
+        lens->values[VALUE_PROB] = attn_exp((double)logits[target] - ranked[0].logit) / sum;
+    else if (!reads_heads)
+        lens->values[VALUE_PROB] = attn_answer_probability(
+            &lens->answer, logits, attn_answer_total(&lens->answer, logits));
+}
+
+/* Sets lens->logits to the logits of query number I. ROWS has one row per query, the output of the
+ * last layer. */
+static enum attn_status feed(struct lens *lens, const float *rows, size_t i, struct attn_error *err)
+{
+    const struct attn_config *config = lens->frame.config;
+    struct attn_session *session = lens->frame.session;
+    const bool is_alone = attn_model_is_classifier(lens->frame.run->model) && !lens->is_whole;
+    const struct attn_location end = attn_dims_end(dims_of(lens));
+
+    if (is_alone) { /* a classifier computes logits for its first position only */
+        attn_session_reset(session);
+        ATTN_TRY(attn_session_feed_layer(session, &end, rows + i * config->d_model, NULL, 1, err));
+    } else if (i == 0) {
+        ATTN_TRY(attn_session_feed_layer(session, &end, rows,
+                                         lens->is_whole ? lens->frame.run->text.ids : NULL,
+                                         lens->n_query, err));
+    }
+    return attn_session_logits_at(session, is_alone ? 0 : i, 1, lens->logits, err);
+}
+
+/* Reads ROWS, one per query, the output of the last layer, and appends the values of each query, or
+ * their mean. */
+static enum attn_status read_queries(struct lens *lens, struct reading reading, const float *rows,
+                                     struct attn_error *err)
+{
+    const struct attn_frame *frame = &lens->frame;
+    const size_t n = lens->is_whole ? 1 : lens->n_query;
+
+    memset(lens->sums, 0, lens->n_value * sizeof *lens->sums);
+    for (size_t i = 0, query = 0; i < n; i++, query++) {
+        while (!lens->is_whole &&
+               !attn_selection_has_query(frame->run->selection, ATTN_STACK_ONLY, query))
+            query++;
+        reading.position = lens->is_whole ? lens->pooled : query;
+        ATTN_TRY(feed(lens, rows, i, err));
+        find_values(lens);
+        if (!lens->is_mean && !reading.is_hidden)
+            ATTN_TRY(append_values(lens, &reading, lens->values, err));
+        for (size_t k = 0; k < lens->n_value; k++)
+            lens->sums[k] += lens->values[k] / (double)n;
+    }
+    attn_session_reset(lens->frame.session);
+    if (lens->is_mean && !reading.is_hidden)
+        ATTN_TRY(append_values(lens, &reading, lens->sums, err));
+    return attn_host_check_canceled(frame->run->host, err);
+}
+
+/* Reads ROWS, the outputs of LAYER, carried to the last layer by the Jacobian lens if there is
+ * one. */
+static enum attn_status read_rows(struct lens *lens, struct reading reading, const float *rows,
+                                  struct attn_error *err)
+{
+    const struct attn_jacobian *jacobian = lens->frame.plan;
+    const size_t d = lens->frame.config->d_model;
+    struct attn_error failure = {0};
+    enum attn_status status;
+
+    if (!jacobian || attn_location_index(&reading.at) + 1 == lens->frame.config->n_layer)
+        return read_queries(lens, reading, rows, err);
+    for (size_t i = 0; i < lens->n_query; i++)
+        attn_jacobian_apply(jacobian, attn_location_index(&reading.at), rows + i * d,
+                            lens->stream + i * d);
+    status = read_queries(lens, reading, lens->stream, &failure);
+    if (status == ATTN_OK)
+        return ATTN_OK;
+    attn_session_reset(lens->frame.session);
+    if (status != ATTN_FORMAT || feed(lens, rows, 0, NULL) != ATTN_OK) /* not due to the lens */
+        return attn_error_copy(err, &failure);
+    attn_error_set(err, status,
+                   "the jacobian of '%s' makes values of layer %d that are not finite, expected "
+                   "float32 numbers",
+                   attn_quote_string(lens->args->jacobian ? lens->args->jacobian : "array").text,
+                   reading.at.layer);
+    return attn_error_at(status, ATTN_STAGE_INPUT, err);
+}
+
+/* Reads the stream at the layers that are shown, and of an item the model's own answer too. */
+static enum attn_status read_stream(struct lens *lens, struct attn_error *err)
+{
+    static const enum attn_site sites[] = {ATTN_SITE_RESID_PRE, ATTN_SITE_RESID_MID,
+                                           ATTN_SITE_NORMALIZED_RESID_MID, ATTN_SITE_RESID_POST,
+                                           ATTN_SITE_NORMALIZED_RESID_POST};
+    const enum attn_site output = attn_site_of_output(dims_of(lens));
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    while (attn_dims_next_layer(dims_of(lens), &at))
+        for (size_t i = 0; i < sizeof sites / sizeof *sites; i++) {
+            struct reading reading = {.is_hidden = !is_shown(lens, at)};
+            const float *rows = attn_location_find(dims_of(lens), &at, sites[i], &reading.at)
+                                    ? attn_capture_tensor(lens->frame.capture, &reading.at)
+                                    : NULL;
+            const bool is_answer =
+                sites[i] == output && attn_location_index(&at) + 1 == lens->frame.config->n_layer;
+            const bool is_asked = (sites[i] == ATTN_SITE_RESID_PRE && !lens->frame.plan) ||
+                                  is_answer || attn_sites_have(lens->sites, sites[i]);
+
+            if (rows && (reading.is_hidden ? is_answer && lens->frame.answer : is_asked))
+                ATTN_TRY(read_rows(lens, reading, rows, err));
+        }
+    return ATTN_OK;
+}
+
+/* Sets lens->stream to the output of the head AT at each query. */
+static void write_head(struct lens *lens, const struct attn_location *at)
+{
+    const struct attn_config *config = lens->frame.config;
+    const float *z = attn_capture_head(lens->frame.capture, at);
+
+    for (size_t i = 0; i < lens->n_query; i++)
+        attn_readout_head(lens->frame.run->model, at, z + i * config->d_value, lens->scratch,
+                          lens->stream + i * config->d_model);
+}
+
+static enum attn_status read_heads(struct lens *lens, struct attn_error *err)
+{
+    struct reading reading = {.at = {.site = ATTN_SITE_Z, .layer = ATTN_NO_LAYER}};
+
+    while (attn_dims_next_head(dims_of(lens), &reading.at))
+        if (is_shown(lens, reading.at)) {
+            write_head(lens, &reading.at);
+            ATTN_TRY(read_queries(lens, reading, lens->stream, err));
+        }
+    return ATTN_OK;
+}
+
+/* Reports for an item the last reading, which is the model's own answer. */
+static void report_last(struct lens *lens)
+{
+    const bool has_foil = lens->answer.has_foil, has_p = attn_answer_has_p(&lens->answer);
+    struct attn_item_result *result = lens->frame.answer;
+
+    result->metric = attn_answer_metric_name(has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                                             : has_p  ? ATTN_ANSWER_LOG_PROB
+                                                      : ATTN_ANSWER_LOGIT);
+    result->row = "model";
+    result->value = has_foil ? lens->values[VALUE_DIFFERENCE]
+                    : has_p  ? attn_log(lens->values[VALUE_PROB])
+                             : lens->values[VALUE_LOGIT];
+    result->has_right = has_foil || attn_answer_is_judged(&lens->answer);
+    result->right = lens->values[VALUE_RIGHT];
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct lens *lens = state;
+
+    ATTN_TRY(attn_error_at(lens->args->reads_heads ? read_heads(lens, err) : read_stream(lens, err),
+                           ATTN_STAGE_MODEL, err));
+    if (lens->frame.answer && !lens->args->reads_heads && lens->answer.has_target &&
+        (lens->n_query == 1 || lens->is_whole))
+        report_last(lens);
+    return ATTN_OK;
+}
+
+/* Lists the most probable tokens if the first item has no target, as if `top` was given. One of its
+ * labels may be a target by a wrong name. */
+static void meet_first(void *args, const struct attn_item *first,
+                       const struct attn_request *request)
+{
+    struct attn_lens_args *given = args;
+    const struct attn_answer_args *own = &first->answer, *all = &given->answer;
+    char names[ATTN_QUOTE_SIZE];
+
+    if (own->target || own->target_id || all->target || all->target_id || given->top > 0)
+        return;
+    given->top = DEFAULT_TOP;
+    if (first->n_label > 0)
+        attn_note(request->on_note, request->user, ATTN_NOTE_LABELS,
+                  "the first item has no 'target' (labels: %s): the most probable tokens are read",
+                  attn_item_list_labels(first, names, sizeof names));
+}
+
+/* Sets the queries of an item: its `queries`, or its position `at`. */
+static enum attn_status take_item(void *args, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_lens_args *given = args;
+
+    given->answer.metric = ATTN_ANSWER_AUTO; /* the lens does not use a metric */
+    if (item->queries || item->answer.at)
+        request->selection.queries = item->queries ? item->queries : item->answer.at;
+    if (given->top == 0)
+        ATTN_TRY(attn_item_answer(item, &given->answer, err));
+    given->answer.at = NULL;
+    return ATTN_OK;
+}
+
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment = {
+    .name = "lens",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .needs_output = true,
+    .state_size = sizeof(struct lens),
+    .study = offsetof(struct attn_lens_args, study),
+    .meet_first = meet_first,
+    .take_item = take_item,
+    .question = &attn_question_lens,
+    .choose = choose,
+    .prepare = prepare,
+    .shows = shows,
+    .draw = draw,
+    .ask = ask,
+    .perform = perform,
+};
+
+/* Reads the Jacobian lens, and performs INQUIRY with it. */
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    const struct attn_lens_args *args = inquiry->args;
+    struct attn_experiment own = experiment;
+    struct attn_jacobian jacobian = {.data = NULL};
+    enum attn_status status = ATTN_OK;
+
+    if (has_jacobian(args) && inquiry->host && inquiry->request) {
+        const struct attn_model *model = attn_host_model(inquiry->host);
+        const struct attn_notes notes = attn_request_notes(inquiry->request);
+
+        ATTN_TRY(attn_trial_check_host(inquiry->host, err));
+        ATTN_TRY(attn_error_at(attn_jacobian_check(model, err), ATTN_STAGE_OPTIONS, err));
+        status = attn_jacobian_read(args, inquiry->host, &notes, &jacobian, err);
+        own.plan = &jacobian;
+    }
+    if (status == ATTN_OK)
+        status = attn_experiment_perform(&own, inquiry, err);
+    attn_jacobian_release(&jacobian);
+    return status;
+}
+
+static const struct attn_experiment *choose_experiment(const void *given)
+{
+    const struct attn_lens_args *args = given;
+
+    return args->fit ? &attn_lens_fit : &experiment;
+}
+
+enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
+                           const struct attn_lens_args *given, struct attn_table **table,
+                           struct attn_error *err)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+
+    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
+    return choose_experiment(&args)->perform(&inquiry, err);
+}
+
+/* --- The lens over a table ---------------------------------------------------------------------
+ */
+
+enum { MOST_WHOLE = 24 }; /* maximum positions of a text that a picture shows completely */
+
+/* Appends the positions in columns QUERY and KEY of TABLE as a list; if the text is short, all
+ * positions up to the last. */
+static void append_places(const struct attn_table *table, struct attn_buffer *out)
+{
+    const enum attn_column_role roles[2] = {ATTN_ROLE_QUERY, ATTN_ROLE_KEY};
+    int64_t last = 0;
+
+    for (size_t i = 0; i < 2 * attn_table_n_row(table); i++) {
+        const size_t column = attn_table_find_role(table, roles[i % 2]);
+        const struct attn_cell cell = attn_table_cell(table, i / 2, column);
+
+        if (cell.type != ATTN_VALUE_INTEGER)
+            continue;
+        last = cell.integer > last ? cell.integer : last;
+        attn_buffer_append_format(out, "%s%lld", out->size > 0 ? "," : "", (long long)cell.integer);
+    }
+    if (last >= MOST_WHOLE)
+        return;
+    out->size = 0;
+    attn_buffer_append_format(out, "0-%lld", (long long)last);
+}
+
+enum attn_status attn_lens_over(struct attn_host *host, const struct attn_request *request,
+                                const struct attn_table *table, struct attn_table **lens,
+                                struct attn_error *err)
+{
+    struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
+    struct attn_request asked = *request;
+    struct attn_buffer places = {0};
+    const struct attn_model *model = attn_host_model(host);
+    enum attn_status status;
+
+    if (model && (attn_model_config(model)->task == ATTN_TASK_SPANS ||
+                  reads_mean(attn_model_config(model)))) {
+        *lens = NULL;
+        return ATTN_OK;
+    }
+    append_places(table, &places);
+    asked.selection.queries = attn_buffer_string(&places);
+    asked.selection.layers = NULL;
+    asked.on_note = NULL; /* the experiment sent these notes already */
+    args.top = 1;
+    status = attn_buffer_check(&places, err);
+    if (status == ATTN_OK)
+        status = attn_lens(host, &asked, &args, lens, err);
+    attn_buffer_release(&places);
+    return status;
+}

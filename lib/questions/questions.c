@@ -1,0 +1,148 @@
+/* questions.c - see questions.h. */
+#include "questions/questions.h"
+
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "questions/questions_internal.h"
+#include "questions/study_params.h"
+
+#include <string.h>
+
+#define QUESTION_ADDRESS(name) &attn_question_##name,
+static const struct attn_question *const questions[] = {ATTN_QUESTION_MAP(QUESTION_ADDRESS)};
+#undef QUESTION_ADDRESS
+
+/* Further rows that can only be found by name. */
+static const struct attn_question *const others[] = {&attn_question_items, &attn_question_batch};
+
+const struct attn_question *attn_question_at(size_t i)
+{
+    return i < sizeof questions / sizeof *questions ? questions[i] : NULL;
+}
+
+const struct attn_question *attn_question_find(const char *name)
+{
+    const struct attn_question *found;
+
+    for (size_t i = 0; name && (found = attn_question_at(i)) != NULL; i++)
+        if (strcmp(found->name, name) == 0)
+            return found;
+    for (size_t i = 0; name && i < sizeof others / sizeof *others; i++)
+        if (strcmp(others[i]->name, name) == 0)
+            return others[i];
+    return NULL;
+}
+
+/* Finds the question of ASKED, which must have an experiment, or a function that selects one by the
+ * arguments. */
+static enum attn_status find(const struct attn_question_asked *asked,
+                             const struct attn_question **found, struct attn_error *err)
+{
+    if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err))
+        return ATTN_INVALID;
+    *found = attn_question_find(asked->question);
+    return *found && ((*found)->experiment || (*found)->choose)
+               ? ATTN_OK
+               : attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
+                             attn_quote_string(asked->question).text);
+}
+
+/* Copies the defaults of QUESTION, or sets *args to NULL if it has no arguments. The caller frees
+ * *args with attn_free. */
+static enum attn_status copy_defaults(const struct attn_question *question, void **args,
+                                      struct attn_error *err)
+{
+    *args = NULL;
+    if (question->args_size == 0)
+        return ATTN_OK;
+    *args = attn_alloc(1, question->args_size, err);
+    if (!*args)
+        return ATTN_NO_MEMORY;
+    memcpy(*args, question->defaults, question->args_size);
+    return ATTN_OK;
+}
+
+static const struct attn_experiment *experiment_of(const struct attn_question *question,
+                                                   const void *args)
+{
+    return question->experiment ? question->experiment : question->choose(args);
+}
+
+enum attn_status attn_question_ask(const struct attn_question_asked *asked,
+                                   struct attn_table **table, void *sum, struct attn_error *err)
+{
+    const struct attn_experiment *experiment;
+    const struct attn_question *question;
+    struct attn_inquiry inquiry = {.table = table, .sum = sum};
+    enum attn_status status;
+
+    ATTN_TRY(find(asked, &question, err));
+    ATTN_TRY(copy_defaults(question, &inquiry.args, err));
+    inquiry.host = asked->host;
+    inquiry.request = asked->request;
+    inquiry.given = asked->args;
+    if (question->args_size > 0)
+        (void)attn_options_read(asked->args, inquiry.args, NULL); /* the caller reports a failure */
+    experiment = experiment_of(question, inquiry.args);
+    status = experiment->perform ? experiment->perform(&inquiry, err)
+                                 : attn_experiment_perform(experiment, &inquiry, err);
+    attn_free(inquiry.args);
+    return status;
+}
+
+const struct attn_column *attn_question_schema(const struct attn_question_asked *asked, size_t *n)
+{
+    const struct attn_experiment *experiment;
+    const struct attn_question *question;
+    void *args;
+
+    if (!n)
+        return NULL;
+    *n = 0;
+    if (find(asked, &question, NULL) != ATTN_OK || copy_defaults(question, &args, NULL) != ATTN_OK)
+        return NULL;
+    if (question->args_size > 0)
+        (void)attn_options_read(asked->args, args, NULL); /* the defaults if they are malformed */
+    experiment = experiment_of(question, args);
+    attn_free(args);
+    *n = experiment->n_column;
+    return experiment->columns;
+}
+
+/* Reads the arguments of ASKED into ARGS, which has the defaults, and describes the picture. */
+static enum attn_status draw(const struct attn_question *question,
+                             const struct attn_question_asked *asked, void *args,
+                             const struct attn_table *table, struct attn_table_picture *picture,
+                             struct attn_error *err)
+{
+    const struct attn_experiment *experiment;
+
+    if (question->args_size > 0)
+        ATTN_TRY(attn_error_at(attn_options_read(asked->args, args, err), ATTN_STAGE_OPTIONS, err));
+    experiment = experiment_of(question, args);
+    if (table && experiment->check)
+        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
+    attn_experiment_draw(
+        experiment, args,
+        &(struct attn_drawn){
+            .host = asked->host, .request = asked->request, .table = table, .picture = picture});
+    return ATTN_OK;
+}
+
+enum attn_status attn_question_picture(const struct attn_question_asked *asked,
+                                       const struct attn_table *table,
+                                       struct attn_table_picture *picture, struct attn_error *err)
+{
+    const struct attn_question *question;
+    void *args;
+    enum attn_status status;
+
+    ATTN_TRY(find(asked, &question, err));
+    if (!attn_is_given(picture, "picture", err))
+        return ATTN_INVALID;
+    ATTN_TRY(copy_defaults(question, &args, err));
+    status = draw(question, asked, args, table, picture, err);
+    attn_free(args);
+    return status;
+}

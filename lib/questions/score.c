@@ -1,0 +1,1002 @@
+/* score.c - see score.h. A text is run in windows, a short one in a single window; each window is a
+ * separate run over its ids. For many texts only sums are stored. */
+#include "questions/score.h"
+
+#include "base/elementary.h"
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/pool_internal.h"
+#include "base/status_internal.h"
+#include "edits/intervention_internal.h"
+#include "forward/logit_rows.h"
+#include "input/image_input.h"
+#include "input/position.h"
+#include "kernels/kernels.h"
+#include "predict/class_label.h"
+#include "predict/logits.h"
+#include "predict/masked_copies.h"
+#include "predict/prediction.h"
+#include "questions/frame.h"
+#include "questions/questions_internal.h"
+#include "run/reply.h"
+#include "run/trial.h"
+#include "stream/items_internal.h"
+#include "tensors/token_text.h"
+#include "tokenizer/words.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum {
+    POSITION, /* for one text */
+    ID,
+    TOKEN,
+    BITS,
+    NATS,
+    RANK, /* for one text */
+    TOP,
+    TOP_PROB,
+    ROW_TYPE,
+    N_COLUMN
+};
+
+static const struct attn_column columns[N_COLUMN] = {
+    [POSITION] = ATTN_COLUMN_OF(POSITION, "position", INTEGER),
+    [ID] = ATTN_COLUMN_OF(ID, "id", INTEGER),
+    [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
+    [BITS] = ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal"),
+    [NATS] = ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal"),
+    [RANK] = {.name = "rank",
+              .type = ATTN_VALUE_REAL,
+              .notation = ATTN_NOTATION_WHOLE,
+              .range = ATTN_RANGE_POSITIVE,
+              .quantity = "rank of the token"},
+    [TOP] = ATTN_COLUMN("top", TEXT),
+    [TOP_PROB] = ATTN_COLUMN_REAL("top_prob", 4, NULL, SIGNED),
+    [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+struct scored {
+    bool is_scored; /* false for the first token */
+    double nats;
+    double rank; /* from 1; ties get the mean of their ranks */
+    int32_t top; /* the most probable token */
+    double top_probability;
+};
+
+struct scoring {
+    struct attn_frame frame; /* its request is that of the current window */
+    const struct attn_score_args *args;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    struct attn_sequence text;              /* owns */
+    struct scored *scored;                  /* [text.n] */
+    size_t n_vocab, n_ctx;
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(FLAG, "merge_words", NULL, struct attn_score_args, merges_words,
+               "print one row per word, with the sums of the bits and nats of its tokens; a "
+               "word begins with white space, of one or several tokens, and what follows without a "
+               "space belongs to it"),
+    ATTN_PARAM(COUNT, "stride", "S", struct attn_score_args, stride,
+               "score a text longer than the model takes in windows that move by S positions",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(
+        CHOICE, "by", NULL, struct attn_score_args, by,
+        "for `items` without a target: text (default), the log probability of the text, which "
+        "is the sum over its tokens; token, their mean; word, the mean over its words",
+        .words = "text|token|word"),
+    ATTN_PARAM(LIST, "regions", "NAME,...", struct attn_score_args, regions,
+               "for `items`: a row for each of these places of an item, its keys pos.NAME or words "
+               "between marks (`marks`), with the sums over the tokens of the place. Punctuation "
+               "after a word is not in its region"),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Scores", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&attn_target_params, offsetof(struct attn_score_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_score_args, answer)},
+    {&attn_at_params, offsetof(struct attn_score_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_score_args, answer)},
+    {&params, 0},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "stride|merge_words", .excludes = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "limit",
+     .when = "items",
+     .needs = "by",
+     .message = "@ needs `by`: a group has one row"},
+    {.given = "by|regions", .needs = "items", .time = ATTN_PARAM_BOTH},
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "items",
+     .message = "`target`, `foil`, `at` and `metric` need `items`",
+     .hint = "attn-cli run `target TOKEN` TEXT measures one text",
+     .time = ATTN_PARAM_BOTH},
+};
+
+static const struct attn_experiment *choose_experiment(const void *given);
+
+const struct attn_question attn_question_score = {
+    .name = "score",
+    .summary = "how surprising each token of a text is",
+    .description =
+        "Prints for each token of TEXT how surprising it is given what came before:\n"
+        "-log2 p (bits), -ln p (nats), its rank among all tokens, and the most probable\n"
+        "token in its place. The first token has no score. An encoder such as BERT reads\n"
+        "each token with a mask in its place, and special tokens have no score. Mean,\n"
+        "perplexity and number of scored tokens go to standard error.\n"
+        "\140attn-cli batch `fields surprisal`\140 has the tokens of each of many texts.\n\n"
+        "For `items` the table has one row, or one for each group of `group_by`. Items\n"
+        "with a target: the metric, whether the model is right, rank and probability of\n"
+        "the target. Items with good and bad, two texts: the log probability of each,\n"
+        "their difference, and whether the good one is more probable. Other items: nats,\n"
+        "bits and tokens, or with `regions` these for each region. The mean of the column\n"
+        "right is the accuracy. A target of several tokens is scored by the sum of their\n"
+        "log probabilities. Equal tokens have the mean of their ranks, and answers that\n"
+        "differ by less than 1e-5 of the larger one, or of 1, are ties: neither right nor\n"
+        "wrong.\n\n"
+        "The numbers say what this model expects of this text. They depend on the\n"
+        "tokenizer: compare models by bits over the same text, not by perplexity.\n"
+        "A low score does not say that a sentence is true, or good.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_score_args, .size = sizeof(struct attn_score_args)),
+    .choose = choose_experiment,
+};
+
+/* --- The tokens ------------------------------------------------------------------------------- */
+
+static enum attn_status read_tokens(struct scoring *scoring, struct attn_error *err)
+{
+    const struct attn_request *request = &scoring->frame.request;
+    struct attn_host *host = scoring->frame.host;
+    struct attn_sequence *text = &scoring->text;
+    const bool is_text = attn_input_is_text(&request->input);
+    const enum attn_status has_tokenizer =
+        attn_host_tokenizer(host, &scoring->tokenizer, is_text ? err : NULL);
+
+    if (is_text) {
+        if (has_tokenizer == ATTN_IO)
+            attn_error_hint(err,
+                            "`ids 5,17,3`, or 'ids' of an item, gives token ids instead of a text");
+        ATTN_TRY(has_tokenizer);
+        text->cancel = host->options.cancel;
+        ATTN_TRY(attn_sequence_encode(&request->reading, &request->input, scoring->tokenizer, text,
+                                      err));
+        ATTN_TRY(
+            attn_sequence_begin_target(&request->reading, attn_host_model(host), true, text, err));
+        attn_sequence_note_twice(text, scoring->tokenizer, attn_request_notes(request));
+    } else {
+        if (attn_input_is_picture(&request->input))
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "tokens are scored, and a picture has no tokens");
+        if (!request->input.ids)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "tokens are scored, and embeddings have no tokens");
+        text->ids = request->input.ids;
+        text->n = request->input.n_id;
+    }
+    if (text->n == 0)
+        return attn_error_set(err, ATTN_INVALID, "the text is empty: it has no tokens");
+    if (text->n > scoring->n_ctx && scoring->args->stride == 0) {
+        attn_sequence_refuse_length(text, &request->input, attn_model_name(attn_host_model(host)),
+                                    scoring->n_ctx, err);
+        if (!scoring->frame.config->is_encoder)
+            attn_error_hint(err, "`stride %zu` scores it in windows that move by this many tokens",
+                            scoring->n_ctx > 1 ? scoring->n_ctx / 2 : 1);
+        return ATTN_INVALID;
+    }
+    ATTN_TRY(attn_sequence_take_parts(&request->input, attn_host_model(host), text, err));
+    if (!scoring->tokenizer)
+        return ATTN_OK;
+    return attn_token_bytes_find(scoring->tokenizer, text->ids, text->n, &text->tokens, err);
+}
+
+/* --- Scores ----------------------------------------------------------------------------------- */
+
+/* Rows of logits, and the token whose score each row gives. */
+struct score_work {
+    const struct scoring *scoring;
+    const float *logits;     /* [rows, n_vocab] */
+    const size_t *positions; /* [rows] positions of the tokens; NULL: consecutive positions */
+    const int32_t *ids;      /* [rows] */
+    size_t first;            /* if `positions` is NULL: the position of row 0 */
+};
+
+/* Scores one row (attn_task_fn). */
+static void score_row(void *context, size_t task, int worker)
+{
+    const struct score_work *work = context;
+    const size_t n = work->scoring->n_vocab, id = (size_t)work->ids[task];
+    const float *logits = work->logits + task * n;
+    const double total = attn_kernels_find(ATTN_ISA_BEST)->log_sum_exp(logits, n);
+    struct scored scored = {.is_scored = true,
+                            .rank = attn_logits_place(logits, n, work->ids[task]),
+                            .top = attn_logits_first(logits, n)};
+
+    (void)worker;
+    scored.nats = total - (double)logits[id];
+    scored.top_probability = attn_exp((double)logits[scored.top] - total);
+    work->scoring->scored[work->positions ? work->positions[task] : work->first + task] = scored;
+}
+
+/* Scores the tokens FROM .. END-1 of the text. The first token that SESSION was fed is token
+ * BEGIN. */
+static enum attn_status score_window(struct scoring *scoring, struct attn_session *session,
+                                     size_t begin, size_t from, size_t end, struct attn_error *err)
+{
+    struct attn_logit_rows rows = {
+        .session = session, .first = from - begin - 1, .end = end - begin - 1};
+    struct attn_host *host = scoring->frame.host;
+
+    while (attn_logit_rows_next(&rows, err)) {
+        const size_t at = begin + rows.first + 1;
+        struct score_work work = {scoring, rows.logits, NULL, scoring->text.ids + at, at};
+
+        attn_pool_run(attn_host_pool(host, 10.0 * (double)rows.n * (double)scoring->n_vocab),
+                      rows.n, score_row, &work);
+        rows.status = attn_host_check_canceled(host, err);
+    }
+    return attn_logit_rows_end(&rows);
+}
+
+/* Runs the window of the tokens BEGIN .. END-1, and scores the tokens FROM .. END-1. */
+static enum attn_status run_window(struct scoring *scoring, size_t begin, size_t from, size_t end,
+                                   struct attn_error *err)
+{
+    struct attn_frame *frame = &scoring->frame;
+    struct attn_session *session = NULL;
+    const struct attn_watch watch = {.is_silent = end - begin != scoring->text.n,
+                                     .session = &session};
+    struct attn_run *run;
+    enum attn_status status;
+
+    frame->request.input =
+        (struct attn_input){.ids = scoring->text.ids + begin, .n_id = end - begin};
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    status = attn_watch(run, &watch, err);
+    if (status == ATTN_OK)
+        status = attn_error_at(score_window(scoring, session, begin, from, end, err),
+                               ATTN_STAGE_MODEL, err);
+    attn_session_free(session);
+    attn_run_free(run);
+    return status;
+}
+
+/* --- Encoders --------------------------------------------------------------------------------- */
+
+enum { MASKED_ROWS = 4096 }; /* maximum rows, over all copies of a text, that are fed together */
+
+/* Scores rows of masked copies of a text (attn_masked_fn). */
+static enum attn_status take_rows(void *user, const struct attn_masked_rows *rows,
+                                  struct attn_error *err)
+{
+    struct scoring *scoring = user;
+    struct attn_host *host = scoring->frame.host;
+    struct score_work work = {scoring, rows->logits, rows->positions, rows->ids, 0};
+
+    (void)err;
+    attn_pool_run(attn_host_pool(host, 10.0 * (double)rows->n * (double)scoring->n_vocab), rows->n,
+                  score_row, &work);
+    attn_frame_report(&scoring->frame, rows->positions[rows->n - 1] + 1, scoring->text.n);
+    return ATTN_OK;
+}
+
+/* Masks each token once, except special tokens. */
+static enum attn_status score_masked(struct scoring *scoring, struct attn_error *err)
+{
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_sequence *text = &scoring->text;
+    struct attn_masked *masked = NULL;
+    struct attn_run *run;
+    enum attn_status status;
+    size_t n_row;
+
+    if (scoring->args->stride > 0) {
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "`stride` moves windows that predict next tokens, and '%s' is an encoder",
+            attn_quote_string(attn_model_name(attn_host_model(frame->host))).text);
+    }
+    frame->request.input = (struct attn_input){.ids = text->ids,
+                                               .n_id = text->n,
+                                               .types = text->types,
+                                               .n_type = text->types ? text->n : 0,
+                                               .key_mask = text->key_mask,
+                                               .n_key_mask = text->key_mask ? text->n : 0};
+    ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &run, err));
+    status = attn_run_check_time(run, text->n, err);
+    if (status != ATTN_OK) {
+        attn_run_free(run);
+        return status;
+    }
+    /* rows of all copies */
+    n_row = text->n < MASKED_ROWS / text->n ? text->n * text->n : MASKED_ROWS;
+    const struct attn_masked_scope scope = attn_run_masked_scope(run);
+    status = attn_masked_create(&scope, text->n > n_row ? text->n : n_row,
+                                attn_host_pool(frame->host, (double)INFINITY), &masked, err);
+    if (status == ATTN_OK)
+        status = attn_masked_read(masked, &scope, take_rows, scoring, err);
+    if (status == ATTN_OK)
+        attn_edit_parts_note_idle(attn_request_notes(&run->request), run->edits.parts,
+                                  run->edits.n_part, 0);
+    attn_masked_free(masked);
+    attn_run_free(run);
+    return status;
+}
+
+/* --- The rows --------------------------------------------------------------------------------- */
+
+static enum attn_status append_token(struct scoring *scoring, size_t i, struct attn_error *err)
+{
+    const struct scored *scored = &scoring->scored[i];
+    struct attn_cell row[N_COLUMN] = {
+        [POSITION] = attn_cell_integer((int64_t)i),
+        [ID] = attn_cell_integer(scoring->text.ids[i]),
+        [TOKEN] = attn_cell_position(&scoring->text.tokens, i),
+    };
+    char made[16];
+
+    if (scored->is_scored) {
+        row[BITS] = attn_cell_real(scored->nats / M_LN2);
+        row[NATS] = attn_cell_real(scored->nats);
+        row[RANK] = attn_cell_real(scored->rank);
+        row[TOP] = attn_cell_token(scoring->tokenizer, scored->top);
+        row[TOP_PROB] = attn_cell_real(scored->top_probability);
+        snprintf(made, sizeof made, "[%d]", (int)scored->top);
+        if (row[TOP].type == ATTN_VALUE_MISSING)
+            row[TOP] = attn_cell_string(made);
+    }
+    return attn_frame_append(&scoring->frame, row, err);
+}
+
+/* Appends a row for the word of tokens FIRST .. LAST-1. TEXT is scratch and must be empty. */
+static enum attn_status append_word(struct scoring *scoring, size_t first, size_t last,
+                                    struct attn_buffer *text, struct attn_error *err)
+{
+    const struct attn_token_bytes *tokens = &scoring->text.tokens;
+    struct attn_cell row[N_COLUMN] = {[POSITION] = attn_cell_integer((int64_t)first)};
+    const char *piece = attn_words_piece(scoring->tokenizer);
+    double nats = 0;
+
+    for (size_t i = first; i < last; i++) {
+        const size_t n_piece =
+            i > first ? attn_word_piece_size(tokens->bytes[i], tokens->sizes[i], piece) : 0;
+
+        attn_buffer_append(text, tokens->bytes[i] + n_piece, tokens->sizes[i] - n_piece);
+        nats += scoring->scored[i].nats;
+    }
+    ATTN_TRY(attn_buffer_check(text, err));
+    row[TOKEN] = attn_cell_text(text->data, text->size);
+    if (scoring->scored[first].is_scored) {
+        row[BITS] = attn_cell_real(nats / M_LN2);
+        row[NATS] = attn_cell_real(nats);
+    }
+    return attn_frame_append(&scoring->frame, row, err);
+}
+
+static enum attn_status append_words(struct scoring *scoring, struct attn_error *err)
+{
+    const size_t n = scoring->text.n;
+    bool *begins = attn_frame_alloc(&scoring->frame, n, sizeof *begins);
+
+    ATTN_TRY(attn_frame_memory(&scoring->frame, err));
+    attn_words_mark(scoring->tokenizer, scoring->text.ids, n, begins);
+    for (size_t first = 0, last; first < n; first = last) {
+        struct attn_buffer text = {0};
+        enum attn_status status;
+
+        last = first + 1;
+        while (last < n && !begins[last])
+            last++;
+        status = append_word(scoring, first, last, &text, err);
+        attn_buffer_release(&text);
+        ATTN_TRY(status);
+    }
+    return ATTN_OK;
+}
+
+/* --- The experiment --------------------------------------------------------------------------- */
+
+/* Returns true if ARGS have a target, foil, position or metric. */
+static bool is_about_token(const struct attn_score_args *args)
+{
+    const struct attn_answer_args *answer = &args->answer;
+
+    return answer->target || answer->target_id || answer->foil || answer->foil_id || answer->at ||
+           answer->metric != ATTN_ANSWER_AUTO;
+}
+
+static enum attn_status check_windows(const struct scoring *scoring, struct attn_error *err)
+{
+    if (scoring->args->stride > 0 && scoring->args->stride >= scoring->n_ctx)
+        return attn_error_set(err, ATTN_INVALID,
+                              "windows of %zu positions cannot move by %zu, expected 1 to %zu",
+                              scoring->n_ctx, scoring->args->stride, scoring->n_ctx - 1);
+    if (scoring->args->merges_words && !scoring->tokenizer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "words need the text of tokens, and these tokens have none");
+    if (scoring->text.n > scoring->n_ctx &&
+        attn_edits_name_positions(&scoring->frame.request.edits))
+        return attn_error_set(err, ATTN_INVALID,
+                              "the text is scored in windows of %zu tokens, and `knockouts`, "
+                              "`patches` and `steer` name positions of one window",
+                              scoring->n_ctx);
+    return ATTN_OK;
+}
+
+static enum attn_status prepare(void *state, struct attn_error *err)
+{
+    struct scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+
+    scoring->args = frame->args;
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_model_check_tokens(attn_host_model(frame->host), err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    scoring->n_ctx = frame->config->n_ctx;
+    scoring->n_vocab = frame->config->n_vocab;
+    ATTN_TRY(attn_error_at(read_tokens(scoring, err), ATTN_STAGE_INPUT, err));
+    ATTN_TRY(attn_error_at(check_windows(scoring, err), ATTN_STAGE_OPTIONS, err));
+    scoring->scored = attn_frame_alloc(frame, scoring->text.n, sizeof *scoring->scored);
+    attn_frame_choose_nothing(&frame->request);
+    return attn_frame_memory(frame, err);
+}
+
+static const struct attn_table_view views[] = {
+    {ATTN_VIEW_OF(POSITION, POSITION, BITS), .texts = ATTN_ROLE_TOKEN,
+     .figure = ATTN_FIGURE_TOKENS},
+};
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_score_args *args = given;
+
+    drawn->picture->view.asked = args->merges_words ? "of each word" : "of each token";
+    if (!args->merges_words && args->stride == 0)
+        drawn->picture->view.traits |= ATTN_VIEW_TOKENS;
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct scoring *scoring = state;
+    struct attn_score_sum *sum = scoring->frame.sum;
+    const size_t n = scoring->text.n, n_ctx = scoring->n_ctx;
+
+    if (scoring->frame.config->is_encoder)
+        ATTN_TRY(score_masked(scoring, err));
+    for (size_t begin = 0, from = 1, end = 0; end < n && !scoring->frame.config->is_encoder;
+         begin += scoring->args->stride) {
+        end = n - begin > n_ctx ? begin + n_ctx : n;
+        ATTN_TRY(run_window(scoring, begin, from, end, err));
+        attn_frame_report(&scoring->frame, end, n);
+        from = end;
+    }
+    for (size_t i = 0; i < n; i++) {
+        sum->n_token += scoring->scored[i].is_scored;
+        sum->nats += scoring->scored[i].nats;
+        if (!scoring->args->merges_words)
+            ATTN_TRY(append_token(scoring, i, err));
+    }
+    return scoring->args->merges_words ? append_words(scoring, err) : ATTN_OK;
+}
+
+static void release(void *state)
+{
+    attn_sequence_release(&((struct scoring *)state)->text);
+}
+
+static const struct attn_experiment of_text = {
+    .name = "score",
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct scoring),
+    .sum_size = sizeof(struct attn_score_sum),
+    .study = offsetof(struct attn_score_args, study),
+    .makes_runs = true,
+    .question = &attn_question_score,
+    .prepare = prepare,
+    .draw = draw,
+    .ask = ask,
+    .release = release,
+};
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* The sum over the scored tokens of one text. */
+static struct attn_score_sum sum_of(const struct attn_item_result *result)
+{
+    struct attn_score_sum sum = {0};
+
+    for (size_t i = 0; i < result->n_token; i++)
+        if (!isnan(result->surprisal[i])) {
+            sum.n_token++;
+            sum.nats += result->surprisal[i];
+        }
+    return sum;
+}
+
+enum {
+    ITEM_REGION, /* with regions */
+    ITEM_VALUE,  /* with a target */
+    ITEM_GOOD,   /* for a pair */
+    ITEM_BAD,
+    ITEM_DIFFERENCE,
+    ITEM_RIGHT, /* for a target or a pair */
+    ITEM_RANK,  /* with a target */
+    ITEM_PROB,
+    ITEM_NATS, /* for other items */
+    ITEM_BITS,
+    ITEM_TOKENS,
+    ITEM_ROW_TYPE,
+    N_ITEM_COLUMN
+};
+
+enum { SHOW_REGIONS = 2, SHOW_TARGET = 4, SHOW_PAIR = 8, SHOW_TEXT = 16 };
+
+static const struct attn_column item_columns[N_ITEM_COLUMN] = {
+    [ITEM_REGION] = ATTN_COLUMN_WITH("region", TEXT, NAME, .shown = SHOW_REGIONS),
+    [ITEM_VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@", .shown = SHOW_TARGET),
+    [ITEM_GOOD] =
+        ATTN_COLUMN_QUANTITY("good", 4, "nats", SIGNED, "log p(good)", .shown = SHOW_PAIR),
+    [ITEM_BAD] = ATTN_COLUMN_QUANTITY("bad", 4, "nats", SIGNED, "log p(bad)", .shown = SHOW_PAIR),
+    [ITEM_DIFFERENCE] = ATTN_COLUMN_QUANTITY("difference", 4, "nats", SIGNED,
+                                             "log p(good) - log p(bad)", .shown = SHOW_PAIR),
+    [ITEM_RIGHT] = ATTN_COLUMN_RIGHT(SHOW_TARGET | SHOW_PAIR),
+    [ITEM_RANK] =
+        ATTN_COLUMN_QUANTITY("rank", 2, NULL, POSITIVE, "rank of the token", .shown = SHOW_TARGET),
+    [ITEM_PROB] = ATTN_COLUMN_QUANTITY("prob", 4, NULL, SHARE, "probability", .shown = SHOW_TARGET),
+    [ITEM_NATS] =
+        ATTN_COLUMN_QUANTITY("nats", 4, "nats", POSITIVE, "surprisal", .shown = SHOW_TEXT),
+    [ITEM_BITS] =
+        ATTN_COLUMN_QUANTITY("bits", 4, "bits", POSITIVE, "surprisal", .shown = SHOW_TEXT),
+    [ITEM_TOKENS] = ATTN_COLUMN_WITH("tokens", INTEGER, COUNT, .shown = SHOW_TEXT),
+    [ITEM_ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
+};
+
+/* What is asked of every item. */
+enum item_question { ASK_TEXT, ASK_TARGET, ASK_PAIR, ASK_REGIONS };
+
+struct item_scoring {
+    struct attn_frame frame;
+    const struct attn_score_args *args;
+    const struct attn_tokenizer *tokenizer; /* or NULL */
+    enum item_question question;
+    double good; /* ln p of the first text of the current pair */
+    bool has_noted_tokens;
+};
+
+static bool has_target(const struct attn_item *item)
+{
+    return item && (item->answer.target || item->answer.target_id);
+}
+
+/* Determines the question for all items from the first ITEM, which may be NULL. */
+static enum attn_status choose_question(struct item_scoring *scoring, const struct attn_item *item,
+                                        struct attn_error *err)
+{
+    const struct attn_score_args *args = scoring->args;
+
+    if (item && item->pair == ATTN_ITEM_GOOD_BAD)
+        scoring->question = ASK_PAIR;
+    else if (is_about_token(args) || has_target(item))
+        scoring->question = ASK_TARGET;
+    if (args->regions &&
+        (scoring->question == ASK_PAIR || is_about_token(args) || args->by != ATTN_SCORE_BY_TEXT))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`regions` are sums over tokens of one text, without `target`, "
+                              "`foil`, `at`, `metric`, `by` and a pair of texts");
+    if (args->regions)
+        scoring->question = ASK_REGIONS;
+    if (scoring->question == ASK_PAIR && is_about_token(args))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`target`, `foil`, `at` and `metric` are of one text, and the items "
+                              "have 'good' and 'bad'");
+    if (scoring->question == ASK_TARGET && args->by != ATTN_SCORE_BY_TEXT)
+        return attn_error_set(err, ATTN_INVALID,
+                              "`by` is of whole texts, and the items have a target");
+    if (args->by == ATTN_SCORE_BY_WORD && !scoring->tokenizer)
+        return attn_error_set(err, ATTN_INVALID,
+                              "words need the text of tokens, and these tokens have none");
+    return ATTN_OK;
+}
+
+/* Checks that ITEM fits the question that the first item determined. */
+static enum attn_status check_question(const struct item_scoring *scoring,
+                                       const struct attn_item *item, struct attn_error *err)
+{
+    const bool is_pair = item->pair == ATTN_ITEM_GOOD_BAD;
+
+    if (is_pair != (scoring->question == ASK_PAIR))
+        return attn_error_set(err, ATTN_INVALID, "it has %s, and the first item %s",
+                              is_pair ? "'good' and 'bad'" : "one text",
+                              is_pair ? "one text" : "'good' and 'bad'");
+    if ((scoring->question == ASK_TEXT || is_pair) && has_target(item))
+        return attn_error_set(err, ATTN_INVALID, "it has a target, and the first item has none");
+    return ATTN_OK;
+}
+
+/* Computes the mean over words from the NATS [n] of tokens. Only words whose first token has a
+ * score count. */
+static enum attn_status mean_over_words(const struct item_scoring *scoring, const int32_t *ids,
+                                        const double *nats, size_t n, double *mean,
+                                        struct attn_error *err)
+{
+    bool *begins;
+    bool is_scored = false; /* the current word has a score */
+    size_t n_word = 0;
+    double sum = 0;
+
+    ATTN_TRY(ATTN_ALLOC(begins, n, err));
+    attn_words_mark(scoring->tokenizer, ids, n, begins);
+    for (size_t at = 0; at < n; at++) {
+        is_scored = begins[at] ? !isnan(nats[at]) : is_scored;
+        n_word += begins[at] && is_scored;
+        sum += is_scored ? nats[at] : 0;
+    }
+    attn_free(begins);
+    *mean = sum / (double)n_word;
+    if (n_word == 0)
+        return attn_error_set(err, ATTN_INVALID, "it has 1 word, and the first has no score");
+    return ATTN_OK;
+}
+
+/* Computes -ln p of a text: the sum, or the mean over tokens or words. */
+static enum attn_status score_text(const struct item_scoring *scoring,
+                                   const struct attn_item_result *result, double *nats,
+                                   struct attn_error *err)
+{
+    const struct attn_score_sum sum = sum_of(result);
+
+    if (sum.n_token == 0)
+        return attn_error_set(err, ATTN_INVALID, "%s",
+                              scoring->frame.config->is_encoder
+                                  ? "it has special tokens alone, and these have no score"
+                                  : "it has 1 token, and the first has no score");
+    if (scoring->args->by == ATTN_SCORE_BY_WORD)
+        return mean_over_words(scoring, result->labels->ids, result->surprisal, result->n_token,
+                               nats, err);
+    *nats = scoring->args->by == ATTN_SCORE_BY_TOKEN ? sum.nats / (double)sum.n_token : sum.nats;
+    return ATTN_OK;
+}
+
+static enum attn_status fill_text(const struct item_scoring *scoring,
+                                  struct attn_item_result *result, struct attn_cell *row,
+                                  struct attn_error *err)
+{
+    const struct attn_score_sum of_item = sum_of(result);
+    struct attn_score_sum *sum = scoring->frame.sum;
+
+    ATTN_TRY(score_text(scoring, result, &result->value, err));
+    result->metric = "nats";
+    sum->n_token += of_item.n_token;
+    sum->nats += of_item.nats;
+    row[ITEM_NATS] = attn_cell_real(result->value);
+    row[ITEM_BITS] = attn_cell_real(result->value / M_LN2);
+    row[ITEM_TOKENS] = attn_cell_integer((int64_t)of_item.n_token);
+    return ATTN_OK;
+}
+
+static enum attn_status fill_pair(const struct item_scoring *scoring,
+                                  struct attn_item_result *result, struct attn_cell *row,
+                                  struct attn_error *err)
+{
+    double nats = 0;
+
+    ATTN_TRY(score_text(scoring, result, &nats, err));
+    result->metric = "difference";
+    result->value = scoring->good + nats;
+    result->has_right = true;
+    result->right = attn_verdict(scoring->good, -nats);
+    row[ITEM_GOOD] = attn_cell_real(scoring->good);
+    row[ITEM_BAD] = attn_cell_real(-nats);
+    row[ITEM_DIFFERENCE] = attn_cell_real(result->value);
+    if (!isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    return ATTN_OK;
+}
+
+/* Appends a row for the region NAME at SPEC (NULL: the item lacks it). FLAGS [n_token] is scratch
+ * and must be zero. */
+static enum attn_status append_region(const struct attn_rows *rows, const char *name,
+                                      const char *spec, const struct attn_item_result *result,
+                                      unsigned char *flags, struct attn_error *err)
+{
+    struct attn_cell row[N_ITEM_COLUMN] = {[ITEM_REGION] = attn_cell_string(name)};
+    int64_t n_token = 0;
+    double nats = 0;
+
+    if (spec)
+        ATTN_TRY(
+            attn_error_in(attn_positions_find(&result->run->text, spec, flags, err), name, err));
+    for (size_t i = 0; i < result->n_token; i++) {
+        nats += flags[i] ? result->surprisal[i] : 0;
+        n_token += flags[i];
+    }
+    if (n_token > 0 && !isnan(nats)) {
+        row[ITEM_NATS] = attn_cell_real(nats);
+        row[ITEM_BITS] = attn_cell_real(nats / M_LN2);
+        row[ITEM_TOKENS] = attn_cell_integer(n_token);
+    }
+    return attn_rows_append(rows, row, err);
+}
+
+static enum attn_status append_regions(const struct item_scoring *scoring,
+                                       const struct attn_item *item,
+                                       const struct attn_item_result *result,
+                                       const struct attn_rows *rows, struct attn_error *err)
+{
+    const char *regions = scoring->args->regions;
+    enum attn_status status = ATTN_OK;
+    bool has_any = false;
+
+    for (size_t n; status == ATTN_OK; regions += n + 1) {
+        struct attn_buffer name = {0};
+        unsigned char *flags = attn_alloc(result->n_token, 1, err);
+        const char *spec;
+
+        n = strcspn(regions, ",");
+        attn_buffer_append(&name, regions, n);
+        spec = attn_buffer_string(&name) ? attn_item_place(item, name.data) : NULL;
+        has_any = has_any || spec;
+        status = flags && !name.has_failed
+                     ? append_region(rows, name.data, spec, result, flags, err)
+                     : attn_error_no_memory(err);
+        attn_free(flags);
+        attn_buffer_release(&name);
+        if (regions[n] == '\0')
+            break;
+    }
+    if (status == ATTN_OK && !has_any)
+        return attn_error_set(err, ATTN_INVALID, "it has none of the regions '%s'",
+                              attn_quote_string(scoring->args->regions).text);
+    return status;
+}
+
+/* Returns the number of tokens of TEXT as a target; 0 if TEXT is NULL or cannot be encoded. */
+static size_t count_tokens(const struct item_scoring *scoring, const char *text)
+{
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    struct attn_encoding encoding = {0};
+    size_t n = 0;
+
+    options.special = scoring->frame.request.reading.special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    if (text && attn_tokenizer_encode(scoring->tokenizer, text, strlen(text), &options, &encoding,
+                                      NULL) == ATTN_OK)
+        n = encoding.n;
+    attn_encoding_release(&encoding);
+    return n;
+}
+
+/* If target or foil of ITEM has several tokens, both are scored as continuations
+ * (attn_study_fill_fn). */
+static enum attn_status fill_item(void *user, struct attn_item *item, struct attn_error *err)
+{
+    const struct item_scoring *scoring = user;
+    struct attn_answer_args args = scoring->args->answer;
+    const char **next;
+
+    item->queries = NULL;
+    item->next = NULL;
+    item->n_next = 0;
+    if (scoring->question != ASK_TARGET || !scoring->tokenizer ||
+        scoring->frame.config->is_encoder || attn_item_answer(item, &args, NULL) != ATTN_OK ||
+        !args.target || args.foil_id ||
+        (count_tokens(scoring, args.target) < 2 && count_tokens(scoring, args.foil) < 2))
+        return ATTN_OK;
+    next = attn_store_take(&item->store, 2 * sizeof *next, err);
+    if (!next)
+        return ATTN_NO_MEMORY;
+    next[0] = args.target;
+    next[1] = args.foil;
+    item->next = next;
+    item->n_next = args.foil ? 2 : 1;
+    item->queries = item->answer.at;
+    return ATTN_OK;
+}
+
+/* Fills ROW from the log probabilities of a target and a foil of several tokens. */
+static enum attn_status fill_tokens(struct item_scoring *scoring, struct attn_item_result *result,
+                                    struct attn_cell *row, struct attn_error *err)
+{
+    const struct attn_predictions *found = &result->predictions;
+    const size_t n = result->item->n_next;
+    /* for a word of several tokens, the result after the last */
+    const struct attn_continuation *last = &found->next[found->n_next - n];
+    const double target = last[0].log_probability;
+    enum attn_answer_metric metric = scoring->args->answer.metric;
+
+    if (metric == ATTN_ANSWER_AUTO)
+        metric = n > 1 ? ATTN_ANSWER_LOGIT_DIFF : ATTN_ANSWER_LOG_PROB;
+    if (metric == ATTN_ANSWER_LOGIT || (metric == ATTN_ANSWER_LOGIT_DIFF && n < 2))
+        return attn_error_set(err, ATTN_INVALID,
+                              "metric '%s' of a target of several tokens, expected log_prob, prob "
+                              "or, with a foil, logit_diff",
+                              attn_answer_metric_name(metric));
+    if (!scoring->has_noted_tokens)
+        attn_note(scoring->frame.request.on_note, scoring->frame.request.user,
+                  ATTN_NOTE_SEVERAL_TOKENS,
+                  "'%s' or its foil is several tokens: the sum of their log probabilities",
+                  attn_quote_string(last[0].text).text);
+    scoring->has_noted_tokens = true;
+    *result->spaces = result->run->asked.spaces;
+    result->metric = attn_answer_metric_name(metric);
+    result->value = metric == ATTN_ANSWER_PROB       ? attn_exp(target)
+                    : metric == ATTN_ANSWER_LOG_PROB ? target
+                                                     : target - last[1].log_probability;
+    row[ITEM_VALUE] = attn_cell_real(result->value);
+    row[ITEM_PROB] = attn_cell_real(attn_exp(target));
+    result->has_right = n > 1;
+    result->right = n > 1 ? attn_verdict(target, last[1].log_probability) : 0;
+    if (n > 1 && !isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    return ATTN_OK;
+}
+
+static enum attn_status fill_target(const struct item_scoring *scoring,
+                                    const struct attn_item *item, struct attn_item_result *result,
+                                    struct attn_cell *row, struct attn_error *err)
+{
+    const size_t n_vocab = scoring->frame.config->n_vocab;
+    const float *logits = result->logits;
+    struct attn_answer_args args = scoring->args->answer;
+    struct attn_answer asked;
+    double total;
+
+    ATTN_TRY(attn_item_answer(item, &args, err));
+    ATTN_TRY(attn_run_find_answer(result->run, &args, &asked, err));
+    total = attn_answer_total(&asked, logits);
+    *result->spaces = asked.spaces;
+    result->metric = attn_answer_metric_name(asked.metric);
+    result->value = attn_answer_value(&asked, logits, total);
+    result->has_right = asked.has_foil || attn_answer_is_judged(&asked);
+    result->right = asked.has_target ? attn_answer_right(&asked, logits) : 0;
+    row[ITEM_VALUE] = attn_cell_real(result->value);
+    if (result->has_right && !isnan(result->right))
+        row[ITEM_RIGHT] = attn_cell_real(result->right);
+    if (attn_answer_has_top(&asked) && attn_answer_n_row(&asked) == 1)
+        row[ITEM_RANK] = attn_cell_real(attn_logits_place(logits, n_vocab, asked.target));
+    if (attn_answer_has_p(&asked))
+        row[ITEM_PROB] = attn_cell_real(attn_answer_probability(&asked, logits, total));
+    return ATTN_OK;
+}
+
+/* Appends the row of an item (attn_stream_find_fn). */
+static enum attn_status find_score(void *user, struct attn_item_result *result,
+                                   struct attn_error *err)
+{
+    const struct attn_item *item = result->item;
+    struct item_scoring *scoring = user;
+    struct attn_rows rows = scoring->frame.rows;
+    struct attn_cell row[N_ITEM_COLUMN] = {attn_cell_missing()};
+
+    ATTN_TRY(check_question(scoring, item, err));
+    if (scoring->question == ASK_PAIR && !result->is_second) {
+        ATTN_TRY(score_text(scoring, result, &scoring->good, err));
+        scoring->good = -scoring->good;
+        return ATTN_OK;
+    }
+    if (scoring->question == ASK_REGIONS) {
+        ATTN_TRY(attn_rows_begin(&rows, of_text.name, &result->rows, err));
+        return append_regions(scoring, item, result, &rows, err);
+    }
+    ATTN_TRY(scoring->question == ASK_PAIR   ? fill_pair(scoring, result, row, err)
+             : scoring->question == ASK_TEXT ? fill_text(scoring, result, row, err)
+             : result->item->n_next > 0      ? fill_tokens(scoring, result, row, err)
+                                             : fill_target(scoring, item, result, row, err));
+    ATTN_TRY(attn_rows_begin(&rows, of_text.name, &result->rows, err));
+    return attn_rows_append(&rows, row, err);
+}
+
+static enum attn_status check_items(const void *given, struct attn_error *err)
+{
+    const struct attn_score_args *args = given;
+
+    if (args->answer.metric != ATTN_ANSWER_KL && args->answer.metric != ATTN_ANSWER_CE)
+        return ATTN_OK;
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "metric '%s' needs more than one prediction, expected logit_diff, log_prob, "
+        "logit or prob",
+        attn_answer_metric_name(args->answer.metric));
+}
+
+static enum attn_status prepare_items(void *state, struct attn_error *err)
+{
+    struct item_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_item *first;
+
+    scoring->args = frame->args;
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    frame->config = attn_model_config(attn_host_model(frame->host));
+    attn_host_tokenizer(frame->host, &scoring->tokenizer, NULL);
+    attn_frame_choose_nothing(&frame->request);
+    ATTN_TRY(attn_study_peek(frame->study, &first, err));
+    return attn_error_at(choose_question(scoring, first, err), ATTN_STAGE_OPTIONS, err);
+}
+
+static unsigned pairs_of_items(const void *args)
+{
+    (void)args;
+    return ATTN_ITEM_BIT(SINGLE) | ATTN_ITEM_BIT(GOOD_BAD);
+}
+
+/* One bar per group: how often the model is right; without targets, the surprisal. */
+static const struct attn_table_view item_views[] = {
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_RIGHT), .figure = ATTN_FIGURE_BARS,
+     .traits = ATTN_VIEW_GROUPS},
+    {ATTN_VIEW_OF(COUNT, COUNT, ITEM_BITS), .figure = ATTN_FIGURE_BARS, .traits = ATTN_VIEW_GROUPS},
+};
+
+static uint64_t shows_of_items(const void *state)
+{
+    static const uint64_t flags[] = {[ASK_TEXT] = SHOW_TEXT,
+                                     [ASK_REGIONS] = SHOW_TEXT | SHOW_REGIONS,
+                                     [ASK_TARGET] = SHOW_TARGET,
+                                     [ASK_PAIR] = SHOW_PAIR};
+
+    return flags[((const struct item_scoring *)state)->question];
+}
+
+static enum attn_status ask_items(void *state, struct attn_error *err)
+{
+    struct item_scoring *scoring = state;
+    struct attn_frame *frame = &scoring->frame;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .request = &frame->request,
+        .options.has_logits = scoring->question == ASK_TARGET,
+        .options.has_surprisal = scoring->question != ASK_TARGET,
+        .at = scoring->args->answer.at,
+        .find = find_score,
+        .fill = fill_item,
+        .user = scoring,
+    };
+
+    return attn_study_run(frame->study, &work, err);
+}
+
+static const struct attn_experiment of_items = {
+    .name = "score",
+    .columns = item_columns,
+    .n_column = N_ITEM_COLUMN,
+    .views = item_views,
+    .n_view = sizeof item_views / sizeof *item_views,
+    .state_size = sizeof(struct item_scoring),
+    .sum_size = sizeof(struct attn_score_sum),
+    .study = offsetof(struct attn_score_args, study),
+    .question = &attn_question_score,
+    .pairs = pairs_of_items,
+    .makes_runs = true,
+    .check = check_items,
+    .prepare = prepare_items,
+    .shows = shows_of_items,
+    .ask = ask_items,
+};
+
+static const struct attn_experiment *choose_experiment(const void *given)
+{
+    const struct attn_score_args *args = given;
+
+    return args->study ? &of_items : &of_text;
+}
+
+enum attn_status attn_score(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_score_args *given, struct attn_table **table,
+                            struct attn_score_sum *sum, struct attn_error *err)
+{
+    struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+
+    (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
+    return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
+}

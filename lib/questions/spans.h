@@ -1,0 +1,55 @@
+/*
+ * spans.h - which part of the context was used: how much heads look at named spans of a text, how
+ * spans rank beside a neutral query, and what changes when they cannot be seen.
+ *
+ *     struct attn_spans_args args = ATTN_SPANS_ARGS_DEFAULT;
+ *     const struct attn_item_place spans[] = {{"doc", "4-40"}, {"rule", "\"Be brief.\""}};
+ *     const struct attn_places places = {spans, 2, NULL};
+ *     request.reading.places = &places;
+ *     attn_spans(host, &request, &args, &table, &err);
+ */
+#ifndef ATTN_QUESTIONS_SPANS_H
+#define ATTN_QUESTIONS_SPANS_H
+
+#include "predict/answer.h"
+#include "run/run.h"
+#include "tables/table.h"
+
+struct attn_study_args; /* questions/study.h */
+
+enum attn_spans_by { ATTN_SPANS_BY_HEAD = 0, ATTN_SPANS_BY_SPAN = 1, ATTN_SPANS_BY_STEP = 2 };
+
+struct attn_spans_args {
+    size_t size; /* size of this struct */
+    enum attn_spans_by by;
+    const char *spans;              /* globs of names, "d*,rules"; NULL: all names */
+    struct attn_input neutral;      /* a text or ids in place of the queries; or empty */
+    const char *continuation;       /* an answer behind the text; or NULL */
+    size_t n_generated;             /* maximum tokens of an answer that the model writes; 0: none */
+    bool has_effect;                /* adds `change`, `largest` and, by span, `cut` */
+    struct attn_answer_args answer; /* whose change is measured */
+    /* items to use instead of the request's input; or NULL */
+    const struct attn_study_args *study;
+};
+
+#define ATTN_SPANS_ARGS_DEFAULT ((struct attn_spans_args){.size = sizeof(struct attn_spans_args)})
+
+/*
+ * Rows are the queries of REQUEST (default: the last position), or those that write the answer;
+ * heads are those of its selection. If one of these attends to a source, only those that do are
+ * measured, and spans are places of the source. The table has the columns
+ *
+ *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change,
+ *         largest
+ *     span, tokens, .. best, change, cut, largest                                 by span
+ *     layer, head, position, token, next, span, tokens, share, .. copied          by step
+ *
+ * with `stack` before `layer` if the model has two, and a row `rest` for the tokens that are in no
+ * span. ARGS may be NULL. The caller owns *table.
+ * Errors have a stage.
+ */
+ATTN_API enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_spans_args *args, struct attn_table **table,
+                                     struct attn_error *err);
+
+#endif

@@ -1,0 +1,1251 @@
+/* survey.c - see survey.h. Each text is run once, and the measures are computed from the pattern as
+ * the trace emits it, or for short texts that run together, by stream/many.h. Probes are items. */
+#include "questions/survey.h"
+
+#include "base/escape.h"
+#include "base/fixed_text.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/random.h"
+#include "base/status_internal.h"
+#include "measures/analysis_internal.h"
+#include "measures/head_cards_internal.h"
+#include "measures/head_kind.h"
+#include "params/param_internal.h"
+#include "questions/frame.h"
+#include "questions/head_cards_output.h"
+#include "questions/parts.h"
+#include "questions/questions_internal.h"
+#include "questions/word_pairs.h"
+#include "run/host_internal.h"
+#include "run/reply.h"
+#include "stream/items_internal.h"
+#include "stream/many.h"
+#include "tokenizer/tokenizer_extra.h"
+#include "trace/capture.h"
+#include "trace/places_internal.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns, in the order documented in survey.h: measures, then the type, then the optional
+ * ones. */
+enum {
+    STACK,
+    LAYER,
+    HEAD,
+    KV_HEAD,
+#define OF_MEASURE(id, ...) OF_##id,
+    ATTN_MEASURE_MAP(OF_MEASURE)
+#undef OF_MEASURE
+        TYPE,
+    MUL, /* with a given pattern */
+    ABS,
+    WEIGHT, /* with from and to */
+    PERCENTILE,
+    CHANGE,
+    RIGHT, /* over items */
+    ROW_TYPE,
+    N_COLUMN
+};
+
+enum {
+    SHOW_TYPE = 2,
+    SHOW_PATTERN = 4,
+    SHOW_WEIGHT = 8,
+    SHOW_PERCENTILE = 16,
+    SHOW_EFFECT = 32,
+    SHOW_RIGHT = 64,
+    SHOW_MEASURES = 128
+};
+
+/* Entropies and distances are unbounded; shares are 0 to 1. */
+#define MEASURE_RANGE(id, is_count)                                                                \
+    ((is_count) || ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY ||                                    \
+             ATTN_MEASURE_##id == ATTN_MEASURE_DISTANCE ||                                         \
+             ATTN_MEASURE_##id == ATTN_MEASURE_PATCH_DISTANCE                                      \
+         ? ATTN_RANGE_POSITIVE                                                                     \
+         : ATTN_RANGE_SHARE)
+#define MEASURE_TRAITS(id, is_count)                                                               \
+    ((is_count) ? ATTN_TRAIT_COUNT                                                                 \
+     : ATTN_MEASURE_##id == ATTN_MEASURE_ENTROPY_NORM ||                                           \
+             ATTN_MEASURE_##id == ATTN_MEASURE_DIAGONAL                                            \
+         ? ATTN_TRAIT_LINEAR                                                                       \
+         : 0)
+#define MEASURE_COLUMN(id, number, label, metric, which, of, words, is_count, help)                \
+    [OF_##id] = {.name = (label),                                                                  \
+                 .type = (is_count) ? ATTN_VALUE_INTEGER : ATTN_VALUE_REAL,                        \
+                 .quantity = (words),                                                              \
+                 .unit = (of),                                                                     \
+                 .notation = ATTN_NOTATION_FIXED,                                                  \
+                 .digits = 4,                                                                      \
+                 .range = MEASURE_RANGE(id, is_count),                                             \
+                 .traits = MEASURE_TRAITS(id, is_count),                                           \
+                 .shown = ATTN_MEASURE_BIT(ATTN_MEASURE_##id) * SHOW_MEASURES},
+
+static const struct attn_column columns[N_COLUMN] = {
+    [STACK] = ATTN_COLUMN_STACK("stack"),
+    [LAYER] = ATTN_COLUMN_OF(LAYER, "layer", INTEGER),
+    [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
+    [KV_HEAD] = ATTN_COLUMN_OF(KV_HEAD, "kv_head", INTEGER),
+    [TYPE] = ATTN_COLUMN_WITH("type", TEXT, DERIVED, .shown = SHOW_TYPE),
+    [MUL] = ATTN_COLUMN_REAL("mul", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [ABS] = ATTN_COLUMN_REAL("abs", 4, NULL, SIGNED, .shown = SHOW_PATTERN),
+    [WEIGHT] = ATTN_COLUMN_QUANTITY("weight", 4, NULL, SHARE, "weight", .shown = SHOW_WEIGHT),
+    [PERCENTILE] = ATTN_COLUMN_RATE("percentile", 4, NULL, 0, .shown = SHOW_PERCENTILE),
+    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 4, NULL, SIGNED, "change of @", .shown = SHOW_EFFECT),
+    [RIGHT] = ATTN_COLUMN_RIGHT(SHOW_RIGHT),
+    ATTN_MEASURE_MAP(MEASURE_COLUMN)[ROW_TYPE] = ATTN_COLUMN_ROW_TYPE};
+
+static const int column_of[ATTN_N_MEASURE] = {
+#define COLUMN_OF(id, ...) [ATTN_MEASURE_##id] = OF_##id,
+    ATTN_MEASURE_MAP(COLUMN_OF)
+#undef COLUMN_OF
+};
+
+enum {
+    DEFAULT_LENGTH = 50,
+    MOST_ROWS = 1024, /* maximum rows of a long text per feed */
+};
+
+/* The comparison of a head with the given pattern. */
+struct match {
+    double product, weight, difference; /* sums over the rows of A P, of A, and of |A - P| */
+};
+
+struct survey {
+    struct attn_frame frame;
+    const struct attn_survey_args *args;
+    bool has_pairs;            /* `from` and `to` are given */
+    attn_measure_set shown;    /* set of ATTN_MEASURE_BIT: measures that have a column */
+    attn_measure_set measured; /* `shown`, and the measures that determine the type */
+    /* encoder of a model with two stacks, whose heads come first; NULL if only heads that read the
+     * text are measured */
+    const struct attn_config *encoder;
+    struct attn_parts parts;   /* owns; the heads that the request selects */
+    struct match *matches;     /* [parts.n] if a pattern is given */
+    double *found;             /* [parts.n, N_COLUMN] values of the text; NaN: missing */
+    struct attn_answer answer; /* with has_effect */
+    bool has_right;            /* the column `right` is shown */
+    /* the sums over the rows of a text that runs by itself */
+    struct attn_measure_group group;      /* owns */
+    struct attn_measure_group of_encoder; /* owns; of the heads of the encoder */
+    struct attn_selection *own_encoder;   /* owns; the selection of these heads, or NULL */
+    struct attn_word_pairs *pairs;        /* owns; set if `from` and `to` are given */
+    float *row;                           /* [T]; set if a pattern is given */
+    struct attn_card_reading *card;       /* owns; set if cards are filled */
+};
+
+/* --- The question ----------------------------------------------------------------------------- */
+
+/* Parses the next ":N" at *AT into NUMBER. At the end of the text NUMBER keeps its value. Returns
+ * false on a syntax error. */
+static bool read_number(const char **at, int64_t min, int64_t max, int64_t *number)
+{
+    const char *begin = *at + 1;
+    size_t size;
+
+    if (**at == '\0')
+        return true;
+    if (**at != ':')
+        return false;
+    size = strcspn(begin, ":");
+    *at = begin + size;
+    return attn_parse_int(begin, size, min, max, number);
+}
+
+static enum attn_status read_probe(const struct attn_param *param, void *home, const char *label,
+                                   const char *text, struct attn_error *err)
+{
+    struct attn_survey_args *args = home;
+    int64_t length = 0, repeats = 0, seed = 0;
+    const char *at = text + strcspn(text, ":");
+
+    if (attn_param_find_word(param->words, text, (size_t)(at - text)) < 0 ||
+        !read_number(&at, 1, INT32_MAX, &length) || !read_number(&at, 2, INT32_MAX, &repeats) ||
+        !read_number(&at, 0, INT64_MAX, &seed) || *at)
+        return attn_param_refuse(err, label, text,
+                                 "induction[:LEN[:REPEATS[:SEED]]], with LEN from 1 and REPEATS "
+                                 "from 2");
+    args->has_probe = true;
+    args->probe_length = (size_t)length;
+    args->probe_repeats = (size_t)repeats;
+    args->probe_seed = (uint64_t)seed;
+    return ATTN_OK;
+}
+
+static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
+                                      const char *text, struct attn_error *err)
+{
+    struct attn_survey_args *args = home;
+
+    (void)param;
+    (void)label;
+    args->is_weight = strcmp(text, "weight") == 0;
+    return args->is_weight ? ATTN_OK
+                           : attn_error_at(attn_measures_parse(text, &args->measures, err),
+                                           ATTN_STAGE_OPTIONS, err);
+}
+
+static const struct attn_param param_rows[] = {
+    ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
+               "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
+    ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_survey_args, has_probe,
+               "instead of a text, take LEN random tokens, repeated: the heads that find what "
+               "followed the first time are induction heads; default: min(50, half the "
+               "context):2:0",
+               .words = "induction", .read = read_probe),
+    ATTN_PARAM(COUNT, "repeats", "N", struct attn_survey_args, probe_repeats,
+               "repeat the tokens of `probe` N times; default: 2", .least = 2,
+               .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_survey_args, probe_seed,
+               "of the tokens of `probe`", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(COUNT, "runs", "N", struct attn_survey_args, n_probe,
+               "make N probes with consecutive seeds, and print means and standard deviations",
+               .least = 1, .most = INT32_MAX),
+    ATTN_PARAM(OWN, "measures", "LIST", struct attn_survey_args, measures,
+               "print these measures, as in entropy,punctuation, or all; default: all but "
+               "punctuation, next, separator and the counts of these. weight: that from `from` "
+               "to `to` alone, without the time for the others",
+               .read = read_measures),
+    ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_survey_args, pattern,
+               "compare patterns with an array P [T, T] of your own: mul, the share of the "
+               "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
+               .least = 2, .traits = ATTN_PARAM_IS_FILE),
+    ATTN_PARAM(LIST, "from", "POS", struct attn_survey_args, from,
+               "with `to`: how much these queries look at those keys; positions or words of the "
+               "text",
+               .keys = "from"),
+    ATTN_PARAM(LIST, "to", "POS", struct attn_survey_args, to,
+               "the keys that `from` looks at; in cross-attention layers they are in the source",
+               .keys = "to"),
+    ATTN_PARAM(
+        FLAG, "effect", NULL, struct attn_survey_args, has_effect,
+        "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
+    ATTN_PARAM_KEPT(FLAG, "pairs", NULL,
+                    "instead of measures, print pairs of heads, the most alike first, with js: the "
+                    "Jensen-Shannon divergence of their rows, mean over the rows. A small js does "
+                    "not say that the heads read and write the same things. `similarity` without a "
+                    "value is the old name of `pairs`",
+                    .traits = ATTN_PARAM_NO_KEYWORD),
+    ATTN_PARAM(REAL, "threshold", "X", struct attn_survey_args, threshold,
+               "the score above which a head has a type; default: 0.5"),
+    ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_survey_args, sort,
+               "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(COUNT, "limit", "N", struct attn_survey_args, n_most, "return N rows; default: all",
+               .least = 1, .traits = ATTN_PARAM_NO_OPTION),
+};
+
+static const struct attn_param_list params = ATTN_PARAM_LIST("Heads", param_rows);
+
+static const struct attn_param_part parts[] = {
+    {&params, 0},
+    {&attn_target_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_at_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_survey_args, answer)},
+};
+
+static const struct attn_param_rule rules[] = {
+    {.given = "heads|probe|items|measures|pattern|from|to|effect|threshold",
+     .excludes = "pairs",
+     .message = "`pairs` and @ do not go together: it compares the heads of one text"},
+    {.given = "threshold:0", .message = "@ is 0, expected above 0 and at most 1"},
+    {.given = "runs", .needs = "probe"},
+    {.given = "repeats|seed", .when = "keywords", .needs = "probe"},
+    {.given = "target|target_id|foil|foil_id|at|metric",
+     .needs = "effect",
+     .message = "`target`, `foil`, `at` and `metric` need `effect`"},
+};
+
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+
+static const struct attn_experiment experiment;
+
+const struct attn_question attn_question_heads = {
+    .name = "heads",
+    .summary = "where each head looks, and what type of head it is",
+    .description =
+        "Measures where every head looks in TEXT: how widely (entropy, max), how far\n"
+        "(distance), at the token itself, at the token before, at the first token, at\n"
+        "earlier places of the same token (duplicate), at what followed them (induction),\n"
+        "elsewhere (far). The type of a head is the largest of these scores above 0.5:\n"
+        "self without its first row, and far only if no other is above 0.5. Duplicate,\n"
+        "induction and far need two rows, which n_duplicate, n_induction and n_far count.\n"
+        "Other heads are mixed.\n"
+        "`measures punctuation` shows how much a head looks at commas, full stops and the\n"
+        "like.\n"
+        "\n"
+        "The numbers say where a head looks in this text. They do not say what it takes\n"
+        "from there, nor whether that matters: see `effect` and `attn-cli ablate`.\n"
+        "Over `items` the numbers are means, and the type follows from the means. Items\n"
+        "may name the words to look between (from, to), and with `effect` a target.\n"
+        "'attn-cli help measures' explains each of them.\n"
+        "\n"
+        "`figure map` draws a cell for each head: its hue and letter say where it looks\n"
+        "most, and heads that share keys and values stand together.\n"
+        "\n"
+        "`html` over `items` is an atlas: points by any two measures, which open cards:\n"
+        "five texts in which a head looks most strongly at another token than the first,\n"
+        "five in the middle and five drawn by chance, distances, and the tokens that it\n"
+        "writes. All heads share one pass over the texts. Only `effect` costs more there:\n"
+        "a run for each head and text.\n",
+    ATTN_QUESTION_PARAMS(parts, rules),
+    ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
+    .experiment = &experiment,
+};
+
+/* --- One text --------------------------------------------------------------------------------- */
+
+static void match_rows(const struct survey *survey, const struct attn_trace_event *event)
+{
+    const size_t n = survey->args->pattern->shape[1];
+    struct match *match = &survey->matches[attn_parts_find(&survey->parts, &event->at)];
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
+
+        attn_event_copy_row(event, r, survey->row, n);
+        for (size_t key = 0; key < n; key++) {
+            const double a = (double)survey->row[key], p = (double)wanted[key];
+
+            match->product += a * p;
+            match->weight += a;
+            match->difference += fabs(a - p);
+        }
+    }
+}
+
+static void add_to_card(const struct survey *survey, const struct attn_trace_event *event)
+{
+    const struct attn_config *config =
+        event->at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
+    const size_t head = attn_head_cards_find(survey->args->cards, &event->at);
+
+    if (head < SIZE_MAX)
+        attn_card_reading_add(
+            survey->card, head, event->at.head / (int)(config->n_head / config->n_kv_head),
+            event->at.stack != ATTN_STACK_ENCODER &&
+                attn_location_is_cross(attn_selection_dims(survey->frame.run->selection),
+                                       &event->at),
+            event);
+}
+
+/* Measures the rows of an event (attn_trace_fn). */
+static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    const struct survey *survey = user;
+    const bool is_encoder = event->at.stack == ATTN_STACK_ENCODER;
+
+    if (event->at.site == ATTN_SITE_V)
+        return is_encoder ? ATTN_OK : attn_card_reading_keep(survey->card, event, err);
+    attn_measure_group_add(is_encoder ? &survey->of_encoder : &survey->group, event);
+    if (survey->card)
+        add_to_card(survey, event);
+    if (survey->row && !is_encoder)
+        match_rows(survey, event);
+    if (survey->pairs && !is_encoder)
+        attn_word_pairs_add(survey->pairs, event);
+    return ATTN_OK;
+}
+
+/* Counts pairs of words in the second pass (attn_trace_fn). */
+static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    const struct survey *survey = user;
+
+    (void)err;
+    if (event->at.site != ATTN_SITE_V)
+        attn_word_pairs_count(survey->pairs, event);
+    return ATTN_OK;
+}
+
+/* Starts the sums over the rows of a text. */
+static enum attn_status start_text(struct survey *survey, struct attn_error *err)
+{
+    struct attn_frame *frame = &survey->frame;
+    const struct attn_run *run = frame->run;
+    const struct attn_ndarray *pattern = survey->args->pattern;
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    const struct attn_sequence *source = &run->source;
+    const struct attn_metric_settings of_source = {.n_recalled = 1,
+                                                   .ids = source->ids,
+                                                   .tokens = source->tokens.bytes,
+                                                   .token_sizes = source->tokens.sizes,
+                                                   .n_token = source->n,
+                                                   .key_mask = source->key_mask};
+    const size_t n = run->text.n;
+
+    if (pattern && (pattern->rank != 2 || pattern->shape[0] != n || pattern->shape[1] != n)) {
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "'%s' is not [%zu, %zu], a cell for each pair of tokens",
+                           attn_quote_string(pattern->name).text, n, n);
+    }
+    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, run->selection,
+                                       frame->host->pool, &survey->group, err));
+    if (survey->encoder) {
+        ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &survey->own_encoder,
+                                           err));
+        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source, survey->own_encoder,
+                                           frame->host->pool, &survey->of_encoder, err));
+    }
+    if (survey->has_pairs)
+        ATTN_TRY(
+            attn_word_pairs_create(run, survey->args->from, survey->args->to, &survey->pairs, err));
+    if (survey->args->cards)
+        ATTN_TRY(attn_card_reading_create(survey->args->cards, n > source->n ? n : source->n,
+                                          &survey->card, err));
+    if (pattern) {
+        survey->row = attn_frame_alloc(frame, n, sizeof *survey->row);
+        survey->matches = attn_frame_alloc(frame, survey->parts.n, sizeof *survey->matches);
+    }
+    return attn_frame_memory(frame, err);
+}
+
+static void forget_found(struct survey *survey)
+{
+    for (size_t i = 0; i < survey->parts.n * N_COLUMN; i++)
+        survey->found[i] = (double)NAN;
+}
+
+/* Computes the values of each head in one or two passes over the text. */
+static enum attn_status read_text(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_run *run = survey->frame.run;
+    struct attn_watch watch = {.selection = run->selection,
+                               .of = survey->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+                               .n_piece = MOST_ROWS,
+                               /* the first run for the effects sends the same notes */
+                               .is_silent = survey->args->has_effect,
+                               .on_event = on_rows,
+                               .user = survey};
+
+    ATTN_TRY(start_text(survey, err));
+    ATTN_TRY(attn_watch(run, &watch, err));
+    watch.of = ATTN_WATCH_TEXT;
+    watch.is_silent = true;
+    watch.on_event = on_pairs;
+    if (survey->pairs && !survey->args->is_weight)
+        ATTN_TRY(attn_watch(run, &watch, err));
+    forget_found(survey);
+    for (size_t i = 0; i < survey->parts.n; i++) {
+        const struct attn_location *at = &survey->parts.items[i].at;
+        const struct attn_measure_group *group =
+            at->stack == ATTN_STACK_ENCODER ? &survey->of_encoder : &survey->group;
+        double *found = survey->found + i * N_COLUMN;
+
+        for (int m = 0; m < ATTN_N_MEASURE; m++)
+            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+                found[column_of[m]] = attn_measure_group_find(group, (enum attn_measure)m, at);
+        if (survey->matches) {
+            const struct match *match = &survey->matches[i];
+
+            found[MUL] = match->product / match->weight;
+            found[ABS] = 1 - match->difference / (double)run->text.n;
+        }
+        if (survey->pairs)
+            attn_word_pairs_find(survey->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
+    }
+    return ATTN_OK;
+}
+
+/* Adds the text to the cards. */
+static enum attn_status add_card(const struct survey *survey, struct attn_error *err)
+{
+    struct attn_card_text text = {.number = 0};
+    enum attn_status status =
+        attn_card_text_read(survey->frame.run, survey->frame.item, true, &text, err);
+
+    if (status == ATTN_OK)
+        status = attn_head_cards_add(survey->args->cards, survey->card, &text, err);
+    attn_card_text_release(&text);
+    return status;
+}
+
+/* --- Probes ----------------------------------------------------------------------------------- */
+
+/* Repeated sequences of random ids: items. */
+struct probes {
+    int32_t *ids;  /* [n_id] owns; the ids from which to draw */
+    size_t *order; /* [n_id] owns; scratch */
+    size_t n_id, length, repeats;
+    uint64_t seed;
+    struct attn_items *items; /* owns */
+    struct attn_item *first;  /* owns; or NULL */
+    struct attn_study_args study;
+};
+
+static void release_probes(struct probes *probes)
+{
+    attn_item_free(probes->first);
+    attn_items_free(probes->items);
+    attn_free(probes->order);
+    attn_free(probes->ids);
+}
+
+/* Lists the ids from which to draw, and determines the size of a probe. */
+static enum attn_status begin_probes(struct attn_host *host, const struct attn_survey_args *args,
+                                     struct probes *probes, struct attn_error *err)
+{
+    const struct attn_model *model = attn_host_model(host);
+    const size_t n_token = attn_model_config(model)->n_token,
+                 n_ctx = attn_model_config(model)->n_ctx, half = n_ctx / 2;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const struct attn_tokenizer *tokenizer;
+
+    ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
+    ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
+    attn_host_tokenizer(host, &tokenizer, NULL);
+    for (size_t id = 0; id < n_token; id++)
+        if (!tokenizer || (id < attn_tokenizer_n_vocab(tokenizer) &&
+                           !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
+            probes->ids[probes->n_id++] = (int32_t)id;
+    probes->seed = args->probe_seed;
+    probes->length = args->probe_length > 0  ? args->probe_length
+                     : half < DEFAULT_LENGTH ? half
+                                             : DEFAULT_LENGTH;
+    probes->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
+    if (probes->length > probes->n_id)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "a probe draws %zu different tokens, '%s' has %zu", probes->length,
+                           name.text, probes->n_id);
+    if (probes->length == 0 || probes->repeats > n_ctx / probes->length)
+        return attn_refuse(
+            err, ATTN_STAGE_OPTIONS,
+            "a probe of %zu tokens, %zu times, is too long for '%s', which takes %zu",
+            probes->length, probes->repeats, name.text, n_ctx);
+    return ATTN_OK;
+}
+
+/* Draws the ids of a probe (attn_item_make_fn). */
+static enum attn_status draw_probe(void *user, struct attn_item *item, struct attn_error *err)
+{
+    const struct probes *probes = user;
+    const size_t n = probes->length * probes->repeats;
+    int32_t *ids = attn_store_take(&item->store, n * sizeof *ids, err);
+    struct attn_random random;
+
+    if (!ids)
+        return ATTN_NO_MEMORY;
+    attn_random_seed(&random, probes->seed + item->number);
+    attn_random_permutation(&random, probes->order, probes->n_id);
+    for (size_t k = 0; k < n; k++)
+        ids[k] = probes->ids[probes->order[k % probes->length]];
+    item->input = (struct attn_input){.ids = ids, .n_id = n};
+    return ATTN_OK;
+}
+
+/* Opens the items PROBES. */
+static enum attn_status open_probes(struct attn_host *host, const struct attn_survey_args *args,
+                                    struct probes *probes, struct attn_error *err)
+{
+    static const struct attn_input nothing;
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+
+    ATTN_TRY(attn_host_check_model(host, err));
+    ATTN_TRY(begin_probes(host, args, probes, err));
+    options.inputs = &nothing;
+    options.n_input = args->n_probe > 0 ? args->n_probe : 1;
+    ATTN_TRY(attn_items_open(&options, &probes->items, err));
+    attn_items_make(probes->items, draw_probe, probes);
+    probes->study = ATTN_STUDY_ARGS_DEFAULT;
+    probes->study.max_failed = 0;
+    probes->study.items = probes->items;
+    return ATTN_OK;
+}
+
+/* --- Many texts ------------------------------------------------------------------------------- */
+
+/* Copies the measures of RESULT to the values of the text. */
+static void take_measures(struct survey *survey, const struct attn_item_result *result)
+{
+    /* [n_layer * n_head] values per measure, one measure after another */
+    const double *exact = result->exact;
+    const struct attn_dims *dims = attn_selection_dims(result->labels->selection);
+
+    forget_found(survey);
+    for (int m = 0; m < ATTN_N_MEASURE; m++) {
+        if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
+            continue;
+        for (size_t i = 0; i < survey->parts.n; i++)
+            survey->found[i * N_COLUMN + (size_t)column_of[m]] =
+                exact[attn_head_index(dims, &survey->parts.items[i].at)];
+        exact += dims->n_layer * dims->n_head;
+    }
+}
+
+/* --- The effect ------------------------------------------------------------------------------- */
+
+/* Switches head number I off (attn_part_edit_fn). */
+static enum attn_status add_edit(void *user, size_t i, struct attn_part_edits *edits,
+                                 struct attn_error *err)
+{
+    const struct survey *survey = user;
+    struct attn_edit edit = ATTN_EDIT_DEFAULT;
+
+    edit.at = survey->parts.items[i].at;
+    edit.at.site = ATTN_SITE_Z;
+    return attn_part_edits_add(edits, &edit, err);
+}
+
+static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
+{
+    struct attn_frame *frame = &survey->frame;
+    const size_t n = survey->parts.n;
+    struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    ATTN_TRY(attn_trial_check_host(frame->host, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &survey->args->answer, &survey->answer, err));
+    ATTN_TRY(attn_trials_start(frame->run, &survey->answer, ATTN_SITE_Z, &frame->trials, err));
+    frame->trials.n_expected = 1 + n;
+    ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, survey, outcomes, err));
+    for (size_t i = 0; i < n; i++) {
+        const struct attn_reply *reply = &outcomes[i].reply;
+        const struct attn_cell right = attn_reply_right(&survey->answer, reply->right);
+        double *found = survey->found + i * N_COLUMN;
+
+        found[CHANGE] = reply->value - frame->trials.base.value;
+        if (survey->has_right && right.type != ATTN_VALUE_MISSING)
+            found[RIGHT] = right.real;
+    }
+    return ATTN_OK;
+}
+
+/* --- The table -------------------------------------------------------------------------------- */
+
+static const struct attn_table_view views[] = {
+    {.rows = ATTN_ROLE_LAYER,
+     .columns = ATTN_ROLE_HEAD,
+     .traits = ATTN_VIEW_SORTED,
+     .asked = "in each head"},
+};
+
+/* Returns the column that a picture shows: the one by which the table is sorted; otherwise an
+ * optional value that was requested; otherwise the first selected measure. Returns N_COLUMN if the
+ * table is sorted by another column. */
+static int find_drawn(const struct attn_survey_args *args)
+{
+    int column = 0;
+
+    if (args->sort) {
+        const size_t n = strcspn(args->sort, ":");
+
+        while (column < N_COLUMN && (strlen(columns[column].name) != n ||
+                                     strncmp(columns[column].name, args->sort, n) != 0))
+            column++;
+        return column;
+    }
+    if (args->has_effect || args->from || args->pattern)
+        return args->has_effect ? CHANGE : args->from ? WEIGHT : MUL;
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        if (args->measures & ATTN_MEASURE_BIT(m))
+            return column_of[m];
+    return column_of[args->has_probe ? ATTN_MEASURE_INDUCTION : ATTN_MEASURE_ENTROPY_NORM];
+}
+
+static void draw(const void *given, struct attn_drawn *drawn)
+{
+    const struct attn_survey_args *args = given;
+    const int column = find_drawn(args);
+    struct attn_table_view *view = &drawn->picture->view;
+
+    drawn->has_answer = args->has_effect;
+    view->values = column < N_COLUMN ? ATTN_TABLE_COLUMN(column) : 0;
+    if (column == CHANGE && args->has_effect)
+        view->asked = "without each head";
+    if (column == WEIGHT && args->from && args->to && !args->study &&
+        !attn_drawn_ask(drawn, "from %s to %s in each head", args->from, args->to))
+        view->asked = views[0].asked; /* the full words are too long */
+}
+
+static uint64_t shows(const void *state)
+{
+    const struct survey *survey = state;
+    const struct attn_survey_args *args = survey->args;
+
+    return (args->is_weight ? 0 : SHOW_TYPE) | (args->pattern ? SHOW_PATTERN : 0) |
+           (!survey->has_pairs ? 0
+            : args->is_weight  ? SHOW_WEIGHT
+                               : SHOW_WEIGHT | SHOW_PERCENTILE) |
+           (args->has_effect ? SHOW_EFFECT : 0) | (survey->has_right ? SHOW_RIGHT : 0) |
+           survey->shown * SHOW_MEASURES;
+}
+
+/* Returns the name of the kind of a head with VALUES [ATTN_N_MEASURE]; missing without a kind. */
+static struct attn_cell type_of(const struct attn_survey_args *args, const double *values)
+{
+    double weight;
+    const struct attn_head_kind *kind = attn_head_kind_of(
+        values, args->threshold > 0 ? args->threshold : ATTN_HEAD_KIND_THRESHOLD, &weight);
+
+    return attn_cell_string(kind ? kind->name : NULL);
+}
+
+/* Fills the cells of ROW [N_COLUMN] with the numbers FOUND [N_COLUMN]. */
+static void fill_cells(const double *found, struct attn_cell *row)
+{
+    for (int i = KV_HEAD + 1; i < ROW_TYPE; i++)
+        if (columns[i].type == ATTN_VALUE_INTEGER)
+            row[i] = attn_cell_integer(isnan(found[i]) ? 0 : (int64_t)found[i]);
+        else
+            row[i] = attn_cell_real_or_missing(found[i]);
+}
+
+static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
+                                    size_t index, struct attn_error *err)
+{
+    const struct attn_location at = survey->parts.items[index].at;
+    const struct attn_config *config =
+        at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
+    const double *found = survey->found + index * N_COLUMN;
+    struct attn_cell row[N_COLUMN] = {
+        [HEAD] = attn_cell_integer(at.head),
+        [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
+    };
+    double measures[ATTN_N_MEASURE];
+
+    attn_location_put(&at, &row[STACK]);
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        measures[m] = found[column_of[m]];
+    fill_cells(found, row);
+    row[TYPE] = type_of(survey->args, measures);
+    return attn_rows_append(rows, row, err);
+}
+
+static enum attn_status append_heads(const struct survey *survey, const struct attn_rows *rows,
+                                     struct attn_error *err)
+{
+    for (size_t i = 0; i < survey->parts.n; i++)
+        ATTN_TRY(append_head(survey, rows, i, err));
+    return ATTN_OK;
+}
+
+/* --- Items ------------------------------------------------------------------------------------ */
+
+/* Numbers that an item reports beside its rows, for each head and kind with a score: the score (0
+ * if missing), whether it has a score, and the number of rows (0 if any will do). The mean score
+ * over items is the ratio of the first two means. */
+enum { SCORE, HAS_SCORE, ROWS, N_MORE };
+
+static size_t count_beside(const struct survey *survey)
+{
+    return survey->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
+}
+
+/* Fills MORE [count_beside], the numbers of the text beside its rows. */
+static void fill_beside(const struct survey *survey, double *more)
+{
+    for (size_t i = 0; i < survey->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
+        const double *found = survey->found + i / ATTN_N_HEAD_SCORE * N_COLUMN;
+        const struct attn_head_kind *kind = attn_head_kind_at(i % ATTN_N_HEAD_SCORE);
+        const double score = found[column_of[kind->score]];
+        const double n_row = kind->rows < ATTN_N_MEASURE ? found[column_of[kind->rows]] : 0;
+
+        more[SCORE] = isnan(score) ? 0 : score;
+        more[HAS_SCORE] = !isnan(score);
+        more[ROWS] = isnan(n_row) ? 0 : n_row;
+    }
+}
+
+/* Determines the types from the mean scores (attn_fold_derive_fn). */
+static enum attn_status find_types(const void *args, const struct attn_fold_means *means,
+                                   struct attn_error *err)
+{
+    (void)err;
+    if (means->is_resample || means->is_paired)
+        return ATTN_OK;
+    for (size_t row = 0; row < means->n_row; row++) {
+        const double *more = means->more + row * ATTN_N_HEAD_SCORE * N_MORE;
+        double values[ATTN_N_MEASURE + 1]; /* the last: no measure */
+
+        for (size_t i = 0; i < ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
+            const struct attn_head_kind *kind = attn_head_kind_at(i);
+
+            values[kind->score] = more[SCORE] / more[HAS_SCORE]; /* 0 / 0 is NaN */
+            values[kind->rows] = round(more[ROWS] * (double)means->n_item);
+        }
+        means->rows[row * N_COLUMN + TYPE] = type_of(args, values);
+    }
+    return ATTN_OK;
+}
+
+/* Whether each row has the numbers of all scores (attn_fold_fits_fn). */
+static bool fits(const void *args, size_t n_row, size_t n_more)
+{
+    (void)args;
+    return n_more == n_row * ATTN_N_HEAD_SCORE * N_MORE;
+}
+
+/* Sets FROM and TO to those of ITEM, by default those of ARGS; both are NULL if there are no pairs
+ * of words. `to` alone belongs to another question. */
+static enum attn_status find_words(const struct attn_survey_args *args,
+                                   const struct attn_item *item, const char **from, const char **to,
+                                   struct attn_error *err)
+{
+    const bool has_pairs = args->from || args->to;
+
+    *from = item->from ? item->from : args->from;
+    *to = item->to ? item->to : args->to;
+    if (has_pairs && (!*from || !**from || !*to || !**to))
+        return attn_error_set(err, ATTN_INVALID, "no '%s'", *from && **from ? "to" : "from");
+    if (has_pairs)
+        return ATTN_OK;
+    if (*from)
+        return attn_error_set(err, ATTN_INVALID, "it has 'from', and the first item has none");
+    *to = NULL;
+    return ATTN_OK;
+}
+
+/* If the first item has `from`, all items have pairs of words: "" is missing. */
+static void meet_first(void *given, const struct attn_item *first,
+                       const struct attn_request *request)
+{
+    struct attn_survey_args *args = given;
+
+    (void)request;
+    if (first->from && !args->from)
+        args->from = "";
+    if (first->from && !args->to)
+        args->to = "";
+}
+
+static enum attn_status take_item(void *given, struct attn_request *request,
+                                  const struct attn_item *item, struct attn_error *err)
+{
+    struct attn_survey_args *args = given;
+
+    (void)request;
+    ATTN_TRY(find_words(args, item, &args->from, &args->to, err));
+    return args->has_effect ? attn_item_answer(item, &args->answer, err) : ATTN_OK;
+}
+
+/* Returns the recorded pattern of the head AT of RESULT as an event of a run. */
+static struct attn_trace_event event_of(const struct attn_item_result *result,
+                                        const struct attn_location *at)
+{
+    size_t shape[3];
+
+    attn_selection_shape(result->labels->selection, at, shape);
+    return (struct attn_trace_event){.at = *at,
+                                     .n_row = shape[1],
+                                     .n_col = shape[2],
+                                     .ld = shape[2],
+                                     .data = attn_capture_head(result->capture, at)};
+}
+
+/* Computes how much the words `from` and `to` of the item look at each other. */
+static enum attn_status take_pairs(struct survey *survey, const struct attn_item_result *result,
+                                   struct attn_error *err)
+{
+    struct attn_word_pairs *pairs;
+    const char *from, *to;
+
+    ATTN_TRY(find_words(survey->args, result->item, &from, &to, err));
+    if (!from)
+        return ATTN_OK;
+    ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
+    for (size_t i = 0; i < survey->parts.n; i++) {
+        const struct attn_trace_event event = event_of(result, &survey->parts.items[i].at);
+        double *found = survey->found + i * N_COLUMN;
+
+        attn_word_pairs_add(pairs, &event);
+        if (!survey->args->is_weight)
+            attn_word_pairs_count(pairs, &event);
+        attn_word_pairs_find(pairs, &event.at, &found[WEIGHT], &found[PERCENTILE]);
+    }
+    attn_word_pairs_free(pairs);
+    return ATTN_OK;
+}
+
+/* Appends the rows of an item (attn_stream_find_fn). */
+static enum attn_status find_item(void *user, struct attn_item_result *result,
+                                  struct attn_error *err)
+{
+    struct survey *survey = user;
+    struct attn_rows rows = survey->frame.rows;
+
+    take_measures(survey, result);
+    ATTN_TRY(take_pairs(survey, result, err));
+    ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->rows, err));
+    ATTN_TRY(append_heads(survey, &rows, err));
+    result->n_beside = count_beside(survey);
+    if (!result->beside)
+        ATTN_TRY(ATTN_ALLOC(result->beside, result->n_beside, err));
+    fill_beside(survey, result->beside);
+    return ATTN_OK;
+}
+
+/* Runs the items, short ones together. */
+static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_frame *frame = &survey->frame;
+    const struct attn_study_work work = {
+        .host = frame->host,
+        .request = &frame->request,
+        .options.measures = survey->measured,
+        .options.keeps_tensors = survey->has_pairs,
+        .find = find_item,
+        .user = survey,
+    };
+
+    return attn_study_run(frame->study, &work, err);
+}
+
+/* --- The experiment --------------------------------------------------------------------------- */
+
+static enum attn_status check_args(const void *given, struct attn_error *err)
+{
+    const struct attn_survey_args *args = given;
+
+    if (!args->study && !args->from != !args->to)
+        return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
+                              args->from ? "from" : "to", args->from ? "to" : "from");
+    if (args->has_probe && (args->from || args->pattern || args->has_effect))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`from`, `pattern` and `has_effect` need one text, not a probe");
+    if (args->is_weight && args->measures != 0)
+        return attn_error_set(err, ATTN_INVALID, "`is_weight` and `measures` do not go together");
+    if (args->has_probe && args->cards)
+        return attn_error_set(err, ATTN_INVALID, "cards are about texts, not about a probe");
+    if (args->study && args->has_probe)
+        return attn_error_set(err, ATTN_INVALID, "`items` and a probe are given, expected one");
+    if (!(args->threshold >= 0 && args->threshold <= 1))
+        return attn_error_set(err, ATTN_INVALID,
+                              "`threshold` is %g, expected above 0 and at most 1", args->threshold);
+    return ATTN_OK;
+}
+
+/* Lists the heads that have rows, those of the encoder first. */
+static enum attn_status list_heads(struct survey *survey, struct attn_error *err)
+{
+    const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
+    struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
+    struct attn_selection *selection;
+    enum attn_status status;
+
+    if (survey->encoder)
+        dims.encoder = &encoder;
+    ATTN_TRY(attn_error_at(attn_error_in(attn_select_heads(survey->frame.request.selection.heads,
+                                                           &dims, &selection, err),
+                                         "heads", err),
+                           ATTN_STAGE_OPTIONS, err));
+    status =
+        attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &survey->parts, err);
+    attn_selection_free(selection);
+    return status;
+}
+
+/* Gives the cards the heads that have rows, before the first text, and selects what they need. */
+static enum attn_status begin_cards(struct survey *survey, struct attn_error *err)
+{
+    struct attn_frame *frame = &survey->frame;
+    struct attn_head_cards *cards = survey->args->cards;
+    const size_t n_vector = attn_head_cards_vector(attn_host_model(frame->host));
+    struct attn_location *ats;
+
+    if (n_vector > 0)
+        frame->request.selection.sites = "pattern,v";
+    if (cards->n_head > 0) /* it is not the first text */
+        return ATTN_OK;
+    ats = attn_frame_alloc(frame, survey->parts.n, sizeof *ats);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    for (size_t i = 0; i < survey->parts.n; i++)
+        ats[i] = survey->parts.items[i].at;
+    return attn_head_cards_begin(cards, ats, survey->parts.n, n_vector, err);
+}
+
+static attn_measure_set find_shown(const struct attn_survey_args *args,
+                                   const struct attn_config *config)
+{
+    const bool is_picture = config->image.patch_height > 0;
+    attn_measure_set shown = is_picture ? ATTN_MEASURES_OF_PICTURES : ATTN_MEASURES_DEFAULT;
+
+    if (args->is_weight || args->measures != 0)
+        return args->is_weight ? 0 : args->measures;
+    if (config->has_sinks)
+        shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_SINK);
+    if (config->attention[0].mask != ATTN_MASK_CAUSAL && !is_picture)
+        shown |= ATTN_MEASURE_BIT(ATTN_MEASURE_DISTANCE_ABS);
+    return shown;
+}
+
+static enum attn_status choose(void *state, struct attn_error *err)
+{
+    struct survey *survey = state;
+    struct attn_frame *frame = &survey->frame;
+    const struct attn_survey_args *args = frame->args;
+    const struct attn_model *model = attn_host_model(frame->host);
+    const char *heads = frame->request.selection.heads;
+
+    survey->args = args;
+    survey->shown = find_shown(args, frame->config);
+    survey->measured = survey->shown;
+    if (!args->is_weight)
+        survey->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
+    attn_frame_choose_nothing(&frame->request);
+    frame->request.selection.sites = "pattern";
+    frame->request.selection.heads = heads;
+    survey->has_pairs = args->from || args->to;
+    if (model->encoder && !survey->has_pairs && !args->pattern)
+        survey->encoder = &model->encoder->config;
+    ATTN_TRY(list_heads(survey, err));
+    survey->found = attn_frame_alloc(frame, survey->parts.n * N_COLUMN, sizeof *survey->found);
+    ATTN_TRY(attn_frame_memory(frame, err));
+    if (args->cards)
+        ATTN_TRY(begin_cards(survey, err));
+    survey->has_right =
+        args->has_effect && frame->is_one_of_many && attn_metric_has_right(args->answer.metric);
+    return args->is_weight && !survey->has_pairs
+               ? attn_error_set(err, ATTN_INVALID, "`is_weight` needs `from` and `to`")
+               : ATTN_OK;
+}
+
+/* Reports the numbers beside the rows of an item. */
+static enum attn_status report(struct survey *survey, struct attn_error *err)
+{
+    struct attn_frame *frame = &survey->frame;
+    const size_t n = count_beside(survey);
+    double *more = attn_frame_alloc(frame, n, sizeof *more);
+
+    ATTN_TRY(attn_frame_memory(frame, err));
+    fill_beside(survey, more);
+    if (survey->args->has_effect) {
+        attn_frame_report_base(frame, &survey->answer, &frame->trials.base);
+        frame->answer->has_right &= survey->has_right && !isnan(frame->answer->right);
+    }
+    return attn_frame_report_more(frame, more, n, err);
+}
+
+static enum attn_status ask(void *state, struct attn_error *err)
+{
+    struct survey *survey = state;
+
+    if (survey->frame.study)
+        return ask_items(survey, err);
+    ATTN_TRY(read_text(survey, err));
+    if (survey->args->has_effect)
+        ATTN_TRY(add_effects(survey, err));
+    ATTN_TRY(append_heads(survey, &survey->frame.rows, err));
+    if (survey->args->cards)
+        ATTN_TRY(add_card(survey, err));
+    return survey->frame.answer ? report(survey, err) : ATTN_OK;
+}
+
+static void release(void *state)
+{
+    struct survey *survey = state;
+
+    attn_free(survey->parts.items);
+    attn_card_reading_free(survey->card);
+    attn_measure_group_release(&survey->group);
+    attn_measure_group_release(&survey->of_encoder);
+    attn_selection_free(survey->own_encoder);
+    attn_word_pairs_free(survey->pairs);
+}
+
+static const struct attn_experiment experiment = {
+    .name = "heads",
+    .question = &attn_question_heads,
+    .columns = columns,
+    .n_column = N_COLUMN,
+    .views = views,
+    .n_view = sizeof views / sizeof *views,
+    .state_size = sizeof(struct survey),
+    .study = offsetof(struct attn_survey_args, study),
+    .meet_first = meet_first,
+    .take_item = take_item,
+    .derive = find_types,
+    .fits = fits,
+    .choose = choose,
+    .shows = shows,
+    .draw = draw,
+    .ask = ask,
+    .perform = perform,
+    .release = release,
+};
+
+/* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
+static bool is_packed(const struct attn_survey_args *args, const struct attn_host *host)
+{
+    const struct attn_model *model = attn_host_model(host);
+
+    return args->study && !args->has_effect && !args->pattern && !args->cards && model &&
+           !model->encoder;
+}
+
+/* Performs INQUIRY, whose arguments are ARGS. PROBES receives the probes. */
+static enum attn_status perform_with(const struct attn_inquiry *inquiry,
+                                     struct attn_survey_args *args, struct probes *probes,
+                                     struct attn_error *err)
+{
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+    struct attn_inquiry own = *inquiry;
+    struct attn_experiment way = experiment;
+
+    ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
+    if (args->has_probe)
+        ATTN_TRY(open_probes(inquiry->host, args, probes, err));
+    if (args->has_probe && args->n_probe > 0) {
+        args->study = &probes->study;
+    } else if (args->has_probe) { /* the table of one text has no deviations */
+        ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &request, err),
+                               ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_items_next(probes->items, &probes->first, err));
+        request.input = probes->first->input;
+        own.request = &request;
+    }
+    own.given = args;
+    way.makes_runs = is_packed(args, inquiry->host);
+    ATTN_TRY(attn_experiment_perform(&way, &own, err));
+    if (!args->cards)
+        return ATTN_OK;
+    attn_head_cards_choose(args->cards);
+    return attn_error_at(attn_head_cards_write(args->cards, inquiry->host, err), ATTN_STAGE_MODEL,
+                         err);
+}
+
+static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct probes probes = {.ids = NULL};
+    enum attn_status status;
+
+    if (!inquiry->host || !inquiry->request || !inquiry->table)
+        return attn_experiment_perform(&experiment, inquiry, err);
+    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    status = perform_with(inquiry, &args, &probes, err);
+    release_probes(&probes);
+    return status;
+}
+
+enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
+                             const struct attn_survey_args *given, struct attn_table **table,
+                             struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+
+    return perform(&inquiry, err);
+}
+
+/* --- Attention on arrays ---------------------------------------------------------------------- */
+
+/* The measures of the heads of one run, as a table. */
+struct measured {
+    struct attn_run *run;
+    attn_measure_set measures;
+    /* Owned; a copy of the run's selection whose dims state which keys are positions. */
+    struct attn_selection *selection;
+    struct attn_measure_group group; /* owns */
+    /* `columns` with `batch` before the head */
+    struct attn_column columns[N_COLUMN + 1];
+    struct attn_rows rows; /* owns its table */
+};
+
+/* Measures the rows of an event (attn_trace_fn). */
+static enum attn_status on_heads(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    const struct measured *measured = user;
+
+    (void)err;
+    if (event->at.site == ATTN_SITE_PATTERN && event->at.stack != ATTN_STACK_ENCODER)
+        attn_measure_group_add(&measured->group, event);
+    return ATTN_OK;
+}
+
+static enum attn_status measure_run(struct measured *measured, struct attn_error *err)
+{
+    struct attn_run *run = measured->run;
+    const struct attn_input *input = &run->request.input;
+    const struct attn_trace trace = {run->selection, on_heads, measured};
+    const struct attn_metric_settings settings = attn_run_metric_settings(run);
+    struct attn_dims dims = *attn_selection_dims(run->selection);
+    struct attn_result result = {0};
+
+    /* See the header: keys of arrays are positions of the queries' sequence in these cases. */
+    if (!run->model &&
+        (run->arrays.attention.mask == ATTN_MASK_CAUSAL || (input->q && input->q == input->k)))
+        dims.is_cross = NULL;
+    ATTN_TRY(attn_selection_create(&dims, &measured->selection, err));
+    ATTN_TRY(attn_measure_group_create(measured->measures, &settings, measured->selection, NULL,
+                                       &measured->group, err));
+    if (!attn_selection_has_site(run->selection, ATTN_SITE_PATTERN))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "measures need the pattern, which is not selected");
+    ATTN_TRY(attn_run_perform(run, &trace, &result, err));
+    attn_result_release(&result);
+    return ATTN_OK;
+}
+
+static enum attn_status append_measured(const struct measured *measured,
+                                        const struct attn_location *at, struct attn_error *err)
+{
+    const struct attn_run *run = measured->run;
+    const struct attn_dims *dims = attn_selection_dims(run->selection);
+    const int n_head = (int)dims->n_head / (run->model ? 1 : (int)run->axes.n_batch);
+    const int n_shared = (int)(dims->n_head / dims->n_kv_head);
+    struct attn_cell row[N_COLUMN + 1] = {
+        [HEAD] = attn_cell_integer(at->head / n_head),
+        [HEAD + 1] = attn_cell_integer(at->head % n_head),
+        [KV_HEAD + 1] = attn_cell_integer(at->head % n_head / n_shared),
+    };
+    double values[ATTN_N_MEASURE], found[N_COLUMN] = {0};
+
+    attn_measure_group_values(&measured->group, at, values);
+    for (int m = 0; m < ATTN_N_MEASURE; m++)
+        found[column_of[m]] = values[m];
+    attn_location_put(at, &row[STACK]);
+    fill_cells(found, row + 1);
+    return attn_rows_append(&measured->rows, row, err);
+}
+
+static enum attn_status tabulate_run(struct measured *measured, struct attn_error *err)
+{
+    static const struct attn_column batch = ATTN_COLUMN("batch", INTEGER);
+    const struct attn_run *run = measured->run;
+    struct attn_rows *rows = &measured->rows;
+    struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};
+
+    ATTN_TRY(measure_run(measured, err));
+    for (int i = 0; i < N_COLUMN; i++) {
+        measured->columns[i + (i >= HEAD)] = columns[i];
+        rows->hidden[i + (i >= HEAD)] =
+            columns[i].shown != 0 && (columns[i].shown & measured->measures * SHOW_MEASURES) == 0;
+    }
+    measured->columns[HEAD] = batch;
+    rows->columns = measured->columns;
+    rows->n = N_COLUMN + 1;
+    rows->hidden[LAYER] = !run->model;
+    rows->hidden[HEAD] = run->model || run->axes.rank != 4;
+    attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
+                          attn_dims_has_stacks(attn_selection_dims(run->selection)));
+    ATTN_TRY(attn_rows_create(rows, "heads", err));
+    while (attn_selection_next_head(run->selection, &at))
+        ATTN_TRY(append_measured(measured, &at, err));
+    return ATTN_OK;
+}
+
+enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
+                                    struct attn_table **table, struct attn_error *err)
+{
+    struct measured measured = {.run = run, .measures = measures & ATTN_MEASURES_ALL};
+    enum attn_status status;
+
+    if (!attn_is_given(run, "run", err) || !attn_is_given(table, "table", err))
+        return ATTN_INVALID;
+    status = tabulate_run(&measured, err);
+    if (status == ATTN_OK)
+        *table = measured.rows.table;
+    else
+        attn_table_free(measured.rows.table);
+    attn_measure_group_release(&measured.group);
+    attn_selection_free(measured.selection);
+    return status;
+}

@@ -1,0 +1,93 @@
+/*
+ * survey.h - measures of where every head looks, over one text or many, and the type of head that
+ * follows from them.
+ *
+ *     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+ *     args.has_probe = true;                                  // a repeated sequence of random ids
+ *     struct attn_table *table;
+ *     attn_survey(host, &request, &args, &table, &err);
+ *
+ * The table has a row per head; analysis/ defines the measures:
+ *
+ *     layer, head, kv_head
+ *     entropy (nats), entropy_norm, max, distance         how widely and how far it looks
+ *     self, previous, first                               mean weight on these keys
+ *     duplicate, induction                                mean weight on earlier copies of the
+ *                                                         token; on the tokens after these
+ *     far                                                 the largest weight on any other key
+ *     n_duplicate, n_induction                            rows with such a key
+ *     punctuation, n_punctuation                          mean weight on punctuation; only with
+ *                                                         `measures`, and so are the next:
+ *     next                                                on the token after
+ *     separator, n_separator                              on [SEP] and </s>
+ *     sink                                                on the head's sink, where heads have one
+ *     type           the kind of head (measures/head_kind.h)
+ *     mul, abs       with a given pattern P: sum A P / sum A, and 1 - sum |A - P| / T
+ *     weight, percentile     with from and to: mean over the rows of `from` of the weight on the
+ *                    columns of `to`; the share of all pairs of a word and an earlier word whose
+ *                    weight in this head is smaller. In layers that attend to a source, `to` is in
+ *                    the source, and a pair is a word of the text and a word of the source
+ *     change         change of the metric when the head's z is zero (questions/ablate.h)
+ * In a model with an encoder and a decoder, the heads of the encoder come first; their layers are
+ * numbered after those of the decoder. `pattern` and `from` are about
+ * the text: with them the encoder is left out.
+ *
+ * Over items, each counted once, every measure is a mean, and numbers of rows are added up. With
+ * `n_probe` the probes are items.
+ */
+#ifndef ATTN_QUESTIONS_SURVEY_H
+#define ATTN_QUESTIONS_SURVEY_H
+
+#include "formats/ndarray.h"
+#include "measures/head_cards.h"
+#include "measures/measure.h"
+#include "predict/answer.h"
+#include "run/run.h"
+#include "tables/table.h"
+
+struct attn_study_args; /* questions/study.h */
+
+struct attn_survey_args {
+    size_t size; /* size of this struct */
+    /* measures a probe instead of the request's input: ids drawn without replacement, without
+     * special tokens, and repeated */
+    bool has_probe;
+    size_t probe_length;  /* ids before repetition; 0: min(50, n_ctx / 2) */
+    size_t probe_repeats; /* number of repetitions; 0: 2 */
+    uint64_t probe_seed;
+    /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
+    size_t n_probe;
+    attn_measure_set measures; /* ATTN_MEASURE_BIT of the columns; 0: ATTN_MEASURES_DEFAULT */
+    double threshold;          /* score above which a head has a type; 0: 0.5 */
+    const struct attn_ndarray *pattern; /* [T, T] the pattern P; or NULL */
+    const char *from, *to;              /* positions, by number or word; or both NULL */
+    bool has_effect;
+    struct attn_answer_args answer;      /* metric for the column `change` */
+    const char *sort;                    /* as in tables/table_order.h; NULL: by layer and head */
+    size_t n_most;                       /* maximum number of rows; 0: all */
+    const struct attn_study_args *study; /* items to use instead of all inputs; or NULL */
+    bool is_weight; /* computes only `weight`, which saves the time for measures and percentiles */
+    /* what all selected heads do in the texts is added here, for cards; or NULL. It must be new */
+    struct attn_head_cards *cards;
+};
+
+#define ATTN_SURVEY_ARGS_DEFAULT                                                                   \
+    ((struct attn_survey_args){.size = sizeof(struct attn_survey_args)})
+
+/* Surveys the input of REQUEST, or items, or probes. Memory does not grow with their number. ARGS
+ * may be NULL. The caller owns *table. Errors have a stage. */
+ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
+                                      const struct attn_survey_args *args,
+                                      struct attn_table **table, struct attn_error *err);
+
+/* Performs RUN, of a model or of attention on arrays, whose selection must include the pattern, and
+ * returns a table with a row for each selected head: layer (for batched arrays `batch`; for other
+ * arrays neither), head, kv_head, then MEASURES (a set of ATTN_MEASURE_BIT), averaged over the
+ * selected queries. Measures other than entropy, entropy_norm and max need keys that are positions
+ * of the queries' sequence, and have empty cells without them. The keys of arrays are positions if
+ * the mask is causal, where query r is at position r + S - T, or if q and k are the same array. The
+ * caller owns *table. Errors: those of attn_run_perform; ATTN_INVALID without the pattern. */
+ATTN_API enum attn_status attn_head_measures(struct attn_run *run, attn_measure_set measures,
+                                             struct attn_table **table, struct attn_error *err);
+
+#endif

@@ -1,0 +1,185 @@
+/* word_pairs.c - see word_pairs.h. */
+#include "questions/word_pairs.h"
+
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "input/position.h"
+#include "tokenizer/words.h"
+#include "trace/trace.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <string.h>
+
+/* The sums of one head. */
+struct head {
+    double weight;  /* the sum over the rows of `from` */
+    size_t n_below; /* pairs with a smaller weight */
+    double *sums;   /* [words of its keys] sums over the rows of the current word */
+    size_t n_row;   /* rows of this word so far */
+};
+
+/* The words of a text: token i belongs to word of[i]. */
+struct words {
+    size_t *of; /* [n] owns */
+    size_t n, n_word;
+    unsigned char *to; /* [n] owns; flags of the tokens of `to` */
+    size_t n_to;
+};
+
+struct attn_word_pairs {
+    struct words text, source; /* source: for layers that attend to it; otherwise empty */
+    struct attn_dims dims;     /* of the model, which it borrows from */
+    unsigned char *from;       /* [n] owns; flags of the tokens of `from` */
+    size_t n_from;
+    double *sums;       /* [n_layer * n_head, words] owns; sums of each head */
+    struct head *heads; /* [n_layer * n_head] owns */
+};
+
+static enum attn_status find_words(const struct attn_run *run, const struct attn_sequence *sequence,
+                                   struct words *words, struct attn_error *err)
+{
+    const size_t n = sequence->n;
+    bool *begins;
+
+    words->n = n;
+    ATTN_TRY(ATTN_ALLOC(words->of, n + 1, err)); /* n + 1, as the source may be empty */
+    ATTN_TRY(ATTN_ALLOC(words->to, n + 1, err));
+    ATTN_TRY(ATTN_ALLOC(begins, n + 1, err));
+    for (size_t i = 0; i < n; i++)
+        begins[i] = true; /* without a tokenizer, each token is a word */
+    if (run->tokenizer && sequence->ids)
+        attn_words_mark(run->tokenizer, sequence->ids, n, begins);
+    for (size_t i = 0; i < n; i++) {
+        words->n_word += begins[i];
+        words->of[i] = words->n_word - 1;
+    }
+    attn_free(begins);
+    return ATTN_OK;
+}
+
+/* Fills PAIRS: the words, the tokens of FROM and TO, and the memory for the heads. */
+static enum attn_status fill(const struct attn_run *run, const char *from, const char *to,
+                             struct attn_word_pairs *pairs, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(run->model);
+    const size_t n = config->n_layer * config->n_head;
+    struct words *text = &pairs->text, *source = &pairs->source;
+    size_t n_word;
+
+    ATTN_TRY(find_words(run, &run->text, text, err));
+    ATTN_TRY(find_words(run, &run->source, source, err));
+    n_word = text->n_word > source->n_word ? text->n_word : source->n_word;
+    pairs->dims = attn_config_dims(config, 1);
+    ATTN_TRY(ATTN_ALLOC(pairs->from, text->n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->heads, n, err));
+    ATTN_TRY(ATTN_ALLOC(pairs->sums, attn_size_mul(n, n_word), err));
+    const struct attn_keys keys = {config, &run->text, &run->source, NULL, text->to, source->to};
+
+    for (size_t i = 0; i < n; i++)
+        pairs->heads[i].sums = pairs->sums + i * n_word;
+    ATTN_TRY(attn_error_in(attn_positions_find(&run->text, from, pairs->from, err), "from", err));
+    ATTN_TRY(attn_error_in(attn_positions_find_keys(&keys, to, err), "to", err));
+    for (size_t i = 0; i < text->n; i++) {
+        pairs->n_from += pairs->from[i];
+        text->n_to += text->to[i];
+    }
+    for (size_t i = 0; i < source->n; i++)
+        source->n_to += source->to[i];
+    return ATTN_OK;
+}
+
+enum attn_status attn_word_pairs_create(const struct attn_run *run, const char *from,
+                                        const char *to, struct attn_word_pairs **pairs,
+                                        struct attn_error *err)
+{
+    struct attn_word_pairs *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    ATTN_RETURN_MADE(fill(run, from, to, made, err), pairs, made, attn_word_pairs_free);
+}
+
+void attn_word_pairs_free(struct attn_word_pairs *pairs)
+{
+    if (!pairs)
+        return;
+    attn_free(pairs->text.of);
+    attn_free(pairs->text.to);
+    attn_free(pairs->source.of);
+    attn_free(pairs->source.to);
+    attn_free(pairs->from);
+    attn_free(pairs->sums);
+    attn_free(pairs->heads);
+    attn_free(pairs);
+}
+
+static struct head *head_of(const struct attn_word_pairs *pairs, const struct attn_location *at)
+{
+    return &pairs->heads[attn_head_index(&pairs->dims, at)];
+}
+
+/* Returns the words at which the head AT looks. */
+static const struct words *keys_of(const struct attn_word_pairs *pairs,
+                                   const struct attn_location *at)
+{
+    return attn_location_is_cross(&pairs->dims, at) ? &pairs->source : &pairs->text;
+}
+
+void attn_word_pairs_add(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
+{
+    const struct words *keys = keys_of(pairs, &event->at);
+    struct head *head = head_of(pairs, &event->at);
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+
+        if (!pairs->from[event->row0 + r])
+            continue;
+        while (attn_row_next(&row, &cells))
+            for (size_t i = 0; i < cells.n; i++)
+                if (keys->to[cells.first + i])
+                    head->weight += (double)cells.values[i];
+    }
+}
+
+void attn_word_pairs_count(struct attn_word_pairs *pairs, const struct attn_trace_event *event)
+{
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, &event->at);
+    struct head *head = head_of(pairs, &event->at);
+
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t position = event->row0 + r, word = text->of[position];
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+
+        while (attn_row_next(&row, &cells))
+            for (size_t i = 0; i < cells.n; i++)
+                head->sums[keys->of[cells.first + i]] += (double)cells.values[i];
+        head->n_row++;
+        if (position + 1 < text->n && text->of[position + 1] == word)
+            continue;
+        /* The current word is complete: it forms pairs with all words before it, or with all words
+         * of the source. */
+        for (size_t other = 0; other < (keys == text ? word : keys->n_word); other++)
+            head->n_below +=
+                head->sums[other] / (double)head->n_row < head->weight / (double)pairs->n_from;
+        memset(head->sums, 0, keys->n_word * sizeof *head->sums);
+        head->n_row = 0;
+    }
+}
+
+void attn_word_pairs_find(const struct attn_word_pairs *pairs, const struct attn_location *at,
+                          double *weight, double *percentile)
+{
+    const struct head *found = head_of(pairs, at);
+    const struct words *text = &pairs->text, *keys = keys_of(pairs, at);
+    const double n = (double)text->n_word;
+    const double n_pair = keys == text ? n * (n - 1) / 2 : n * (double)keys->n_word;
+
+    *weight = *percentile = (double)NAN;
+    if (keys->n_to == 0)
+        return;
+    *weight = found->weight / (double)pairs->n_from;
+    *percentile = (double)found->n_below / n_pair;
+}

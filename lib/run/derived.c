@@ -1,0 +1,343 @@
+/* derived.c - see derived.h: which kinds a run can have, the trace between a session and the trace
+ * that wants derived tensors, and layers that are computed again. */
+#include "run/derived_internal.h"
+
+#include "attention/attention_internal.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "forward/session_internal.h"
+#include "input/pass.h"
+#include "run/contacts.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* The kinds, in the order of their sites. */
+static const struct attn_derived_kind *const kinds[] = {
+    &attn_derived_rollout, &attn_derived_weighted_pattern, &attn_derived_value_zeroing,
+    &attn_derived_contacts};
+enum { N_KIND = sizeof kinds / sizeof *kinds };
+
+/* --- What a run can have ---------------------------------------------------------------------- */
+
+static enum attn_status check_attention(const struct attn_model *model,
+                                        const struct attn_attention *layers, enum attn_site site,
+                                        struct attn_error *err)
+{
+    const size_t n_layer = attn_model_config(model)->n_layer;
+
+    for (size_t layer = 0; layer < n_layer; layer++) {
+        const struct attn_attention *attention = &layers[layer];
+
+        if (attn_attention_gives(attention, ATTN_SITE_PATTERN) == ATTN_GIVES_NOT)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' is made with patterns, and '%s' has none",
+                                  attn_site_name(site), attn_attention_kind_name(attention->kind));
+        if (attention->dropout > 0)
+            return attn_error_set(
+                err, ATTN_INVALID,
+                "'%s' computes a layer again, and with dropout it would be another",
+                attn_site_name(site));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status check_kind(const struct attn_model *model,
+                                   const struct attn_attention *layers,
+                                   const struct attn_derived_kind *kind, struct attn_error *err)
+{
+    if (!model)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' is made of the layers of a model, and arrays have none",
+                              attn_site_name(kind->site));
+    ATTN_TRY(check_attention(model, layers, kind->site, err));
+    if (kind->check)
+        ATTN_TRY(kind->check(model, err));
+    if (!attn_sites_have(attn_config_dims(attn_model_config(model), 1).sites, ATTN_SITE_RESID_POST))
+        return attn_error_set(err, ATTN_INVALID, "'%s' needs resid_post, which '%s' does not have",
+                              attn_site_name(kind->site),
+                              attn_quote_string(attn_model_name(model)).text);
+    return ATTN_OK;
+}
+
+struct attn_site_set attn_derived_sites(const struct attn_model *model,
+                                        const struct attn_attention *layers)
+{
+    struct attn_site_set sites = {0};
+
+    for (size_t i = 0; i < N_KIND; i++) {
+        struct attn_error why_not = {0};
+
+        if (check_kind(model, layers, kinds[i], &why_not) == ATTN_OK)
+            attn_sites_add(&sites, kinds[i]->site);
+    }
+    return sites;
+}
+
+enum attn_status attn_derived_check(const struct attn_model *model,
+                                    const struct attn_attention *layers, struct attn_site_set sites,
+                                    struct attn_error *err)
+{
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if (attn_sites_have(sites, kinds[i]->site))
+            status = check_kind(model, layers, kinds[i], err);
+    return status;
+}
+
+bool attn_derived_is_wanted(const struct attn_selection *selection, enum attn_model_stack stack)
+{
+    struct attn_site_set sites = {0};
+
+    for (size_t i = 0; i < N_KIND; i++)
+        attn_sites_add(&sites, kinds[i]->site);
+    return attn_sites_meet(attn_selection_sites_of(selection, stack), sites);
+}
+
+/* --- Computing layers again ------------------------------------------------------------------- */
+
+enum attn_status attn_derivation_select(const struct attn_derivation *derivation,
+                                        struct attn_site_set sites, const struct attn_location *at,
+                                        struct attn_selection **selection, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_selection *made;
+    enum attn_status status;
+
+    ATTN_TRY(attn_selection_create(dims, &made, err));
+    status = attn_selection_set_sites(made, sites, err);
+    attn_selection_choose_layers(made, at, at);
+    ATTN_RETURN_MADE(status, selection, made, attn_selection_free);
+}
+
+enum attn_status attn_derivation_open(const struct attn_derivation *derivation,
+                                      const struct attn_again *again, struct attn_session **session,
+                                      struct attn_error *err)
+{
+    const struct attn_derived_scope *of = &derivation->of;
+    const struct attn_session_options *run = &of->session;
+    struct attn_pass pass = {.model = of->model, .source = of->source, .options = *run};
+    struct attn_edit *edits;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(edits, run->n_edit + again->n_edit, err));
+    pass.options.cache = attn_derivation_has_steps(derivation, again->at) ? ATTN_CACHE_ALL_LAYERS
+                                                                          : ATTN_CACHE_ONE_LAYER;
+    pass.options.pool = derivation->pool;
+    pass.options.trace = again->trace;
+    pass.options.edits = edits;
+    pass.options.n_edit = 0;
+    /* The edits of the run come first, without those of resid_pre, whose values contain them
+     * already; then the edits of AGAIN. */
+    for (size_t i = 0; i < run->n_edit; i++)
+        if (run->edits[i].at.site != ATTN_SITE_RESID_PRE)
+            edits[pass.options.n_edit++] = run->edits[i];
+    for (size_t i = 0; i < again->n_edit; i++)
+        edits[pass.options.n_edit++] = again->edits[i];
+    status = attn_pass_start(&pass, session, err);
+    attn_free(edits);
+    return status;
+}
+
+enum attn_status attn_derivation_feed(const struct attn_derivation *derivation,
+                                      struct attn_session *session, const struct attn_location *at,
+                                      size_t first, size_t n, struct attn_error *err)
+{
+    const size_t d_model = attn_selection_dims(derivation->watched)->d_model;
+    const float *resid = derivation->resid_pre[attn_location_index(at)];
+
+    return attn_session_feed_layer(session, at, resid + first * d_model, NULL, n, err);
+}
+
+bool attn_derivation_has_steps(const struct attn_derivation *derivation,
+                               const struct attn_location *at)
+{
+    const struct attn_config *config = attn_model_config(derivation->of.model);
+    struct attn_error why_not = {0};
+
+    return !config->is_cross[attn_location_index(at)] &&
+           attn_session_check_next(derivation->of.session.attention, config, &why_not) == ATTN_OK;
+}
+
+size_t attn_derivation_n_row(const struct attn_derivation *derivation,
+                             const struct attn_location *at)
+{
+    const struct attn_selection *selection = derivation->asked_by->selection;
+    const bool has_steps = attn_derivation_has_steps(derivation, at);
+    size_t n = attn_selection_dims(selection)->n_position;
+
+    while (n > 1 && has_steps && !attn_selection_has_query(selection, ATTN_STACK_ONLY, n - 1))
+        n--;
+    return n;
+}
+
+/* --- The trace of the session ----------------------------------------------------------------- */
+
+/* Whether the layer of AT has a wanted tensor of KIND, whose location *own becomes. */
+static bool is_wanted(const struct attn_derivation *derivation,
+                      const struct attn_derived_kind *kind, const struct attn_location *at,
+                      struct attn_location *own)
+{
+    const struct attn_selection *asked = derivation->asked_by->selection;
+
+    *own = attn_location_in(attn_selection_dims(asked), at, kind->site);
+    return attn_site_is_in_layer(kind->site) && attn_selection_wants(asked, own);
+}
+
+/* Returns the last layer for which resid_pre of all earlier layers must be kept; its number is
+ * ATTN_NO_LAYER if there is none. */
+static struct attn_location last_to_need_earlier(const struct attn_derivation *derivation)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->asked_by->selection);
+    struct attn_location last = {.layer = ATTN_NO_LAYER};
+
+    for (size_t i = 0; i < N_KIND; i++) {
+        struct attn_location at = {.site = kinds[i]->site, .layer = ATTN_NO_LAYER};
+
+        while (kinds[i]->needs_earlier && attn_dims_next_layer(dims, &at))
+            if (attn_selection_wants(derivation->asked_by->selection, &at) &&
+                (last.layer == ATTN_NO_LAYER || attn_location_order(&at, &last) > 0))
+                last = at;
+    }
+    return last;
+}
+
+/* Whether resid_pre of the layer of AT must be kept, because the layer is computed again for its
+ * own derived tensors or for those of a later layer. */
+static bool is_kept(const struct attn_derivation *derivation, const struct attn_location *at)
+{
+    const struct attn_location last = last_to_need_earlier(derivation);
+    bool is_kept = last.layer != ATTN_NO_LAYER && attn_location_order(at, &last) <= 0;
+    struct attn_location own;
+
+    for (size_t i = 0; i < N_KIND; i++)
+        is_kept = is_kept || is_wanted(derivation, kinds[i], at, &own);
+    return is_kept;
+}
+
+static enum attn_status keep_resid(struct attn_derivation *derivation,
+                                   const struct attn_trace_event *event, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
+    float **resid = &derivation->resid_pre[attn_location_index(&event->at)];
+
+    if (!is_kept(derivation, &event->at))
+        return ATTN_OK;
+    if (!*resid)
+        *resid = attn_alloc(dims->n_position, dims->d_model * sizeof **resid, err);
+    if (!*resid)
+        return ATTN_NO_MEMORY;
+    for (size_t r = 0; r < event->n_row; r++)
+        memcpy(*resid + (event->row0 + r) * dims->d_model, event->data + r * event->ld,
+               dims->d_model * sizeof **resid);
+    return ATTN_OK;
+}
+
+/* Called when all tensors of the layer of OUTPUT have come: emits the derived ones. */
+static enum attn_status finish_layer(struct attn_derivation *derivation,
+                                     const struct attn_location *output, struct attn_error *err)
+{
+    const struct attn_location last = last_to_need_earlier(derivation);
+    const size_t layer = attn_location_index(output);
+    struct attn_location at, next = *output;
+    enum attn_status status = ATTN_OK;
+
+    for (size_t i = 0; status == ATTN_OK && i < N_KIND; i++)
+        if (is_wanted(derivation, kinds[i], output, &at))
+            status = kinds[i]->derive(derivation, &at, err);
+    if (status == ATTN_OK && derivation->contacts &&
+        !attn_dims_next_layer(attn_selection_dims(derivation->watched), &next))
+        status = attn_contacts_emit(derivation->contacts, err);
+    if (last.layer != ATTN_NO_LAYER && attn_location_order(output, &last) < 0)
+        return status;
+    attn_free(derivation->resid_pre[layer]);
+    derivation->resid_pre[layer] = NULL;
+    return status;
+}
+
+/* An attn_trace_fn: keeps what derived tensors need, and passes on what the other trace wants. */
+static enum attn_status on_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_derivation *derivation = user;
+    const struct attn_dims *dims = attn_selection_dims(derivation->watched);
+
+    if (event->at.site == ATTN_SITE_RESID_PRE)
+        ATTN_TRY(keep_resid(derivation, event, err));
+    if (event->at.site == ATTN_SITE_PATTERN && derivation->contacts)
+        attn_contacts_add(derivation->contacts, event);
+    ATTN_TRY(attn_trace_hand_on(derivation->asked_by, event, err));
+    if (event->at.site == attn_location_output(dims, &event->at) &&
+        event->row0 + event->n_row == dims->n_position)
+        ATTN_TRY(finish_layer(derivation, &event->at, err));
+    return ATTN_OK;
+}
+
+static enum attn_status watch(struct attn_derivation *derivation, struct attn_error *err)
+{
+    const struct attn_selection *asked = derivation->asked_by->selection;
+    const struct attn_location last = last_to_need_earlier(derivation),
+                               contacts = {.site = ATTN_SITE_CONTACTS, .layer = ATTN_NO_LAYER};
+    struct attn_selection **watched = &derivation->watched;
+    const struct attn_site_set matrices =
+        ATTN_SITES(ATTN_SITE_QK, ATTN_SITE_ATTN_SCORES, ATTN_SITE_PATTERN,
+                   ATTN_SITE_PATTERN_DROPPED, ATTN_SITE_PATTERN_LOWRANK);
+    const struct attn_location end = attn_dims_end(attn_selection_dims(asked));
+    struct attn_site_set sites;
+
+    if (!attn_selection_wants(asked, &contacts))
+        return attn_selection_see_stream(asked, attn_sites_derived(), last.layer < 0 ? NULL : &last,
+                                         watched, err);
+    ATTN_TRY(attn_contacts_create(&derivation->of, derivation->asked_by, derivation->pool,
+                                  &derivation->contacts, err));
+    ATTN_TRY(attn_selection_see_stream(asked, attn_sites_derived(), &end, watched, err));
+    sites = attn_selection_sites(*watched);
+    if (!attn_sites_meet(sites, matrices)) /* a trace with matrices needs the rows head by head */
+        attn_selection_take_rows(*watched);
+    ATTN_TRY(attn_selection_set_sites(*watched,
+                                      attn_sites_join(sites, ATTN_SITES(ATTN_SITE_PATTERN)), err));
+    return attn_selection_set_heads(*watched, "all", err);
+}
+
+enum attn_status attn_derivation_create(const struct attn_derived_scope *of,
+                                        const struct attn_trace *trace, struct attn_pool *pool,
+                                        struct attn_derivation **derivation, struct attn_error *err)
+{
+    const size_t n_layer = attn_selection_dims(trace->selection)->n_layer;
+    struct attn_derivation *made;
+    enum attn_status status;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->of = *of;
+    made->asked_by = trace;
+    made->pool = pool;
+    made->resid_pre = attn_alloc(n_layer, sizeof *made->resid_pre, err);
+    status = made->resid_pre ? watch(made, err) : ATTN_NO_MEMORY;
+    made->trace = (struct attn_trace){made->watched, on_event, made};
+    if (status == ATTN_OK)
+        *derivation = made;
+    else
+        attn_derivation_free(made);
+    return status;
+}
+
+const struct attn_trace *attn_derivation_trace(const struct attn_derivation *derivation)
+{
+    return &derivation->trace;
+}
+
+void attn_derivation_free(struct attn_derivation *derivation)
+{
+    if (!derivation)
+        return;
+    for (size_t layer = 0; derivation->watched && derivation->resid_pre &&
+                           layer < attn_selection_dims(derivation->watched)->n_layer;
+         layer++)
+        attn_free(derivation->resid_pre[layer]);
+    attn_free(derivation->resid_pre);
+    attn_contacts_free(derivation->contacts);
+    attn_selection_free(derivation->watched);
+    attn_free(derivation);
+}

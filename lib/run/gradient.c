@@ -1,0 +1,289 @@
+/* gradient.c - see gradient.h: what is wanted, what has no gradients, and the trace that stands
+ * between a session and the trace that wants gradients. */
+#include "run/gradient.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "gradient/backward.h"
+#include "gradient/kept_layers.h"
+#include "input/encoder.h"
+#include "model/model_internal.h"
+#include "run/relevance.h"
+#include "trace/trace_internal.h"
+
+/* Up to this length and this number of bytes, what the layers need for their gradients is kept
+ * instead of being computed again, which takes a quarter of the time. A longer text takes little
+ * more memory than a run without gradients. */
+enum { MOST_KEPT = 512, KEPT_BYTES = 192 << 20 };
+
+struct attn_gradient {
+    struct attn_gradient_scope of;
+    const struct attn_trace *asked_by;
+    struct attn_pool *pool;
+    struct attn_selection *watched; /* owns; what the session passes on during the feed */
+    struct attn_selection *wanted;  /* owns; what the backward pass emits */
+    struct attn_trace feed_trace, trace;
+    /* Owns; the layers that are kept; NULL: they are computed again. */
+    struct attn_kept_layers *kept;
+    float *stream;     /* [n_layer + 1, T, D] owns; the residual stream */
+    float *embeddings; /* [T, De] owns; NULL: they are not needed */
+    /* Own; of relevance and of relevance_norm; NULL: not wanted. */
+    struct attn_relevance *relevances[2];
+    struct attn_selection *of_encoder; /* owns; what is wanted of the encoder; NULL: no gradient */
+};
+
+static struct attn_site_set relevances(void)
+{
+    return ATTN_SITES(ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM);
+}
+
+struct attn_site_set attn_gradient_sites(void)
+{
+    struct attn_site_set sites = {0};
+
+    for (int i = 0; i < ATTN_N_SITE; i++)
+        if (attn_site_is_of_metric((enum attn_site)i))
+            attn_sites_add(&sites, i);
+    return sites;
+}
+
+bool attn_gradient_is_wanted(const struct attn_selection *selection)
+{
+    return attn_sites_meet(attn_selection_sites(selection), attn_gradient_sites());
+}
+
+enum attn_status attn_gradient_check(const struct attn_model *model,
+                                     const struct attn_attention *layers,
+                                     struct attn_site_set sites, struct attn_error *err)
+{
+    if (attn_sites_have(sites, ATTN_SITE_VALUE_ZEROING))
+        return attn_error_set(err, ATTN_INVALID,
+                              "'value_zeroing' computes other layers than the run's, and there are "
+                              "no gradients beside it");
+    if (attn_sites_meet(sites, relevances()) && attn_config_has_cross(&model->config))
+        return attn_error_set(
+            err, ATTN_INVALID,
+            "relevance is passed on in one sequence, and layers of '%s' attend to another",
+            attn_quote_string(model->name).text);
+    return attn_backward_check(model, layers, ATTN_BACKWARD_PLAIN, err);
+}
+
+struct attn_site_set attn_gradient_sites_of(struct attn_site_set sites)
+{
+    return attn_sites_join(
+        attn_sites_without(attn_gradient_sites(), attn_sites_gradients_of(attn_sites_all())),
+        attn_sites_gradients_of(sites));
+}
+
+/* An attn_trace_fn for the feed: keeps the residual stream into each layer and after the last, and
+ * what `kept` needs. */
+static enum attn_status on_feed(void *user, const struct attn_trace_event *event,
+                                struct attn_error *err)
+{
+    struct attn_gradient *gradient = user;
+
+    attn_trace_keep_stream(event, gradient->pool, attn_selection_dims(gradient->watched),
+                           gradient->stream);
+    if (gradient->kept)
+        ATTN_TRY(attn_trace_hand_on(attn_kept_layers_trace(gradient->kept), event, err));
+    return attn_trace_hand_on(gradient->asked_by, event, err);
+}
+
+/* An attn_trace_fn for the backward pass: adds to relevance, and passes on what the trace wants. */
+static enum attn_status on_gradient(void *user, const struct attn_trace_event *event,
+                                    struct attn_error *err)
+{
+    struct attn_gradient *gradient = user;
+
+    for (size_t i = 0; i < 2 && event->at.site == ATTN_SITE_PATTERN_X_GRAD; i++)
+        if (gradient->relevances[i])
+            attn_relevance_add(gradient->relevances[i], event);
+    return attn_trace_hand_on(gradient->asked_by, event, err);
+}
+
+/* Selects what the backward pass emits: the wanted gradients; and if relevance is wanted,
+ * pattern_x_grad of all heads up to the last layer that is needed. */
+static enum attn_status choose_wanted(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    static const enum attn_site kinds[] = {ATTN_SITE_RELEVANCE, ATTN_SITE_RELEVANCE_NORM};
+    const bool has_encoder = attn_selection_dims(asked)->encoder;
+    const struct attn_site_set of_encoder = attn_sites_common(
+        attn_selection_sites_of(asked, ATTN_STACK_ENCODER), attn_gradient_sites());
+    struct attn_site_set sites =
+        attn_sites_common(attn_selection_sites(asked), attn_gradient_sites());
+
+    if (has_encoder && !attn_sites_are_empty(of_encoder)) {
+        ATTN_TRY(attn_selection_copy_stack(asked, ATTN_STACK_ENCODER, &gradient->of_encoder, err));
+        ATTN_TRY(attn_selection_set_sites(gradient->of_encoder, of_encoder, err));
+    }
+    if (!attn_sites_meet(sites, relevances())) {
+        ATTN_TRY(attn_selection_copy(asked, &gradient->wanted, err));
+        return attn_selection_set_sites(gradient->wanted, sites, err);
+    }
+    sites = attn_sites_without(sites, relevances());
+    attn_sites_add(&sites, ATTN_SITE_PATTERN_X_GRAD);
+    for (size_t i = 0; i < 2; i++)
+        if (attn_selection_has_site(asked, kinds[i]))
+            ATTN_TRY(attn_relevance_create(asked, kinds[i], gradient->pool,
+                                           &gradient->relevances[i], err));
+    ATTN_TRY(attn_selection_create(attn_selection_dims(asked), &gradient->wanted, err));
+    return attn_selection_set_sites(gradient->wanted, sites, err);
+}
+
+/* Selects what the session passes on during the feed: the wanted sites, the residual stream, and
+ * the layers, if they are kept. Then all heads come, and each trace gets what it wants. */
+static enum attn_status choose_watched(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_selection *asked = gradient->asked_by->selection;
+    const struct attn_config *config = &gradient->of.model->config;
+    struct attn_dims dims = *attn_selection_dims(asked);
+    const struct attn_location end = attn_dims_end(&dims);
+    const size_t n = dims.n_position > dims.n_source ? dims.n_position : dims.n_source;
+    struct attn_site_set sites;
+
+    ATTN_TRY(
+        attn_selection_see_stream(asked, attn_gradient_sites(), &end, &gradient->watched, err));
+    if (n > MOST_KEPT || attn_kept_layers_size(config, n) > KEPT_BYTES)
+        return ATTN_OK;
+    ATTN_TRY(attn_kept_layers_create(config, n, gradient->pool, &gradient->kept, err));
+    sites =
+        attn_sites_join(attn_selection_sites(gradient->watched),
+                        attn_selection_sites(attn_kept_layers_trace(gradient->kept)->selection));
+    attn_selection_free(gradient->watched);
+    gradient->watched = NULL;
+    dims.lacking = NULL; /* so that q and k are kept both rotated and not, if both exist */
+    ATTN_TRY(attn_selection_create(&dims, &gradient->watched, err));
+    return attn_selection_set_sites(gradient->watched, sites, err);
+}
+
+static enum attn_status build(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(gradient->asked_by->selection);
+    const size_t n_float = dims->n_position * dims->d_model;
+
+    ATTN_TRY(choose_watched(gradient, err));
+    ATTN_TRY(choose_wanted(gradient, err));
+    gradient->feed_trace = (struct attn_trace){gradient->watched, on_feed, gradient};
+    gradient->trace = (struct attn_trace){gradient->wanted, on_gradient, gradient};
+    gradient->stream =
+        attn_alloc_uninitialized(dims->n_layer + 1, n_float * sizeof *gradient->stream, err);
+    if (!gradient->stream || !attn_backward_reads_embeddings(gradient->of.model))
+        return gradient->stream ? ATTN_OK : ATTN_NO_MEMORY;
+    return ATTN_ALLOC(gradient->embeddings, dims->n_position * gradient->of.model->config.d_embed,
+                      err);
+}
+
+enum attn_status attn_gradient_create(const struct attn_gradient_scope *of,
+                                      const struct attn_trace *trace, struct attn_pool *pool,
+                                      struct attn_gradient **gradient, struct attn_error *err)
+{
+    struct attn_gradient *made;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->of = *of;
+    made->asked_by = trace;
+    made->pool = pool;
+    ATTN_RETURN_MADE(build(made, err), gradient, made, attn_gradient_free);
+}
+
+const struct attn_trace *attn_gradient_trace(const struct attn_gradient *gradient)
+{
+    return &gradient->feed_trace;
+}
+
+void attn_gradient_free(struct attn_gradient *gradient)
+{
+    if (!gradient)
+        return;
+    attn_relevance_free(gradient->relevances[0]);
+    attn_relevance_free(gradient->relevances[1]);
+    attn_selection_free(gradient->watched);
+    attn_selection_free(gradient->wanted);
+    attn_selection_free(gradient->of_encoder);
+    attn_kept_layers_free(gradient->kept);
+    attn_free(gradient->stream);
+    attn_free(gradient->embeddings);
+    attn_free(gradient);
+}
+
+/* Runs the backward pass of the encoder, from D, the gradient of its final rows. */
+static enum attn_status run_encoder(struct attn_gradient *gradient, const float *d,
+                                    struct attn_error *err)
+{
+    const struct attn_model *encoder = gradient->of.model->encoder;
+    const struct attn_session_options *session = &gradient->of.session;
+    const struct attn_sequence input = attn_encoder_input(gradient->of.source);
+    const struct attn_embedding_rows rows = attn_sequence_rows(&input, encoder);
+    const struct attn_trace trace = {gradient->of_encoder, gradient->asked_by->on_event,
+                                     gradient->asked_by->user};
+    const struct attn_backward_goal goal = {.n = input.n, .given = d};
+    const struct attn_backward_options back = {.n = input.n,
+                                               .trace = &trace,
+                                               .attention = encoder->config.attention,
+                                               .pool = gradient->pool,
+                                               .cancel = session->cancel,
+                                               .text = &rows,
+                                               .key_mask = input.key_mask,
+                                               .gemm = session->gemm,
+                                               .isa = session->isa,
+                                               .edits = gradient->of.encoder_edits,
+                                               .n_edit = gradient->of.n_encoder_edit};
+    struct attn_backward *backward = NULL;
+    enum attn_status status;
+    float *x;
+
+    ATTN_TRY(ATTN_ALLOC(x, input.n * encoder->config.d_embed, err));
+    status = attn_sequence_embed(&input, encoder, x, err);
+    if (status == ATTN_OK)
+        status = attn_backward_create(encoder, &back, &backward, err);
+    if (status == ATTN_OK)
+        status = attn_backward_feed(backward, x, NULL, err);
+    if (status == ATTN_OK)
+        status = attn_backward_run(backward, NULL, &goal, err);
+    attn_backward_free(backward);
+    attn_free(x);
+    return status;
+}
+
+enum attn_status attn_gradient_run(struct attn_gradient *gradient, struct attn_error *err)
+{
+    const struct attn_session_options *session = &gradient->of.session;
+    const struct attn_backward_goal goal = attn_answer_goal(gradient->of.goal);
+    const struct attn_sequence *text = gradient->of.goal->of.text, *source = gradient->of.source;
+    const struct attn_embedding_rows rows = attn_sequence_rows(text, gradient->of.model);
+    const struct attn_backward_options options = {.n = session->n_max,
+                                                  .n_goal = goal.n,
+                                                  .trace = &gradient->trace,
+                                                  .attention = session->attention,
+                                                  .pool = gradient->pool,
+                                                  .cancel = session->cancel,
+                                                  .kept = gradient->kept,
+                                                  .text = &rows,
+                                                  .embeddings = gradient->embeddings,
+                                                  .key_mask = session->key_mask,
+                                                  .source = source->n > 0 ? source->rows : NULL,
+                                                  .n_source = source->n,
+                                                  .source_mask = source->key_mask,
+                                                  .needs_source = gradient->of_encoder,
+                                                  .reads_once = gradient->of.reads_once,
+                                                  .gemm = session->gemm,
+                                                  .isa = session->isa,
+                                                  .edits = session->edits,
+                                                  .n_edit = session->n_edit};
+    struct attn_backward *backward;
+    enum attn_status status;
+
+    if (gradient->embeddings)
+        ATTN_TRY(attn_sequence_embed(text, gradient->of.model, gradient->embeddings, err));
+    ATTN_TRY(attn_backward_create(gradient->of.model, &options, &backward, err));
+    status = attn_backward_run(backward, gradient->stream, &goal, err);
+    if (status == ATTN_OK && gradient->of_encoder)
+        status = run_encoder(gradient, attn_backward_source(backward), err);
+    attn_backward_free(backward);
+    for (size_t i = 0; i < 2 && status == ATTN_OK; i++)
+        if (gradient->relevances[i])
+            status = attn_relevance_emit(gradient->relevances[i], gradient->asked_by, err);
+    return attn_error_at(status, ATTN_STAGE_MODEL, err);
+}

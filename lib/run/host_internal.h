@@ -1,0 +1,71 @@
+/* host_internal.h - what a host holds for the requests that it runs. */
+#ifndef ATTN_RUN_HOST_INTERNAL_H
+#define ATTN_RUN_HOST_INTERNAL_H
+
+#include "input/pixels_internal.h"
+#include "run/host_extra.h"
+#include "tensors/outputs.h"
+
+#include <sys/types.h>
+
+/* Identifies a file, whatever its names are. */
+struct attn_file_identity {
+    dev_t device;
+    ino_t inode;
+};
+
+/* A copy of a source: of its texts, but not of its blobs. */
+struct attn_kept_source {
+    struct attn_source source;       /* borrows from the other fields */
+    struct attn_override *overrides; /* owns */
+    char **texts;                    /* owns; [n_text], and owns each text */
+    size_t n_text;
+};
+
+struct attn_host {
+    struct attn_host_options options;
+    struct attn_model *model;            /* owns; NULL: the host is for attention on arrays */
+    struct attn_tokenizer *tokenizer;    /* owns; NULL: see tokenizer_failure */
+    struct attn_error tokenizer_failure; /* why there is no tokenizer */
+    /* Owns its parts, unless is_labelled; {0} if the model reads no pictures. */
+    struct attn_pixel_maker pictures;
+    struct attn_pool *pool;           /* owns, unless is_later */
+    struct attn_file_identity *files; /* [n_file] owns; the files that the model was read from */
+    size_t n_file;
+    /* Shared; memory of captures for further runs; NULL: it is not reused. */
+    struct attn_spare *spare;
+
+    /* For a directory with two towers: */
+    struct attn_kept_source kept;
+    struct attn_monitor *lock; /* owns; guards `other` */
+    /* Owns, unless is_later; the host of the other tower; NULL: not opened yet. */
+    struct attn_host *other;
+    bool is_later;    /* it was made from another host and uses the threads of that one */
+    bool is_labelled; /* it was made from another host, as a classifier of pictures whose labels a
+                         request names (zero_shot.h) */
+};
+
+/* Whether ADDRESS is in the mapped weights of HOST or of its other tower. Async-signal-safe. */
+bool attn_host_owns_address(const struct attn_host *host, const void *address);
+
+/* Returns the threads for about MULTIPLY_ADDS multiplications: the pool, or NULL if starting
+ * threads would cost more than it saves. */
+struct attn_pool *attn_host_pool(const struct attn_host *host, double multiply_adds);
+
+/* Checks that HOST has a model. ATTN_INVALID at ATTN_STAGE_MODEL if not. */
+enum attn_status attn_host_check_model(const struct attn_host *host, struct attn_error *err);
+
+/* Returns ATTN_CANCELED if the caller has asked to stop. */
+enum attn_status attn_host_check_canceled(const struct attn_host *host, struct attn_error *err);
+
+/* Its number of threads, the caller's included. */
+int attn_host_n_thread(const struct attn_host *host);
+
+/* Checks that none of the outputs ITEMS [n] is a file that the host's model was read from;
+ * ATTN_INVALID if one is. ITEMS may include outputs that are not the request's; a request checks
+ * its own. */
+enum attn_status attn_host_check_outputs(const struct attn_host *host,
+                                         const struct attn_output *items, size_t n,
+                                         struct attn_error *err);
+
+#endif

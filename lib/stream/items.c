@@ -1,0 +1,608 @@
+/* items.c - see items.h: the stream of items. item.c reads each. */
+#include "base/escape.h"
+#include "base/given.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/status_internal.h"
+#include "stream/batch_lines.h"
+#include "stream/record_reader.h"
+
+#include <math.h>
+#include <string.h>
+
+struct attn_items {
+    struct attn_items_options options;
+    /* borrowed; the keys of records (attn_items_open_records); NULL: items */
+    const struct attn_record_names *names;
+    attn_item_make_fn make;  /* makes the inputs; or NULL */
+    void *user;              /* passed to `make` */
+    bool has_numbers;        /* number_before was counted */
+    uint64_t number_before;  /* number of records before the shard */
+    atomic_bool is_unwanted; /* attn_items_stop was called */
+    char *path;              /* owns; NULL: standard input, or bytes in memory */
+    struct attn_batch_lines *lines;
+    struct attn_batch_line line;
+    struct attn_sha256 read;    /* digest of all lines that were read */
+    struct attn_csv_reader csv; /* separator 0: JSON Lines */
+    uint64_t from, limit;       /* items of the shard begin in this range of bytes */
+    size_t n_read;              /* number of items read so far, counted in the whole input */
+    size_t line_number;         /* number of the next line, from 1 */
+    bool has_labels;
+    char **labels; /* [n_label] owns */
+    size_t n_label, label_capacity;
+    struct attn_item **ahead; /* owns; items [at_ahead, n_ahead) were read ahead */
+    size_t at_ahead, n_ahead, ahead_capacity;
+};
+
+static const char *text_of_line(const struct attn_items *items, size_t *size)
+{
+    *size = items->line.text.size;
+    return *size > 0 ? items->line.text.data : "";
+}
+
+/* Returns true if each line is an item that consists of a text only. */
+static bool are_texts(const struct attn_items *items)
+{
+    return items->options.form == ATTN_ITEMS_LINES;
+}
+
+/* Reads the current line, a text, into ITEM. */
+static enum attn_status read_text(const struct attn_items *items, struct attn_item *item,
+                                  struct attn_error *err)
+{
+    const struct attn_buffer *line = &items->line.text;
+    struct attn_input *input = &item->input;
+
+    input->n_text = line->size - (line->size > 0 && line->data[line->size - 1] == '\r');
+    input->text = attn_store_copy(&item->store, line->data, input->n_text, err);
+    if (item->texts)
+        item->texts[0] = *input;
+    return input->text ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+static enum attn_status add_label(struct attn_items *items, const char *name,
+                                  struct attn_error *err)
+{
+    ATTN_TRY(attn_grow(&items->labels, &items->label_capacity, items->n_label + 1,
+                       sizeof *items->labels, err));
+    items->labels[items->n_label] = attn_strndup(name, strlen(name), err);
+    return items->labels[items->n_label] ? (items->n_label++, ATTN_OK) : ATTN_NO_MEMORY;
+}
+
+/* Checks whether the first line TEXT, of a pipe or of a file of unknown type, may be JSON. */
+static enum attn_status check_first(const struct attn_items *items, const char *text, size_t size,
+                                    struct attn_error *err)
+{
+    const char *name = items->path ? items->path : "";
+    const size_t n = strlen(name);
+    size_t at = 0;
+
+    while (at < size && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    if (items->n_read <= 1 && !items->csv.separator && at < size && text[at] == '[') {
+        attn_error_set(err, ATTN_FORMAT, "'%s' is an array of JSON, expected an object per line",
+                       attn_quote_string(attn_items_name(items)).text);
+        attn_error_hint(err, "jq -c '.[]' %s writes its objects as lines", *name ? name : "FILE");
+        return ATTN_FORMAT;
+    }
+    if (items->options.form != ATTN_ITEMS_BY_NAME || items->n_read > 1 || items->csv.separator ||
+        (at < size && text[at] == '{') || (n >= 6 && strcmp(name + n - 6, ".jsonl") == 0))
+        return ATTN_OK;
+    attn_error_set(err, ATTN_FORMAT, "the first line of '%s' is '%s', expected an object of JSON",
+                   attn_quote_string(attn_items_name(items)).text, attn_quote(text, size).text);
+    attn_error_hint(err, "`form csv` reads CSV with a header, `form lines` a text a line");
+    return ATTN_FORMAT;
+}
+
+/* Reads the line TEXT, a record, into ITEM. The text of a line that is no object of JSON is its
+ * first character, unless it is blank or begins like one. */
+static enum attn_status read_record(const struct attn_items *items, const char *text, size_t size,
+                                    struct attn_item *item, struct attn_error *err)
+{
+    size_t at = 0;
+
+    ATTN_TRY(attn_item_read_line(text, size, items->names, item, err));
+    ATTN_TRY(attn_item_place_labels(item, err));
+    if (item->failure != ATTN_RECORD_FAILURE_BAD_JSON)
+        return ATTN_OK;
+    while (at < size && (text[at] == ' ' || text[at] == '\t'))
+        at++;
+    item->input.text = attn_store_copy(&item->store, text + at,
+                                       at < size && !strchr("{\r", text[at]) ? 1 : 0, err);
+    return item->input.text ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Reads the current line into ITEM. If the line is malformed, the item fails. The labels of the
+ * first readable item are used for all items. */
+static enum attn_status read_item(struct attn_items *items, struct attn_item *item,
+                                  struct attn_error *err)
+{
+    char bytes[ATTN_QUANTITY_SIZE], most[ATTN_QUANTITY_SIZE];
+    struct attn_error why = {0};
+    size_t size;
+    const char *text = text_of_line(items, &size);
+
+    if (items->line.is_too_long) {
+        attn_item_fail(item, ATTN_RECORD_FAILURE_LINE_TOO_LONG, "%s %s bytes, expected at most %s",
+                       items->names ? "its line has" : "it has",
+                       attn_quantity_count(items->line.size, bytes),
+                       attn_quantity_count(items->options.max_line, most));
+        return ATTN_OK;
+    }
+    if (are_texts(items))
+        return read_text(items, item, err);
+    if (items->names)
+        return read_record(items, text, size, item, err);
+    ATTN_TRY(check_first(items, text, size, err));
+    if (!items->csv.separator) {
+        ATTN_TRY(attn_item_read_line(text, size, NULL, item, err));
+    } else if (attn_csv_reader_read(&items->csv, text, size, &why) == ATTN_OK) {
+        ATTN_TRY(attn_item_read_fields(&items->csv, item, err));
+    } else {
+        attn_item_fail(item, ATTN_RECORD_FAILURE_BAD_CSV, "%s", why.message);
+        return why.status == ATTN_NO_MEMORY ? attn_error_copy(err, &why) : ATTN_OK;
+    }
+    ATTN_TRY(attn_item_finish(item, items->options.has_marks, err));
+    if (items->has_labels || item->failure == ATTN_RECORD_FAILURE_BAD_JSON)
+        return ATTN_OK;
+    items->has_labels = true;
+    for (size_t i = 0; i < item->n_label; i++)
+        ATTN_TRY(add_label(items, item->labels[i].name, err));
+    return ATTN_OK;
+}
+
+const char *const *attn_items_labels(const struct attn_items *items, size_t *n)
+{
+    if (n)
+        *n = items ? items->n_label : 0;
+    return items && items->n_label > 0 ? (const char *const *)items->labels : NULL;
+}
+
+bool attn_items_have_header(const struct attn_items *items)
+{
+    return items->csv.separator != 0;
+}
+
+/* --- Reading ---------------------------------------------------------------------------------- */
+
+enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
+                                         struct attn_error *err)
+{
+    if (!items->has_numbers)
+        ATTN_TRY(attn_batch_lines_count_before(items->lines, &items->number_before, err));
+    items->has_numbers = true;
+    if (n)
+        *n = items->number_before;
+    return ATTN_OK;
+}
+
+/* Reads the next line; if blank lines do not count, the next one that is not blank. *LINE is its
+ * number. */
+static enum attn_status read_line(struct attn_items *items, size_t *line, bool *is_over,
+                                  struct attn_error *err)
+{
+    const struct attn_stop stop = {.cancel = items->options.cancel};
+    uint64_t begin, at;
+    const char *text;
+    size_t size;
+
+    do {
+        *is_over = true;
+        attn_batch_lines_range(items->lines, &begin, &at);
+        if (at >= items->limit)
+            return ATTN_OK;
+        ATTN_TRY(attn_batch_lines_next(items->lines, &items->line, is_over, err));
+        if (attn_must_stop(&stop))
+            return attn_report_stopped(err);
+        *line = items->names ? 0 : items->line_number;
+        items->line_number += items->line.n_end;
+        text = text_of_line(items, &size);
+        while (size > 0 && (text[size - 1] == '\r' || text[size - 1] == ' '))
+            size--;
+    } while (!*is_over && size == 0 && !items->line.is_too_long && !are_texts(items) &&
+             !items->names);
+    return ATTN_OK;
+}
+
+/* Creates the next item, whose input was read. */
+static enum attn_status make_item(struct attn_items *items, struct attn_item **item,
+                                  struct attn_error *err)
+{
+    const size_t n = items->names ? 0 : sizeof(struct attn_input) * 2 * ATTN_N_ITEM_PAIR;
+    struct attn_item *made;
+    struct attn_sha256 *read;
+
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->number = items->n_read++;
+    made->read = read = attn_store_take(&made->store, sizeof *read, err);
+    made->texts = attn_store_take(&made->store, n, err);
+    if (!read || !made->texts) {
+        attn_item_free(made);
+        return ATTN_NO_MEMORY;
+    }
+    *read = items->read;
+    made->texts = n > 0 ? memset(made->texts, 0, n) : NULL;
+    *item = made;
+    return ATTN_OK;
+}
+
+void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *user)
+{
+    items->make = make;
+    items->user = user;
+}
+
+/* Creates the next item from an input in memory, or one that is made. */
+static enum attn_status take_input(struct attn_items *items, struct attn_item **item,
+                                   struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    const struct attn_input *input;
+    struct attn_item *made;
+    enum attn_status status = ATTN_OK;
+
+    *item = NULL;
+    if (items->n_read >= options->n_input || items->n_read >= items->limit)
+        return ATTN_OK;
+    input = &options->inputs[items->make ? 0 : items->n_read];
+    attn_sha256_update(&items->read, input->text, input->n_text);
+    attn_sha256_update(&items->read, input->ids, input->n_id * sizeof *input->ids);
+    ATTN_TRY(make_item(items, &made, err));
+    made->input = *input;
+    if (items->make)
+        status = items->make(items->user, made, err);
+    made->texts[0] = made->input;
+    made->line = made->end = items->n_read;
+    if (status == ATTN_OK)
+        *item = made;
+    else
+        attn_item_free(made);
+    return status;
+}
+
+static enum attn_status read_next(struct attn_items *items, struct attn_item **item,
+                                  struct attn_error *err)
+{
+    *item = NULL;
+    if (items->names && items->names->most > 0 && items->n_read >= items->names->most)
+        return ATTN_OK;
+    if (items->options.inputs)
+        return take_input(items, item, err);
+    for (;;) {
+        struct attn_item *made;
+        enum attn_status status;
+        size_t line;
+        bool is_over, is_of_shard;
+
+        ATTN_TRY(read_line(items, &line, &is_over, err));
+        if (is_over && items->n_read == 0 && are_texts(items) && !items->names)
+            return attn_error_set(err, ATTN_INVALID,
+                                  "'%s' has no lines, expected one text per line",
+                                  attn_quote_string(attn_items_name(items)).text);
+        if (is_over)
+            return ATTN_OK;
+        is_of_shard = items->line.begin >= items->from;
+        if (!is_of_shard && items->has_labels) {
+            items->n_read++;
+            continue;
+        }
+        ATTN_TRY(make_item(items, &made, err));
+        made->line = line;
+        made->begin = items->line.begin;
+        made->end = items->line.end;
+        made->crc = items->line.crc;
+        status = read_item(items, made, err);
+        if (status == ATTN_OK && items->names &&
+            (items->names->needs_numbers || made->id_kind == ATTN_RECORD_ID_NUMBER))
+            status = attn_items_count_before(items, NULL, err);
+        made->number += (size_t)items->number_before;
+        if (status == ATTN_OK && is_of_shard) {
+            *item = made;
+            return ATTN_OK;
+        }
+        attn_item_free(made);
+        ATTN_TRY(status);
+    }
+}
+
+enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    while (items->n_ahead - items->at_ahead <= i) {
+        struct attn_item *next = NULL;
+
+        ATTN_TRY(attn_grow(&items->ahead, &items->ahead_capacity, items->n_ahead + 1,
+                           sizeof *items->ahead, err));
+        ATTN_TRY(attn_error_at(read_next(items, &next, err), ATTN_STAGE_INPUT, err));
+        if (!next) {
+            *item = NULL;
+            return ATTN_OK;
+        }
+        items->ahead[items->n_ahead++] = next;
+    }
+    *item = items->ahead[items->at_ahead + i];
+    return ATTN_OK;
+}
+
+/* Frees the items that were read ahead. */
+static void forget_ahead(struct attn_items *items)
+{
+    while (items->at_ahead < items->n_ahead)
+        attn_item_free(items->ahead[items->at_ahead++]);
+    items->at_ahead = items->n_ahead = 0;
+}
+
+enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
+                                 struct attn_error *err)
+{
+    struct attn_error failure = {0}; /* used because ERR may be NULL */
+    enum attn_status status;
+
+    if (!attn_is_given(items, "items", err) || !attn_is_given(item, "item", err))
+        return ATTN_INVALID;
+    if (items->at_ahead < items->n_ahead) {
+        *item = items->ahead[items->at_ahead++];
+        if (items->at_ahead == items->n_ahead)
+            items->at_ahead = items->n_ahead = 0;
+        return ATTN_OK;
+    }
+    status = attn_error_at(read_next(items, item, &failure), ATTN_STAGE_INPUT, &failure);
+    return status == ATTN_OK ? ATTN_OK : attn_error_copy(err, &failure);
+}
+
+void attn_items_stop(struct attn_items *items)
+{
+    items->is_unwanted = true;
+}
+
+enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
+                                 uint32_t crc, struct attn_error *err)
+{
+    items->n_read = n;
+    if (begin == end)
+        return attn_batch_lines_take(items->lines, end, err);
+    return attn_batch_lines_skip(items->lines, &items->line, begin, end, crc, err);
+}
+
+void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE])
+{
+    attn_digest_hex(&items->read, hex);
+}
+
+/* Reads the header, which names the labels of all items. */
+static enum attn_status read_header(struct attn_items *items, struct attn_error *err)
+{
+    const char *name = attn_items_name(items), *text;
+    size_t line, size;
+    bool is_over;
+
+    ATTN_TRY(read_line(items, &line, &is_over, err));
+    if (is_over || items->line.is_too_long)
+        return attn_error_set(err, ATTN_FORMAT, "'%s' has %s, expected a header of CSV",
+                              attn_quote_string(name).text,
+                              is_over ? "no line" : "a first line that is too long");
+    text = text_of_line(items, &size);
+    ATTN_TRY(attn_items_read_header(&items->csv, name, text, size, err));
+    attn_batch_lines_set_separator(items->lines, items->csv.separator);
+    items->has_labels = true;
+    for (size_t i = 0; i < items->csv.n_column; i++)
+        if (attn_record_key_is_label(&items->csv.columns[i].key))
+            ATTN_TRY(add_label(items, items->csv.columns[i].name, err));
+    return ATTN_OK;
+}
+
+/* --- Opening ---------------------------------------------------------------------------------- */
+
+struct attn_batch_lines *attn_items_lines(const struct attn_items *items)
+{
+    return items->lines;
+}
+
+const char *attn_items_name(const struct attn_items *items)
+{
+    return items ? attn_batch_lines_name(items->lines) : "";
+}
+
+bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size)
+{
+    return attn_batch_lines_is_file(items->lines, size);
+}
+
+void attn_items_note_mark(const struct attn_items *items, attn_note_fn on_note, void *user)
+{
+    attn_batch_lines_note_mark(items->lines, on_note, user);
+}
+
+bool attn_items_are_of_path(const struct attn_items *items, const char *path)
+{
+    return attn_batch_lines_is_path(items->lines, path);
+}
+
+void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n)
+{
+    *shard = items ? items->options.shard : 0;
+    *n = items ? items->options.n_shard : 0;
+}
+
+double attn_items_share(const struct attn_items *items)
+{
+    uint64_t begin, at = 0;
+
+    if (items)
+        attn_batch_lines_range(items->lines, &begin, &at);
+    return attn_items_share_at(items, items && items->options.inputs ? items->n_read : at);
+}
+
+double attn_items_share_at(const struct attn_items *items, uint64_t at)
+{
+    uint64_t size, from;
+
+    if (!items || !attn_batch_lines_is_file(items->lines, &size))
+        return (double)NAN;
+    attn_batch_lines_range(items->lines, &from, NULL);
+    size = items->options.inputs ? items->options.n_input : attn_batch_lines_end(items->lines);
+    size = items->limit < size ? items->limit : size;
+    from = items->from > from ? items->from : from;
+    if (at <= from)
+        return 0;
+    return at >= size ? 1 : (double)(at - from) / (double)(size - from);
+}
+
+char attn_items_separator_of(const char *path)
+{
+    const size_t n = strlen(path);
+
+    if (n >= 4 && strcmp(path + n - 4, ".csv") == 0)
+        return ',';
+    return n >= 4 && strcmp(path + n - 4, ".tsv") == 0 ? '\t' : '\0';
+}
+
+/* Returns the default separator of the form; 0 for JSON Lines. */
+static char find_separator(const struct attn_items_options *options)
+{
+    if (options->form == ATTN_ITEMS_BY_NAME)
+        return attn_items_separator_of(options->path ? options->path : "");
+    return options->form == ATTN_ITEMS_CSV ? ',' : options->form == ATTN_ITEMS_TSV ? '\t' : '\0';
+}
+
+static enum attn_status cut_shard(struct attn_items *items, struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    uint64_t size;
+    const bool is_file = attn_batch_lines_is_file(items->lines, &size);
+
+    if (options->inputs)
+        size = options->n_input;
+    if (options->n_shard == 0 || items->names)
+        return ATTN_OK;
+    if (options->shard >= options->n_shard)
+        attn_error_set(err, ATTN_INVALID, "shard is %zu of %zu, expected less", options->shard,
+                       options->n_shard);
+    else if (!is_file)
+        attn_error_set(err, ATTN_INVALID,
+                       "'%s' is no file that can be sought, as `n_shard` needs one",
+                       attn_quote_string(attn_items_name(items)).text);
+    if (options->shard >= options->n_shard || !is_file)
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    items->from = attn_batch_lines_share(size, options->shard, options->n_shard);
+    items->n_read = options->inputs ? (size_t)items->from : 0;
+    items->limit = attn_batch_lines_share(size, options->shard + 1, options->n_shard);
+    return ATTN_OK;
+}
+
+static enum attn_status open_items(struct attn_items *items, struct attn_error *err)
+{
+    const struct attn_items_options *options = &items->options;
+    const bool is_path = options->path && strcmp(options->path, "-") != 0 && !options->inputs;
+    struct attn_batch_lines_options lines = {
+        .path = options->inputs ? "inputs" : NULL,
+        .data = options->inputs ? "" : options->data,
+        .n_data = options->inputs ? 0 : options->n_data,
+        .is_fasta = options->form == ATTN_ITEMS_FASTA,
+        .may_be_fasta = options->form == ATTN_ITEMS_BY_NAME,
+        .separator = options->inputs || items->names ? '\0' : find_separator(options),
+        .max_line = options->max_line > 0 ? options->max_line : ATTN_MAX_LINE,
+        .shard = options->shard,
+        .n_shard = items->names ? options->n_shard : 0,
+        .stop = {options->cancel, &items->is_unwanted},
+        .read = &items->read,
+    };
+
+    if (is_path) {
+        items->path = attn_strndup(options->path, strlen(options->path), err);
+        if (!items->path)
+            return ATTN_NO_MEMORY;
+        lines.path = items->path;
+    }
+    items->options.max_line = lines.max_line;
+    items->csv.separator = lines.separator;
+    items->line_number = 1;
+    items->limit = UINT64_MAX;
+    attn_sha256_init(&items->read);
+    ATTN_TRY(attn_batch_lines_open(&lines, &items->lines, err));
+    if (items->csv.separator)
+        ATTN_TRY(read_header(items, err));
+    return cut_shard(items, err);
+}
+
+enum attn_status attn_items_open(const struct attn_items_options *options,
+                                 struct attn_items **items, struct attn_error *err)
+{
+    return attn_items_open_records(options, NULL, items, err);
+}
+
+enum attn_status attn_items_open_records(const struct attn_items_options *given,
+                                         const struct attn_record_names *names,
+                                         struct attn_items **items, struct attn_error *err)
+{
+    struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+    struct attn_error failure = {0};
+    struct attn_items *made;
+    enum attn_status status;
+
+    if (!attn_is_given(given, "options", err) || !attn_is_given(items, "items", err))
+        return ATTN_INVALID;
+    ATTN_TRY(attn_error_at(attn_options_read(given, &options, err), ATTN_STAGE_OPTIONS, err));
+    if (!attn_is_choice(options.form, ATTN_ITEMS_FASTA + 1, "form", err) ||
+        (options.n_input > 0 && !attn_is_given(options.inputs, "inputs", err)))
+        return ATTN_INVALID;
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->options = options;
+    made->names = names;
+    status = attn_error_at(open_items(made, &failure), ATTN_STAGE_INPUT, &failure);
+    if (status == ATTN_OK) {
+        *items = made;
+        return ATTN_OK;
+    }
+    attn_items_free(made);
+    return attn_error_copy(err, &failure);
+}
+
+enum attn_status attn_items_open_again(const struct attn_items *items, struct attn_items **again,
+                                       struct attn_error *err)
+{
+    struct attn_items_options options = items->options;
+
+    options.path = items->path;
+    options.n_shard = 0;
+    return attn_items_open(&options, again, err);
+}
+
+void attn_items_free(struct attn_items *items)
+{
+    if (!items)
+        return;
+    attn_batch_lines_free(items->lines);
+    attn_batch_line_release(&items->line);
+    attn_csv_reader_release(&items->csv);
+    for (size_t i = 0; i < items->n_label; i++)
+        attn_free(items->labels[i]);
+    attn_free(items->labels);
+    forget_ahead(items);
+    attn_free(items->ahead);
+    attn_free(items->path);
+    attn_free(items);
+}
+
+enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err)
+{
+    uint64_t size;
+    size_t line;
+    bool is_over;
+
+    if (!attn_is_given(items, "items", err))
+        return ATTN_INVALID;
+    if (!attn_batch_lines_is_file(items->lines, &size)) {
+        attn_error_set(err, ATTN_INVALID, "'%s' is read twice, expected a file",
+                       attn_quote_string(attn_items_name(items)).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_OPTIONS, err);
+    }
+    forget_ahead(items);
+    attn_batch_lines_rewind(items->lines);
+    attn_sha256_init(&items->read);
+    items->n_read = items->options.inputs ? (size_t)items->from : 0;
+    items->line_number = 1;
+    return items->csv.separator
+               ? attn_error_at(read_line(items, &line, &is_over, err), ATTN_STAGE_INPUT, err)
+               : ATTN_OK;
+}

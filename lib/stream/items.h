@@ -1,0 +1,102 @@
+/*
+ * items.h - reads the items of an experiment one after the other. Each item has a text or a pair
+ * of texts, may have a target and positions, and has labels that state its condition.
+ *
+ *     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;
+ *     options.path = "agreement.csv";
+ *     attn_items_open(&options, &items, &err);
+ *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
+ *         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
+ *         ... item->failure, item->input, item->labels[i] ...
+ *         attn_item_free(item);
+ *     } // attn_items_free
+ *
+ * The input is JSON Lines, or CSV (RFC 4180) with a header, from which the separator (comma,
+ * semicolon or tab) is detected. Each record is an item. Keys:
+ *
+ *     id                        text or integer; default: its number from 0
+ *     text or ids               the input; in CSV ids are "5 17 3"
+ *     clean, corrupted          the pair of patch; also clean_ids, corrupted_ids
+ *     image, corrupted_image    a picture, or the pair of patch: their paths, which are labels, too
+ *     a, b; good, bad           the pairs of diff and score; also a_ids, .., sentence_good, ..bad
+ *     target, foil              or target_id, foil_id
+ *     at, from, to, queries     positions, numbers or words (input/position.h)
+ *     source, corrupted_source  the second sequence; another of `corrupted`. Or ..._ids, or
+ *                               ..._file, the name of a .npy file
+ *     pair, types, key_mask     what goes with the text, or with both (run/request.h)
+ *     next, baseline_text       a continuation or a list of them; or .._ids: of ig
+ *     pos.NAME                  a place by name
+ *     words, source_words       lists of the words of text and source; other values are labels
+ *
+ * Any other key whose value is a text, a number or a boolean is a label; a list or an object is
+ * ignored, and null is the same as a missing key. A field of CSV that JSON would read as a number
+ * or a boolean has that type, and an empty field is missing, so that equal data give equal items in
+ * all formats. A byte order mark, \r\n and blank lines are ignored. An item that cannot be read is
+ * also returned, with the error and its line in its record.
+ */
+#ifndef ATTN_STREAM_ITEMS_H
+#define ATTN_STREAM_ITEMS_H
+
+#include "run/item.h"
+
+#include <signal.h>
+
+enum attn_items_form {
+    /* by the ending of the name; otherwise JSON Lines, or FASTA if it begins with > or ; */
+    ATTN_ITEMS_BY_NAME = 0,
+    ATTN_ITEMS_JSON_LINES = 1,
+    ATTN_ITEMS_CSV = 2,
+    ATTN_ITEMS_TSV = 3,
+    ATTN_ITEMS_LINES = 4, /* each line, even if blank, is a text without a final \r */
+    ATTN_ITEMS_FASTA = 5  /* proteins: items have `id`, `text`, and the label `description` */
+};
+
+enum { ATTN_MAX_LINE = 16 << 20 }; /* default maximum bytes of a line */
+
+struct attn_items_options {
+    size_t size;      /* size of this struct */
+    const char *path; /* path of a file or a pipe; NULL or "-": standard input */
+    /* [n_data] bytes to read instead, borrowed; `path` is then only used as name; or NULL */
+    const char *data;
+    size_t n_data;
+    enum attn_items_form form;
+    size_t max_line; /* maximum bytes of a record; a longer one fails; 0: ATTN_MAX_LINE */
+    /* number of the shard and of shards: the records that begin in the shard's part of the bytes;
+     * they keep their numbers of the whole input. n_shard 0: all records */
+    size_t shard, n_shard;
+    const volatile sig_atomic_t *cancel; /* nonzero ends waiting for a pipe; or NULL */
+    const struct attn_input *inputs; /* [n_input] one item for each, instead of a file; borrowed */
+    size_t n_input;
+    /* `[verb are]` in the first text stands for `are`, and defines the place pos.verb */
+    bool has_marks;
+};
+
+#define ATTN_ITEMS_OPTIONS_DEFAULT                                                                 \
+    ((struct attn_items_options){.size = sizeof(struct attn_items_options)})
+
+struct attn_items;
+
+/* Opens the items. Errors have the stage of the input. ATTN_FORMAT for an invalid header. */
+ATTN_API enum attn_status attn_items_open(const struct attn_items_options *options,
+                                          struct attn_items **items, struct attn_error *err);
+ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */
+
+/* Reads the next item, which the caller owns; NULL after the last. May block on a pipe. The item
+ * may be freed on any thread, and after attn_items_free. */
+ATTN_API enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
+                                          struct attn_error *err);
+
+/* Restarts with the first item. ATTN_INVALID if the input cannot be read twice. */
+ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
+
+/* Returns the name for messages: the path, or "standard input". */
+ATTN_API const char *attn_items_name(const struct attn_items *items);
+
+/* Returns the share of the input that was read, 0..1; NaN if its size is not known. */
+ATTN_API double attn_items_share(const struct attn_items *items);
+
+/* Returns the names of the labels: those of the header; for JSON Lines, once it was read, those of
+ * the first readable item of the whole input. NULL without labels. */
+ATTN_API const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
+
+#endif

@@ -1,0 +1,99 @@
+/* items_internal.h - declarations of items.h for use inside the library only. */
+#ifndef ATTN_STREAM_ITEMS_INTERNAL_H
+#define ATTN_STREAM_ITEMS_INTERNAL_H
+
+#include "base/note.h"
+#include "run/item_internal.h"
+#include "stream/digest.h"
+#include "stream/items.h"
+
+struct attn_batch_lines;
+struct attn_record_names;
+struct attn_csv_reader; /* csv_reader.h */
+
+/* Opens the records of a batch, whose keys and labels are NAMES, borrowed. They differ from items:
+ * blank lines count; messages do not name the line, whose number is 0; only the part of a shard is
+ * read, so that the records before it are counted when the first record needs its number; a cancel
+ * ends them. */
+enum attn_status attn_items_open_records(const struct attn_items_options *given,
+                                         const struct attn_record_names *names,
+                                         struct attn_items **items, struct attn_error *err);
+
+/* Lets MAKE fill the input of each item, which may use the item's store; the `inputs` of the
+ * options are only counted. */
+typedef enum attn_status (*attn_item_make_fn)(void *user, struct attn_item *item,
+                                              struct attn_error *err);
+void attn_items_make(struct attn_items *items, attn_item_make_fn make, void *user);
+
+/* Ends reading, also when it waits for a pipe. May be called on any thread. */
+void attn_items_stop(struct attn_items *items);
+
+/* Skips N records, the last of which has the line from BEGIN to END with CRC
+ * (attn_batch_lines_skip), which is not checked if BEGIN is END. */
+enum attn_status attn_items_skip(struct attn_items *items, size_t n, uint64_t begin, uint64_t end,
+                                 uint32_t crc, struct attn_error *err);
+
+/* The first returns the digest of what was read. The second counts the records before the shard,
+ * once; N may be NULL. The third returns the lines, borrowed. */
+void attn_items_digest(const struct attn_items *items, char hex[ATTN_DIGEST_HEX_SIZE]);
+enum attn_status attn_items_count_before(struct attn_items *items, uint64_t *n,
+                                         struct attn_error *err);
+struct attn_batch_lines *attn_items_lines(const struct attn_items *items);
+
+/* The share of the input before the offset AT, or before input AT; as attn_items_share. */
+double attn_items_share_at(const struct attn_items *items, uint64_t at);
+
+/* Returns true if the input is a seekable file, or memory. *SIZE is its size, otherwise 0. */
+bool attn_items_are_of_file(const struct attn_items *items, uint64_t *size);
+
+/* Opens the input of ITEMS a second time, from its beginning and without shards. */
+enum attn_status attn_items_open_again(const struct attn_items *items, struct attn_items **again,
+                                       struct attn_error *err);
+
+/* Reads ahead to item I after the current one, from 0. *ITEM is borrowed until attn_items_next
+ * returns it. NULL if there are fewer items. */
+enum attn_status attn_items_peek(struct attn_items *items, size_t i, struct attn_item **item,
+                                 struct attn_error *err);
+
+/* Sends a note if a byte order mark in front of the input was skipped. */
+void attn_items_note_mark(const struct attn_items *items, attn_note_fn on_note, void *user);
+
+/* Returns true if PATH is the input file. */
+bool attn_items_are_of_path(const struct attn_items *items, const char *path);
+
+/* Returns the shard and the number of shards; 0 without shards, or if ITEMS is NULL. */
+void attn_items_shard(const struct attn_items *items, size_t *shard, size_t *n);
+
+/* Returns the default separator for this file name: ',' for .csv, a tab for .tsv, otherwise 0. */
+char attn_items_separator_of(const char *path);
+
+/* Returns true if a header names all labels. */
+bool attn_items_have_header(const struct attn_items *items);
+
+/* The first returns the label NAME of ITEM, or NULL. The second writes the names of all its labels,
+ * "a, b", or "none". */
+const struct attn_item_label *attn_item_label(const struct attn_item *item, const char *name);
+const char *attn_item_list_labels(const struct attn_item *item, char *names, size_t size);
+
+/* Initializes CSV from TEXT, the header of a file of items called NAME, and finds the key of each
+ * column. Uses the separator of CSV, or the first one with which some column contains inputs. */
+enum attn_status attn_items_read_header(struct attn_csv_reader *csv, const char *name,
+                                        const char *text, size_t size, struct attn_error *err);
+
+/* Returns true if ITEM has a value for one of KEYS, "queries|at". */
+bool attn_item_has(const struct attn_item *item, const char *keys);
+
+/* Returns the positions of the place NAME of ITEM, or NULL. */
+const char *attn_item_place(const struct attn_item *item, const char *name);
+
+/* Makes `keys` of ITEM from its labels: places named as ATTN_PLACE_KEY says (input/position.h). */
+enum attn_status attn_item_place_labels(struct attn_item *item, struct attn_error *err);
+
+/* Lets positions of ITEM name its own places, the texts of its keys, and OTHERS, which may be
+ * NULL. */
+void attn_item_name_places(struct attn_item *item, const struct attn_places *others);
+
+/* Completes an item after its values were read. HAS_MARKS: `[verb are]` in its texts is a mark. */
+enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err);
+
+#endif

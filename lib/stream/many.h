@@ -1,0 +1,138 @@
+/*
+ * many.h - runs the same request for many inputs, on all threads of a host: reads items and
+ * returns results in the same order, in memory that does not grow with their number.
+ *
+ *     enum attn_status next(void *user, struct attn_item **item, struct attn_error *err)
+ *     {
+ *         struct lines *lines = user;
+ *         *item = lines->at < lines->n ? &lines->items[lines->at++] : NULL;
+ *         return ATTN_OK;
+ *     }
+ *     enum attn_status done(void *user, const struct attn_item_result *result,
+ *                           struct attn_error *err)
+ *     {
+ *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY);  // [L, H]
+ *         printf("%g\n", (double)entropy[0]);
+ *         return ATTN_OK;
+ *     }
+ *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
+ *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};
+ *     options.request = &request, options.measures = ATTN_MEASURES_DEFAULT;
+ *     attn_run_many(host, &options, &calls, &err);
+ *
+ * Each result is bit-identical to that of the request for this input alone: it does not depend on
+ * threads, on other results, or on which texts are fed together. Short texts that have been read
+ * are fed together; the run does not wait for more of them. So a caller that reads a line, writes
+ * the result and then reads the next line gets each result at once.
+ *
+ * An item that fails is a result with the reason. Any other failure ends the run.
+ */
+#ifndef ATTN_STREAM_MANY_H
+#define ATTN_STREAM_MANY_H
+
+#include "measures/measure.h"
+#include "run/host.h"
+#include "run/item.h"
+#include "run/run.h"
+#include "trace/capture.h"
+
+struct attn_edges;  /* measures/edges.h */
+struct attn_spaces; /* input/spaces.h */
+
+struct attn_many_options {
+    size_t size; /* of this struct */
+    /* The request for every item; its input, source, outputs and selection are not used. Words
+     * among its queries are found in each text. */
+    const struct attn_request *request;
+    attn_measure_set measures; /* ATTN_MEASURE_BIT of each measure to compute for every head that
+                                  the request selects; 0: none */
+    bool keeps_tensors;        /* captures the tensors that the request selects */
+    bool has_surprisal;        /* computes the surprisal of each token, in nats */
+    size_t n_max_token;        /* longer texts fail; 0: the limit of the model */
+    size_t n_window;           /* maximum number of texts in memory; 0: 1,024 */
+    size_t n_window_byte;      /* maximum bytes in memory, which one text may exceed; 0: 64 MiB */
+    size_t n_edge;             /* finds this many largest keys of each query; 0: none */
+    bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
+                        default the last one */
+};
+
+#define ATTN_MANY_OPTIONS_DEFAULT                                                                  \
+    ((struct attn_many_options){.size = sizeof(struct attn_many_options)})
+
+/* The result of an item, or of one of its two texts. Borrowed until `done` returns. */
+struct attn_item_result {
+    const struct attn_item *item;
+    bool is_second, is_last;          /* which of the texts of a pair it is */
+    enum attn_record_failure failure; /* why it failed; NONE: it did not */
+    size_t n_token;                   /* 0 if it failed */
+    const struct attn_labels *labels; /* ids, tokens, offsets and the selection; NULL if it
+                                         failed */
+    const float *measures;  /* [n_measure, L, H] in the order of enum attn_measure. NaN for heads
+                               that are not selected, and if a measure needs rows that do not exist;
+                               NULL if it failed or no measures were requested */
+    const double *exact;    /* the measures before they are rounded to float */
+    attn_measure_set which; /* which measures they are */
+    size_t n_layer, n_head; /* L and H */
+    struct attn_predictions predictions; /* if requested */
+    const struct attn_capture *capture;  /* the tensors; NULL unless they are kept */
+    /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
+     * others), NaN for special tokens; or NULL. */
+    const double *surprisal;
+    const struct attn_edges *edges; /* the largest keys of each query; NULL unless requested */
+    bool is_followed;               /* the next result is finished, and follows at once */
+    const struct attn_run *run;     /* the run of the text; NULL if it failed */
+    const float *logits;            /* [n_vocab] after the position of the item; or NULL */
+    /* The answer of a question; attn_run_many leaves it empty. */
+    size_t position;         /* the position of the text that is read */
+    struct attn_table *rows; /* the rows of the item, as for a single text; or NULL */
+    double *beside;          /* [n_beside] numbers beside the rows, as many for each item */
+    size_t n_beside;
+    const char *metric; /* metric of the unchanged model; NULL without one */
+    const char *row;    /* name of the row with the metric's value, "base"; or NULL */
+    double value;
+    bool has_right;             /* `right` is set */
+    double right;               /* 1, 0, or NaN for a tie */
+    bool is_general;            /* if it failed: every item would fail with this error */
+    struct attn_spaces *spaces; /* receives unusual spaces of the text or the target; or NULL */
+    struct attn_error err;      /* the message of the failure */
+};
+
+/* Reads the next item, with its number; NULL after the last. The caller owns it, and keeps it valid
+ * until `release`. May block. Called on the thread that called attn_run_many. */
+typedef enum attn_status (*attn_next_fn)(void *user, struct attn_item **item,
+                                         struct attn_error *err);
+
+/* Receives the result of an item; for a pair, two results, one after the other. Called in the order
+ * of the items, one call at a time, on any thread. While it blocks, reading stops when the window
+ * is full. */
+typedef enum attn_status (*attn_done_fn)(void *user, const struct attn_item_result *result,
+                                         struct attn_error *err);
+
+struct attn_many_calls {
+    attn_next_fn next;
+    attn_done_fn done;
+    /* Releases an item, after its last `done`, or at the end if `done` was never called. Called
+     * once for each item, also if `next` then failed. Any thread may call it, in parallel with
+     * `next`. Or NULL. */
+    void (*release)(struct attn_item *item);
+    void (*on_end)(void *user); /* called once, on any thread, if a failure ends the run early: a
+                                   blocked `next` should return; or NULL */
+    void *user;                 /* user data of these functions */
+};
+
+/* Runs all items that `next` reads. Memory in addition to the model: the window, a session of 256
+ * positions for each thread of the host, and a session for the longest text so far. OPTIONS may be
+ * NULL. Fails like attn_run_request if no item can satisfy the request, with the failure of
+ * `next` or `done`, and with ATTN_CANCELED if the host's flag is set. Before it fails, it hands out
+ * the results before the first unfinished item. */
+ATTN_API enum attn_status attn_run_many(struct attn_host *host,
+                                        const struct attn_many_options *options,
+                                        const struct attn_many_calls *calls,
+                                        struct attn_error *err);
+
+/* Returns the numbers of MEASURE [L, H] in RESULT; NULL if it was not requested or the item
+ * failed. */
+ATTN_API const float *attn_many_measure(const struct attn_item_result *result,
+                                        enum attn_measure measure);
+
+#endif

@@ -1,0 +1,39 @@
+/*
+ * record_arrays.h - provides the captured tensors of a record as the arrays of a run
+ * (tensors/arrays.h).
+ *
+ *     struct attn_record_arrays *arrays;
+ *     attn_record_arrays_create(result, &arrays, &err);
+ *     for (size_t i = 0; i < attn_record_arrays_n(arrays); i++) {
+ *         const struct attn_array *array = attn_record_array(arrays, i);
+ *         if (array->data) ... one of the small ones ...
+ *         else ... attn_record_array_rows(arrays, i, r, &n) of its rows ...
+ *     }
+ */
+#ifndef ATTN_STREAM_RECORD_ARRAYS_H
+#define ATTN_STREAM_RECORD_ARRAYS_H
+
+#include "stream/records_internal.h"
+#include "tensors/arrays.h"
+
+struct attn_record_arrays;
+
+/* Lists the arrays of RESULT, which must have a capture and is borrowed. */
+enum attn_status attn_record_arrays_create(const struct attn_item_result *result,
+                                           struct attn_record_arrays **arrays,
+                                           struct attn_error *err);
+void attn_record_arrays_free(struct attn_record_arrays *arrays); /* NULL is allowed */
+
+size_t attn_record_arrays_n(const struct attn_record_arrays *arrays);
+const struct attn_array *attn_record_array(const struct attn_record_arrays *arrays, size_t i);
+
+/* Returns row R of array I, a tensor, in C order: all numbers along the last axis. Borrowed. Sets
+ * *N_ROW to the number of rows that are contiguous from there on: all remaining ones, or one. */
+const float *attn_record_array_rows(const struct attn_record_arrays *arrays, size_t i, size_t r,
+                                    size_t *n_row);
+
+/* Returns the visible cells of row R of array I, a matrix. Borrowed until the next call. */
+struct attn_row attn_record_array_cells(const struct attn_record_arrays *arrays, size_t i,
+                                        size_t r);
+
+#endif

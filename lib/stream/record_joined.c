@@ -1,0 +1,530 @@
+/* record_joined.c - one array over all items for each selected site, with ids and labels beside it.
+ *
+ * `resid_pre` is [N, n], with several layers [N, L, n]; sites with heads are [N, L, H, n]. Rows are
+ * appended to FILE.rows.part, and copied into the file when their number is known, so that only ids
+ * and labels need memory that grows with the items. For means only the sums of groups are stored,
+ * in double precision, added in the order of the items. */
+#include "stream/records_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/number.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+#include "base/utf8.h"
+#include "stream/items_internal.h"
+#include "tensors/npz_archive.h"
+#include "trace/capture.h"
+#include "trace/trace_extra.h"
+#include "trace/trace_internal.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { TARGET, ROWS }; /* indices of the parts */
+enum { BLOCK = 1 << 16, MOST_GROUPS = 1000 };
+
+/* A site: each row has numbers [n_layer, n_head, n]. */
+struct site_rows {
+    enum attn_site site;
+    size_t n_layer, n_head, n;
+    int rank; /* rank of its shape in one layer */
+};
+
+/* Columns of values beside the rows: stacks; layers; ids (or the values of `mean_by`); then labels
+ * (or the number of items per value). */
+enum { STACK, LAYER, ID, FIRST_LABEL };
+
+struct column {
+    const char *name;                 /* borrowed */
+    struct attn_buffer values;        /* owns; texts, each null-terminated */
+    size_t n, width;                  /* number of values, and characters of the longest text */
+    bool has[ATTN_VALUE_BOOLEAN + 1]; /* has[TYPE]: some value has TYPE */
+};
+
+/* The sum over the items that have one value of the label `mean_by`. */
+struct group {
+    size_t n;
+    double *sums; /* [n_number] owns */
+};
+
+struct joined_writer {
+    struct attn_record_writer base;
+    bool is_archive; /* the file is .npz, otherwise .npy */
+    struct site_rows sites[ATTN_N_SITE];
+    size_t n_site, n_number, n_row; /* numbers per row, and number of rows */
+    float *row;                     /* [n_number] owns */
+    struct attn_location *layers;   /* [n_layer] owns; stacks and layers, equal for all sites */
+    size_t n_layer;
+    struct column *columns; /* [n_column] owns; indexed by STACK, LAYER, ID; labels follow */
+    size_t n_column;
+    struct group *groups; /* [n_group] owns */
+    size_t n_group, capacity;
+    struct attn_npz_archive npz;   /* archive in TARGET, unless that is a .npy file */
+    struct attn_npz_member member; /* member that is being written */
+    struct attn_array array;       /* its name, type and shape */
+    size_t at;                     /* bytes of its data written so far */
+};
+
+/* --- Opening --------------------------------------------------------------------------------- */
+
+static enum attn_status open_joined(struct attn_record_writer *writer, const char *path,
+                                    bool is_resumed, struct attn_error *err)
+{
+    struct attn_buffer rows = {0};
+    enum attn_status status;
+
+    ((struct joined_writer *)writer)->is_archive = strcmp(path + strlen(path) - 4, ".npz") == 0;
+    ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
+    attn_buffer_append_format(&rows, "%s.rows", path);
+    status = attn_buffer_string(&rows)
+                 ? attn_record_writer_add_part(writer, rows.data, is_resumed, err)
+                 : attn_error_no_memory(err);
+    writer->n_inner = 1;
+    attn_buffer_release(&rows);
+    return status;
+}
+
+static void release_joined(struct attn_record_writer *writer)
+{
+    struct joined_writer *arrays = (struct joined_writer *)writer;
+
+    for (size_t i = 0; i < arrays->n_group; i++)
+        attn_free(arrays->groups[i].sums);
+    for (size_t i = 0; i < arrays->n_column; i++)
+        attn_buffer_release(&arrays->columns[i].values);
+    attn_free(arrays->groups);
+    attn_free(arrays->columns);
+    attn_free(arrays->layers);
+    attn_free(arrays->row);
+    attn_npz_release(&arrays->npz);
+}
+
+/* --- Values beside the rows ------------------------------------------------------------------ */
+
+static void append_value(struct column *column, enum attn_value_type type, const char *text,
+                         size_t size)
+{
+    size_t width = 0;
+    uint32_t code;
+
+    for (size_t at = 0; at < size; width++)
+        at += attn_utf8_decode(text + at, size - at, &code);
+    column->width = width > column->width ? width : column->width;
+    column->has[type] = true;
+    column->n++;
+    attn_buffer_append(&column->values, text, size);
+    attn_buffer_append_char(&column->values, '\0');
+}
+
+static void append_number(struct column *column, size_t number)
+{
+    char text[24];
+    const int size = snprintf(text, sizeof text, "%zu", number);
+
+    append_value(column, ATTN_VALUE_INTEGER, text, (size_t)size);
+}
+
+/* Creates the columns: of ids and all labels; or with `mean_by` of the groups and their sizes. */
+static enum attn_status make_columns(struct joined_writer *arrays, struct attn_error *err)
+{
+    const char *mean_by = arrays->base.form->mean_by;
+    size_t n = 0;
+    const char *const *names = mean_by ? NULL : attn_items_labels(arrays->base.form->items, &n);
+
+    ATTN_TRY(ATTN_ALLOC(arrays->columns, FIRST_LABEL + 1 + n, err));
+    for (size_t i = 0; arrays->n_layer > 1 && i < arrays->n_layer; i++) {
+        const struct attn_location *at = &arrays->layers[i];
+        const char *name = attn_model_stack_name(at->stack);
+
+        if (at->stack != ATTN_STACK_ONLY)
+            append_value(&arrays->columns[STACK], ATTN_VALUE_TEXT, name, strlen(name));
+        append_number(&arrays->columns[LAYER], (size_t)at->layer);
+    }
+    arrays->columns[arrays->n_column++].name = "stack";
+    arrays->columns[arrays->n_column++].name = "layer";
+    arrays->columns[arrays->n_column++].name = mean_by ? mean_by : "id";
+    if (mean_by)
+        arrays->columns[arrays->n_column++].name = "n";
+    for (size_t i = 0; i < n; i++)
+        arrays->columns[arrays->n_column++].name = names[i];
+    return ATTN_OK;
+}
+
+/* Appends the id and the labels of ITEM. An id that does not fit into 64 bits is stored as text. */
+static void append_item(struct joined_writer *arrays, const struct attn_item *item)
+{
+    int64_t number;
+    const bool is_number = item->id_kind == ATTN_RECORD_ID_INTEGER &&
+                           attn_parse_int(item->id, item->n_id, INT64_MIN, INT64_MAX, &number);
+
+    if (item->id_kind == ATTN_RECORD_ID_NUMBER)
+        append_number(&arrays->columns[ID], item->number);
+    else
+        append_value(&arrays->columns[ID], is_number ? ATTN_VALUE_INTEGER : ATTN_VALUE_TEXT,
+                     item->id, item->n_id);
+    for (size_t i = FIRST_LABEL; i < arrays->n_column; i++) {
+        const struct attn_item_label *label = attn_item_label(item, arrays->columns[i].name);
+
+        append_value(&arrays->columns[i], label ? label->value.type : ATTN_VALUE_MISSING,
+                     label ? label->text : "", label ? strlen(label->text) : 0);
+    }
+}
+
+/* --- The rows -------------------------------------------------------------------------------- */
+
+/* Returns the location of SITE in layer number K of the rows. */
+static struct attn_location at_of(const struct joined_writer *arrays, enum attn_site site, size_t k)
+{
+    struct attn_location at = {.layer = ATTN_NO_LAYER};
+
+    if (attn_site_is_in_layer(site))
+        at = arrays->layers[k];
+    at.site = site;
+    return at;
+}
+
+/* Sets the sites of all items from SELECTION, that of the first item. */
+static enum attn_status find_sites(struct joined_writer *arrays,
+                                   const struct attn_selection *selection, struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(selection);
+    bool has_layers = false;
+
+    ATTN_TRY(ATTN_ALLOC(arrays->layers, dims->n_layer, err));
+    for (size_t i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = attn_site_order[i];
+        struct site_rows *kept = &arrays->sites[arrays->n_site];
+        const bool is_in_layer = attn_site_is_in_layer(site);
+        struct attn_location at = {.site = site, .layer = ATTN_NO_LAYER};
+        size_t shape[3];
+
+        if (!attn_selection_has_site(selection, site))
+            continue;
+        while (is_in_layer && !has_layers && attn_dims_next_layer(dims, &at))
+            if (attn_selection_wants(selection, &at))
+                arrays->layers[arrays->n_layer++] = at;
+        has_layers = has_layers || is_in_layer;
+        kept->site = site;
+        at = at_of(arrays, site, 0);
+        kept->rank = attn_selection_shape(selection, &at, shape);
+        kept->n_layer = is_in_layer ? arrays->n_layer : 1;
+        kept->n_head = kept->rank == 3 ? shape[1] : 1;
+        kept->n = shape[kept->rank - 1];
+        arrays->n_number += kept->n_layer * kept->n_head * kept->n;
+        arrays->n_site++;
+    }
+    ATTN_TRY(make_columns(arrays, err));
+    return ATTN_ALLOC(arrays->row, arrays->n_number, err);
+}
+
+/* Copies the tensors of RESULT at its position into the row. */
+static enum attn_status fill_row(struct joined_writer *arrays,
+                                 const struct attn_item_result *result, struct attn_error *err)
+{
+    float *to = arrays->row;
+
+    for (size_t i = 0; i < arrays->n_site; i++)
+        for (size_t k = 0; k < arrays->sites[i].n_layer; k++) {
+            const struct site_rows *kept = &arrays->sites[i];
+            const struct attn_location place = at_of(arrays, kept->site, k);
+            const float *from = attn_capture_tensor(result->capture, &place);
+            size_t shape[3] = {0}, at;
+            const int rank = attn_selection_shape(result->labels->selection, &place, shape);
+
+            if (!from || rank != kept->rank || shape[0] == 0 || shape[rank - 1] != kept->n ||
+                (rank == 3 && shape[1] != kept->n_head))
+                return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                                   "'%s' does not have the same layers and heads as other sites "
+                                   "and layers: give `layers`",
+                                   attn_site_name(kept->site));
+            /* the result has all rows, or only this one */
+            at = shape[0] == result->n_token ? result->position : shape[0] - 1;
+            for (size_t head = 0; head < kept->n_head; head++, to += kept->n)
+                memcpy(to, from + (head * shape[0] + at) * kept->n, kept->n * sizeof *to);
+        }
+    return ATTN_OK;
+}
+
+/* Adds the row to the group of LABEL. */
+static enum attn_status add_to_group(struct joined_writer *arrays,
+                                     const struct attn_item_label *label, struct attn_error *err)
+{
+    struct column *values = &arrays->columns[ID];
+    const char *value = values->values.data;
+    struct group *group;
+    size_t g = 0;
+
+    for (; g < arrays->n_group && strcmp(value, label->text) != 0; g++)
+        value += strlen(value) + 1;
+    if (g == MOST_GROUPS) {
+        attn_error_set(err, ATTN_INVALID, "`mean_by` '%s' has more than 1,000 values",
+                       attn_quote_string(label->name).text);
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_CHECK, err);
+    }
+    if (g == arrays->n_group) {
+        ATTN_TRY(attn_grow(&arrays->groups, &arrays->capacity, g + 1, sizeof *group, err));
+        arrays->groups[g] = (struct group){.n = 0};
+        ATTN_TRY(ATTN_ALLOC(arrays->groups[g].sums, arrays->n_number, err));
+        append_value(values, label->value.type, label->text, strlen(label->text));
+        arrays->n_group++;
+    }
+    group = &arrays->groups[g];
+    group->n++;
+    for (size_t i = 0; i < arrays->n_number; i++)
+        group->sums[i] += (double)arrays->row[i];
+    return attn_buffer_check(&values->values, err);
+}
+
+static enum attn_status add_joined(struct attn_record_writer *writer,
+                                   const struct attn_item_result *result, struct attn_error *err)
+{
+    struct joined_writer *arrays = (struct joined_writer *)writer;
+    const struct attn_item *item = result->item;
+    const char *mean_by = arrays->base.form->mean_by;
+    const struct attn_item_label *label = mean_by ? attn_item_label(item, mean_by) : NULL;
+
+    if (mean_by && !label)
+        return attn_refuse(err, ATTN_STAGE_INPUT, "it has no label '%s'",
+                           attn_quote_string(mean_by).text);
+    if (!arrays->row)
+        ATTN_TRY(find_sites(arrays, result->labels->selection, err));
+    ATTN_TRY(fill_row(arrays, result, err));
+    if (label)
+        return add_to_group(arrays, label, err);
+    arrays->n_row++;
+    append_item(arrays, item);
+    attn_sink_write(arrays->base.parts[ROWS], arrays->row, arrays->n_number * sizeof *arrays->row);
+    return attn_error_at(attn_sink_check(arrays->base.parts[ROWS], err), ATTN_STAGE_OUTPUT, err);
+}
+
+/* Replaces the rows by the means of the groups, or by the difference of two groups. */
+static enum attn_status make_means(struct joined_writer *arrays, struct attn_error *err)
+{
+    const char *minus = arrays->base.form->minus, *value = arrays->columns[ID].values.data;
+    const struct group *groups = arrays->groups;
+    size_t taken = SIZE_MAX;
+
+    for (size_t g = 0; g < arrays->n_group; g++, value += strlen(value) + 1) {
+        append_number(&arrays->columns[FIRST_LABEL], groups[g].n);
+        taken = minus && strcmp(value, minus) == 0 ? g : taken;
+    }
+    if (minus && (arrays->n_group != 2 || taken == SIZE_MAX)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "`minus` '%s' is %s '%s', which has %zu value%s among the items, expected "
+                       "one of two",
+                       attn_quote_string(minus).text, taken == SIZE_MAX ? "no value of" : "of",
+                       attn_quote_string(arrays->base.form->mean_by).text, arrays->n_group,
+                       arrays->n_group == 1 ? "" : "s");
+        return attn_error_at(ATTN_INVALID, ATTN_STAGE_INPUT, err);
+    }
+    arrays->n_row = minus ? 1 : arrays->n_group;
+    for (size_t g = 0; g < arrays->n_row; g++) {
+        const struct group *group = &groups[minus ? 1 - taken : g];
+
+        for (size_t i = 0; i < arrays->n_number; i++)
+            arrays->row[i] = (float)(group->sums[i] / (double)group->n -
+                                     (minus ? groups[taken].sums[i] / (double)groups[taken].n : 0));
+        attn_sink_write(arrays->base.parts[ROWS], arrays->row,
+                        arrays->n_number * sizeof *arrays->row);
+    }
+    if (minus)
+        arrays->columns[ID].n = arrays->columns[FIRST_LABEL].n = 0;
+    return ATTN_OK;
+}
+
+/* --- The file -------------------------------------------------------------------------------- */
+
+/* Appends bytes to the current array. */
+static void put(struct joined_writer *arrays, const void *bytes, size_t size)
+{
+    if (arrays->is_archive) {
+        attn_npz_sum(&arrays->npz, &arrays->member, arrays->at, bytes, size);
+        attn_npz_write(&arrays->npz, &arrays->member, arrays->at, bytes, size);
+    } else {
+        attn_sink_write(arrays->base.parts[TARGET], bytes, size);
+    }
+    arrays->at += size;
+}
+
+/* Begins the array, whose name and shape are set; DTYPE is its type, with elements of SIZE
+ * bytes. */
+static enum attn_status begin_array(struct joined_writer *arrays, const char *dtype, size_t size,
+                                    struct attn_error *err)
+{
+    struct attn_array *array = &arrays->array;
+    char header[ATTN_NPY_HEADER_SIZE];
+
+    arrays->at = 0;
+    snprintf(array->dtype, sizeof array->dtype, "%s", dtype);
+    array->size = size;
+    for (int i = 0; i < array->rank; i++)
+        array->size *= array->shape[i];
+    if (arrays->is_archive)
+        return attn_npz_plan(&arrays->npz, array->name, array, &arrays->member, err);
+    attn_sink_write(arrays->base.parts[TARGET], header, attn_array_header(array, 0, header));
+    return ATTN_OK;
+}
+
+static void end_array(struct joined_writer *arrays)
+{
+    if (!arrays->is_archive)
+        return;
+    attn_npz_complete(&arrays->npz, &arrays->member);
+    attn_npz_list(&arrays->npz, &arrays->member);
+}
+
+/* Writes the array of one site, KEPT, whose numbers begin at index FIRST of each row. */
+static enum attn_status write_site(struct joined_writer *arrays, const struct site_rows *kept,
+                                   size_t first, struct attn_error *err)
+{
+    const size_t row_size = arrays->n_number * sizeof(float);
+    const size_t n_most = row_size < BLOCK ? BLOCK / row_size : 1; /* maximum rows per block */
+    struct attn_array *array = &arrays->array;
+    enum attn_status status;
+    size_t n_row;
+    float *block;
+
+    *array = (struct attn_array){.rank = 0};
+    snprintf(array->name, sizeof array->name, "%s", attn_site_name(kept->site));
+    if (!arrays->base.form->minus)
+        array->shape[array->rank++] = arrays->n_row;
+    if (kept->n_layer > 1)
+        array->shape[array->rank++] = kept->n_layer;
+    if (kept->rank == 3)
+        array->shape[array->rank++] = kept->n_head;
+    array->shape[array->rank++] = kept->n;
+    ATTN_TRY(ATTN_ALLOC(block, n_most * arrays->n_number, err));
+    status = begin_array(arrays, "<f4", sizeof *block, err);
+    for (size_t at = 0; status == ATTN_OK && at < arrays->n_row; at += n_row) {
+        n_row = arrays->n_row - at < n_most ? arrays->n_row - at : n_most;
+        status = attn_part_read_at(arrays->base.parts[ROWS], (uint64_t)at * row_size, block,
+                                   n_row * row_size, err);
+        for (size_t r = 0; status == ATTN_OK && r < n_row; r++)
+            put(arrays, block + r * arrays->n_number + first,
+                kept->n_layer * kept->n_head * kept->n * sizeof *block);
+    }
+    attn_free(block);
+    if (status == ATTN_OK)
+        end_array(arrays);
+    return status;
+}
+
+/* Writes a value as the type KIND; texts have WIDTH characters in UTF-32. */
+static void put_value(struct joined_writer *arrays, enum attn_value_type kind, size_t width,
+                      const char *text)
+{
+    const size_t size = strlen(text);
+    const bool is_true = strcmp(text, "true") == 0;
+    double real = (double)NAN;
+    int64_t integer = 0;
+
+    if (kind == ATTN_VALUE_INTEGER && attn_parse_int(text, size, INT64_MIN, INT64_MAX, &integer))
+        put(arrays, &integer, sizeof integer);
+    else if (kind == ATTN_VALUE_BOOLEAN)
+        put(arrays, &is_true, sizeof is_true);
+    for (size_t at = 0, i = 0; kind == ATTN_VALUE_TEXT && i < width; i++) {
+        uint32_t code = 0;
+
+        if (at < size)
+            at += attn_utf8_decode(text + at, size - at, &code);
+        put(arrays, &code, sizeof code);
+    }
+    if (kind != ATTN_VALUE_REAL)
+        return;
+    attn_parse_double(text, size, &real);
+    put(arrays, &real, sizeof real);
+}
+
+/* Returns the type of the array of COLUMN. */
+static enum attn_value_type kind_of(const struct column *column)
+{
+    const bool *has = column->has;
+    const bool has_number = has[ATTN_VALUE_INTEGER] || has[ATTN_VALUE_REAL];
+
+    if (has[ATTN_VALUE_TEXT] ||
+        (has[ATTN_VALUE_BOOLEAN] && (has_number || has[ATTN_VALUE_MISSING])))
+        return ATTN_VALUE_TEXT;
+    if (has[ATTN_VALUE_BOOLEAN])
+        return ATTN_VALUE_BOOLEAN;
+    return has[ATTN_VALUE_REAL] || has[ATTN_VALUE_MISSING] ? ATTN_VALUE_REAL : ATTN_VALUE_INTEGER;
+}
+
+/* Writes the array of column number I. In its name, `/` and characters that are not ASCII are
+ * replaced by `_`; a label with the name of another array becomes item.NAME. */
+static enum attn_status write_column(struct joined_writer *arrays, size_t i, struct attn_error *err)
+{
+    const struct column *column = &arrays->columns[i];
+    const enum attn_value_type kind = kind_of(column);
+    const size_t width = column->width > 0 ? column->width : 1;
+    const char *text = column->values.data;
+    bool is_taken = i >= FIRST_LABEL && !arrays->base.form->mean_by &&
+                    (strcmp(column->name, "id") == 0 || strcmp(column->name, "layer") == 0 ||
+                     (arrays->columns[STACK].n > 0 && strcmp(column->name, "stack") == 0));
+    struct attn_array *array = &arrays->array;
+    char dtype[24];
+
+    for (size_t k = 0; k < arrays->n_site; k++)
+        is_taken = is_taken || strcmp(column->name, attn_site_name(arrays->sites[k].site)) == 0;
+    *array = (struct attn_array){.rank = 1, .shape = {column->n}};
+    snprintf(array->name, sizeof array->name, "%s%s", is_taken ? ATTN_LABEL_PREFIX : "",
+             column->name);
+    for (char *c = array->name; *c; c++)
+        *c = *c < ' ' || *c > '~' || *c == '/' ? '_' : *c;
+    snprintf(dtype, sizeof dtype, "<U%zu", width);
+    if (kind == ATTN_VALUE_TEXT)
+        ATTN_TRY(begin_array(arrays, dtype, sizeof(uint32_t) * width, err));
+    else if (kind == ATTN_VALUE_BOOLEAN)
+        ATTN_TRY(begin_array(arrays, "|b1", 1, err));
+    else
+        ATTN_TRY(begin_array(arrays, kind == ATTN_VALUE_INTEGER ? "<i8" : "<f8", 8, err));
+    for (size_t k = 0; k < column->n; k++, text += strlen(text) + 1)
+        put_value(arrays, kind, width, text);
+    end_array(arrays);
+    return ATTN_OK;
+}
+
+static enum attn_status write_arrays(struct joined_writer *arrays, struct attn_error *err)
+{
+    struct attn_sink *target = arrays->base.parts[TARGET];
+    size_t first = 0;
+
+    attn_npz_begin(&arrays->npz, ATTN_NPZ_STREAMED, target, 0);
+    ATTN_TRY(attn_part_flush(arrays->base.parts[ROWS], false, err));
+    for (size_t i = 0; i < arrays->n_site; i++) {
+        const struct site_rows *kept = &arrays->sites[i];
+
+        ATTN_TRY(write_site(arrays, kept, first, err));
+        first += kept->n_layer * kept->n_head * kept->n;
+    }
+    for (size_t i = 0; i < arrays->n_column && arrays->is_archive; i++) {
+        ATTN_TRY(attn_buffer_check(&arrays->columns[i].values, err));
+        if (arrays->columns[i].n > 0)
+            ATTN_TRY(write_column(arrays, i, err));
+    }
+    if (arrays->is_archive)
+        ATTN_TRY(attn_npz_finish(&arrays->npz, 0, err));
+    return attn_sink_check(target, err);
+}
+
+static enum attn_status finish_joined(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct joined_writer *arrays = (struct joined_writer *)writer;
+
+    if (arrays->n_row + arrays->n_group == 0)
+        return attn_refuse(err, ATTN_STAGE_INPUT,
+                           "no item has a result, and there is nothing to write");
+    if (arrays->base.form->mean_by)
+        ATTN_TRY(make_means(arrays, err));
+    return write_arrays(arrays, err);
+}
+
+const struct attn_item_sink attn_item_sink_joined = {
+    .name = "joined",
+    .size = sizeof(struct joined_writer),
+    .open = open_joined,
+    .add = add_joined,
+    .finish = finish_joined,
+    .release = release_joined,
+};

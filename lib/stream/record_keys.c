@@ -1,0 +1,184 @@
+/* record_keys.c - the table of keys: see record_keys_internal.h. Keys about the answer are
+ * parameters of the answer; `from`, `to` and `queries` have the names of parameters of
+ * questions. */
+#include "stream/record_keys_internal.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "predict/answer_internal.h"
+
+#include <string.h>
+
+enum {
+    ALL = ATTN_KEY_OF_RECORDS | ATTN_KEY_OF_ITEMS,
+    RECORDS = ATTN_KEY_OF_RECORDS,
+    ITEMS = ATTN_KEY_OF_ITEMS,
+    INPUT = ATTN_KEY_IS_INPUT,
+    TEXT = ATTN_KEY_IS_TEXT,
+};
+
+#define AT(member) offsetof(struct attn_item, member)
+#define AT_INPUT(member, field) (AT(member) + offsetof(struct attn_input, field))
+#define KEY(word, type, code, what, first, other)                                                  \
+    {                                                                                              \
+        (word), sizeof(word) - 1, ATTN_KEY_##type, ATTN_RECORD_FAILURE_##code, (what), (first),    \
+            (other)                                                                                \
+    }
+#define VALUE_KEY(word, type, what, member) KEY(word, type, BAD_VALUE, what, AT(member), AT(member))
+#define SOURCE_KEYS(word, what, member)                                                            \
+    KEY(word, SOURCE, BAD_SOURCE, what, AT(member), AT(member)),                                   \
+        KEY(word "_file", ROWS, BAD_SOURCE, what, AT(member), AT(member)),                         \
+        IDS_KEY(word "_ids", BAD_SOURCE, what, member)
+#define BYTES_KEY(word, what, input)                                                               \
+    KEY(word, BYTES, BAD_TEXT, what, AT_INPUT(input, text), AT_INPUT(input, n_text))
+#define IDS_KEY(word, code, what, input)                                                           \
+    KEY(word, INTEGERS, code, what, AT_INPUT(input, ids), AT_INPUT(input, n_id))
+#define AT_TEXT(pair, i, field)                                                                    \
+    ((2 * ATTN_ITEM_##pair + (i)) * sizeof(struct attn_input) + offsetof(struct attn_input, field))
+#define TEXT_KEY(word, pair, i)                                                                    \
+    KEY(word, BYTES, BAD_TEXT, ITEMS | INPUT | TEXT, AT_TEXT(pair, i, text),                       \
+        AT_TEXT(pair, i, n_text))
+#define PAIR_KEYS(word, pair, i)                                                                   \
+    TEXT_KEY(word, pair, i), KEY(word "_ids", INTEGERS, BAD_IDS, ITEMS | INPUT | TEXT,             \
+                                 AT_TEXT(pair, i, ids), AT_TEXT(pair, i, n_id))
+
+static const struct attn_record_key keys[] = {
+    /* the caller may rename this and the next key */
+    BYTES_KEY("text", ALL | INPUT, input),
+    KEY("id", ID, BAD_JSON, ALL, AT(id), AT(n_id)),
+    IDS_KEY("ids", BAD_IDS, ALL | INPUT, input),
+    PAIR_KEYS("clean", CLEAN_CORRUPTED, 0),
+    PAIR_KEYS("corrupted", CLEAN_CORRUPTED, 1),
+    PAIR_KEYS("a", A_B, 0),
+    PAIR_KEYS("b", A_B, 1),
+    PAIR_KEYS("good", GOOD_BAD, 0),
+    PAIR_KEYS("bad", GOOD_BAD, 1),
+    /* in files of BLiMP */
+    TEXT_KEY("sentence_good", GOOD_BAD, 0),
+    TEXT_KEY("sentence_bad", GOOD_BAD, 1),
+    VALUE_KEY("image", PICTURE, RECORDS, input.image),
+    VALUE_KEY("image", IMAGE, ITEMS | INPUT, images[0]),
+    VALUE_KEY("corrupted_image", IMAGE, ITEMS | INPUT, images[1]),
+    SOURCE_KEYS("source", ALL | INPUT, source),
+    SOURCE_KEYS("corrupted_source", ITEMS, corrupted_source),
+    BYTES_KEY("baseline_text", ITEMS, baseline),
+    IDS_KEY("baseline_ids", BAD_IDS, ITEMS, baseline),
+    BYTES_KEY("neutral", ITEMS, neutral),
+    IDS_KEY("neutral_ids", BAD_IDS, ITEMS, neutral),
+    KEY("pair", BYTES, BAD_TEXT, ALL, AT(input.pair), AT(input.n_pair)),
+    KEY("types", INTEGERS, BAD_VALUE, ALL, AT(input.types), AT(input.n_type)),
+    KEY("key_mask", INTEGERS, BAD_VALUE, ALL, AT(input.key_mask), AT(input.n_key_mask)),
+    KEY("next", NEXT, BAD_VALUE, ALL, AT(next), AT(n_next)),
+    VALUE_KEY("words", WORDS, ITEMS, words),
+    VALUE_KEY("source_words", WORDS, ITEMS, source_words),
+    VALUE_KEY("from", POSITION, ITEMS, from),
+    VALUE_KEY("to", POSITION, ITEMS, to),
+    VALUE_KEY("queries", POSITION, ITEMS, queries),
+};
+
+/* Parameters that can also be keys of an item. */
+static const struct attn_param_list *const answers[] = {&attn_target_params, &attn_foil_params,
+                                                        &attn_at_params};
+
+static const char place_prefix[] = "pos.";
+
+static bool is_name(const char *name, const char *text, size_t size)
+{
+    return strlen(name) == size && memcmp(name, text, size) == 0;
+}
+
+/* Sets KEY to that of PARAM, a parameter of the answer. */
+static void take_param(const struct attn_param *param, struct attn_record_key *key)
+{
+    key->name = param->name;
+    key->n_name = strlen(param->name);
+    key->kind = param->type == ATTN_PARAM_ID     ? ATTN_KEY_TOKEN
+                : param->type == ATTN_PARAM_LIST ? ATTN_KEY_POSITION
+                                                 : ATTN_KEY_TEXT;
+    key->at = AT(answer) + param->offset;
+}
+
+static enum attn_status check_names(const struct attn_record_names *names, struct attn_error *err)
+{
+    for (size_t i = 0; i < names->n; i++) {
+        if (*names->labels[i] == '\0')
+            return attn_error_set(err, ATTN_INVALID,
+                                  "`labels` has an empty name, expected keys of a record or 'all'");
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(names->labels[k], names->labels[i]) == 0)
+                return attn_error_set(err, ATTN_INVALID, "`labels` has '%s' twice",
+                                      attn_quote_string(names->labels[i]).text);
+    }
+    return ATTN_OK;
+}
+
+enum attn_status attn_record_names_parse(const char *list, struct attn_record_names *names,
+                                         struct attn_error *err)
+{
+    names->is_all = strcmp(list, "all") == 0;
+    if (names->is_all)
+        return ATTN_OK;
+    attn_buffer_append_string(&names->list, list);
+    attn_buffer_string(&names->list);
+    ATTN_TRY(attn_buffer_check(&names->list, err));
+    for (char *at = names->list.data; at;) {
+        char *comma = strchr(at, ',');
+
+        ATTN_TRY(
+            attn_grow(&names->labels, &names->capacity, names->n + 1, sizeof *names->labels, err));
+        names->labels[names->n++] = at;
+        if (comma)
+            *comma++ = '\0';
+        at = comma;
+    }
+    return check_names(names, err);
+}
+
+void attn_record_names_release(struct attn_record_names *names)
+{
+    attn_buffer_release(&names->list);
+    attn_free(names->labels);
+    *names = (struct attn_record_names){0};
+}
+
+bool attn_record_find_key(const struct attn_record_names *names, const char *name, size_t size,
+                          struct attn_record_key *key)
+{
+    const char *const others[] = {names ? names->text : NULL, names ? names->id : NULL};
+    const unsigned reader = names ? ATTN_KEY_OF_RECORDS : ATTN_KEY_OF_ITEMS;
+    const size_t n_prefix = sizeof place_prefix - 1;
+
+    for (size_t i = 0; i < 2; i++)
+        if (others[i] && is_name(others[i], name, size)) {
+            *key = keys[i];
+            key->name = others[i];
+            key->n_name = size;
+            return true;
+        }
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (keys[i].n_name == size && keys[i].traits & reader && (i >= 2 || !others[i]) &&
+            memcmp(keys[i].name, name, size) == 0) {
+            *key = keys[i];
+            return true;
+        }
+    *key =
+        (struct attn_record_key){.kind = ATTN_KEY_LABEL, .failure = ATTN_RECORD_FAILURE_BAD_VALUE};
+    if (names)
+        return false;
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        for (size_t k = 0; k < answers[i]->n; k++)
+            if (is_name(answers[i]->items[k].name, name, size)) {
+                take_param(&answers[i]->items[k], key);
+                return true;
+            }
+    if (size >= n_prefix && memcmp(name, place_prefix, n_prefix) == 0)
+        key->kind = ATTN_KEY_PLACE;
+    return true;
+}
+
+bool attn_record_key_is_label(const struct attn_record_key *key)
+{
+    return key->kind == ATTN_KEY_LABEL || key->kind == ATTN_KEY_IMAGE ||
+           key->kind == ATTN_KEY_WORDS;
+}

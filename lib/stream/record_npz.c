@@ -1,0 +1,209 @@
+/*
+ * record_npz.c - one archive of all records, with the members
+ * 000000007/blocks.0.attn.hook_pattern.npy and so on; each record has the members of a run's
+ * archive.
+ *
+ * A member is written at once, header first. The end of an archive lists all members by their
+ * central headers. These are collected in a file, NAME.members.part, and copied after the last
+ * member at the end. So memory does not grow with the number of records, and a resumed run reads
+ * that file once to count the members.
+ */
+#include "stream/record_arrays.h"
+#include "stream/records_internal.h"
+#include "tensors/npz_archive.h"
+
+#include "base/escape.h"
+#include "base/memory.h"
+#include "base/sink_internal.h"
+#include "base/status_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { ARCHIVE, MEMBERS }; /* indices of the parts */
+
+struct npz_writer {
+    struct attn_record_writer base;
+    struct attn_npz_archive npz;
+};
+
+static enum attn_status open_npz(struct attn_record_writer *writer, const char *path,
+                                 bool is_resumed, struct attn_error *err)
+{
+    struct attn_buffer members = {0};
+    enum attn_status status;
+
+    ATTN_TRY(attn_record_writer_add_part(writer, path, is_resumed, err));
+    if (!attn_sink_is_seekable(writer->parts[ARCHIVE]))
+        return attn_error_set(err, ATTN_IO,
+                              "cannot write '%s': it is no file, and an archive of records grows "
+                              "in one",
+                              attn_quote_string(path).text);
+    attn_buffer_append_format(&members, "%s.members", path);
+    status = attn_buffer_string(&members) ? ATTN_OK : attn_error_no_memory(err);
+    if (status == ATTN_OK)
+        status = attn_record_writer_add_part(writer, members.data, is_resumed, err);
+    writer->n_inner = 1;
+    attn_buffer_release(&members);
+    return status;
+}
+
+enum { CENTRAL_SIZE = 46, NAME_SIZE_AT = 28, EXTRA_SIZE_AT = 30 }; /* layout of a central header */
+
+static size_t get_16(const unsigned char *at)
+{
+    return (size_t)at[0] | (size_t)at[1] << 8;
+}
+
+/* Counts the central headers that earlier runs wrote. */
+static enum attn_status begin_npz(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_sink *members = writer->parts[MEMBERS];
+    const uint64_t size = attn_sink_position(members);
+    unsigned char block[1 << 16];
+    uint64_t at = 0, block_at = 0;
+    size_t n_block = 0;
+
+    attn_npz_begin(&w->npz, ATTN_NPZ_SUMMED, writer->parts[ARCHIVE], 0);
+    for (; at < size; w->npz.n_listed++) {
+        const unsigned char *header = block + (at - block_at);
+
+        /* the header is not completely in the block */
+        if (at + CENTRAL_SIZE > block_at + n_block) {
+            block_at = at;
+            n_block = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
+            header = block;
+            ATTN_TRY(attn_part_read_at(members, at, block, n_block, err));
+        }
+        if (n_block < CENTRAL_SIZE || memcmp(header, "PK\1\2", 4) != 0)
+            return attn_error_set(err, ATTN_IO, "'%s' does not hold members of an archive",
+                                  attn_quote_string(attn_part_path(members)).text);
+        at += CENTRAL_SIZE + get_16(header + NAME_SIZE_AT) + get_16(header + EXTRA_SIZE_AT);
+    }
+    return ATTN_OK;
+}
+
+/* Passes the data of MEMBER in order to TAKE: array I of ARRAYS, or data in memory. */
+static void take_data(struct npz_writer *w, struct attn_npz_member *member,
+                      const struct attn_record_arrays *arrays, size_t i, attn_npz_part_fn take)
+{
+    const struct attn_array *array = member->array;
+    size_t n_row, size;
+
+    if (array->data) {
+        take(&w->npz, member, 0, array->data, array->size);
+        return;
+    }
+    for (size_t r = 0, at = 0; at < array->size; r += n_row, at += size) {
+        const float *rows = attn_record_array_rows(arrays, i, r, &n_row);
+
+        size = n_row * array->shape[array->rank - 1] * sizeof *rows;
+        take(&w->npz, member, at, rows, size);
+    }
+}
+
+/* Writes ARRAY of record NUMBER: array I of ARRAYS, or an array with data. */
+static enum attn_status write_member(struct npz_writer *w, size_t number,
+                                     const struct attn_array *array,
+                                     const struct attn_record_arrays *arrays, size_t i,
+                                     struct attn_error *err)
+{
+    struct attn_buffer *central = &w->npz.central;
+    struct attn_npz_member member;
+    char name[ATTN_ZIP_NAME_SIZE];
+
+    snprintf(name, sizeof name, "%09zu/%s", number, array->name);
+    ATTN_TRY(attn_npz_plan(&w->npz, name, array, &member, err));
+    take_data(w, &member, arrays, i, attn_npz_sum);
+    take_data(w, &member, arrays, i, attn_npz_write);
+    attn_npz_complete(&w->npz, &member);
+    attn_npz_list(&w->npz, &member);
+    ATTN_TRY(attn_buffer_check(central, err));
+    attn_sink_write(w->base.parts[MEMBERS], central->data, central->size);
+    attn_buffer_reset(central);
+    return attn_sink_check(w->base.parts[ARCHIVE], err);
+}
+
+/* Writes the rows of an item as a matrix: its cells in C order, with the index of their row in the
+ * first column, and their numbers in the only column of reals. */
+static enum attn_status write_matrix(struct npz_writer *w, const struct attn_item_result *result,
+                                     struct attn_error *err)
+{
+    const struct attn_table *rows = result->rows;
+    const size_t n = attn_table_n_row(rows);
+    struct attn_array matrix = {.dtype = "<f8", .rank = 2, .size = n * sizeof(double)};
+    enum attn_status status;
+    size_t value = 0;
+    double *data;
+
+    while (attn_table_column(rows, value)->type != ATTN_VALUE_REAL)
+        value++;
+    snprintf(matrix.name, sizeof matrix.name, "%s", attn_table_column(rows, value)->name);
+    matrix.shape[0] = n > 0 ? (size_t)attn_table_cell(rows, n - 1, 0).integer + 1 : 0;
+    matrix.shape[1] = n > 0 ? n / matrix.shape[0] : 0;
+    ATTN_TRY(ATTN_ALLOC(data, n, err));
+    for (size_t i = 0; i < n; i++)
+        data[i] = attn_table_cell(rows, i, value).real;
+    matrix.data = (unsigned char *)data;
+    status = write_member(w, result->item->number, &matrix, NULL, 0, err);
+    attn_free(data);
+    return status;
+}
+
+static enum attn_status write_npz(struct attn_record_writer *writer,
+                                  const struct attn_item_result *result, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_record_arrays *arrays;
+    enum attn_status status = ATTN_OK;
+
+    if (result->failure)
+        return ATTN_OK;
+    if (writer->form->columns)
+        return write_matrix(w, result, err);
+    if (!result->capture)
+        return ATTN_OK;
+    ATTN_TRY(attn_record_arrays_create(result, &arrays, err));
+    for (size_t i = 0; status == ATTN_OK && i < attn_record_arrays_n(arrays); i++)
+        status =
+            write_member(w, result->item->number, attn_record_array(arrays, i), arrays, i, err);
+    if (status == ATTN_OK)
+        status = attn_sink_check(w->base.parts[MEMBERS], err);
+    attn_record_arrays_free(arrays);
+    return status;
+}
+
+static enum attn_status finish_npz(struct attn_record_writer *writer, struct attn_error *err)
+{
+    struct npz_writer *w = (struct npz_writer *)writer;
+    struct attn_sink *archive = writer->parts[ARCHIVE], *members = writer->parts[MEMBERS];
+    const uint64_t size = attn_sink_position(members);
+    unsigned char block[1 << 16];
+
+    ATTN_TRY(attn_part_flush(members, false, err));
+    for (uint64_t at = 0; at < size;) {
+        const size_t n = size - at < sizeof block ? (size_t)(size - at) : sizeof block;
+
+        ATTN_TRY(attn_part_read_at(members, at, block, n, err));
+        attn_sink_write(archive, block, n);
+        at += n;
+    }
+    ATTN_TRY(attn_npz_finish(&w->npz, size, err));
+    return attn_sink_check(archive, err);
+}
+
+static void release_npz(struct attn_record_writer *writer)
+{
+    attn_npz_release(&((struct npz_writer *)writer)->npz);
+}
+
+const struct attn_item_sink attn_item_sink_npz = {
+    .name = "npz",
+    .size = sizeof(struct npz_writer),
+    .open = open_npz,
+    .begin = begin_npz,
+    .add = write_npz,
+    .finish = finish_npz,
+    .release = release_npz,
+};

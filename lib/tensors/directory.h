@@ -1,0 +1,105 @@
+/*
+ * directory.h - an output directory into which formats write many files. It is created if it is
+ * missing, and removed again if it stays empty.
+ *
+ *     attn_directory_open("matrices", "CSV", &directory, &err);
+ *     attn_directory_lock(directory, true, NULL, &err);
+ *     attn_directory_begin(directory, &attn_csv_format, &labels, &run, &err);
+ *     attn_file_names_append(&run->files, "pattern.csv");      // every file that will be written
+ *     attn_directory_create_file(directory, "pattern.csv", &sink, &err);
+ *     attn_directory_commit_file(directory, sink, &err);
+ *     attn_directory_finish(directory, run, false, &err);
+ *     attn_directory_free(directory);
+ *
+ * Its manifest, run.json, lists the runs that wrote files into it, and these files. The model is
+ * null for runs without a model:
+ *
+ *     {
+ *     "runs": [
+ *     {"format": "csv", "version": "0.4.0", "model": "fable", "options": {"heads": "0.1"},
+ *     "files": ["L00H01.pattern.csv", "L00H01.z.csv"]}
+ *     ]
+ *     }
+ *
+ * A manifest may have been changed by others: if it is malformed, this is an error and no file is
+ * removed; a run.json that is not a manifest is not changed. The manifest is written before the
+ * first file, so that the next run knows the files even if this process crashes. A run that
+ * finishes removes the files that earlier runs wrote in the same format, except those that it wrote
+ * itself.
+ *
+ * Only one run at a time can lock a directory; others wait, or fail. The lock (flock) is released
+ * when the process ends in any way. File systems without locks are not locked.
+ */
+#ifndef ATTN_TENSORS_DIRECTORY_H
+#define ATTN_TENSORS_DIRECTORY_H
+
+#include "base/buffer.h"
+#include "formats/json_writer.h"
+#include "tensors/format_internal.h"
+#include "tensors/output.h"
+
+#include <signal.h>
+
+/* File names, each null-terminated, concatenated. Initialize with = {0}. */
+struct attn_file_names {
+    struct attn_buffer text;
+    size_t n;
+};
+
+void attn_file_names_append(struct attn_file_names *names, const char *name);
+
+/* The files of one run in one format. */
+struct attn_manifest_run {
+    char *format;                 /* owns; name of the format */
+    struct attn_buffer facts;     /* its JSON object up to the files */
+    struct attn_json_writer json; /* writes to `facts`; the object is open */
+    struct attn_file_names files;
+    bool is_current; /* this process added it; others were read from the manifest */
+};
+
+struct attn_directory;
+
+/* Creates or opens the directory PATH. TITLE is what its files are called in messages: "CSV". */
+enum attn_status attn_directory_open(const char *path, const char *title,
+                                     struct attn_directory **directory, struct attn_error *err);
+
+/* Makes all later files be synced to the device (attn_sink_sync). */
+void attn_directory_sync(struct attn_directory *directory);
+
+/* Compares two directories; 0: they are the same. Locking several in this order avoids
+ * deadlocks. */
+int attn_directory_compare(const struct attn_directory *a, const struct attn_directory *b);
+
+/* Locks the directory and reads its manifest. If it is locked by another run: if WAITS, waits until
+ * *CANCEL (which may be NULL) is set; otherwise fails. */
+enum attn_status attn_directory_lock(struct attn_directory *directory, bool waits,
+                                     const volatile sig_atomic_t *cancel, struct attn_error *err);
+
+/* Adds a run without files to the manifest. *RUN is borrowed. */
+enum attn_status attn_directory_begin(struct attn_directory *directory,
+                                      const struct attn_format *format,
+                                      const struct attn_labels *labels,
+                                      struct attn_manifest_run **run, struct attn_error *err);
+
+/* Reserves the name of PATH, a file of another output, if it lies in the directory. ATTN_INVALID,
+ * now or before the first file is created, if a file of a run has this name. */
+enum attn_status attn_directory_keep_off(struct attn_directory *directory, const char *path,
+                                         struct attn_error *err);
+
+/* Creates the file NAME, which must be listed in a run. The manifest is written before the first
+ * file. */
+enum attn_status attn_directory_create_file(struct attn_directory *directory, const char *name,
+                                            struct attn_sink **sink, struct attn_error *err);
+
+/* Commits and frees SINK. */
+enum attn_status attn_directory_commit_file(struct attn_directory *directory,
+                                            struct attn_sink *sink, struct attn_error *err);
+
+/* Completes RUN. Removes files of earlier runs in its format, unless IS_ADDITION. */
+enum attn_status attn_directory_finish(struct attn_directory *directory,
+                                       const struct attn_manifest_run *run, bool is_addition,
+                                       struct attn_error *err);
+
+void attn_directory_free(struct attn_directory *directory); /* NULL is allowed */
+
+#endif

@@ -1,0 +1,64 @@
+/* format_internal.h - declarations of format.h for use inside the library only. */
+#ifndef ATTN_TENSORS_FORMAT_INTERNAL_H
+#define ATTN_TENSORS_FORMAT_INTERNAL_H
+
+#include "tables/table_writer.h"
+#include "tensors/format.h"
+
+#include <stdbool.h>
+
+struct attn_writer_ops;
+
+/* An option that belongs to a format and is useless without it. Its value is a text. */
+struct attn_format_option {
+    const char *name;     /* without dashes; NULL: the format has no such option */
+    const char *argument; /* placeholder of its value: "TEXT" */
+    const char *help;     /* one sentence for --help */
+};
+
+struct attn_format {
+    const char *name; /* name of the format's option without dashes, "npz"; unique */
+    const char
+        *argument;    /* the placeholder of the option's value, "FILE" or "DIR"; NULL: no option */
+    const char *help; /* one sentence for --help; NULL without an option */
+    /* the sentence for commands that write one table to a FILE; NULL: they have no such option */
+    const char *table_help;
+    unsigned medium;   /* enum attn_medium (params/medium.h): the kind of output */
+    const char *title; /* what its files are called in messages: "CSV" */
+    /* a path is a directory for many files; or, unless needs_directory, a file for one matrix if it
+     * ends with the suffix */
+    bool is_directory;
+    bool is_picture; /* shows numbers as colors, and does not contain the numbers */
+    /* A picture that can show numbers of both signs, which --compare produces. */
+    bool draws_differences;
+    bool takes_directory; /* a path may be a directory for many files, or end with '/' */
+    const char *suffix;   /* suffix of the names of its files: ".csv" */
+    bool needs_directory; /* cannot be written to a sink such as standard output */
+    /* contains whole tensors, so views of patterns (tensors/view.h) are an error */
+    bool holds_arrays;
+    /* supports both stacks of a model; otherwise it shows the decoder, or the encoder if only that
+     * is selected */
+    bool holds_stacks;
+    bool joins_stacks;    /* if holds_stacks is false: shows both stacks if both are selected */
+    bool is_suggested;    /* hints suggest it for getting all numbers */
+    bool has_predictions; /* supports attn_writer_predictions */
+    struct attn_format_option own;
+
+    /* functions that write the events of a trace; NULL: not supported */
+    const struct attn_writer_ops *tensors;
+
+    bool has_tables;                 /* supports tables */
+    enum attn_table_form table_form; /* form in which it writes tables */
+};
+
+typedef bool (*attn_format_fn)(const struct attn_format *format);
+
+/* Returns true if FORMAT writes a directory of many files to PATH. */
+bool attn_format_is_directory(const struct attn_format *format, const char *path);
+
+/* Writes the options of the formats for which IS_LISTED (NULL: all) to OUT [size] as a list:
+ * "`csv`, `tidy` or `json`", with LAST before the last one. The list is null-terminated and may be
+ * cut. Returns the length of the whole list. */
+size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
+
+#endif

@@ -1,0 +1,152 @@
+/*
+ * picture.h - the options of pictures: one struct for terminal, figures and pages.
+ *
+ *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
+ *     picture.colormap = attn_colormap_find("magma");
+ *     request.outputs.picture = &picture;
+ *
+ * Writers use it as writer->options.picture, which is never NULL, and read the fields that they
+ * need. --merge-words, --hide-first and --renormalize are applied before events reach a writer
+ * (tensors/view.h); a writer only draws the first column as hidden.
+ */
+#ifndef ATTN_TENSORS_PICTURE_H
+#define ATTN_TENSORS_PICTURE_H
+
+#include "base/note.h"
+#include "base/status.h"
+#include "tables/colormap.h"
+#include "trace/site.h"
+
+/* What a kind of figure draws, and which options have no effect on it. */
+enum attn_figure_trait {
+    ATTN_FIGURE_OF_RUN = 1,
+    ATTN_FIGURE_OF_TABLE = 2,
+    ATTN_FIGURE_NO_SCALE = 4, /* of colors */
+    ATTN_FIGURE_NO_OTHER_SCALE = 8,
+    ATTN_FIGURE_NO_NUMBERS = 16,
+    ATTN_FIGURE_NO_CELLS = 32
+};
+
+/* The kinds of figures: X(NAME, number, name, file, traits, words of the help, with fields in
+ * backquotes). lib/pictures/figure_FILE.c draws it, by attn_figure_draw_FILE. */
+/* clang-format off */
+#define ATTN_FIGURE_MAP(X)                                                                         \
+    X(MATRIX, 1, "matrix", matrix, ATTN_FIGURE_OF_RUN,                                             \
+      "one head with its tokens; the default for one head")                                        \
+    X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE,                            \
+      "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
+      "tables")                                                                                    \
+    X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
+      "two columns of tokens, and lines from each query to its three strongest keys")              \
+    X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \
+      "the text, and arcs from one query to its keys, as wide as the weights")                     \
+    X(TOKENS, 4, "tokens", tokens,                                                                 \
+      ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_CELLS,                            \
+      "the text, each token on the color of its weight in one row (`queries`), or of its "         \
+      "value in a table of tokens")                                                                \
+    X(POINTS, 5, "points", points, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                      \
+      "the rows of a site on their first two principal components")                                \
+    X(PATCHES, 6, "patches", patches, ATTN_FIGURE_OF_RUN,                                          \
+      "heads over the picture of `image`, a cell for each patch; the default for `image`. "        \
+      "patches:RxC lays out keys as an image of R rows and C columns")                             \
+    X(BARS, 7, "bars", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS,   \
+      "a bar for each row of a table, with its interval or standard error")                        \
+    X(CURVE, 8, "curve", plot, ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_CELLS, \
+      "a line over the layers or positions of a table")                                            \
+    X(CAUSES, 9, "causes", causes, ATTN_FIGURE_OF_TABLE,                                           \
+      "cells and MLPs that cause an answer (`attn-cli attribute`, `method causes`)")               \
+    X(MAP, 10, "map", matrix,                                                                      \
+      ATTN_FIGURE_OF_TABLE | ATTN_FIGURE_NO_SCALE | ATTN_FIGURE_NO_OTHER_SCALE |                   \
+      ATTN_FIGURE_NO_NUMBERS,                                                                      \
+      "heads, a hue for each kind (`attn-cli heads`)")                                             \
+    X(LIFE, 11, "life", life, ATTN_FIGURE_OF_TABLE,                                                \
+      "what each layer adds to the answer of a position, and from which words (`attn-cli lens`)")
+/* clang-format on */
+
+enum attn_figure {
+    ATTN_FIGURE_DEFAULT, /* a matrix if there is one, otherwise a grid */
+#define ATTN_FIGURE_ENUM(name, number, text, file, traits, words) ATTN_FIGURE_##name = (number),
+    ATTN_FIGURE_MAP(ATTN_FIGURE_ENUM)
+#undef ATTN_FIGURE_ENUM
+        ATTN_N_FIGURE = 1 ATTN_FIGURE_MAP(ATTN_COUNT)
+};
+
+/* When cells show their numbers. */
+enum attn_cell_text {
+    ATTN_CELL_TEXT_AUTO = 0,
+    ATTN_CELL_TEXT_ALWAYS = 1,
+    ATTN_CELL_TEXT_NEVER = 2
+};
+
+/* A text to which the numbers belong. Borrowed. */
+struct attn_figure_text {
+    const char *name; /* printed before the text, "clean"; or NULL */
+    const char *text; /* [n]; or NULL */
+    size_t n;
+};
+
+struct attn_live;
+
+/* Copies TEXT to OUT [size], replacing field names in backquotes ("`heads 3.2`") by the names that
+ * the reader uses. */
+typedef void (*attn_name_fields_fn)(const char *text, char *out, size_t size);
+
+struct attn_picture_options {
+    size_t size; /* size of this struct */
+
+    enum attn_figure figure;
+    /* The sites to draw, with their selected gradients; empty: the pattern if it is
+     * selected, otherwise all sites. */
+    struct attn_site_set sites;
+    size_t n_patch_row,
+        n_patch_column; /* for ATTN_FIGURE_PATCHES: R x C; 0: over the picture of the run */
+
+    const struct attn_colormap *colormap; /* NULL: the default for the theme and the numbers */
+    struct attn_color_scale color_scale;  /* may have default fields: see attn_color_scale_of */
+
+    bool hides_first;  /* --hide-first: leaves out the first key of each row */
+    bool renormalizes; /* --renormalize: divides each row of weights by its sum */
+    bool merges_words; /* --merge-words: the tokens of a word share one row and one column */
+
+    enum attn_cell_text values;
+    size_t cell;       /* side of a cell in pixels or points; 0: automatic */
+    const char *title; /* NULL: default title; "": no title; null-terminated, borrowed */
+    enum attn_theme theme;
+    bool is_difference; /* numbers are chosen minus exact attention (--compare) */
+    bool is_full;       /* --full: does not shorten tables of text */
+
+    /* Properties of the terminal. */
+    size_t width;                   /* columns; 0: 80 */
+    enum attn_color_depth depth;    /* number of colors */
+    enum attn_theme terminal_theme; /* its background, used if `theme` is AUTO; AUTO: dark */
+    bool is_plain;                  /* no half blocks and shades, because the locale is not UTF-8 */
+    attn_name_fields_fn
+        name_fields; /* renames fields in hints; NULL: no renaming, and no hints in "screen" */
+
+    /* The size of figures and of their contents. */
+    double dpi;       /* resolution of PNG; 0: 144, or 300 with a figure_width */
+    double font_size; /* font size of labels, in points; 0: 9, or 8 with a figure_width */
+    /* in points; 0: as wide as needed. With a width, cells grow to fill it, and the words above the
+     * figure become a note, ATTN_NOTE_CAPTION */
+    double figure_width;
+    /* font family; NULL: monospaced, or proportional with a figure_width; null-terminated,
+     * borrowed */
+    const char *font;
+
+    const struct attn_live *live; /* makes a page live (page/page_live.h); or NULL. Borrowed */
+
+    /* Called if a picture of a table does not get the requested size; or NULL. */
+    attn_note_fn on_note;
+    void *user; /* passed to on_note */
+};
+
+#define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \
+    ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
+                                   .color_scale = ATTN_COLOR_SCALE_DEFAULT})
+
+/* Parses the value of --figure: "grid", "patches", "patches:14x14". If it is ATTN_INVALID, OPTIONS
+ * is unchanged. */
+ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                            struct attn_error *err);
+
+#endif

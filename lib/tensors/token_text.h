@@ -1,0 +1,81 @@
+/* token_text.h - the tokens of a run as printable text, escaped by the rules of base/escape.h. */
+#ifndef ATTN_TENSORS_TOKEN_TEXT_H
+#define ATTN_TENSORS_TOKEN_TEXT_H
+
+#include "base/buffer.h"
+#include "tensors/output.h"
+
+#include <stdbool.h>
+
+/* Initialize with = {0}; end with attn_token_texts_release. */
+struct attn_token_texts {
+    struct attn_buffer bytes; /* all texts, concatenated */
+    size_t *ends;             /* [n] owns; end of each text in `bytes` */
+    size_t n;                 /* number of positions; 0 if the run has no tokens */
+    /* [n] owns; for labels: true if the token continues the character of the previous one */
+    bool *joins;
+};
+
+/* Returns the labels of RUN; if only its encoder is selected, the labels of the encoder, with the
+ * selection of both stacks. */
+struct attn_labels attn_labels_of_stack(const struct attn_labels *run);
+
+/* Makes the texts of the run's tokens, [0], and of the tokens of its source, [1]. */
+enum attn_status attn_token_texts_init(struct attn_token_texts texts[2],
+                                       const struct attn_labels *run, struct attn_error *err);
+
+/* Makes the same texts for readers. If several tokens form one character as readers see it (a
+ * grapheme cluster), each is shown as that character with the number of the piece:
+ * "\xe4\xbd\xa0/1". */
+enum attn_status attn_token_labels_init(struct attn_token_texts texts[2],
+                                        const struct attn_labels *run, struct attn_error *err);
+
+/* These make the texts of N tokens that belong to no run: as they are, and for readers. */
+enum attn_status attn_token_texts_of(struct attn_token_texts *texts, const char *const *tokens,
+                                     const size_t *sizes, size_t n, struct attn_error *err);
+enum attn_status attn_token_labels_of(struct attn_token_texts *texts, const char *const *tokens,
+                                      const size_t *sizes, size_t n, struct attn_error *err);
+
+/* Returns how many characters of the run's tokens are split into several tokens. */
+size_t attn_token_labels_n_split(const struct attn_labels *run);
+
+/* Returns how many tokens after POSITION continue its character. */
+size_t attn_token_n_joined(const struct attn_token_texts *texts, size_t position);
+
+/* Returns the text of POSITION, borrowed and not null-terminated; empty without tokens. */
+const char *attn_token_text(const struct attn_token_texts *texts, size_t position, size_t *size);
+
+void attn_token_texts_release(struct attn_token_texts *texts, size_t n);
+
+/* Appends the text of the run and its pair; if the input was ids, their tokens; nothing for
+ * pictures. */
+void attn_labels_append_text(const struct attn_labels *run, struct attn_buffer *out);
+
+/* Returns the length of the prefix PIECE (struct attn_labels) at the beginning of a token that
+ * continues a word, otherwise 0. */
+size_t attn_word_piece_size(const char *token, size_t size, const char *piece);
+
+/* Words: each is a token joined with the tokens that continue it, without their prefix. Initialize
+ * with = {0}, or with only `piece` set; end with attn_joined_tokens_release, after a failed _init
+ * too. */
+struct attn_joined_tokens {
+    const char *piece; /* as in struct attn_labels, or NULL */
+    struct attn_buffer bytes;
+    const char **texts; /* [n] owns; point into `bytes` */
+    size_t *sizes;      /* [n] owns */
+    size_t n;
+};
+
+/* Joins N TOKENS, 1 or more. OF_TOKEN [n] is the word of each token, as in struct attn_labels. */
+enum attn_status attn_joined_tokens_init(struct attn_joined_tokens *joined, const size_t *of_token,
+                                         size_t n, const char *const *tokens, const size_t *sizes,
+                                         struct attn_error *err);
+void attn_joined_tokens_release(struct attn_joined_tokens *joined);
+
+/* Returns true if the tokenizer added the token at POSITION of RUN. */
+bool attn_token_is_added(const struct attn_labels *run, size_t position);
+
+/* Returns how many tokens the tokenizer added. */
+size_t attn_labels_n_added(const struct attn_labels *run);
+
+#endif

@@ -1,0 +1,431 @@
+/* view.c - see view.h. Each event becomes sparse rows: the remaining cells, with their keys. */
+#include "tensors/view.h"
+
+#include "base/buffer.h"
+#include "base/memory.h"
+#include "base/status_internal.h"
+#include "tensors/token_text.h"
+#include "trace/trace_internal.h"
+
+#include <string.h>
+
+/* The words of the text, or of a source. */
+struct view_words {
+    const size_t *of_token; /* [n_token] word of each token; NULL: tokens are not merged */
+    size_t n_token, n;      /* n: number of words, or of tokens if they are not merged */
+    struct attn_joined_tokens joined; /* [n] texts of the words, or empty */
+    size_t *n_row; /* [n] owns; for each word, the number of its tokens whose rows are selected */
+};
+
+/* A row of one head that is being averaged over the tokens of a word. */
+struct word_row {
+    size_t n_row;  /* rows added so far; 0: no word is in progress */
+    double *sums;  /* [n_key] owns */
+    bool *is_seen; /* [n_key] owns; true if the cell has a value */
+};
+
+struct attn_view {
+    const struct attn_labels *given;
+    const struct attn_picture_options *picture;
+    attn_trace_fn on_event;
+    void *user;
+    struct attn_labels labels;        /* labels of the emitted events */
+    struct attn_selection *selection; /* owns; selection with words as positions, or NULL */
+    struct attn_dims encoder;         /* sizes with words, used by the selection */
+    struct view_words positions, source;
+    size_t *begin, *end; /* [positions.n] owns; begin and end of each word in the text, or NULL */
+    size_t mask;         /* the word that is the only mask token of an encoder */
+    /* [n_open] owns; rows in progress, for each site, layer and head; NULL if words are not
+     * merged */
+    struct word_row *open;
+    size_t n_open;
+    float *values;  /* owns; the rows of one event */
+    int32_t *keys;  /* owns; the columns of these rows */
+    size_t *n_kept; /* owns; [rows] number of cells per row */
+    size_t cell_capacity, key_capacity, row_capacity;
+};
+
+bool attn_view_is_wanted(const struct attn_picture_options *picture)
+{
+    return picture && (picture->merges_words || picture->hides_first || picture->renormalizes);
+}
+
+bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site)
+{
+    return picture->renormalizes && attn_site_range(site) != ATTN_RANGE_SIGNED;
+}
+
+/* Makes the words of N tokens; their texts only if TOKENS is given. Without OF_TOKEN each token is
+ * a word. */
+static enum attn_status make_words(struct view_words *words, const size_t *of_token, size_t n,
+                                   const char *const *tokens, const size_t *sizes,
+                                   struct attn_error *err)
+{
+    words->of_token = of_token;
+    words->n_token = n;
+    words->n = of_token && n > 0 ? of_token[n - 1] + 1 : n;
+    if (!of_token || n == 0 || !tokens)
+        return ATTN_OK;
+    return attn_joined_tokens_init(&words->joined, of_token, n, tokens, sizes, err);
+}
+
+static void release_words(struct view_words *words)
+{
+    attn_joined_tokens_release(&words->joined);
+    attn_free(words->n_row);
+}
+
+static size_t word_of(const struct view_words *words, size_t token)
+{
+    return words->of_token ? words->of_token[token] : token;
+}
+
+/* Computes how many selected rows each word has, and where the word is in the text. */
+static enum attn_status find_rows(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    size_t last = SIZE_MAX;
+
+    ATTN_TRY(ATTN_ALLOC(view->positions.n_row, view->positions.n, err));
+    ATTN_TRY(ATTN_ALLOC(view->source.n_row, view->source.n, err));
+    for (size_t i = 0; i < view->positions.n_token; i++)
+        view->positions.n_row[word_of(&view->positions, i)] +=
+            attn_selection_has_query(given->selection, ATTN_STACK_ONLY, i);
+    for (size_t i = 0; i < view->source.n_token; i++)
+        view->source.n_row[word_of(&view->source, i)] +=
+            attn_selection_has_query(given->selection, ATTN_STACK_ENCODER, i);
+    if (!given->begin)
+        return ATTN_OK;
+    ATTN_TRY(ATTN_ALLOC(view->begin, view->positions.n, err));
+    ATTN_TRY(ATTN_ALLOC(view->end, view->positions.n, err));
+    for (size_t i = 0; i < view->positions.n_token; i++) {
+        const size_t word = word_of(&view->positions, i);
+
+        if (word != last)
+            view->begin[word] = given->begin[i];
+        view->end[word] = given->end[i];
+        last = word;
+    }
+    view->labels.begin = view->begin;
+    view->labels.end = view->end;
+    return ATTN_OK;
+}
+
+/* Selects those queries of STACK, whose positions are WORDS, whose tokens are selected. */
+static enum attn_status select_queries(struct attn_selection *selection,
+                                       enum attn_model_stack stack, const struct view_words *words,
+                                       struct attn_error *err)
+{
+    for (size_t word = 0; word < words->n; word++)
+        if (words->n_row[word] > 0)
+            ATTN_TRY(attn_selection_add_queries(selection, stack, word, 1, err));
+    return ATTN_OK;
+}
+
+/* Creates the selection for words that corresponds to the given one. */
+static enum attn_status select_words(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_selection *given = view->given->selection;
+    struct attn_dims dims = *attn_selection_dims(given);
+
+    dims.n_position = view->positions.n;
+    dims.n_source = view->source.n;
+    if (dims.encoder) {
+        view->encoder = *dims.encoder;
+        view->encoder.n_position = view->source.n;
+        dims.encoder = &view->encoder;
+    }
+    ATTN_TRY(attn_selection_copy_heads(given, &dims, &view->selection, err));
+    ATTN_TRY(select_queries(view->selection, ATTN_STACK_ONLY, &view->positions, err));
+    return dims.encoder ? select_queries(view->selection, ATTN_STACK_ENCODER, &view->source, err)
+                        : ATTN_OK;
+}
+
+static enum attn_status check_words(const struct attn_labels *labels, struct attn_error *err)
+{
+    const struct attn_site_set patterns = attn_sites_join(
+        ATTN_SITES(ATTN_SITE_PATTERN, ATTN_SITE_PATTERN_DROPPED), attn_sites_derived());
+    const struct attn_site_set gradients =
+        attn_sites_join(attn_sites_gradients_of(attn_sites_all()), ATTN_SITES(ATTN_SITE_CONTACTS));
+    const struct attn_site_set sites = attn_sites_without(attn_selection_sites(labels->selection),
+                                                          attn_sites_without(patterns, gradients));
+
+    for (int site = 0; site < ATTN_N_SITE; site++)
+        if (attn_sites_have(sites, site)) {
+            attn_error_set(err, ATTN_INVALID,
+                           "`merge_words` joins rows and columns of patterns, and '%s' is chosen",
+                           attn_site_name((enum attn_site)site));
+            return attn_error_hint(err, "`sites pattern`");
+        }
+    if (labels->words)
+        return ATTN_OK;
+    attn_error_set(err, ATTN_INVALID, "`merge_words` joins tokens, and %s",
+                   labels->axes ? "the arrays have no labels" : "the ids have no text");
+    if (labels->axes)
+        attn_error_hint(err, "`reading.queries FILE` and `reading.keys FILE` give them");
+    return ATTN_INVALID;
+}
+
+static enum attn_status merge(struct attn_view *view, struct attn_error *err)
+{
+    const struct attn_labels *given = view->given;
+    const struct attn_dims *dims = attn_selection_dims(given->selection);
+    const size_t n_encoder_head = dims->encoder ? dims->encoder->n_head : 0;
+    const enum attn_status status = check_words(given, err);
+
+    if (status != ATTN_OK)
+        return attn_error_at(status, ATTN_STAGE_OPTIONS, err);
+    view->positions.joined.piece = given->piece;
+    ATTN_TRY(make_words(&view->positions, given->words, dims->n_position, given->tokens,
+                        given->token_sizes, err));
+    ATTN_TRY(make_words(&view->source, given->source_words, dims->n_source, given->source_tokens,
+                        given->source_token_sizes, err));
+    ATTN_TRY(find_rows(view, err));
+    ATTN_TRY(select_words(view, err));
+    view->labels.selection = view->selection;
+    view->labels.ids = view->labels.source_ids = view->labels.types = NULL;
+    view->labels.texts = NULL;
+    view->labels.tokens = view->positions.joined.texts;
+    view->labels.token_sizes = view->positions.joined.sizes;
+    view->labels.words = view->labels.source_words = NULL;
+    if (given->mask)
+        view->mask = word_of(&view->positions, *given->mask);
+    view->labels.mask = given->mask ? &view->mask : NULL;
+    if (view->source.joined.texts) {
+        view->labels.source_tokens = view->source.joined.texts;
+        view->labels.source_token_sizes = view->source.joined.sizes;
+    }
+    view->n_open = ATTN_N_SITE * attn_selection_n_slot(given->selection) *
+                   (dims->n_head > n_encoder_head ? dims->n_head : n_encoder_head);
+    return ATTN_ALLOC(view->open, view->n_open, err);
+}
+
+/* Returns an error if a change in PICTURE affects none of the tensors that LABELS select. */
+static enum attn_status check_keys(const struct attn_labels *labels,
+                                   const struct attn_picture_options *picture,
+                                   struct attn_error *err)
+{
+    for (int i = 0; i < ATTN_N_SITE; i++) {
+        const enum attn_site site = (enum attn_site)i;
+        const bool has_keys = attn_site_has_keys(site);
+        const bool is_divided = attn_view_divides(picture, site) &&
+                                (has_keys || attn_site_layout(site) == ATTN_LAYOUT_RANK);
+
+        if (attn_sites_have(attn_selection_sites(labels->selection), site) &&
+            (picture->hides_first ? has_keys : is_divided))
+            return ATTN_OK;
+    }
+    return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                       "`%s` changes patterns, and no chosen tensor is one",
+                       picture->hides_first ? "hide_first" : "renormalize");
+}
+
+enum attn_status attn_view_create(const struct attn_labels *labels,
+                                  const struct attn_picture_options *picture,
+                                  attn_trace_fn on_event, void *user, struct attn_view **view,
+                                  struct attn_error *err)
+{
+    struct attn_view *made;
+
+    if (!picture->merges_words)
+        ATTN_TRY(check_keys(labels, picture, err));
+    ATTN_TRY(ATTN_ALLOC(made, 1, err));
+    made->given = labels;
+    made->picture = picture;
+    made->on_event = on_event;
+    made->user = user;
+    made->labels = *labels;
+    ATTN_RETURN_MADE(picture->merges_words ? merge(made, err) : ATTN_OK, view, made,
+                     attn_view_free);
+}
+
+const struct attn_labels *attn_view_labels(const struct attn_view *view)
+{
+    return &view->labels;
+}
+
+/* Allocates memory for N_ROW rows of N_KEY cells. */
+static enum attn_status reserve(struct attn_view *view, size_t n_row, size_t n_key,
+                                struct attn_error *err)
+{
+    size_t n;
+
+    if (!attn_checked_mul(n_row, n_key, &n))
+        return attn_error_no_memory(err);
+    ATTN_TRY(attn_grow(&view->values, &view->cell_capacity, n, sizeof *view->values, err));
+    ATTN_TRY(attn_grow(&view->keys, &view->key_capacity, n, sizeof *view->keys, err));
+    return attn_grow(&view->n_kept, &view->row_capacity, n_row, sizeof *view->n_kept, err);
+}
+
+/* Applies hide-first and renormalize to a row with N cells at VALUES and KEYS. Returns the number
+ * of remaining cells. */
+static size_t narrow(const struct attn_view *view, enum attn_site site, float *values,
+                     int32_t *keys, size_t n)
+{
+    double sum = 0;
+
+    if (view->picture->hides_first && attn_site_has_first_key(site) && n > 0 && keys[0] == 0) {
+        n--;
+        memmove(values, values + 1, n * sizeof *values);
+        memmove(keys, keys + 1, n * sizeof *keys);
+    }
+    if (!attn_view_divides(view->picture, site))
+        return n;
+    for (size_t i = 0; i < n; i++)
+        sum += (double)values[i];
+    if (sum == 0)
+        return 0;
+    for (size_t i = 0; i < n; i++)
+        values[i] = (float)((double)values[i] / sum);
+    return n;
+}
+
+/* Emits the first N_ROW rows that were made for EVENT. For projected sites all keys count. */
+static enum attn_status emit(struct attn_view *view, struct attn_trace_event *event, size_t n_row,
+                             size_t n_key, struct attn_error *err)
+{
+    const bool has_keys = attn_site_has_keys(event->at.site);
+
+    if (n_row == 0)
+        return ATTN_OK;
+    event->n_row = n_row;
+    event->n_col = event->ld = n_key;
+    event->data = view->values;
+    event->keys = has_keys ? view->keys : NULL;
+    event->n_kept = has_keys ? view->n_kept : NULL;
+    return view->on_event(view->user, event, err);
+}
+
+static enum attn_status emit_narrowed(struct attn_view *view, const struct attn_trace_event *event,
+                                      struct attn_error *err)
+{
+    struct attn_trace_event narrowed = *event;
+    const size_t ld = event->n_col;
+
+    ATTN_TRY(reserve(view, event->n_row, ld, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        float *values = view->values + r * ld;
+        int32_t *keys = view->keys + r * ld;
+        struct attn_row row = attn_event_row(event, r);
+        struct attn_cells cells;
+        size_t n = 0;
+
+        while (attn_row_next(&row, &cells))
+            for (size_t i = 0; i < cells.n; i++) {
+                values[n] = cells.values[i];
+                keys[n++] = (int32_t)(cells.first + i);
+            }
+        view->n_kept[r] = narrow(view, event->at.site, values, keys, n);
+    }
+    return emit(view, &narrowed, event->n_row, ld, err);
+}
+
+static void add_row(struct word_row *open, const struct view_words *keys,
+                    const struct attn_trace_event *event, size_t r)
+{
+    struct attn_row row = attn_event_row(event, r);
+    struct attn_cells cells;
+
+    while (attn_row_next(&row, &cells))
+        for (size_t i = 0; i < cells.n; i++) {
+            const size_t word = word_of(keys, cells.first + i);
+
+            open->sums[word] += (double)cells.values[i];
+            open->is_seen[word] = true;
+        }
+    open->n_row++;
+}
+
+/* Converts the averaged row to cells, and clears it. Returns the number of cells. */
+static size_t close_row(struct word_row *open, size_t n_key, float *values, int32_t *keys)
+{
+    size_t n = 0;
+
+    for (size_t key = 0; key < n_key; key++) {
+        if (!open->is_seen[key])
+            continue;
+        values[n] = (float)(open->sums[key] / (double)open->n_row);
+        keys[n++] = (int32_t)key;
+    }
+    memset(open->sums, 0, n_key * sizeof *open->sums);
+    memset(open->is_seen, 0, n_key * sizeof *open->is_seen);
+    open->n_row = 0;
+    return n;
+}
+
+static enum attn_status emit_words(struct attn_view *view, const struct attn_trace_event *event,
+                                   struct attn_error *err)
+{
+    const struct attn_dims *dims = attn_selection_dims(view->given->selection);
+    const bool is_encoder = dims->encoder && event->at.stack == ATTN_STACK_ENCODER;
+    const bool is_cross = is_encoder || attn_location_is_cross(dims, &event->at);
+    const struct view_words *rows = is_encoder ? &view->source : &view->positions;
+    const struct view_words *keys = is_cross ? &view->source : &view->positions;
+    const size_t n_layer = attn_selection_n_slot(view->given->selection);
+    const size_t n_head = view->n_open / (ATTN_N_SITE * n_layer);
+    const size_t head = attn_site_has_heads(event->at.site) ? (size_t)event->at.head : 0;
+    struct word_row *open =
+        &view->open[((size_t)event->at.site * n_layer +
+                     (size_t)attn_selection_slot(view->given->selection, &event->at)) *
+                        n_head +
+                    head];
+    struct attn_trace_event merged = *event;
+    size_t n = 0;
+
+    if (!open->sums) {
+        ATTN_TRY(ATTN_ALLOC(open->sums, keys->n, err));
+        ATTN_TRY(ATTN_ALLOC(open->is_seen, keys->n, err));
+    }
+    ATTN_TRY(reserve(view, event->n_row, keys->n, err));
+    for (size_t r = 0; r < event->n_row; r++) {
+        const size_t word = word_of(rows, event->row0 + r);
+        float *values = view->values + n * keys->n;
+        int32_t *kept = view->keys + n * keys->n;
+
+        add_row(open, keys, event, r);
+        if (open->n_row < rows->n_row[word])
+            continue;
+        if (n == 0)
+            merged.row0 = word;
+        view->n_kept[n++] =
+            narrow(view, event->at.site, values, kept, close_row(open, keys->n, values, kept));
+    }
+    return emit(view, &merged, n, keys->n, err);
+}
+
+enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err)
+{
+    struct attn_view *view = user;
+
+    if (view->picture->merges_words)
+        return emit_words(view, event, err);
+    if (attn_site_has_keys(event->at.site) || attn_site_layout(event->at.site) == ATTN_LAYOUT_RANK)
+        return emit_narrowed(view, event, err);
+    return view->on_event(view->user, event, err);
+}
+
+size_t attn_view_position(const struct attn_view *view, size_t position)
+{
+    return word_of(&view->positions, position);
+}
+
+void attn_view_free(struct attn_view *view)
+{
+    if (!view)
+        return;
+    for (size_t i = 0; view->open && i < view->n_open; i++) {
+        attn_free(view->open[i].sums);
+        attn_free(view->open[i].is_seen);
+    }
+    attn_free(view->open);
+    release_words(&view->positions);
+    release_words(&view->source);
+    attn_selection_free(view->selection);
+    attn_free(view->begin);
+    attn_free(view->end);
+    attn_free(view->values);
+    attn_free(view->keys);
+    attn_free(view->n_kept);
+    attn_free(view);
+}

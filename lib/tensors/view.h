@@ -1,0 +1,53 @@
+/*
+ * view.h - modified views of patterns: words instead of tokens, without the first key,
+ * renormalized. A view is placed between a trace and its writers: it has its own labels, and emits
+ * modified events that match them.
+ *
+ *     struct attn_view *view;
+ *     attn_view_create(&labels, picture, on_event, user, &view, &err);
+ *     ... writers are created with attn_view_labels(view) ...
+ *     attn_view_event(view, event, &err);    // calls on_event
+ *     attn_view_free(view);
+ *
+ * Words come first: the columns of a word are summed and its rows averaged, so that rows still sum
+ * to 1 (Clark et al. 2019, section 4.1). Then the first key is left out as if it were masked.
+ * Finally each row of a site without negative numbers is divided by its sum; a row whose weights
+ * are all 0 has no cells. Memory: one row of words for each head in progress, and the rows of one
+ * event.
+ */
+#ifndef ATTN_TENSORS_VIEW_H
+#define ATTN_TENSORS_VIEW_H
+
+#include "tensors/output.h"
+#include "tensors/picture.h"
+
+struct attn_view;
+
+/* Returns true if PICTURE, which may be NULL, requests a view. */
+bool attn_view_is_wanted(const struct attn_picture_options *picture);
+
+/* Returns true if rows of SITE are divided by their sum. With numbers of both signs this would be
+ * meaningless. */
+bool attn_view_divides(const struct attn_picture_options *picture, enum attn_site site);
+
+/* Creates a view. LABELS and PICTURE are borrowed. ATTN_INVALID, at ATTN_STAGE_OPTIONS, if words
+ * are requested without tokens or for sites other than patterns. */
+enum attn_status attn_view_create(const struct attn_labels *labels,
+                                  const struct attn_picture_options *picture,
+                                  attn_trace_fn on_event, void *user, struct attn_view **view,
+                                  struct attn_error *err);
+
+/* Returns the labels of the emitted events. Borrowed. */
+const struct attn_labels *attn_view_labels(const struct attn_view *view);
+
+/* Processes an event (attn_trace_fn; USER is the struct attn_view). Events must come in the order
+ * of a trace. */
+enum attn_status attn_view_event(void *user, const struct attn_trace_event *event,
+                                 struct attn_error *err);
+
+/* Returns the view's position for POSITION of the run: its word, or POSITION itself. */
+size_t attn_view_position(const struct attn_view *view, size_t position);
+
+void attn_view_free(struct attn_view *view); /* NULL is allowed */
+
+#endif
