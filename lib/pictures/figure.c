@@ -321,6 +321,8 @@ static enum attn_status draw_content(struct attn_figure_pen *pen, struct attn_er
     pen->layout = (struct attn_figure_layout){0};
     pen->kind = pen->content->kind;
     ATTN_TRY((pen->content->grid->parts ? attn_figure_draw_parts : kinds[pen->kind])(pen, err));
+    if (!pen->is_measuring && pen->layout.top > 0)
+        attn_figure_add_legend(pen);
     ATTN_TRY(attn_buffer_check(&pen->scratch, err));
     ATTN_TRY(attn_buffer_check(&pen->subtitle, err));
     return attn_shapes_check(pen->shapes, err);

@@ -214,16 +214,14 @@ enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_
         return attn_figure_draw_tokens(pen, err);
     }
     attn_buffer_append_string(&pen->subtitle, "width: weight; ");
-    attn_figure_set_width(pen, right);
     layout.n = layout.flow.matrix->n_column;
-    layout.flow.top = attn_figure_heading_height(pen) + WIDEST / 2.0;
+    layout.flow.top = attn_figure_add_heading(pen, right) + WIDEST / 2.0;
     layout.top = layout.flow.top + HIGH + ABOVE;
     pen->shapes->height = ceil(layout.top + WORD + BELOW + ATTN_FIGURE_PAD);
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(ATTN_ALLOC(layout.arcs, layout.n, err));
     list_arcs(pen, &layout);
-    attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.n_drawn; i++) {
         add_arc(pen, &layout, &layout.arcs[i]);
         if (!is_covered(&layout, &layout.arcs[i]))

@@ -314,7 +314,6 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
         return ATTN_OK;
     ATTN_TRY(read_causes(layout, err));
     ATTN_TRY(attn_streams_reserve(streams, layout->n + n_words, err));
-    attn_figure_add_heading(pen);
     attn_streams_add(pen, streams);
     add_causes(pen, layout);
     for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)

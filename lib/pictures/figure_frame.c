@@ -254,11 +254,6 @@ static double heading_width(struct attn_figure_pen *pen)
     return pen->room > 0 ? fmin(width, pen->room) : width;
 }
 
-void attn_figure_set_width(struct attn_figure_pen *pen, double right)
-{
-    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, heading_width(pen)));
-}
-
 /* Title and subtitle broken into lines. */
 struct heading {
     struct attn_buffer text;
@@ -323,26 +318,16 @@ static struct heading break_heading(struct attn_figure_pen *pen)
     return heading;
 }
 
-double attn_figure_heading_height(struct attn_figure_pen *pen)
+double attn_figure_add_heading(struct attn_figure_pen *pen, double right)
 {
-    struct heading heading = break_heading(pen);
-    const size_t n_title = heading.n_title, n = heading.n;
-
-    attn_buffer_release(&heading.text);
-    if (n == 0 && pen->is_printed)
-        return ATTN_FIGURE_PAD;
-    return ATTN_FIGURE_PAD + (n_title > 0 ? 22 + (double)(n_title - 1) * TITLE_LINE : 0) +
-           (n > n_title ? 18 + (double)(n - n_title - 1) * SUBTITLE_LINE : 0) + 4;
-}
-
-void attn_figure_add_heading(struct attn_figure_pen *pen)
-{
-    struct heading heading = break_heading(pen);
     struct attn_shape_text line = {
         .x = ATTN_FIGURE_PAD, .y = ATTN_FIGURE_PAD + 14, .size = TITLE_SIZE, .color = pen->ink};
+    struct heading heading;
     size_t begin = 0;
 
-    for (size_t i = 0; i < heading.n; begin = heading.ends[i++]) {
+    pen->shapes->width = ceil(fmax(right + ATTN_FIGURE_PAD, heading_width(pen)));
+    heading = break_heading(pen);
+    for (size_t i = 0; !pen->is_measuring && i < heading.n; begin = heading.ends[i++]) {
         const bool is_title = i < heading.n_title;
 
         if (!is_title && i == heading.n_title) {
@@ -355,6 +340,14 @@ void attn_figure_add_heading(struct attn_figure_pen *pen)
         line.y += i + 1 == heading.n_title ? 20 : is_title ? TITLE_LINE : SUBTITLE_LINE;
     }
     attn_buffer_release(&heading.text);
+    if (heading.n == 0 && pen->is_printed)
+        return ATTN_FIGURE_PAD;
+    return ATTN_FIGURE_PAD +
+           (heading.n_title > 0 ? 22 + (double)(heading.n_title - 1) * TITLE_LINE : 0) +
+           (heading.n > heading.n_title
+                ? 18 + (double)(heading.n - heading.n_title - 1) * SUBTITLE_LINE
+                : 0) +
+           4;
 }
 
 /* --- The legend ---------------------------------------------------------------------------- */
@@ -540,9 +533,9 @@ void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double abo
     *frame = (struct attn_figure_layout){.right = right, .height = height};
     frame->lies = lies || (!attn_figure_has_kinds(pen) && ramp_height(pen) < LEAST_RAMP);
     legend = attn_figure_legend_size(pen);
-    attn_figure_set_width(pen, frame->lies ? fmax(right, ATTN_FIGURE_PAD + legend.width)
-                                           : right + aside(pen) + legend.width);
-    frame->top = ceil(attn_figure_heading_height(pen) + above);
+    right = frame->lies ? fmax(right, ATTN_FIGURE_PAD + legend.width)
+                        : right + aside(pen) + legend.width;
+    frame->top = ceil(attn_figure_add_heading(pen, right) + above);
     height = frame->lies ? height + ENTRY + legend.height : fmax(height, legend.height);
     pen->shapes->height = ceil(frame->top + height + ATTN_FIGURE_PAD);
 }

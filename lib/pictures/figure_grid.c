@@ -127,7 +127,6 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
                                   "a single token has nothing but itself to look at; ");
     status = plan(pen, &grid, end, &side, err);
     if (status == ATTN_OK && !pen->is_measuring) {
-        attn_figure_add_heading(pen);
         add_thumbnails(pen, &grid, side);
         attn_figure_panels_add_names(pen, &grid, end,
                                      !has_rows ? ""
@@ -135,7 +134,6 @@ enum attn_status attn_figure_draw_grid(struct attn_figure_pen *pen, struct attn_
                                                : "layer",
                                      has_columns ? "head" : "");
         attn_figure_panels_add_numbers(pen, &grid, has_rows, has_columns);
-        attn_figure_add_legend(pen);
     }
     attn_figure_panels_release(&grid);
     return status;

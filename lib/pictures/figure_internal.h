@@ -161,21 +161,18 @@ static inline double attn_figure_text_width(size_t n, double size)
 void attn_figure_add_axis_name(struct attn_figure_pen *pen, double x, double y, const char *name);
 void attn_figure_add_turned_name(struct attn_figure_pen *pen, double y, const char *name);
 
-/* Sets the width of the figure so that its title and everything up to RIGHT fit, with a margin. */
-void attn_figure_set_width(struct attn_figure_pen *pen, double right);
-
-/* Returns the height of title and subtitle. The width of the shapes must be set. */
-double attn_figure_heading_height(struct attn_figure_pen *pen);
+/* Sets the width of the figure so that its title and everything up to RIGHT fit, with a margin, and
+ * adds title and subtitle at the top: two lines each for the title and each text, cut to that
+ * width. In print only a title set by the user is shown. Returns their height. The subtitle must be
+ * complete. */
+double attn_figure_add_heading(struct attn_figure_pen *pen, double right);
 
 /* Lays out a figure whose picture ends at RIGHT and has height HEIGHT; ABOVE is the room needed
  * above it. The legend stands beside the picture if it is no higher; it goes below if LIES, or if
- * it does not fit beside. Sets pen->layout and the size of the shapes. */
+ * it does not fit beside. Adds the heading; sets pen->layout and the size of the shapes. The legend
+ * is added after the picture (figure.c). */
 void attn_figure_set_frame(struct attn_figure_pen *pen, double right, double above, double height,
                            bool lies);
-
-/* Adds title and subtitle at the top: two lines each for the title and each text, cut to the width
- * of the shapes. In print only a title set by the user is shown. */
-void attn_figure_add_heading(struct attn_figure_pen *pen);
 
 /* Size of the legend: a ramp with ticks, and the kinds of cells without a value. */
 struct attn_figure_size {
@@ -183,7 +180,7 @@ struct attn_figure_size {
 };
 struct attn_figure_size attn_figure_legend_size(const struct attn_figure_pen *pen);
 
-/* Adds the legend where attn_figure_set_frame placed it. Call after all cells were drawn. */
+/* Adds the legend where attn_figure_set_frame placed it. */
 void attn_figure_add_legend(struct attn_figure_pen *pen);
 
 /* Add the parts of the legend: a horizontal ramp of WIDTH, and the kinds of cells side by side. */

@@ -357,7 +357,6 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
         return ATTN_OK;
     ATTN_TRY(read_parts(layout, err));
     ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->streams.n_layer + 1, err));
-    attn_figure_add_heading(pen);
     attn_streams_add(pen, streams);
     for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
         add_side(pen, layout, layer, true);

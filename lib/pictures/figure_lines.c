@@ -112,8 +112,9 @@ static void plan(struct attn_figure_pen *pen, struct lines_layout *layout)
     layout->keys = attn_figure_columns(pen, layout->matrix);
     layout->left = ceil(ATTN_FIGURE_PAD + column_width(pen, &layout->queries) + ATTN_FIGURE_GAP);
     layout->right = layout->left + (pen->room > 0 ? SPAN * pen->growth : SPAN);
-    attn_figure_set_width(pen, layout->right + ATTN_FIGURE_GAP + column_width(pen, &layout->keys));
-    layout->top = attn_figure_heading_height(pen) + 2 * ATTN_FIGURE_AXIS;
+    layout->top = attn_figure_add_heading(pen, layout->right + ATTN_FIGURE_GAP +
+                                                   column_width(pen, &layout->keys)) +
+                  2 * ATTN_FIGURE_AXIS;
     pen->shapes->height =
         ceil(layout->top + (double)(n_row > n_column ? n_row : n_column) * PITCH + ATTN_FIGURE_PAD);
 }
@@ -180,7 +181,6 @@ enum attn_status attn_figure_draw_lines(struct attn_figure_pen *pen, struct attn
         return ATTN_OK;
     status = find_links(pen, &layout, err);
     if (status == ATTN_OK) {
-        attn_figure_add_heading(pen);
         add_links(pen, &layout);
         add_column(pen, &layout, &layout.queries, layout.left, -1);
         add_column(pen, &layout, &layout.keys, layout.right, 1);

@@ -437,7 +437,6 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
     if (status == ATTN_OK && !pen->is_measuring) {
         set_picture(pen, maps.backdrop);
         set_veils(pen);
-        attn_figure_add_heading(pen);
         add_maps(pen, &maps);
         end[0] = maps.left + (double)maps.n_across * maps.step_x - BETWEEN;
         end[1] = maps.top + (double)maps.n_down * maps.step_y - BETWEEN;
@@ -445,7 +444,6 @@ enum attn_status attn_figure_draw_maps(struct attn_figure_pen *pen, struct attn_
             attn_figure_panels_add_numbers(pen, &maps.panels, true, true);
             attn_figure_panels_add_names(pen, &maps.panels, end, "layer", "head");
         }
-        attn_figure_add_legend(pen);
     }
     attn_figure_panels_release(&maps.panels);
     return status;

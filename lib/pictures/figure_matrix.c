@@ -469,7 +469,6 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     plan(pen, &layout);
     if (pen->is_measuring)
         return ATTN_OK;
-    attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.groups.n; i++) {
         const size_t line = i / layout.n_across, across = i % layout.n_across;
 
@@ -485,6 +484,5 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
         if (layout.groups.texts)
             attn_figure_add_label(pen, &name, &layout.groups, i);
     }
-    attn_figure_add_legend(pen);
     return ATTN_OK;
 }

@@ -170,8 +170,7 @@ static void plan(struct attn_figure_pen *pen, struct parts_layout *layout)
     layout->label = ceil(layout->label);
     pen->shapes->cell = 0;
     place_parts(pen, layout, layout->label + (pen->is_printed ? CLOSE : BETWEEN / 2));
-    attn_figure_set_width(pen, layout->right);
-    layout->top = ceil(attn_figure_heading_height(pen)) + ATTN_FIGURE_SMALL + 14;
+    layout->top = ceil(attn_figure_add_heading(pen, layout->right)) + ATTN_FIGURE_SMALL + 14;
     for (size_t i = 0; i < grid->rows->n; i++)
         n_apart += layout->rows.begins[i];
     pen->shapes->height =
@@ -379,7 +378,6 @@ enum attn_status attn_figure_draw_parts(struct attn_figure_pen *pen, struct attn
     ATTN_TRY(ATTN_ALLOC(layout.parts, grid->n, err));
     plan(pen, &layout);
     if (!pen->is_measuring) {
-        attn_figure_add_heading(pen);
         add_names(pen, &layout);
         y = layout.top;
         for (size_t row = 0; row < grid->rows->n; row++) {

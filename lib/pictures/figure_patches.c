@@ -98,7 +98,6 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
                               (double)layout.n_row * layout.side);
         view.first += layout.matrix->n_column;
     }
-    attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.matrix->n_row; i++) {
         const struct attn_figure_place place = place_of(&layout, i);
         const struct attn_shape_text text = {
@@ -106,6 +105,5 @@ enum attn_status attn_figure_draw_patches(struct attn_figure_pen *pen, struct at
 
         attn_figure_add_label(pen, &text, &layout.queries, i);
     }
-    attn_figure_add_legend(pen);
     return ATTN_OK;
 }

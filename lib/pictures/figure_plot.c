@@ -117,8 +117,7 @@ static void plan_bars(struct attn_figure_pen *pen, struct plot_layout *plot)
                       : fmax(BARS_WIDTH, ceil(quantity));
     plot->height =
         (double)plot->places.n * ((double)plot->groups.n * BAR + BETWEEN_BARS) + BETWEEN_BARS;
-    attn_figure_set_width(pen, plot->left + plot->width + 10 + aside);
-    plot->top = attn_figure_heading_height(pen) + 6;
+    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + 10 + aside) + 6;
     pen->shapes->height = fmax(plot->height, plot->legend > 0 ? (double)plot->groups.n * ENTRY : 0);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + TICK_ROOM + ATTN_FIGURE_PAD);
 }
@@ -236,8 +235,7 @@ static void plan_curve(struct attn_figure_pen *pen, struct plot_layout *plot)
     if (pen->room > 0)
         plot->width = fmax(80, floor(pen->room - plot->left - aside - ATTN_FIGURE_PAD));
     plot->height = fmax(CURVE_HEIGHT, ceil(quantity));
-    attn_figure_set_width(pen, plot->left + plot->width + aside);
-    plot->top = attn_figure_heading_height(pen) + 6;
+    plot->top = attn_figure_add_heading(pen, plot->left + plot->width + aside) + 6;
     pen->shapes->height =
         fmax(plot->height + names_height(plot) + 22, (double)plot->groups.n * ENTRY);
     pen->shapes->height = ceil(plot->top + pen->shapes->height + ATTN_FIGURE_PAD);
@@ -334,7 +332,6 @@ enum attn_status attn_figure_draw_plot(struct attn_figure_pen *pen, struct attn_
     (is_curve ? plan_curve : plan_bars)(pen, &plot);
     if (pen->is_measuring)
         return ATTN_OK;
-    attn_figure_add_heading(pen);
     if (is_curve) {
         add_axis(pen, &plot, false);
         add_places(pen, &plot);

@@ -372,8 +372,7 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     plot.n_axis = plot.matrix->n_column == 3 ? 3 : 2;
     pen->subtitle.size = 0; /* the figure has no color scale to describe */
     plot.left = ATTN_FIGURE_PAD + TICK_ROOM + 12;
-    attn_figure_set_width(pen, plot.left + SIDE + 20);
-    plot.top = attn_figure_heading_height(pen) + 6;
+    plot.top = attn_figure_add_heading(pen, plot.left + SIDE + 20) + 6;
     pen->shapes->height = ceil(plot.top + SIDE + AXIS_ROOM + 4);
     if (pen->is_measuring)
         return ATTN_OK;
@@ -382,7 +381,6 @@ enum attn_status attn_figure_draw_points(struct attn_figure_pen *pen, struct att
     if (status == ATTN_OK) {
         for (size_t a = 0; a < plot.n_axis; a++)
             plot.ranges[a] = range_of(&plot, a);
-        attn_figure_add_heading(pen);
         (plot.n_axis == 3 ? add_deep : add_flat)(pen, &plot);
         add_labels(pen, &plot);
         if (plot.n_axis == 2)

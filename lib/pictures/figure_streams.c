@@ -60,9 +60,8 @@ enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figu
     streams->is_turned = word > streams->pitch;
     streams->left = ATTN_FIGURE_PAD + LEFT;
     streams->right = place_positions(streams);
-    attn_figure_set_width(pen, streams->right + aside);
-    streams->bottom =
-        ceil(attn_figure_heading_height(pen) + 10 + n_layer * streams->band + ATTN_STREAMS_NAME);
+    streams->bottom = ceil(attn_figure_add_heading(pen, streams->right + aside) + 10 +
+                           n_layer * streams->band + ATTN_STREAMS_NAME);
     pen->shapes->height =
         ceil(streams->bottom + (streams->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);

@@ -46,7 +46,6 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
     layout.top = pen->layout.top;
     if (pen->is_measuring)
         return ATTN_OK;
-    attn_figure_add_heading(pen);
     for (size_t i = 0; i < layout.matrix->n_column; i++) {
         const struct attn_flow_spot spot = attn_flow_next(pen, &layout, i);
 
@@ -56,6 +55,5 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
                 pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
                 2, pen->ink);
     }
-    attn_figure_add_legend(pen);
     return ATTN_OK;
 }
