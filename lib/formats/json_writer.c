@@ -99,6 +99,13 @@ void attn_json_text(struct attn_json_writer *json, const char *text)
     attn_json_string(json, text, text ? strlen(text) : 0);
 }
 
+void attn_json_buffer(struct attn_json_writer *json, struct attn_buffer *text)
+{
+    attn_json_string(json, text->data ? text->data : "", text->size);
+    json->out->has_failed |= text->has_failed;
+    attn_buffer_release(text);
+}
+
 void attn_json_integer(struct attn_json_writer *json, int64_t value)
 {
     attn_buffer_append_format(attn_json_value(json), "%" PRId64, value);

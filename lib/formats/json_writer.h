@@ -55,6 +55,9 @@ void attn_json_line(struct attn_json_writer *json);
 void attn_json_string(struct attn_json_writer *json, const char *text, size_t size);
 void attn_json_text(struct attn_json_writer *json, const char *text);
 
+/* Writes TEXT as a string, and releases it. */
+void attn_json_buffer(struct attn_json_writer *json, struct attn_buffer *text);
+
 void attn_json_integer(struct attn_json_writer *json, int64_t value);
 void attn_json_size(struct attn_json_writer *json, uint64_t value);
 void attn_json_bool(struct attn_json_writer *json, bool value);

@@ -191,9 +191,7 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     attn_card_append_name(&head->at, &name);
     attn_json_line(json);
     attn_json_begin(json, '{');
-    attn_json_string(attn_json_key(json, "name"), name.data, name.size);
-    json->out->has_failed |= name.has_failed;
-    attn_buffer_release(&name);
+    attn_json_buffer(attn_json_key(json, "name"), &name);
     if (kind)
         attn_json_size(attn_json_key(json, "kind"), (size_t)(kind - attn_head_kind_at(0)));
     attn_json_bool(attn_json_key(json, "is_cross"), head->is_cross);

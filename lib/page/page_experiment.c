@@ -35,11 +35,8 @@ static void push_texts(struct attn_json_writer *json, const struct attn_grid *fi
         attn_escape_append(&printable, text->text, text->n);
         attn_json_begin(json, '{');
         attn_json_text(attn_json_key(json, "name"), text->name);
-        attn_json_string(attn_json_key(json, "text"), printable.data ? printable.data : "",
-                         printable.size);
+        attn_json_buffer(attn_json_key(json, "text"), &printable);
         attn_json_end(json);
-        json->out->has_failed |= printable.has_failed;
-        attn_buffer_release(&printable);
     }
     attn_json_end(json);
 }
@@ -187,10 +184,9 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
             const struct attn_column *column = attn_table_column(table, c);
             const struct attn_cell cell = attn_table_cell(table, r, c);
 
-            printable.size = 0;
             if (cell.type == ATTN_VALUE_TEXT || attn_value_is_list(cell.type)) {
                 attn_table_append_cell(&printable, -1, column, &cell);
-                attn_json_string(json, printable.data ? printable.data : "", printable.size);
+                attn_json_buffer(json, &printable);
             } else {
                 attn_table_push_cell(json, column, &cell, -1);
             }
@@ -198,8 +194,6 @@ static void push_rows(struct attn_json_writer *json, const struct attn_table *ta
         attn_json_end(json);
     }
     attn_json_end(json);
-    json->out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
 }
 
 /* Writes the texts of reals and booleans, row by row, as the tool prints them but with a
@@ -259,9 +253,7 @@ static void push_name(struct attn_json_writer *json, const struct attn_grid_axis
     }
     attn_buffer_append_string(&name, n > 0 ? before : "");
     attn_buffer_append(&name, text, n);
-    attn_json_string(json, name.data ? name.data : "", name.size);
-    json->out->has_failed |= name.has_failed;
-    attn_buffer_release(&name);
+    attn_json_buffer(json, &name);
 }
 
 /* Writes the labels of the rows or columns of the map. */
@@ -284,10 +276,9 @@ static void push_axis(struct attn_json_writer *json, const char *name,
             size_t n;
 
             attn_grid_text(axis, i, &n);
-            label.size = 0;
             if (n > 0)
                 attn_grid_append_label(axis, i, ATTN_ELLIPSIS, &label);
-            attn_json_string(json, label.data ? label.data : "", label.size);
+            attn_json_buffer(json, &label);
         }
         attn_json_end(json);
     }
@@ -296,8 +287,6 @@ static void push_axis(struct attn_json_writer *json, const char *name,
         push_name(json, axis, i);
     attn_json_end(json);
     attn_json_end(json);
-    json->out->has_failed |= label.has_failed;
-    attn_buffer_release(&label);
 }
 
 /* Writes the tokens of a text, each with the position of its row; a leading blank is removed and
@@ -342,9 +331,7 @@ static void push_text(struct attn_json_writer *json, const struct attn_table_dra
             attn_buffer_append_string(&name, "' '");
         else
             attn_buffer_append(&name, text + (n > 0 && *text == ' '), n - (n > 0 && *text == ' '));
-        attn_json_string(json, name.data ? name.data : "", name.size);
-        json->out->has_failed |= name.has_failed;
-        attn_buffer_release(&name);
+        attn_json_buffer(json, &name);
     }
     attn_json_end(json);
     attn_json_end(json);

@@ -229,12 +229,11 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
     attn_json_begin(json, '{');
     attn_json_text(attn_json_key(json, "id"), head->id);
     attn_page_head_append_place(&text, head);
-    attn_json_string(attn_json_key(json, "at"), text.data, text.size);
-    text.size = 0;
+    attn_json_buffer(attn_json_key(json, "at"), &text);
     attn_page_head_append_name(&text, head, &page->base.labels);
     attn_buffer_append_string(&text, *kind ? " (" : "");
     attn_buffer_append_format(&text, "%s%s", kind, *kind ? ")" : "");
-    attn_json_string(attn_json_key(json, "name"), text.data, text.size);
+    attn_json_buffer(attn_json_key(json, "name"), &text);
     if (head->at.stack != ATTN_STACK_ONLY)
         attn_json_text(attn_json_key(json, "stack"), attn_model_stack_name(head->at.stack));
     attn_json_integer(attn_json_key(json, "layer"), head->at.layer);
@@ -270,8 +269,7 @@ static void push_head(struct attn_json_writer *json, const struct attn_page *pag
         attn_buffer_append(attn_json_value(json), head->not_finite.data, head->not_finite.size);
         attn_json_end(json);
     }
-    json->out->has_failed |= head->not_finite.has_failed || text.has_failed;
-    attn_buffer_release(&text);
+    json->out->has_failed |= head->not_finite.has_failed;
     attn_json_end(json);
 }
 

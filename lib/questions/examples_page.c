@@ -30,9 +30,7 @@ static void push_printable(struct attn_json_writer *json, const char *text, size
     struct attn_buffer printable = {0};
 
     attn_escape_append(&printable, text, size);
-    attn_json_string(json, printable.data ? printable.data : "", printable.size);
-    json->out->has_failed |= printable.has_failed;
-    attn_buffer_release(&printable);
+    attn_json_buffer(json, &printable);
 }
 
 static void push_heads(struct attn_json_writer *json, const struct attn_example_set *set)
