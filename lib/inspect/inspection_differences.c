@@ -38,12 +38,15 @@ static void append(struct difference_list *list, const char *part, const char *w
         list->status = attn_table_append(list->table, row, 2, list->err);
 }
 
-static ATTN_PRINTF(3, 4) void add(struct difference_list *list, const char *part,
+/* Appends a row if IS_THERE, which says whether the model has the difference. */
+static ATTN_PRINTF(4, 5) void add(struct difference_list *list, bool is_there, const char *part,
                                   const char *format, ...)
 {
     char words[WORDS_SIZE];
     va_list args;
 
+    if (!is_there)
+        return;
     va_start(args, format);
     vsnprintf(words, sizeof words, format, args);
     va_end(args);
@@ -106,7 +109,7 @@ static void add_by_layer(struct difference_list *list, const char *part, describ
         while (i < n && strcmp(words, groups[i]) != 0)
             i++;
         if (i == MAX_GROUP) {
-            add(list, part, "in each layer otherwise");
+            add(list, true, part, "in each layer otherwise");
             return;
         }
         if (i == n)
@@ -289,17 +292,15 @@ static void add_norms(struct difference_list *list)
         [ATTN_NORM_SUM] = "after each sum: the stream itself is normalized"};
     const struct attn_config *config = list->config;
 
-    if (config->norm != ATTN_NORM_LAYERNORM)
-        add(list, "norms", "%s", kinds[config->norm]);
-    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE)
-        add(list, "norms", "%s", places[config->norm_place]);
-    if (config->has_single_norm)
-        add(list, "norms", "one in a block, before both attention and MLP");
-    if (config->begins_without_norm)
-        add(list, "norms", "none before attention in layer 0");
-    if (config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_SUM &&
-        !config->has_final_norm)
-        add(list, "norms", "none at the end");
+    add(list, config->norm != ATTN_NORM_LAYERNORM, "norms", "%s", kinds[config->norm]);
+    add(list, config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_PRE, "norms", "%s",
+        places[config->norm_place]);
+    add(list, config->has_single_norm, "norms", "one in a block, before both attention and MLP");
+    add(list, config->begins_without_norm, "norms", "none before attention in layer 0");
+    add(list,
+        config->norm != ATTN_NORM_NONE && config->norm_place != ATTN_NORM_SUM &&
+            !config->has_final_norm,
+        "norms", "none at the end");
 }
 
 static void add_heads(struct difference_list *list)
@@ -311,19 +312,16 @@ static void add_heads(struct difference_list *list)
         [ATTN_QK_NORM_EACH_HEAD] = "normalized, each head by itself with its own weights"};
     const struct attn_config *config = list->config;
 
-    if (!config->has_projections)
-        add(list, "heads", "q, k and v are the input of the block itself");
-    if (config->n_kv_head < config->n_head)
-        add(list, "heads", "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
-            config->n_kv_head == 1 ? "" : "s", config->n_head / config->n_kv_head);
-    if (config->n_head * config->d_head != config->d_model)
-        add(list, "heads", "%zu of width %zu, together %zu, where d_model is %zu", config->n_head,
-            config->d_head, config->n_head * config->d_head, config->d_model);
-    if (config->qk_norm != ATTN_QK_NORM_NONE)
-        add(list, "q and k", "%s%s", norms[config->qk_norm],
-            config->qk_norm_is_late ? ", after they are turned" : "");
-    if (config->qkv_clip > 0)
-        add(list, "q, k and v", "kept within %.15g", config->qkv_clip);
+    add(list, !config->has_projections, "heads", "q, k and v are the input of the block itself");
+    add(list, config->n_kv_head < config->n_head, "heads",
+        "%zu key/value head%s, each for %zu query heads", config->n_kv_head,
+        config->n_kv_head == 1 ? "" : "s", config->n_head / config->n_kv_head);
+    add(list, config->n_head * config->d_head != config->d_model, "heads",
+        "%zu of width %zu, together %zu, where d_model is %zu", config->n_head, config->d_head,
+        config->n_head * config->d_head, config->d_model);
+    add(list, config->qk_norm != ATTN_QK_NORM_NONE, "q and k", "%s%s", norms[config->qk_norm],
+        config->qk_norm_is_late ? ", after they are turned" : "");
+    add(list, config->qkv_clip > 0, "q, k and v", "kept within %.15g", config->qkv_clip);
 }
 
 /* Adds which maps of a block have a bias, unless all have one. */
@@ -347,11 +345,11 @@ static void add_biases(struct difference_list *list)
     if (n == n_map)
         return;
     if (n == 0)
-        add(list, "biases", "none in the maps of a block");
+        add(list, true, "biases", "none in the maps of a block");
     else if (n == 1)
-        add(list, "biases", "of %s alone", with[0]);
+        add(list, true, "biases", "of %s alone", with[0]);
     else
-        add(list, "biases", "of %s and %s alone", with[0], with[1]);
+        add(list, true, "biases", "of %s and %s alone", with[0], with[1]);
 }
 
 static bool is_factor(double factor)
@@ -364,70 +362,62 @@ static void add_block(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
 
-    if (!config->has_out_proj)
-        add(list, "block", "heads are put side by side, without an output projection");
+    add(list, !config->has_out_proj, "block",
+        "heads are put side by side, without an output projection");
     if (config->d_mlp == 0)
-        add(list, "mlp", "none");
+        add(list, true, "mlp", "none");
     else if (config->expert_limit > 0)
-        add(list, "mlp",
+        add(list, true, "mlp",
             "gated: g sigmoid(%.6g g) * (u + 1), g = x W_gate up to %.6g, u = x W_in within %.6g",
             config->expert_alpha, config->expert_limit, config->expert_limit);
     else if (config->has_gated_mlp)
-        add(list, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
+        add(list, true, "mlp", "gated: %s(x W_gate) * (x W_in)", config->act_fn);
     else if (strcmp(config->act_fn, "gelu_new") != 0)
-        add(list, "mlp", "%s%s", config->act_fn, config->xielu ? ", by numbers of each layer" : "");
-    if (config->n_expert > 0)
-        add(list, "experts", "%zu of %zu a token, of width %zu, weights %s 1%s",
-            config->n_expert_used, config->n_expert, config->d_expert,
-            config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL    ? "sum to less than"
-            : config->expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR ? "do not sum to"
-                                                                  : "sum to",
-            config->d_shared_expert > 0 ? ", and a shared one" : "");
+        add(list, true, "mlp", "%s%s", config->act_fn,
+            config->xielu ? ", by numbers of each layer" : "");
+    add(list, config->n_expert > 0, "experts", "%zu of %zu a token, of width %zu, weights %s 1%s",
+        config->n_expert_used, config->n_expert, config->d_expert,
+        config->expert_weights == ATTN_EXPERTS_SOFTMAX_ALL    ? "sum to less than"
+        : config->expert_weights == ATTN_EXPERTS_SOFTMAX_NEAR ? "do not sum to"
+                                                              : "sum to",
+        config->d_shared_expert > 0 ? ", and a shared one" : "");
     if (config->n_expert > 0)
         add_by_layer(list, "mlp", describe_dense);
-    if (config->has_sinks)
-        add(list, "sinks", "each row of a pattern sums to less than 1");
-    if (config->has_layer_scale)
-        add(list, "block",
-            "what attention and MLP add is multiplied by a factor for each component");
-    if (is_factor(config->residual_scale))
-        add(list, "block", "what attention and MLP add is multiplied by %.6g",
-            config->residual_scale);
-    if (!config->has_residual)
-        add(list, "block", "its input is not added to its output");
-    if (config->has_parallel_residual)
-        add(list, "block", "attention and MLP read the same input, side by side");
-    if (config->n_group > 0)
-        add(list, "block", "%zu layers share %zu block%s", config->n_layer, config->n_group,
-            config->n_group == 1 ? "" : "s");
+    add(list, config->has_sinks, "sinks", "each row of a pattern sums to less than 1");
+    add(list, config->has_layer_scale, "block",
+        "what attention and MLP add is multiplied by a factor for each component");
+    add(list, is_factor(config->residual_scale), "block",
+        "what attention and MLP add is multiplied by %.6g", config->residual_scale);
+    add(list, !config->has_residual, "block", "its input is not added to its output");
+    add(list, config->has_parallel_residual, "block",
+        "attention and MLP read the same input, side by side");
+    add(list, config->n_group > 0, "block", "%zu layers share %zu block%s", config->n_layer,
+        config->n_group, config->n_group == 1 ? "" : "s");
 }
 
 static void add_output(struct difference_list *list)
 {
     const struct attn_config *config = list->config;
 
-    if (config->head_act_fn)
-        add(list, "output", "reads norm(%s(x W + b)), and predicts tokens at their own positions",
-            config->head_act_fn);
-    if (config->output == ATTN_OUTPUT_NONE)
-        add(list, "output", "none: no logits");
+    add(list, config->head_act_fn, "output",
+        "reads norm(%s(x W + b)), and predicts tokens at their own positions", config->head_act_fn);
+    add(list, config->output == ATTN_OUTPUT_NONE, "output", "none: no logits");
     if (config->pooling != ATTN_POOLING_NONE && config->image.patch_height > 0)
-        add(list, "output", "a classifier of %zu labels, which reads [CLS]%s", config->n_vocab,
+        add(list, true, "output", "a classifier of %zu labels, which reads [CLS]%s",
+            config->n_vocab,
             config->pooling == ATTN_POOLING_FIRST_AND_MEAN ? " beside the mean of the patches"
                                                            : "");
     else if (config->output == ATTN_OUTPUT_OWN)
-        add(list, "output", "a matrix of its own, not the embedding");
+        add(list, true, "output", "a matrix of its own, not the embedding");
     else if (config->output == ATTN_OUTPUT_STREAM)
-        add(list, "output", "the %zu components of the residual stream", config->d_model);
-    if (config->has_output_bias)
-        add(list, "output", "with a bias");
-    if (config->has_output_map)
-        add(list, "output", "a linear map makes rows %zu wide", config->d_embed);
-    if (is_factor(config->logits_scale))
-        add(list, "output", "logits are multiplied by %.6g", config->logits_scale);
-    if (config->logits_cap > 0)
-        add(list, "output", "logits become %.15g * tanh(logit / %.15g)", config->logits_cap,
-            config->logits_cap);
+        add(list, true, "output", "the %zu components of the residual stream", config->d_model);
+    add(list, config->has_output_bias, "output", "with a bias");
+    add(list, config->has_output_map, "output", "a linear map makes rows %zu wide",
+        config->d_embed);
+    add(list, is_factor(config->logits_scale), "output", "logits are multiplied by %.6g",
+        config->logits_scale);
+    add(list, config->logits_cap > 0, "output", "logits become %.15g * tanh(logit / %.15g)",
+        config->logits_cap, config->logits_cap);
 }
 
 static void add_image(struct difference_list *list)
@@ -440,10 +430,11 @@ static void add_image(struct difference_list *list)
     if (image->n_register > 0)
         snprintf(registers, sizeof registers, " and %zu register%s", image->n_register,
                  image->n_register == 1 ? "" : "s");
-    add(list, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
+    add(list, true, "embedding", "a linear map of each patch of %zu x %zu pixels, after [CLS]%s",
         image->patch_width, image->patch_height, registers);
-    add(list, "positions", "of %zu row%s of %zu patches, %s", image->height / image->patch_height,
-        image->height / image->patch_height == 1 ? "" : "s", image->width / image->patch_width,
+    add(list, true, "positions", "of %zu row%s of %zu patches, %s",
+        image->height / image->patch_height, image->height / image->patch_height == 1 ? "" : "s",
+        image->width / image->patch_width,
         image->resample == ATTN_RESAMPLE_NONE ? "and no other picture is read"
                                               : "resampled for other pictures");
 }
@@ -462,7 +453,7 @@ static void add_slopes(struct difference_list *list)
 
         say(is_whole ? " 1/%.0f" : " %.4g", is_whole ? divisor : 1 / divisor);
     }
-    add(list, "positions", "none; scores get slope * %s:%s%s (ALiBi)",
+    add(list, true, "positions", "none; scores get slope * %s:%s%s (ALiBi)",
         bias->is_of_key ? "position of the key" : "distance", words, n < n_head ? " ..." : "");
 }
 
@@ -471,14 +462,14 @@ static void add_positions(struct difference_list *list)
     const struct attn_stack_config *stack = &list->config->stack;
 
     if (stack->n_bucket > 0)
-        add(list, "positions",
+        add(list, true, "positions",
             "none; scores get a bias by head and distance, in %zu buckets up to %zu%s",
             stack->n_bucket, stack->bucket_distance,
             stack->has_bias_in_layers ? ", of each layer" : "");
     else if (list->config->positions == ATTN_POSITIONS_NONE)
-        add(list, "positions", "none");
+        add(list, true, "positions", "none");
     else if (stack->makes_positions != ATTN_SINES_NONE)
-        add(list, "positions", "sines and cosines, not learned");
+        add(list, true, "positions", "sines and cosines, not learned");
 }
 
 enum attn_status attn_differences_append(const struct attn_config *config, struct attn_table *table,
@@ -487,33 +478,28 @@ enum attn_status attn_differences_append(const struct attn_config *config, struc
     struct difference_list list = {.config = config, .table = table, .err = err};
 
     add_image(&list);
-    if (config->embed_scale > 0)
-        add(&list, "embedding", "rows times %.6g", config->embed_scale);
-    if (config->has_embed_norm)
-        add(&list, "embedding", "normalized, after positions%s were added",
-            config->n_type > 0 ? " and token types" : "");
-    if (config->has_embed_map)
-        add(&list, "embedding", "%zu wide; a linear map makes it %zu wide", config->d_embed,
-            config->d_model);
-    if (config->embeds_normed)
-        add(&list, "embedding", "each row is normalized");
+    add(&list, config->embed_scale > 0, "embedding", "rows times %.6g", config->embed_scale);
+    add(&list, config->has_embed_norm, "embedding", "normalized, after positions%s were added",
+        config->n_type > 0 ? " and token types" : "");
+    add(&list, config->has_embed_map, "embedding", "%zu wide; a linear map makes it %zu wide",
+        config->d_embed, config->d_model);
+    add(&list, config->embeds_normed, "embedding", "each row is normalized");
     add_positions(&list);
     if (config->positions == ATTN_POSITIONS_ALIBI)
         add_slopes(&list);
-    if (config->first_position > 0)
-        add(&list, "positions",
-            config->is_encoder ? "from %zu on; tokens %zu, which pad, are not counted"
-                               : "from row %zu of their table on",
-            config->first_position, config->first_position - 1);
+    add(&list, config->first_position > 0, "positions",
+        config->is_encoder ? "from %zu on; tokens %zu, which pad, are not counted"
+                           : "from row %zu of their table on",
+        config->first_position, config->first_position - 1);
     if (config->positions == ATTN_POSITIONS_ROTARY)
         add_by_layer(&list, "positions", describe_rope);
-    if (config->source_positions == ATTN_POSITIONS_LEARNED)
-        add(&list, "positions", "learned ones of a source");
+    add(&list, config->source_positions == ATTN_POSITIONS_LEARNED, "positions",
+        "learned ones of a source");
     add_norms(&list);
     add_heads(&list);
     add_by_layer(&list, "attention", describe_keys);
-    if (config->stack.has_encoder)
-        add(&list, "attention", "each layer then attends to the source, which the encoder reads");
+    add(&list, config->stack.has_encoder, "attention",
+        "each layer then attends to the source, which the encoder reads");
     add_by_layer(&list, "scores", describe_scores);
     add_biases(&list);
     add_block(&list);

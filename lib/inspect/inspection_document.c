@@ -112,60 +112,44 @@ static const char *const memory_labels[] = {"weights read", "working memory of '
 #define SETTINGS .text = ATTN_TEXT_SETTINGS, .width = SETTING_WIDTH
 #define AMOUNTS(list) .text = ATTN_TEXT_AMOUNTS, .labels = (list)
 #define HEADED .has_headings = true
+#define VIEW(id, table, title, ...) [ATTN_INSPECTED_##id] = {title, {.name = #table, __VA_ARGS__}}
 
-/* How each table is shown, under its name. */
-static const struct attn_document_view views[ATTN_N_INSPECTED] = {
-    [ATTN_INSPECTED_CONFIG] = {JSON(MEMBERS), SETTINGS},
-    [ATTN_INSPECTED_TOWERS] = {JSON(LINES), COLUMNS(tower_columns), HEADED},
-    [ATTN_INSPECTED_ATTENTION] = {JSON(LINES)},
-    [ATTN_INSPECTED_LAYERS] = {COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_DIFFERENCES] = {JSON(LINES), COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_PARAMETERS] = {JSON(OBJECT), AMOUNTS(NULL)},
-    [ATTN_INSPECTED_ADAPTER] = {JSON(LINES), COLUMNS(adapter_columns), HEADED},
-    [ATTN_INSPECTED_TENSORS] = {JSON(LINES), COLUMNS(tensor_columns), HEADED},
-    [ATTN_INSPECTED_TYPES] = {JSON(LINES)},
-    [ATTN_INSPECTED_METADATA] = {JSON(LINES)},
-    [ATTN_INSPECTED_CONVERSION] = {JSON(LINES), COLUMNS(difference_columns)},
-    [ATTN_INSPECTED_TOKENIZER] = {JSON(MEMBERS)},
-    [ATTN_INSPECTED_SPECIAL] = {JSON(ROWS), .is_joined = true},
-    [ATTN_INSPECTED_PROMPTS] = {JSON(LINES)},
-    [ATTN_INSPECTED_FILES] = {JSON(LINES), COLUMNS(file_columns)},
-    [ATTN_INSPECTED_RUN] = {JSON(MEMBERS)},
-    [ATTN_INSPECTED_MULTIPLY_ADDS] = {JSON(OBJECT), AMOUNTS(operation_labels)},
-    [ATTN_INSPECTED_MEMORY] = {JSON(OBJECT), AMOUNTS(memory_labels)},
-    [ATTN_INSPECTED_OUTPUTS] = {JSON(LINES), COLUMNS(output_columns)},
-    [ATTN_INSPECTED_KINDS] = {COLUMNS(kind_columns), HEADED},
-    [ATTN_INSPECTED_NON_FINITE] = {JSON(LINES), .is_joined = true},
+/* How each table is shown: below a heading, if it has one and rows; under its name in JSON. */
+static const struct {
+    const char *heading;
+    struct attn_document_view view;
+} parts[ATTN_N_INSPECTED] = {
+    VIEW(CONFIG, config, "Config", JSON(MEMBERS), SETTINGS),
+    VIEW(TOWERS, towers, NULL, JSON(LINES), COLUMNS(tower_columns), HEADED),
+    VIEW(ATTENTION, attention, NULL, JSON(LINES)),
+    VIEW(LAYERS, layers, NULL, COLUMNS(difference_columns)),
+    VIEW(DIFFERENCES, differences, "Unlike GPT-2", JSON(LINES), COLUMNS(difference_columns)),
+    VIEW(PARAMETERS, parameters, "Parameters", JSON(OBJECT), AMOUNTS(NULL)),
+    VIEW(ADAPTER, adapter, "Changed by the adapter", JSON(LINES), COLUMNS(adapter_columns), HEADED),
+    VIEW(TENSORS, tensors, NULL, JSON(LINES), COLUMNS(tensor_columns), HEADED),
+    VIEW(TYPES, types, NULL, JSON(LINES)),
+    VIEW(METADATA, metadata, NULL, JSON(LINES)),
+    VIEW(CONVERSION, conversion, "Unlike Hugging Face's files", JSON(LINES),
+         COLUMNS(difference_columns)),
+    VIEW(TOKENIZER, tokenizer, NULL, JSON(MEMBERS)),
+    VIEW(SPECIAL, special, NULL, JSON(ROWS), .is_joined = true),
+    VIEW(PROMPTS, prompts, NULL, JSON(LINES)),
+    VIEW(FILES, files, NULL, JSON(LINES), COLUMNS(file_columns)),
+    VIEW(RUN, run, NULL, JSON(MEMBERS)),
+    VIEW(MULTIPLY_ADDS, multiply_adds, NULL, JSON(OBJECT), AMOUNTS(operation_labels)),
+    VIEW(MEMORY, memory, "Its memory", JSON(OBJECT), AMOUNTS(memory_labels)),
+    VIEW(OUTPUTS, outputs, "Its tensors: the shape in one layer, the size of all layers",
+         JSON(LINES), COLUMNS(output_columns)),
+    VIEW(KINDS, kinds, NULL, COLUMNS(kind_columns), HEADED),
+    VIEW(NON_FINITE, non_finite, NULL, JSON(LINES), .is_joined = true),
 };
-
-static const char *const headings[ATTN_N_INSPECTED] = {
-    [ATTN_INSPECTED_CONFIG] = "Config",
-    [ATTN_INSPECTED_DIFFERENCES] = "Unlike GPT-2",
-    [ATTN_INSPECTED_PARAMETERS] = "Parameters",
-    [ATTN_INSPECTED_ADAPTER] = "Changed by the adapter",
-    [ATTN_INSPECTED_CONVERSION] = "Unlike Hugging Face's files",
-    [ATTN_INSPECTED_MEMORY] = "Its memory",
-    [ATTN_INSPECTED_OUTPUTS] = "Its tensors: the shape in one layer, the size of all layers"};
-
-static void add_as(struct attn_document *document, const struct attn_shown_inspection *shown,
-                   enum attn_inspected part, struct attn_document_view view)
-{
-    static const char *const names[] = {
-#define NAME(id, name, subject) #name,
-        ATTN_INSPECTED_MAP(NAME)
-#undef NAME
-    };
-
-    view.name = names[part];
-    attn_document_table(document, shown->tables[part], &view);
-}
 
 static void add(struct attn_document *document, const struct attn_shown_inspection *shown,
                 enum attn_inspected part)
 {
-    if (headings[part] && n_row_of(shown, part) > 0)
-        attn_document_text(document, "\n%s\n", headings[part]);
-    add_as(document, shown, part, views[part]);
+    if (parts[part].heading && n_row_of(shown, part) > 0)
+        attn_document_text(document, "\n%s\n", parts[part].heading);
+    attn_document_table(document, shown->tables[part], &parts[part].view);
 }
 
 /* --- Config ----------------------------------------------------------------------------------- */
@@ -201,7 +185,7 @@ static void add_config(struct attn_document *document, const struct attn_shown_i
 
 static void add_tensors(struct attn_document *document, const struct attn_shown_inspection *shown)
 {
-    struct attn_document_view view = views[ATTN_INSPECTED_TENSORS];
+    struct attn_document_view view = parts[ATTN_INSPECTED_TENSORS].view;
 
     attn_document_text(document, "\nTensors\n");
     view.n_column -= attn_tensor_files_n_shard(shown->given.weights) <= 1;
@@ -209,7 +193,7 @@ static void add_tensors(struct attn_document *document, const struct attn_shown_
         attn_document_text(document, "  none\n");
         view.text = ATTN_TEXT_NOTHING;
     }
-    add_as(document, shown, ATTN_INSPECTED_TENSORS, view);
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_TENSORS], &view);
 }
 
 /* Appends VALUE, truncated to a line. */
@@ -315,13 +299,13 @@ static void add_prompts(struct attn_document *document, const struct attn_shown_
 static void add_files(struct attn_document *document, const struct attn_shown_inspection *shown,
                       uint64_t n_byte)
 {
-    struct attn_document_view view = views[ATTN_INSPECTED_FILES];
+    struct attn_document_view view = parts[ATTN_INSPECTED_FILES].view;
 
     if (shown->given.model)
         attn_document_text(document, "\nFiles\n");
     else
         view.text = ATTN_TEXT_NOTHING;
-    add_as(document, shown, ATTN_INSPECTED_FILES, view);
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_FILES], &view);
     attn_document_value(document, "bytes", attn_cell_integer((int64_t)n_byte));
 }
 
@@ -332,7 +316,7 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     const uint64_t n_token = NUMBER(RUN, 0, "n_token");
     const uint64_t n_source = NUMBER(RUN, 0, "n_source");
     const bool is_image = attn_model_config(shown->given.model)->image.patch_height > 0;
-    struct attn_document_view operations = views[ATTN_INSPECTED_MULTIPLY_ADDS];
+    struct attn_document_view operations = parts[ATTN_INSPECTED_MULTIPLY_ADDS].view;
     char text[ATTN_QUANTITY_SIZE];
 
     attn_document_begin(document, "run");
@@ -346,7 +330,7 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     attn_document_text(document, "\n");
     if (is_image)
         operations.labels = image_operation_labels;
-    add_as(document, shown, ATTN_INSPECTED_MULTIPLY_ADDS, operations);
+    attn_document_table(document, shown->tables[ATTN_INSPECTED_MULTIPLY_ADDS], &operations);
     if (shown->has_kinds) {
         attn_document_text(document, "\nAttention matrices are %.1f %% of this run; by kind:\n",
                            100 * ((double)NUMBER(MULTIPLY_ADDS, 0, "matrices") /
@@ -356,8 +340,8 @@ static void add_run(struct attn_document *document, const struct attn_shown_insp
     add(document, shown, ATTN_INSPECTED_MEMORY);
     add(document, shown, ATTN_INSPECTED_OUTPUTS);
     if (shown->has_kinds) /* in JSON they come last */
-        add_as(document, shown, ATTN_INSPECTED_KINDS,
-               (struct attn_document_view){.json = ATTN_JSON_LINES});
+        attn_document_table(document, shown->tables[ATTN_INSPECTED_KINDS],
+                            &(struct attn_document_view){.name = "kinds", .json = ATTN_JSON_LINES});
     attn_document_end(document);
 }
 
