@@ -12,13 +12,13 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 unpacked=tests/fixtures/.unpacked # the names of what was
-archives=(tests/fixtures/{attn,decoder,family,golden,gpt2,names,row,score,tokenizers,truth,words}.tar tests/golden/arrays.tar)
+archives=(tests/fixtures/{attn,decoder,family,golden,gpt2,names,row,score,tokenizers,truth,words}.tar tests/golden/{arrays,outputs}.tar)
 
 # The files of ARCHIVE, as they are named in its folder, which we are in; each ends with NUL.
 list_files() { # ARCHIVE
     case $1 in
-    tests/golden/arrays.tar) find -- * -name '*.np[yz]' -print0 ;;
-    tests/fixtures/tokenizers.tar) find tokenizers -type f -print0 ;;
+    tests/golden/arrays.tar) find -- * -name '*.np[yz]' ! -path 'outputs/*' -print0 ;;
+    tests/fixtures/tokenizers.tar | tests/golden/outputs.tar) find "$(basename "$1" .tar)" -type f -print0 ;;
     *) find -- "$(basename "$1" .tar)"-* -type f -print0 ;;
     esac | LC_ALL=C sort -z
 }
