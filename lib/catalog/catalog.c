@@ -7,7 +7,6 @@
 #include "base/file.h"
 #include "base/given.h"
 #include "base/status_internal.h"
-#include "catalog/places_internal.h"
 #include "formats/foreign.h"
 #include "formats/gguf.h"
 #include "formats/json.h"

@@ -1,5 +1,5 @@
 /* gguf_folder.c - GGUF models in a folder, and their tags. */
-#include "catalog/places_internal.h"
+#include "catalog/catalog_internal.h"
 
 #include "base/file.h"
 #include "base/fixed_text.h"

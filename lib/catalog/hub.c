@@ -1,5 +1,5 @@
 /* hub.c - models in the cache of Hugging Face. */
-#include "catalog/places_internal.h"
+#include "catalog/catalog_internal.h"
 
 #include "base/file.h"
 #include "base/fixed_text.h"

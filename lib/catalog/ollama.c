@@ -1,5 +1,5 @@
 /* ollama.c - models in the stores of Ollama. */
-#include "catalog/places_internal.h"
+#include "catalog/catalog_internal.h"
 
 #include "base/file.h"
 #include "base/fixed_text.h"

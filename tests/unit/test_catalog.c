@@ -1,7 +1,7 @@
 /* Names of models: what each leads to, in folders, in the cache of Hugging Face, and what no name
  * may lead to. */
 #include "catalog/catalog.h"
-#include "catalog/places_internal.h"
+#include "catalog/catalog_internal.h"
 #include "model/model.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/folder.h"

@@ -1,5 +1,5 @@
 /* Tags of GGUF files: which file each means, and that every file has one. */
-#include "catalog/places_internal.h"
+#include "catalog/catalog_internal.h"
 #include "tests/support/folder.h"
 #include "tests/support/suite.h"
 
