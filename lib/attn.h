@@ -37,7 +37,6 @@
 /* A model runs a text: a host serves requests, and a capture keeps tensors. */
 #include "run/host.h"
 #include "input/input.h"
-#include "edits/request_edits.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"
 #include "run/request.h"

@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/path.h"
 #include "base/status_internal.h"
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 
 #include <string.h>
 

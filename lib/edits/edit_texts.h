@@ -14,7 +14,7 @@
 
 /* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
-    const char *ablate;           /* edits/request_edits.h */
+    const char *ablate;           /* trace/edit.h */
     const char *const *knockouts; /* [n_knockout] as attn_intervention_read: ATTN_EDIT_MASK */
     const char *const *patches;   /* [n_patch] ATTN_EDIT_REPLACE */
     const char *const *steers;    /* [n_steer] ATTN_EDIT_ADD */

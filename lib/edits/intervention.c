@@ -1,5 +1,5 @@
 /* intervention.c - see intervention.h. */
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"

@@ -16,9 +16,9 @@
 #ifndef ATTN_EDITS_INTERVENTION_H
 #define ATTN_EDITS_INTERVENTION_H
 
-#include "edits/request_edits.h"
 #include "formats/ndarray.h"
 #include "model/model.h"
+#include "trace/edit.h"
 #include "trace/location.h"
 
 /* One change of a tensor. Initialize with ATTN_INTERVENTION_DEFAULT. */

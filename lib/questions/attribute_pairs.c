@@ -18,7 +18,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 #include "forward/rotary.h"
 #include "forward/step_internal.h"
 #include "gradient/backward.h"

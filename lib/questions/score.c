@@ -8,7 +8,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 #include "forward/logit_rows.h"
 #include "input/image_input.h"
 #include "input/position.h"

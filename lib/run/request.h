@@ -15,11 +15,11 @@
 #define ATTN_RUN_REQUEST_H
 
 #include "base/note.h"
-#include "edits/request_edits.h"
 #include "input/input.h"
 #include "predict/answer.h"
 #include "run/attention_change.h"
 #include "tensors/output.h"
+#include "trace/edit.h"
 
 /* The attention to compute. */
 struct attn_request_attention {

@@ -2,7 +2,7 @@
 #ifndef ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
 #define ATTN_RUN_REQUEST_PARAMS_INTERNAL_H
 
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 #include "input/position.h"
 #include "run/request_params.h"
 

@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/pool_internal.h"
 #include "base/status_internal.h"
-#include "edits/intervention_internal.h"
+#include "edits/edits_internal.h"
 #include "run/host_internal.h"
 #include "run/item_internal.h"
 #include "stream/many_item.h"
