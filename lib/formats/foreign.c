@@ -1,5 +1,5 @@
-/* foreign.c - see foreign.h. */
-#include "formats/foreign.h"
+/* foreign.c - see tensor_files_internal.h. */
+#include "formats/tensor_files_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -1,5 +1,5 @@
 /* ndarray.c - see ndarray.h. */
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 
 #include "base/escape.h"
 #include "base/given.h"

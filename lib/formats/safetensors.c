@@ -13,7 +13,6 @@
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/foreign.h"
 #include "formats/json.h"
 
 #include <stdint.h>

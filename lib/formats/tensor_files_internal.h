@@ -2,9 +2,16 @@
 #ifndef ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 #define ATTN_FORMATS_TENSOR_FILES_INTERNAL_H
 
+#include "base/dtype_internal.h"
 #include "base/file.h"
+#include "base/source.h"
+#include "base/status.h"
+#include "formats/ndarray.h"
 #include "formats/safetensors.h"
 #include "formats/tensor_files.h"
+
+#include <stdbool.h>
+#include <stddef.h>
 
 /* A tensor in a directory. It is small, because a header of 100 MB can list two million tensors.
  * `name` and `shape` point into the text of its file. */
@@ -52,6 +59,44 @@ enum attn_status attn_safetensors_read_header(const struct attn_file *file, char
 
 /* Creates a directory of FILE alone. Takes FILE over, and closes it also on failure. */
 enum attn_status attn_safetensors_take(struct attn_file *file, struct attn_tensor_files **out,
+                                       struct attn_error *err);
+
+/*
+ * Models in formats of other programs: recognizes the files that a directory has
+ * instead of safetensors, and suggests the command that converts them.
+ *
+ *     if (!attn_source_has_part(source, "model.safetensors"))
+ *         status = attn_foreign_check(source, err);
+ */
+
+enum { ATTN_FOREIGN_NAME_SIZE = 256 };
+
+/* Finds a file of PyTorch weights in the directory of SOURCE and copies its name to NAME. False:
+ * there is none. */
+bool attn_foreign_find(const struct attn_source *source, char name[ATTN_FOREIGN_NAME_SIZE]);
+
+/* Fails with ATTN_UNSUPPORTED if the directory of SOURCE has a file of PyTorch weights or a PEFT
+ * adapter. The hint of the error is the command that converts it. */
+enum attn_status attn_foreign_check(const struct attn_source *source, struct attn_error *err);
+
+size_t attn_ndarray_n_element(const struct attn_ndarray *array);
+
+/* How many elements of an array are NaN or infinite. */
+struct attn_not_finite {
+    size_t n_nan, n_above, n_below; /* number of NaN, infinity and -infinity */
+};
+
+struct attn_not_finite attn_ndarray_not_finite(const struct attn_ndarray *array);
+
+/* As attn_ndarray_read, for a file that is open already. Takes over *npy, which becomes NULL in any
+ * case. */
+enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy, int rank,
+                                   const char *axes, struct attn_ndarray *array,
+                                   struct attn_error *err);
+
+/* Copies the cells of MASK in C order to CELLS, as bytes 0 and 1. ATTN_FORMAT if a cell is neither;
+ * the message names the first one. */
+enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
                                        struct attn_error *err);
 
 #endif

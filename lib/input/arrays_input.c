@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 
 bool attn_input_is_arrays(const struct attn_input *input)
 {

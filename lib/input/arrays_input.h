@@ -4,7 +4,7 @@
 #define ATTN_INPUT_ARRAYS_INPUT_H
 
 #include "attention/attend.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/input.h"
 
 /* The sizes on which all arrays agree. */

@@ -3,7 +3,7 @@
 
 #include "base/escape.h"
 #include "base/memory.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "forward/session_internal.h"
 #include "model/model_internal.h"
 #include "trace/trace_internal.h"

@@ -3,8 +3,8 @@
 
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
 #include "formats/npy.h"
+#include "formats/tensor_files_internal.h"
 
 #include <stdbool.h>
 #include <string.h>

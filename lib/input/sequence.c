@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "base/utf8.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/encoder.h"
 #include "input/log_mel.h"
 #include "model/image_patches.h"

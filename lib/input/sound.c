@@ -1,7 +1,7 @@
 /* sound.c - see sound.h. */
 #include "base/escape.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/sound_internal.h"
 
 #include <errno.h>

@@ -3,7 +3,7 @@
 
 #include "base/memory.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/sound_internal.h"
 
 #include <string.h>

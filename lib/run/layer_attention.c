@@ -6,7 +6,7 @@
 #include "base/memory.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "trace/trace_internal.h"
 
 #include <stdio.h>

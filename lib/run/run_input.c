@@ -5,7 +5,7 @@
 #include "base/escape.h"
 #include "base/number.h"
 #include "base/status_internal.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/image_input.h"
 #include "input/log_mel.h"
 #include "input/sound_internal.h"

@@ -5,7 +5,7 @@
  * resized. A picture of more is refused before it is allocated.
  */
 #include "base/memory.h"
-#include "formats/ndarray_internal.h"
+#include "formats/tensor_files_internal.h"
 #include "input/image_file_internal.h"
 #include "tests/fuzz/fuzz.h"
 
