@@ -23,6 +23,7 @@
 #include "base/memory.h"
 #include "forward/rotary.h"
 #include "forward/weight_buffer.h"
+#include "model/config.h"
 #include "trace/edit.h"
 #include "trace/trace_internal.h"
 
@@ -287,5 +288,16 @@ void attn_visit_edit(struct attn_forward *f, size_t sequence,
 void attn_visit_count(struct attn_forward *f, size_t sequence, size_t n_edited);
 
 void attn_visit_emit(struct attn_forward *f, const struct attn_trace_event *event);
+
+/* The activation xIELU (model/config.h), whose numbers each layer has of its own. In
+ * double, because exp(x) - 1 - x loses the digits of a float near 0. */
+
+/* Applies OF to X [n]. */
+void attn_xielu_run(const struct attn_xielu *of, float *x, size_t n);
+
+/* Changes DY [n], the gradient of xIELU of X, to the gradient of X. IS_CONSTANT: the ratio of xIELU
+ * to X counts as a constant. */
+void attn_xielu_back(const struct attn_xielu *of, const float *x, bool is_constant, size_t n,
+                     float *dy);
 
 #endif

@@ -7,7 +7,7 @@
 #include "forward/step_internal.h"
 
 #include "base/pool_internal.h"
-#include "forward/xielu.h"
+#include "forward/forward_internal.h"
 #include "trace/blocks_internal.h"
 #include "trace/location_internal.h"
 #include "trace/trace_extra.h"

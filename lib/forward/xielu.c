@@ -1,5 +1,5 @@
-/* xielu.c - see xielu.h. */
-#include "forward/xielu.h"
+/* xielu.c - see forward_internal.h. */
+#include "forward/forward_internal.h"
 
 #include "base/elementary.h"
 
