@@ -1,4 +1,4 @@
-/* image_file.c - see image_file.h: detects the format of a file, and reads arrays. */
+/* image_file.c - see image_file_internal.h: detects the format of a file, and reads arrays. */
 #include "input/image_file_internal.h"
 
 #include "base/escape.h"

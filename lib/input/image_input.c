@@ -1,5 +1,4 @@
-/* image_input.c - see image_input.h. */
-#include "input/image_input.h"
+/* image_input.c - see pixels_internal.h. */
 
 #include "base/escape.h"
 #include "base/memory.h"

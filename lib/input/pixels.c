@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
-#include "input/image_file.h"
+#include "input/image_file_internal.h"
 #include "input/pixel_steps.h"
 
 #include <math.h>

@@ -2,7 +2,9 @@
 #ifndef ATTN_INPUT_PIXELS_INTERNAL_H
 #define ATTN_INPUT_PIXELS_INTERNAL_H
 
+#include "base/status_internal.h"
 #include "input/pixels.h"
+#include "input/sequence.h"
 #include "model/model.h"
 
 #include <signal.h>
@@ -30,5 +32,20 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
 enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, const char *path,
                                        struct attn_pixels *pixels, bool *is_made,
                                        struct attn_error *err);
+
+bool attn_input_is_picture(const struct attn_input *input);
+
+bool attn_model_reads_pictures(const struct attn_model *model);
+
+/* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts. On failure:
+ * ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
+enum attn_status attn_image_input_check(const struct attn_input *input,
+                                        const struct attn_input *source,
+                                        const struct attn_model *model, struct attn_error *err);
+
+/* Reads the picture of INPUT into SEQUENCE: its pixels, its positions and their labels. */
+enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
+                                       const struct attn_input *input, struct attn_notes notes,
+                                       struct attn_sequence *sequence, struct attn_error *err);
 
 #endif

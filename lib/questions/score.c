@@ -10,7 +10,7 @@
 #include "base/status_internal.h"
 #include "edits/edits_internal.h"
 #include "forward/logit_rows.h"
-#include "input/image_input.h"
+#include "input/pixels_internal.h"
 #include "input/position.h"
 #include "kernels/kernels.h"
 #include "predict/class_label.h"

@@ -12,7 +12,7 @@
 #include "formats/gguf.h"
 #include "formats/json.h"
 #include "formats/microgpt.h"
-#include "input/image_file.h"
+#include "input/image_file_internal.h"
 #include "page/page_internal.h"
 #include "run/live_module.h"
 #include "run/live_story.h"

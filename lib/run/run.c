@@ -10,7 +10,7 @@
 #include "forward/session_internal.h"
 #include "gradient/backward.h"
 #include "input/encoder.h"
-#include "input/image_input.h"
+#include "input/pixels_internal.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
 #include "predict/mask_token.h"

@@ -5,8 +5,8 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "forward/session_pack.h"
-#include "input/image_input.h"
 #include "input/pass.h"
+#include "input/pixels_internal.h"
 #include "model/model_internal.h"
 #include "predict/prediction.h"
 

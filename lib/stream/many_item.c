@@ -9,7 +9,7 @@
 #include "base/status_internal.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
-#include "input/image_input.h"
+#include "input/pixels_internal.h"
 #include "input/position.h"
 #include "measures/edges.h"
 #include "model/model_internal.h"
