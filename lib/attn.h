@@ -58,7 +58,6 @@
 #include "attention/attention.h"
 #include "attention/kind.h"
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 
 /* Step by step: tokens, models and sessions. */
 #include "tokenizer/encoding.h"

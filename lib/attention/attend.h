@@ -18,7 +18,6 @@
 #include "attention/attention.h"
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 #include "trace/trace.h"
 
 #include <signal.h>

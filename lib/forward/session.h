@@ -17,7 +17,6 @@
 #define ATTN_FORWARD_SESSION_H
 
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 #include "model/model.h"
 #include "trace/edit.h"
 #include "trace/trace.h"

@@ -17,7 +17,6 @@
 
 #include "base/pool.h"
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 #include "model/model.h"
 #include "tables/table.h"
 

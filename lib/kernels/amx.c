@@ -1,5 +1,5 @@
-/* amx.c - see amx_internal.h. */
-#include "kernels/amx_internal.h"
+/* amx.c - see gemm_internal.h. */
+#include "kernels/gemm_internal.h"
 
 #include "kernels/amx_loop.h"
 

@@ -16,7 +16,7 @@
 #ifndef ATTN_KERNELS_AMX_LOOP_H
 #define ATTN_KERNELS_AMX_LOOP_H
 
-#include "kernels/amx_internal.h"
+#include "kernels/gemm_internal.h"
 
 #include <string.h>
 

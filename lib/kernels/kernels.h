@@ -14,7 +14,7 @@
 #define ATTN_KERNELS_KERNELS_H
 
 #include "base/dtype_internal.h"
-#include "kernels/isa.h"
+#include "kernels/gemm.h"
 
 #include <math.h>
 #include <stdbool.h>

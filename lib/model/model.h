@@ -17,7 +17,6 @@
 #include "base/note.h"
 #include "base/source.h"
 #include "kernels/gemm.h"
-#include "kernels/isa.h"
 #include "model/config.h"
 
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #ifndef ATTN_TESTS_EMULATED_TILES_H
 #define ATTN_TESTS_EMULATED_TILES_H
 
-#include "kernels/amx_internal.h"
+#include "kernels/gemm_internal.h"
 
 /* The loop of the library over these tiles. */
 extern const struct attn_tiles attn_emulated_tiles;

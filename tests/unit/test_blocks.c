@@ -2,7 +2,7 @@
  * test_blocks.c - the blocks of GGUF: values are those of the package gguf, bit for bit, with every
  * instruction set.
  */
-#include "kernels/isa.h"
+#include "kernels/gemm.h"
 #include "kernels/kernels.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
