@@ -11,7 +11,6 @@
 #include "model/config_internal.h"
 #include "model/model_internal.h"
 #include "predict/class_label.h"
-#include "predict/mask_token.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <assert.h>

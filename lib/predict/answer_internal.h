@@ -5,6 +5,7 @@
 
 #include "base/status.h"
 #include "gradient/backward.h"
+#include "input/sequence.h"
 #include "input/spaces.h"
 #include "params/param.h"
 #include "predict/answer.h"
@@ -118,5 +119,26 @@ struct attn_backward_goal attn_answer_goal(const struct attn_answer *answer);
 /* Sets WEIGHTS [T] to the share of the answer that each row after the last layer has. The sum is 1.
  * One row has all of it, or the rows whose mean is read have equal shares. */
 void attn_answer_weigh_rows(const struct attn_answer *answer, double *weights);
+
+/* Finds the mask tokens, [MASK] or <mask>, at which an encoder predicts. For the
+ * files of this layer and above. */
+
+/* Finds the id of the mask token. Returns false if TOKENIZER has no mask token or is NULL. */
+bool attn_mask_id(const struct attn_tokenizer *tokenizer, int32_t *id);
+
+/* Selects the positions at which an encoder predicts: those of the mask tokens, or for a model that
+ * labels tokens, all tokens of the text. The caller frees *masks. Returns ATTN_INVALID with the
+ * stage ATTN_STAGE_OPTIONS if there are no such positions. */
+enum attn_status attn_masks_select(const struct attn_answer_scope *scope,
+                                   struct attn_selection **masks, struct attn_error *err);
+
+/* Whether TEXT has exactly one mask token. If so, *POSITION receives its position. */
+bool attn_mask_is_only(const struct attn_tokenizer *tokenizer, const struct attn_sequence *text,
+                       size_t *position);
+
+/* Finds the position of the only mask token. Returns ATTN_INVALID if there is no mask token, or if
+ * there are several: then the user must name one by FIELD, `at` or `queries`. */
+enum attn_status attn_mask_find(const struct attn_answer_scope *scope, const char *field,
+                                size_t *position, struct attn_error *err);
 
 #endif

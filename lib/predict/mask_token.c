@@ -1,5 +1,5 @@
-/* mask_token.c - see mask_token.h. */
-#include "predict/mask_token.h"
+/* mask_token.c - see answer_internal.h. */
+#include "predict/answer_internal.h"
 
 #include "base/escape.h"
 #include "base/status_internal.h"

@@ -7,7 +7,7 @@
 #include "base/thread.h"
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
-#include "predict/mask_token.h"
+#include "predict/answer_internal.h"
 #include "tokenizer/tokenizer_extra.h"
 
 #include <string.h>

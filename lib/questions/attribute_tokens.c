@@ -9,7 +9,7 @@
 #include "input/position.h"
 #include "kernels/kernels.h"
 #include "model/model_internal.h"
-#include "predict/mask_token.h"
+#include "predict/answer_internal.h"
 #include "questions/derivative.h"
 #include "questions/questions_internal.h"
 #include "run/gradient.h"

@@ -13,7 +13,7 @@
 #include "input/pixels_internal.h"
 #include "inspect/cost.h"
 #include "model/model_internal.h"
-#include "predict/mask_token.h"
+#include "predict/answer_internal.h"
 #include "run/derived.h"
 #include "run/gradient.h"
 #include "run/zero_shot.h"

@@ -6,8 +6,8 @@
 #include "base/status_internal.h"
 #include "input/spaces.h"
 #include "model/model_internal.h"
+#include "predict/answer_internal.h"
 #include "predict/class_label.h"
-#include "predict/mask_token.h"
 #include "trace/trace_internal.h"
 
 /* Adds a hint about what a model without an output layer offers instead. */
