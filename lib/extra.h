@@ -15,7 +15,6 @@
 
 /* More about models, sites and attention, also as users write them. */
 #include "base/pool.h"
-#include "run/host_extra.h"
 #include "model/model_extra.h"
 #include "model/weight_arrays.h"
 #include "tokenizer/tokenizer_extra.h"
@@ -45,7 +44,6 @@
 #include "pictures/table_picture.h"
 #include "page/page_live.h"
 #include "run/live.h"
-#include "run/page_request.h"
 
 /* Many inputs, also from and to files. */
 #include "measures/measure.h"
@@ -86,7 +84,6 @@
 #include "params/medium.h"
 #include "params/param.h"
 #include "params/param_rules.h"
-#include "run/request_params.h"
 #include "questions/question.h"
 #include "questions/questions.h"
 

@@ -3,7 +3,7 @@
  * preprocessor_config.json says.
  *
  *     struct attn_pixels pixels = {0};
- *     attn_pixels_read(host, "cat.png", &pixels, &err); // run/host_extra.h
+ *     attn_pixels_read(host, "cat.png", &pixels, &err); // run/run_extra.h
  *     request.input.pixels = &pixels;
  *     ...
  *     attn_pixels_release(&pixels);

@@ -10,7 +10,7 @@
 #include "params/param_internal.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
-#include "run/item_internal.h"
+#include "run/run_internal.h"
 #include "stream/batch_lines.h"
 #include "stream/items_internal.h"
 #include "stream/record_reader.h"

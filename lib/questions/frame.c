@@ -5,7 +5,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "questions/question_internal.h"
-#include "run/zero_shot.h"
+#include "run/host_internal.h"
 #include "tables/table_order.h"
 
 #include <assert.h>

@@ -6,7 +6,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "params/param_internal.h"
-#include "run/request_params_internal.h"
+#include "run/run_internal.h"
 
 #include <string.h>
 

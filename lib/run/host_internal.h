@@ -2,8 +2,10 @@
 #ifndef ATTN_RUN_HOST_INTERNAL_H
 #define ATTN_RUN_HOST_INTERNAL_H
 
+#include "input/input.h"
 #include "input/pixels_internal.h"
-#include "run/host_extra.h"
+#include "predict/answer.h"
+#include "run/run_extra.h"
 #include "tensors/outputs.h"
 
 #include <sys/types.h>
@@ -42,7 +44,7 @@ struct attn_host {
     struct attn_host *other;
     bool is_later;    /* it was made from another host and uses the threads of that one */
     bool is_labelled; /* it was made from another host, as a classifier of pictures whose labels a
-                         request names (zero_shot.h) */
+                         request names (host_internal.h) */
 };
 
 /* Whether ADDRESS is in the mapped weights of HOST or of its other tower. Async-signal-safe. */
@@ -67,5 +69,25 @@ int attn_host_n_thread(const struct attn_host *host);
 enum attn_status attn_host_check_outputs(const struct attn_host *host,
                                          const struct attn_output *items, size_t n,
                                          struct attn_error *err);
+
+/*
+ * Zero-shot classification by CLIP: of a picture by texts, or of a text by pictures.
+ * Also compares a sentence with other sentences.
+ *
+ *     logit of a label = exp(logit_scale) * cos(image_embed, text_embed)
+ *     value of a label = cos(sentence_embed of the input, sentence_embed of the label)
+ *
+ * The model becomes a classifier with these labels, so that all questions to classifiers work for
+ * it, too.
+ */
+
+/* Sets *HOST to the host whose model reads INPUT: in a directory with two towers, one model reads
+ * pictures and one texts. If QUESTION has labels, also creates *labelled, a classifier with these
+ * labels, and sets *HOST to it. It borrows the host and the labels; the caller frees it. Errors
+ * have a stage. */
+enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struct attn_input *input,
+                                            const struct attn_request_predict *question,
+                                            const struct attn_request_reading *reading,
+                                            struct attn_host **labelled, struct attn_error *err);
 
 #endif

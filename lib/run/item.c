@@ -1,5 +1,5 @@
-/* item.c - see item.h and item_internal.h. */
-#include "run/item_internal.h"
+/* item.c - see item.h and run_internal.h. */
+#include "run/run_internal.h"
 
 #include "base/fixed_text.h"
 #include "base/memory.h"

@@ -15,7 +15,7 @@
 #include "input/image_file_internal.h"
 #include "page/page_internal.h"
 #include "run/live_module.h"
-#include "run/live_story.h"
+#include "run/run_internal.h"
 
 #include <string.h>
 

@@ -1,10 +1,10 @@
 /*
- * live_story.c - see live_story.h.
+ * live_story.c - see run_internal.h.
  *
  * If a step lacks a text, that of the previous step is used; edits are not carried over. live.js
  * does the same.
  */
-#include "run/live_story.h"
+#include "run/run_internal.h"
 
 #include "attention/attention_extra.h"
 #include "base/escape.h"

@@ -1,5 +1,5 @@
-/* page_request.c - see page_request.h. */
-#include "run/page_request.h"
+/* page_request.c - see run_extra.h. */
+#include "run/run_extra.h"
 
 #include "base/status_internal.h"
 #include "page/page_internal.h"

@@ -1,5 +1,5 @@
-/* request_params.c - see request_params.h. */
-#include "run/request_params_internal.h"
+/* request_params.c - see run_extra.h. */
+#include "run/run_internal.h"
 
 #include "predict/answer_internal.h"
 #include "run/input_params.h"

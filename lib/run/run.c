@@ -16,7 +16,7 @@
 #include "predict/answer_internal.h"
 #include "run/derived.h"
 #include "run/gradient.h"
-#include "run/zero_shot.h"
+#include "run/host_internal.h"
 #include "tensors/outputs_internal.h"
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"

@@ -2,6 +2,10 @@
 #ifndef ATTN_RUN_RUN_EXTRA_H
 #define ATTN_RUN_RUN_EXTRA_H
 
+#include "input/pixels.h"
+#include "params/param.h"
+#include "run/host.h"
+#include "run/request.h"
 #include "run/run.h"
 
 /* Creates a capture of the run's selection, for an observer. A reusable host reuses the memory of
@@ -14,5 +18,60 @@ ATTN_API enum attn_status attn_run_begin_capture(const struct attn_run *run,
  * selected), value and metric; NULL if it was not requested. The caller frees it. */
 ATTN_API enum attn_status attn_result_metric(const struct attn_result *result,
                                              struct attn_table **metric, struct attn_error *err);
+
+/* As attn_host_tokenizer, for source texts. It is another tokenizer only for Marian. */
+ATTN_API enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
+                                                     const struct attn_tokenizer **tokenizer,
+                                                     struct attn_error *err);
+
+/* Sets *found to the host of TOWER, borrowed from HOST. If the directory has two towers (config.h),
+ * it is HOST or a second host, whose model is opened at the first call. Else it is HOST. Requests
+ * call this themselves: one with a picture runs only the tower for pictures. */
+ATTN_API enum attn_status attn_host_tower(struct attn_host *host, enum attn_tower tower,
+                                          struct attn_host **found, struct attn_error *err);
+
+/* Makes the pixels that HOST's model reads from a picture RGB [height, width, 3]. ATTN_INVALID if
+ * the model reads no pictures. PIXELS is unchanged on failure. */
+ATTN_API enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
+                                           size_t height, size_t width, struct attn_pixels *pixels,
+                                           struct attn_error *err);
+
+/* As attn_pixels_make, for a picture in the file PATH: PNG, JPEG, WebP, or a .npy file of uint8 [H,
+ * W, 3]. A .npy file of floats [C, H, W] is taken as the pixels themselves. */
+ATTN_API enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
+                                           struct attn_pixels *pixels, struct attn_error *err);
+
+/* If a page is among the outputs of REQUEST, requests the five most probable tokens after every
+ * position, unless another output would contain them or computing them would take long. If a page
+ * is the only output, and gradients are requested without a list of sites, selects the two sites
+ * that a page shows. Does nothing if REQUEST has queries or a kind of figure. HOST may be of any
+ * kind. */
+ATTN_API void attn_request_fill_page(const struct attn_host *host, struct attn_request *request);
+
+/* Writes the page `outputs.items` [1] of REQUEST: the table `outputs.table`, and below it the
+ * patterns of the run that REQUEST describes. If the run has no patterns, or more than a page
+ * holds, they are left out. The selection, predictions and notes of REQUEST are not used. */
+ATTN_API enum attn_status attn_run_table_page(struct attn_host *host,
+                                              const struct attn_request *request,
+                                              struct attn_error *err);
+
+/*
+ * Lists of the parameters of a request, other than its input: how texts are
+ * read, which tensors and predictions to compute, the attention, edits, and how patterns are shown.
+ * Options of commands and arguments of Python are made from them. The lists, and the structs that
+ * they fill:
+ *
+ *     reading, selection, array_selection, prediction, gradients
+ *                                          struct attn_request
+ *     spans                                struct attn_request_labels
+ *     target, foil, at, metric             struct attn_answer_args
+ *     attention, dropout, array_dropout    struct attn_attention_args
+ *     interventions                        struct attn_edit_texts
+ *     places                               struct attn_places
+ *     picture, view                        struct attn_picture_options
+ */
+
+/* Returns the list NAME, such as "selection", or NULL. */
+ATTN_API const struct attn_param_list *attn_request_params_find(const char *name);
 
 #endif

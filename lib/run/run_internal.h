@@ -2,15 +2,22 @@
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
+#include "base/status_internal.h"
+#include "base/store.h"
 #include "edits/edits.h"
+#include "edits/edits_internal.h"
+#include "formats/json.h"
 #include "input/arrays_input.h"
 #include "input/pass.h"
+#include "input/position.h"
 #include "measures/metric.h"
 #include "predict/masked_copies.h"
 #include "predict/prediction.h"
+#include "run/host.h"
 #include "run/host_internal.h"
+#include "run/item.h"
 #include "run/layer_attention.h"
-#include "run/request_params_internal.h"
+#include "run/request.h"
 #include "run/run.h"
 #include "run/run_extra.h"
 #include "tensors/outputs.h"
@@ -23,7 +30,7 @@ struct attn_run {
     struct attn_picture_options picture; /* a copy, to which the request points; or unused */
     bool is_performed;                   /* attn_run_perform was called */
     struct attn_host *labelled;          /* owns; the host of a classifier for the request's labels
-                                            (run/zero_shot.h), which `host` is then; or NULL */
+                                            (run/host_internal.h), which `host` is then; or NULL */
     const struct attn_model *model;      /* the host's; NULL for arrays */
     const struct attn_run *like;         /* borrowed; gives the positions of the edits; or NULL */
     /* input: tokenizers are borrowed from the host, or NULL */
@@ -138,5 +145,48 @@ const struct attn_attention *attn_run_attention(const struct attn_run *run);
  * the edits [*n], ablations first. Borrowed from RUN. */
 const struct attn_attend_args *attn_run_arrays(const struct attn_run *run);
 const struct attn_edit *attn_run_edits(const struct attn_run *run, size_t *n);
+
+/* For a model, and for arrays, which have no layers. */
+extern const struct attn_param_list attn_selection_params, attn_array_selection_params;
+
+extern const struct attn_param_list attn_prediction_params, attn_span_params, attn_gradient_params;
+
+/* Parameters of a struct attn_attention_args (attention_args.c). Dropout is separate, because its
+ * weights are drawn for a whole sequence, so that it does not work token by token. */
+extern const struct attn_param_list attn_attention_params, attn_dropout_params,
+    attn_array_dropout_params;
+
+/* Files that steps read, each listed once: pictures, and vectors for steering. */
+struct attn_live_paths {
+    struct attn_live_path {
+        char *name; /* owns; as written in the steps */
+        bool is_image;
+    } * items; /* [n] owns */
+    size_t n, capacity;
+};
+
+/* Checks the story JSON without computing: prepares each of its steps on HOST, and each of its
+ * edits alone, as the page of REQUEST would. ATTN_FORMAT names the file, the step (from 1), key,
+ * value and what was expected. Adds to PATHS, which the caller frees after a failure too. */
+enum attn_status attn_live_story_check(const struct attn_json *json, struct attn_host *host,
+                                       const struct attn_request *request,
+                                       struct attn_live_paths *paths, struct attn_error *err);
+
+/* A bit for PAIRS of attn_item_choose: an item may have only a source; its text is then empty. */
+#define ATTN_ITEM_SOURCE_ALONE (1U << 31)
+
+/* The approximate size in bytes of the texts and the arrays of ITEM. */
+size_t attn_item_n_byte(const struct attn_item *item);
+
+/* Marks ITEM, whose line is set, as failed with a formatted message. */
+void attn_item_fail(struct attn_item *item, enum attn_record_failure failure, const char *format,
+                    ...) ATTN_PRINTF(3, 4);
+
+/* Frees what ITEM owns, and zeroes it. */
+void attn_item_release(struct attn_item *item);
+
+/* Selects the first input that ITEM has, until attn_item_choose is called. Pictures are inputs of
+ * items without a text, and all inputs share the second text, the types and the mask of keys. */
+void attn_item_choose_first(struct attn_item *item);
 
 #endif

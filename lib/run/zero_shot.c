@@ -1,5 +1,5 @@
-/* zero_shot.c - see zero_shot.h. */
-#include "run/zero_shot.h"
+/* zero_shot.c - see host_internal.h. */
+#include "run/host_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -3,7 +3,7 @@
 #define ATTN_STREAM_ITEMS_INTERNAL_H
 
 #include "base/note.h"
-#include "run/item_internal.h"
+#include "run/run_internal.h"
 #include "stream/digest.h"
 #include "stream/items.h"
 

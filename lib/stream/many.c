@@ -8,7 +8,7 @@
 #include "base/status_internal.h"
 #include "edits/edits_internal.h"
 #include "run/host_internal.h"
-#include "run/item_internal.h"
+#include "run/run_internal.h"
 #include "stream/many_item.h"
 #include "stream/window.h"
 

@@ -6,7 +6,7 @@
 #include "base/status_internal.h"
 #include "formats/ndarray.h"
 #include "input/sound_internal.h"
-#include "run/item_internal.h"
+#include "run/run_internal.h"
 #include "stream/record_keys_internal.h"
 
 #include <math.h>

@@ -10,7 +10,7 @@
 #include "base/thread.h"
 #include "input/spaces.h"
 #include "run/host_internal.h"
-#include "run/item_internal.h"
+#include "run/run_internal.h"
 #include "stream/batch_lines.h"
 #include "stream/items_internal.h"
 #include "stream/ledger_internal.h"

@@ -6,7 +6,7 @@
 #include "base/thread.h"
 #include "forward/session_pack.h"
 #include "input/pixels.h"
-#include "run/host_extra.h"
+#include "run/run_extra.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/open.h"

@@ -2,7 +2,7 @@
  * test_picture_params.c - the parameters of pictures: what each text sets in the options, and that
  * all of them are found by names, as programs find them.
  */
-#include "run/request_params.h"
+#include "run/run_extra.h"
 #include "tensors/picture.h"
 #include "tests/support/suite.h"
 

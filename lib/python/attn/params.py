@@ -155,7 +155,7 @@ def fill(args: Structure, at: int, param: c.attn_param, name: str, value, keep: 
 
 
 def parameters_of(*names: str) -> list[c.attn_param]:
-    """Those of the lists NAMES about a request (run/request_params.h) that are keywords."""
+    """Those of the lists NAMES about a request (run/run_extra.h) that are keywords."""
     lists = [lib.attn_request_params_find(name.encode()).contents for name in names]
     return [param for one in lists for param in one.items[:one.n] if not param.traits & c.ATTN_PARAM_NO_KEYWORD]
 
