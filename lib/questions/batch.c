@@ -14,7 +14,6 @@
 #include "stream/batch_lines.h"
 #include "stream/items_internal.h"
 #include "stream/record_reader.h"
-#include "stream/restart_params.h"
 #include "stream/stream_internal.h"
 
 #include <stdint.h>

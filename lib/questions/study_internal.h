@@ -13,7 +13,6 @@
 
 #include "questions/fold.h"
 #include "run/reply.h"
-#include "stream/many_internal.h"
 #include "stream/stream_internal.h"
 
 struct attn_study;

@@ -2,7 +2,7 @@
 #include "questions/study_params.h"
 
 #include "params/param_internal.h"
-#include "stream/restart_params.h"
+#include "stream/stream_internal.h"
 
 #include <string.h>
 

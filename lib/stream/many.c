@@ -1,6 +1,6 @@
 /* many.c - see many.h. A worker computes one batch of texts at a time: short texts together in
  * packs, others alone, and long ones with all threads. Or it asks about one item at a time. */
-#include "stream/many_internal.h"
+#include "stream/stream_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"

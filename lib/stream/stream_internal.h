@@ -15,11 +15,26 @@
 #define ATTN_STREAM_STREAM_INTERNAL_H
 
 #include "base/status_internal.h"
+#include "params/param.h"
 #include "run/host.h"
 #include "stream/each.h"
 #include "stream/items.h"
-#include "stream/many_internal.h"
+#include "stream/many.h"
 #include "stream/records_internal.h"
+
+/* Answers about the item of RESULT, which has nothing else, except `spaces`. A failure belongs to
+ * the item, unless all items would fail with it. Called on several threads at a time. */
+typedef enum attn_status (*attn_ask_fn)(void *user, struct attn_item_result *result,
+                                        struct attn_error *err);
+
+/* Runs all items like attn_run_many, but ASK computes each, also a pair at once, on one thread of
+ * HOST. Without IS_PARALLEL items follow one after the other, each on all threads. USER of CALLS is
+ * passed to ASK. A failure of all items ends the run after the items before it. */
+enum attn_status attn_ask_many(struct attn_host *host, attn_ask_fn ask, bool is_parallel,
+                               const struct attn_many_calls *calls, struct attn_error *err);
+
+/* Returns true if STATUS with ERR is a failure of a single item. */
+bool attn_many_is_of_item(enum attn_status status, const struct attn_error *err);
 
 struct attn_stream;
 
@@ -87,5 +102,32 @@ void attn_stream_keep(struct attn_stream *stream, const struct attn_error *err);
 
 /* Frees STREAM and removes unfinished files, unless attn_stream_keep kept them. NULL is allowed. */
 void attn_stream_free(struct attn_stream *stream);
+
+/* Parameters about shards and resuming, shared by all runs over many records.
+ * Lists of parameters include them as rows. */
+
+/* Reads "3/8" into two size_t (`read` of struct attn_param). */
+enum attn_status attn_shard_read(const struct attn_param *param, void *home, const char *label,
+                                 const char *text, struct attn_error *err);
+
+#define ATTN_SHARD_PARAM(structure, shard_member, n_shard_member)                                  \
+    ATTN_PARAM(OWN, "shard", "I/N", structure, shard_member,                                       \
+               "take only part I of N of a file, 0 <= I < N; names of outputs say which: "         \
+               "rows-00003-of-00008.jsonl",                                                        \
+               .second = offsetof(structure, n_shard_member), .read = attn_shard_read)
+
+/* The parameter max_failed. MEMBER is an int64_t, negative by default. */
+#define ATTN_FAILED_PARAM(structure, member)                                                       \
+    ATTN_PARAM(SEED, "max_failed", "N", structure, member,                                         \
+               "number of records or items that may fail; one more ends the run. Default: any "    \
+               "number, and the exit code is 6",                                                   \
+               .option = "max-errors", .most = INT64_MAX)
+
+#define ATTN_RESUME_PARAM(structure, member)                                                       \
+    ATTN_PARAM(FLAG, "resume", NULL, structure, member,                                            \
+               "continue the output file of a run of the same command that ended early. Start "    \
+               "from the beginning if the file does not exist; if it is complete, only check "     \
+               "that input and outputs are unchanged. The table covers all items, also those of "  \
+               "the earlier run")
 
 #endif
