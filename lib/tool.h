@@ -48,7 +48,6 @@
 #include "tables/colormap_internal.h"
 #include "tables/document.h"
 #include "tables/table_internal.h"
-#include "tables/table_order_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tables/text_table.h"
 #include "tensors/format_internal.h"

@@ -3,7 +3,6 @@
 #define ATTN_QUESTIONS_COMPARISON_INTERNAL_H
 
 #include "questions/comparison.h"
-#include "tables/table_order_internal.h"
 #include "tables/table_writer_internal.h"
 #include "tensors/outputs.h"
 

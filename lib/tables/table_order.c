@@ -1,6 +1,6 @@
 /* table_order.c - see table_order.h. The rows of each group are sorted by their keys; fixed rows
  * keep their places. */
-#include "tables/table_order_internal.h"
+#include "tables/table_writer_internal.h"
 
 #include "base/buffer.h"
 #include "base/escape.h"

@@ -4,6 +4,8 @@
 
 #include "base/buffer.h"
 #include "formats/json_writer.h"
+#include "params/param.h"
+#include "tables/table_order.h"
 #include "tables/table_writer.h"
 
 /* Writes one row in FORM: a line, or in JSON an object without a line end, for a document that the
@@ -38,5 +40,15 @@ void attn_table_push_cell(struct attn_json_writer *json, const struct attn_colum
 /* Writes CELLS [n] of COLUMNS [n] as members of the object that JSON is in. */
 void attn_table_push_cells(struct attn_json_writer *json, const struct attn_column *columns,
                            const struct attn_cell *cells, size_t n, int precision);
+
+/* The parameters `sort` and `limit` of a struct that begins with a struct attn_table_order; the
+ * arguments are their help texts. */
+#define ATTN_TABLE_ORDER_PARAMS(sort_help, limit_help)                                             \
+    ATTN_PARAM(TEXT, "sort", "COLUMN[:up|down]", struct attn_table_order, sort, sort_help),        \
+        ATTN_PARAM(COUNT, "limit", "N", struct attn_table_order, n_most, limit_help,               \
+                   .most = INT32_MAX)
+
+/* The parameters with help texts that fit any table. */
+extern const struct attn_param_list attn_table_order_params;
 
 #endif
