@@ -5,7 +5,7 @@
 #include "stream/records_internal.h"
 #include "tensors/labels_json.h"
 
-#include "tensors/row_text.h"
+#include "tensors/format_internal.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
  * as far as the system allows.
  */
 #include "formats/quoting.h"
-#include "tensors/row_text.h"
+#include "tensors/format_internal.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 

@@ -2,8 +2,10 @@
 #ifndef ATTN_TENSORS_FORMAT_INTERNAL_H
 #define ATTN_TENSORS_FORMAT_INTERNAL_H
 
+#include "base/buffer.h"
 #include "tables/table_writer.h"
 #include "tensors/format.h"
+#include "trace/trace_internal.h"
 
 #include <stdbool.h>
 
@@ -60,5 +62,16 @@ bool attn_format_is_directory(const struct attn_format *format, const char *path
  * "`csv`, `tidy` or `json`", with LAST before the last one. The list is null-terminated and may be
  * cut. Returns the length of the whole list. */
 size_t attn_format_list(attn_format_fn is_listed, const char *last, char *out, size_t size);
+
+/* Writes rows of a tensor as text. An allocation failure stays in the buffer. */
+
+/* Appends `,` and a number for each of WIDTH columns; PRECISION is as in attn_number_text. NOTHING
+ * is written for cells that ROW lacks, and unless it is "" also for NaN and infinity. */
+void attn_row_append_text(struct attn_buffer *text, struct attn_row row, size_t width,
+                          int precision, const char *nothing);
+
+/* Appends [0.5,0.5,null]: WIDTH >= 1 columns, null for cells that ROW lacks. */
+void attn_json_append_row(struct attn_buffer *out, struct attn_row row, size_t width,
+                          int precision);
 
 #endif

@@ -16,8 +16,8 @@
  */
 #include "formats/json_writer.h"
 #include "tensors/arrays.h"
+#include "tensors/format_internal.h"
 #include "tensors/labels_json.h"
-#include "tensors/row_text.h"
 #include "tensors/token_text.h"
 #include "tensors/writer.h"
 

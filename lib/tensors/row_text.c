@@ -1,5 +1,5 @@
-/* row_text.c - see row_text.h. */
-#include "tensors/row_text.h"
+/* row_text.c - see format_internal.h. */
+#include "tensors/format_internal.h"
 
 #include "formats/float_text.h"
 
