@@ -21,7 +21,6 @@
 #include "tensors/picture_internal.h"
 #include "tensors/writer.h"
 #include "tokenizer/words.h"
-#include "trace/capture_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

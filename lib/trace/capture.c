@@ -1,6 +1,5 @@
 /* capture.c - see capture.h: one block of memory holds all selected tensors, which events fill row
  * by row. */
-#include "trace/capture_internal.h"
 
 #include "base/given.h"
 #include "base/memory.h"

@@ -2,7 +2,9 @@
 #ifndef ATTN_TRACE_TRACE_INTERNAL_H
 #define ATTN_TRACE_TRACE_INTERNAL_H
 
+#include "base/memory.h"
 #include "base/pool.h"
+#include "trace/capture.h"
 #include "trace/edit.h"
 #include "trace/location_internal.h"
 #include "trace/model_stack.h"
@@ -262,5 +264,10 @@ void attn_edit_call(const struct attn_edit *edit, const struct attn_edit_calls *
  * edit is a function. Any thread may call it for a matrix, and the feeding one for all tensors. */
 size_t attn_edits_apply(const struct attn_edit *edits, size_t n_edit, atomic_bool *has_effect,
                         const struct attn_edit_calls *calls, const struct attn_edit_target *target);
+
+/* As attn_capture_create, but takes memory from SPARE and returns it there. SPARE may be NULL. */
+enum attn_status attn_capture_create_in(struct attn_spare *spare,
+                                        const struct attn_selection *selection,
+                                        struct attn_capture **capture, struct attn_error *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "formats/npy.h"
 #include "run/run.h"
 #include "tests/adversary/npy_text.h"
-#include "trace/capture_internal.h"
+#include "trace/trace_internal.h"
 
 #include <math.h>
 #include <stdlib.h>
