@@ -39,7 +39,6 @@
 #include "questions/comparison_internal.h"
 #include "questions/explain_internal.h"
 #include "questions/questions_internal.h"
-#include "questions/study_params.h"
 #include "run/host_internal.h"
 #include "run/input_params.h"
 #include "run/live.h"

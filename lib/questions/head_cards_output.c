@@ -1,5 +1,5 @@
-/* head_cards_output.c - see head_cards_output.h. */
-#include "questions/head_cards_output.h"
+/* head_cards_output.c - see examples_internal.h. */
+#include "questions/examples_internal.h"
 
 #include "base/escape.h"
 #include "base/memory.h"

@@ -1,5 +1,5 @@
-/* link_scores.c - see link_scores.h. */
-#include "questions/link_scores.h"
+/* link_scores.c - see questions_extra.h. */
+#include "questions/questions_extra.h"
 
 #include "base/escape.h"
 #include "base/given.h"

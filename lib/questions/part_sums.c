@@ -1,7 +1,7 @@
-/* part_sums.c - see part_sums.h. The feed of the source stores its tensor, the feed of the base
- * subtracts the tensor of the base, and each backward pass multiplies the gradients by these
+/* part_sums.c - see patch_internal.h. The feed of the source stores its tensor, the feed of the
+ * base subtracts the tensor of the base, and each backward pass multiplies the gradients by these
  * differences, in double precision, row by row in the order of the events. */
-#include "questions/part_sums.h"
+#include "questions/patch_internal.h"
 
 #include "base/memory.h"
 #include "base/pool_internal.h"

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "questions/questions_internal.h"
-#include "questions/study_params.h"
 
 #include <string.h>
 

@@ -3,6 +3,9 @@
 #define ATTN_QUESTIONS_QUESTIONS_INTERNAL_H
 
 #include "questions/frame.h"
+#include "questions/question.h"
+#include "questions/questions_extra.h"
+#include "questions/study.h"
 
 /* X(NAME): a file of this folder defines attn_question_NAME. In the order of the help; those
  * without arguments, which are no commands, come last. */
@@ -30,5 +33,30 @@ ATTN_QUESTION_MAP(ATTN_QUESTION_EXTERN)
 extern const struct attn_question attn_question_batch;
 extern const struct attn_param_list attn_batch_record_params, attn_batch_limit_params,
     attn_batch_field_params, attn_batch_edge_params, attn_batch_writing_params;
+
+/* Which rows have times, and how weights are smoothed. */
+struct attn_times_form {
+    size_t first, n; /* the N rows from FIRST on; SIZE_MAX: all rows */
+    size_t n_median; /* frames of the median, odd */
+};
+
+/* As attn_token_times, by FORM. Weights are standardized over all rows, as openai-whisper does. */
+enum attn_status attn_token_times_of(const struct attn_ndarray *weights,
+                                     const struct attn_times_form *form, struct attn_table **table,
+                                     struct attn_error *err);
+
+/* The rule of a sink, for sinks.c and for the notes of spans.c. */
+
+enum { ATTN_SINK_ROWS = 8 }; /* fewest rows that see a column which counts */
+
+#define ATTN_SINK_WEIGHT 0.3 /* a sink has more than this mean weight, by default */
+
+/* The parameters of items and their table; of items that have rows but no table; and those that
+ * follow in both cases. */
+extern const struct attn_param_list attn_study_params, attn_listing_params, attn_restart_params;
+
+/* These parameters as questions for attn_question_find: those of items with their table, and those
+ * of items without. */
+extern const struct attn_question attn_question_items, attn_question_listing;
 
 #endif

@@ -1,6 +1,6 @@
-/* similarity.c - see similarity.h. The pool's threads share the pairs; each pair is summed by one
- * thread, in the order of rows and keys. */
-#include "questions/similarity.h"
+/* similarity.c - see questions_extra.h. The pool's threads share the pairs; each pair is summed by
+ * one thread, in the order of rows and keys. */
+#include "questions/questions_extra.h"
 
 #include "base/elementary.h"
 #include "base/memory.h"

@@ -7,7 +7,6 @@
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
-#include "questions/sinks_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>

@@ -12,7 +12,6 @@
 #include "questions/parts.h"
 #include "questions/questions.h"
 #include "questions/questions_internal.h"
-#include "questions/sinks_internal.h"
 #include "stream/items_internal.h"
 #include "trace/trace_internal.h"
 

@@ -1,5 +1,5 @@
-/* speech_times.c - see speech_times.h. */
-#include "questions/speech_times.h"
+/* speech_times.c - see questions_extra.h. */
+#include "questions/questions_extra.h"
 
 #include "base/escape.h"
 #include "base/given.h"
@@ -9,8 +9,8 @@
 #include "input/text_words.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
+#include "questions/questions_internal.h"
 #include "questions/rows.h"
-#include "questions/token_times_internal.h"
 #include "run/run_internal.h"
 #include "tables/table_internal.h"
 #include "tokenizer/tokenizer_extra.h"

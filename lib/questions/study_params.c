@@ -1,5 +1,5 @@
-/* study_params.c - see study_params.h. */
-#include "questions/study_params.h"
+/* study_params.c - see questions_internal.h. */
+#include "questions/questions_internal.h"
 
 #include "params/param_internal.h"
 #include "stream/stream_internal.h"

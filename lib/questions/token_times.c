@@ -1,5 +1,5 @@
-/* token_times.c - see token_times.h. */
-#include "questions/token_times_internal.h"
+/* token_times.c - see questions_extra.h. */
+#include "questions/questions_internal.h"
 
 #include "base/fixed_text.h"
 #include "base/given.h"
