@@ -91,7 +91,7 @@ COMPILE = $(CC) $(CPPFLAGS_ALL) @$(BUILD)/libraries.cflags @$(BUILD)/hardening.c
     -include lib/base/banned.h -MMD -MP
 LINK = $(CC) $(CFLAGS_ALL) @$(BUILD)/hardening.cflags $(LDFLAGS_ALL) @$(BUILD)/hardening.ldflags
 
-# The vector code is one source compiled once for each instruction set (lib/kernels/isa.h).
+# The vector code is one source compiled once for each instruction set (lib/kernels/gemm.h).
 ISAS_x86_64 := baseline avx2 avx512
 ISAS_aarch64 := baseline neon
 ISAS_wasm32 := baseline relaxed

@@ -5,7 +5,7 @@
  * Only gemm_xsmm.c calls libxsmm. The order of sums is that of the numeric contract (kernels.h).
  * libxsmm keeps it for panels of 17 to 64 columns, so narrower matrices are padded and wider ones
  * are split. In bfloat16 the contract does not hold: libxsmm, the portable loop and tiles
- * (gemm_internal.h) each give other bits.
+ * each give other bits.
  */
 #ifndef ATTN_KERNELS_GEMM_INTERNAL_H
 #define ATTN_KERNELS_GEMM_INTERNAL_H

@@ -73,7 +73,7 @@ ATTN_API enum attn_status attn_token_times(const struct attn_ndarray *weights,
 
 /*
  * When each word of a transcript was spoken, by the cross-attention of a model of
- * speech (questions_extra.h).
+ * speech.
  *
  *     struct attn_ndarray sound = {.rank = 1, .shape = {n, 1}, .data = values};
  *     request.source.embeddings = &sound; // samples, 16,000 a second

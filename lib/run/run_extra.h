@@ -1,4 +1,5 @@
-/* run_extra.h - captures for observers, and the metric of a result as a table. */
+/* run_extra.h - captures for observers, the metric of a result as a table, towers and second
+ * tokenizers of hosts, pixels, pages, and the lists of the parameters of a request. */
 #ifndef ATTN_RUN_RUN_EXTRA_H
 #define ATTN_RUN_RUN_EXTRA_H
 

@@ -53,7 +53,7 @@ static float weight(size_t k, size_t j)
     return widen(a[(k / 2 * LDA + j) * 2 + k % 2]);
 }
 
-/* As amx_internal.h defines it; the inputs here have no denormals, nor the sums. */
+/* As gemm_internal.h defines it; the inputs here have no denormals, nor the sums. */
 static float sum_by_definition(size_t n_k, size_t i, size_t j, float sum)
 {
     for (size_t k = 0; k < n_k;) {

@@ -319,16 +319,6 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_TOKENIZER_WORDPIECE = 3
 ATTN_TOKENIZER_UNIGRAM = 4
-ATTN_STACK_ONLY = 0
-ATTN_STACK_ENCODER = 1
-ATTN_STACK_DECODER = 2
-ATTN_STACK_CROSS = 3
-ATTN_EDIT_ZERO = 0
-ATTN_EDIT_SCALE = 1
-ATTN_EDIT_REPLACE = 2
-ATTN_EDIT_ADD = 3
-ATTN_EDIT_MASK = 4
-ATTN_EDIT_FUNCTION = 5
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -346,6 +336,16 @@ ATTN_PART_SIMILARITY = 32
 ATTN_PART_ALGORITHM = 64
 ATTN_PART_DROPOUT = 128
 ATTN_PART_DROPOUT_SEED = 256
+ATTN_STACK_ONLY = 0
+ATTN_STACK_ENCODER = 1
+ATTN_STACK_DECODER = 2
+ATTN_STACK_CROSS = 3
+ATTN_EDIT_ZERO = 0
+ATTN_EDIT_SCALE = 1
+ATTN_EDIT_REPLACE = 2
+ATTN_EDIT_ADD = 3
+ATTN_EDIT_MASK = 4
+ATTN_EDIT_FUNCTION = 5
 ATTN_CACHE_ALL_LAYERS = 0
 ATTN_CACHE_ONE_LAYER = 1
 ATTN_ORIGIN_DIRECTORY = 0
@@ -359,6 +359,68 @@ ATTN_FOUND_PATH_SIZE = 4096
 ATTN_FOUND_FETCH_SIZE = 512
 ATTN_WEIGHT_ARRAY_NAME_SIZE = 96
 ATTN_WEIGHT_ARRAY_MAX_RANK = 3
+ATTN_MEDIUM_TABLE = 1
+ATTN_MEDIUM_TENSORS = 2
+ATTN_MEDIUM_SCREEN = 4
+ATTN_MEDIUM_COMPARISON = 8
+ATTN_MEDIUM_EXPLANATION = 16
+ATTN_MEDIUM_PREDICTIONS = 32
+ATTN_MEDIUM_CONTINUATION = 64
+ATTN_MEDIUM_HEATMAP = 128
+ATTN_MEDIUM_DECIMAL = 256
+ATTN_MEDIUM_BINARY = 512
+ATTN_MEDIUM_PNG = 1024
+ATTN_MEDIUM_VECTOR = 2048
+ATTN_MEDIUM_FIGURE = 4096
+ATTN_MEDIUM_VIEWER = 8192
+ATTN_MEDIUM_ROWS = 16384
+ATTN_MEDIUM_PAPER = 32768
+ATTN_MEDIA_LABELLED = 7168
+ATTN_MEDIA_DRAWN = 15360
+ATTN_MEDIA_PICTURES = 15488
+ATTN_MEDIA_TABLES = 37121
+ATTN_MEDIA_ANSWERS = 16480
+ATTN_PARAM_FLAG = 0
+ATTN_PARAM_COUNT = 1
+ATTN_PARAM_SEED = 2
+ATTN_PARAM_REAL = 3
+ATTN_PARAM_CHOICE = 4
+ATTN_PARAM_SWITCH = 5
+ATTN_PARAM_METHOD = 6
+ATTN_PARAM_SEEDED = 7
+ATTN_PARAM_TEXT = 8
+ATTN_PARAM_LIST = 9
+ATTN_PARAM_ID = 10
+ATTN_PARAM_TEXTS = 11
+ATTN_PARAM_NAMED = 12
+ATTN_PARAM_OWN = 13
+ATTN_PARAM_INPUT = 14
+ATTN_PARAM_IMAGE = 15
+ATTN_PARAM_INPUTS = 16
+ATTN_PARAM_ARRAY = 17
+ATTN_PARAM_SIZED = 18
+ATTN_PARAM_IDS = 19
+ATTN_PARAM_PLACES = 20
+ATTN_PARAM_MASK = 21
+ATTN_PARAM_SETTINGS = 22
+ATTN_PARAM_ID_LISTS = 23
+ATTN_PARAM_OF_ARGS = 0
+ATTN_PARAM_OF_REQUEST = 1
+ATTN_PARAM_OF_CALLER = 2
+ATTN_PARAM_SHAPES_GRADIENTS = 1
+ATTN_PARAM_NOT_COMPARED = 2
+ATTN_PARAM_NO_OPTION = 4
+ATTN_PARAM_NO_KEYWORD = 8
+ATTN_PARAM_SHAPES_TENSORS = 16
+ATTN_PARAM_IS_CLOSED = 64
+ATTN_PARAM_TAKES_HELP = 128
+ATTN_PARAM_IS_FILE = 256
+ATTN_PARAM_HAS_ZERO = 512
+ATTN_PARAM_NOT_EXPLAINED = 1024
+ATTN_PARAM_OF_SCALE = 2048
+ATTN_PARAM_OF_OTHER_SCALE = 4096
+ATTN_PARAM_OF_NUMBERS = 8192
+ATTN_PARAM_OF_CELLS = 16384
 ATTN_SITE_ARCHIVE_NAME_SIZE = 64
 ATTN_ATTENTION_TEXT_SIZE = 96
 ATTN_DTYPE_BOOL = 0
@@ -606,68 +668,6 @@ ATTN_SINKS_BY_LAYER = 2
 ATTN_SPANS_BY_HEAD = 0
 ATTN_SPANS_BY_SPAN = 1
 ATTN_SPANS_BY_STEP = 2
-ATTN_MEDIUM_TABLE = 1
-ATTN_MEDIUM_TENSORS = 2
-ATTN_MEDIUM_SCREEN = 4
-ATTN_MEDIUM_COMPARISON = 8
-ATTN_MEDIUM_EXPLANATION = 16
-ATTN_MEDIUM_PREDICTIONS = 32
-ATTN_MEDIUM_CONTINUATION = 64
-ATTN_MEDIUM_HEATMAP = 128
-ATTN_MEDIUM_DECIMAL = 256
-ATTN_MEDIUM_BINARY = 512
-ATTN_MEDIUM_PNG = 1024
-ATTN_MEDIUM_VECTOR = 2048
-ATTN_MEDIUM_FIGURE = 4096
-ATTN_MEDIUM_VIEWER = 8192
-ATTN_MEDIUM_ROWS = 16384
-ATTN_MEDIUM_PAPER = 32768
-ATTN_MEDIA_LABELLED = 7168
-ATTN_MEDIA_DRAWN = 15360
-ATTN_MEDIA_PICTURES = 15488
-ATTN_MEDIA_TABLES = 37121
-ATTN_MEDIA_ANSWERS = 16480
-ATTN_PARAM_FLAG = 0
-ATTN_PARAM_COUNT = 1
-ATTN_PARAM_SEED = 2
-ATTN_PARAM_REAL = 3
-ATTN_PARAM_CHOICE = 4
-ATTN_PARAM_SWITCH = 5
-ATTN_PARAM_METHOD = 6
-ATTN_PARAM_SEEDED = 7
-ATTN_PARAM_TEXT = 8
-ATTN_PARAM_LIST = 9
-ATTN_PARAM_ID = 10
-ATTN_PARAM_TEXTS = 11
-ATTN_PARAM_NAMED = 12
-ATTN_PARAM_OWN = 13
-ATTN_PARAM_INPUT = 14
-ATTN_PARAM_IMAGE = 15
-ATTN_PARAM_INPUTS = 16
-ATTN_PARAM_ARRAY = 17
-ATTN_PARAM_SIZED = 18
-ATTN_PARAM_IDS = 19
-ATTN_PARAM_PLACES = 20
-ATTN_PARAM_MASK = 21
-ATTN_PARAM_SETTINGS = 22
-ATTN_PARAM_ID_LISTS = 23
-ATTN_PARAM_OF_ARGS = 0
-ATTN_PARAM_OF_REQUEST = 1
-ATTN_PARAM_OF_CALLER = 2
-ATTN_PARAM_SHAPES_GRADIENTS = 1
-ATTN_PARAM_NOT_COMPARED = 2
-ATTN_PARAM_NO_OPTION = 4
-ATTN_PARAM_NO_KEYWORD = 8
-ATTN_PARAM_SHAPES_TENSORS = 16
-ATTN_PARAM_IS_CLOSED = 64
-ATTN_PARAM_TAKES_HELP = 128
-ATTN_PARAM_IS_FILE = 256
-ATTN_PARAM_HAS_ZERO = 512
-ATTN_PARAM_NOT_EXPLAINED = 1024
-ATTN_PARAM_OF_SCALE = 2048
-ATTN_PARAM_OF_OTHER_SCALE = 4096
-ATTN_PARAM_OF_NUMBERS = 8192
-ATTN_PARAM_OF_CELLS = 16384
 ATTN_PARAM_GIVEN = 0
 ATTN_PARAM_VALUES = 1
 ATTN_PARAM_BOTH = 2
@@ -773,22 +773,6 @@ class attn_request_reading(Structure):
     pass
 
 
-class attn_location(Structure):
-    pass
-
-
-class attn_edit(Structure):
-    pass
-
-
-class attn_edit_target(Structure):
-    pass
-
-
-class attn_request_edits(Structure):
-    pass
-
-
 class attn_answer_args(Structure):
     pass
 
@@ -806,6 +790,10 @@ class attn_request_predict(Structure):
 
 
 class attn_attention_change(Structure):
+    pass
+
+
+class attn_location(Structure):
     pass
 
 
@@ -849,6 +837,18 @@ class attn_predictions(Structure):
     pass
 
 
+class attn_edit(Structure):
+    pass
+
+
+class attn_edit_target(Structure):
+    pass
+
+
+class attn_request_edits(Structure):
+    pass
+
+
 class attn_request_attention(Structure):
     pass
 
@@ -881,15 +881,27 @@ class attn_catalog_found(Structure):
     pass
 
 
-class attn_pixels(Structure):
-    pass
-
-
 class attn_image_grid(Structure):
     pass
 
 
 class attn_weight_array(Structure):
+    pass
+
+
+class attn_pixels(Structure):
+    pass
+
+
+class attn_param(Structure):
+    pass
+
+
+class attn_param_list(Structure):
+    pass
+
+
+class attn_param_part(Structure):
     pass
 
 
@@ -1117,6 +1129,10 @@ class attn_score_sum(Structure):
     pass
 
 
+class attn_link_file(Structure):
+    pass
+
+
 class attn_sinks_args(Structure):
     pass
 
@@ -1129,23 +1145,7 @@ class attn_survey_args(Structure):
     pass
 
 
-class attn_link_file(Structure):
-    pass
-
-
 class attn_attention_args(Structure):
-    pass
-
-
-class attn_param(Structure):
-    pass
-
-
-class attn_param_list(Structure):
-    pass
-
-
-class attn_param_part(Structure):
     pass
 
 
@@ -1187,8 +1187,8 @@ class attn_explanation(Structure):
 
 attn_progress_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_size_t)
 attn_note_fn = CFUNCTYPE(None, c_void_p, c_int, c_char_p)
-attn_edit_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(c_float), POINTER(attn_error))
 attn_trace_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(attn_error))
+attn_edit_fn = CFUNCTYPE(c_int, c_void_p, POINTER(attn_trace_event), POINTER(c_float), POINTER(attn_error))
 attn_catalog_fn = CFUNCTYPE(c_int, c_void_p, c_char_p, POINTER(attn_error))
 attn_task_fn = CFUNCTYPE(None, c_void_p, c_size_t, c_int)
 attn_name_fields_fn = CFUNCTYPE(None, c_char_p, c_void_p, c_size_t)
@@ -1554,43 +1554,6 @@ attn_request_reading._fields_ = [
     ("with_prompt", c_char_p),
     ("later", c_void_p * 4),
 ]
-attn_location._fields_ = [
-    ("stack", c_int),
-    ("layer", c_int),
-    ("head", c_int),
-    ("site", c_int),
-]
-attn_edit._fields_ = [
-    ("at", attn_location),
-    ("row0", c_size_t),
-    ("row1", c_size_t),
-    ("col0", c_size_t),
-    ("col1", c_size_t),
-    ("op", c_int),
-    ("factor", c_float),
-    ("data", POINTER(c_float)),
-    ("ld", c_size_t),
-    ("function", attn_edit_fn),
-    ("user", c_void_p),
-    ("later", c_void_p * 2),
-]
-attn_edit_target._fields_ = [
-    ("at", attn_location),
-    ("row0", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-    ("ld", c_size_t),
-    ("data", POINTER(c_float)),
-    ("n_uncounted", c_size_t),
-]
-attn_request_edits._fields_ = [
-    ("ablate", c_char_p),
-    ("items", POINTER(attn_edit)),
-    ("interventions", POINTER(attn_intervention)),
-    ("n", c_size_t),
-    ("n_intervention", c_size_t),
-    ("later", c_void_p * 4),
-]
 attn_answer_args._fields_ = [
     ("metric", c_int),
     ("target", c_char_p),
@@ -1628,6 +1591,12 @@ attn_attention_change._fields_ = [
     ("mask", POINTER(attn_mask_array)),
     ("keep", POINTER(attn_mask_array)),
     ("later", c_void_p * 4),
+]
+attn_location._fields_ = [
+    ("stack", c_int),
+    ("layer", c_int),
+    ("head", c_int),
+    ("site", c_int),
 ]
 attn_trace_event._fields_ = [
     ("sequence", c_size_t),
@@ -1732,6 +1701,37 @@ attn_predictions._fields_ = [
     ("bytes", c_char_p),
     ("later", c_void_p * 4),
 ]
+attn_edit._fields_ = [
+    ("at", attn_location),
+    ("row0", c_size_t),
+    ("row1", c_size_t),
+    ("col0", c_size_t),
+    ("col1", c_size_t),
+    ("op", c_int),
+    ("factor", c_float),
+    ("data", POINTER(c_float)),
+    ("ld", c_size_t),
+    ("function", attn_edit_fn),
+    ("user", c_void_p),
+    ("later", c_void_p * 2),
+]
+attn_edit_target._fields_ = [
+    ("at", attn_location),
+    ("row0", c_size_t),
+    ("n_row", c_size_t),
+    ("n_col", c_size_t),
+    ("ld", c_size_t),
+    ("data", POINTER(c_float)),
+    ("n_uncounted", c_size_t),
+]
+attn_request_edits._fields_ = [
+    ("ablate", c_char_p),
+    ("items", POINTER(attn_edit)),
+    ("interventions", POINTER(attn_intervention)),
+    ("n", c_size_t),
+    ("n_intervention", c_size_t),
+    ("later", c_void_p * 4),
+]
 attn_request_attention._fields_ = [
     ("layers", POINTER(attn_attention)),
     ("change", POINTER(attn_attention_change)),
@@ -1828,13 +1828,6 @@ attn_catalog_found._fields_ = [
     ("file", c_char * 4096),
     ("part", attn_override),
 ]
-attn_pixels._fields_ = [
-    ("n_channel", c_size_t),
-    ("height", c_size_t),
-    ("width", c_size_t),
-    ("values", POINTER(c_float)),
-    ("shown", POINTER(c_ubyte)),
-]
 attn_image_grid._fields_ = [
     ("n_front", c_size_t),
     ("n_row", c_size_t),
@@ -1844,6 +1837,48 @@ attn_weight_array._fields_ = [
     ("name", c_char * 96),
     ("rank", c_int),
     ("shape", c_size_t * 3),
+]
+attn_pixels._fields_ = [
+    ("n_channel", c_size_t),
+    ("height", c_size_t),
+    ("width", c_size_t),
+    ("values", POINTER(c_float)),
+    ("shown", POINTER(c_ubyte)),
+]
+attn_param._fields_ = [
+    ("name", c_char_p),
+    ("option", c_char_p),
+    ("of", c_char_p),
+    ("argument", c_char_p),
+    ("help", c_char_p),
+    ("type", c_int),
+    ("home", c_int),
+    ("keys", c_char_p),
+    ("words", c_char_p),
+    ("values", POINTER(c_int)),
+    ("meant", c_char_p),
+    ("offset", c_size_t),
+    ("second", c_size_t),
+    ("least", c_int64),
+    ("most", c_int64),
+    ("traits", c_uint),
+    ("mark", c_uint),
+    ("marks", c_size_t),
+    ("media", c_uint),
+    ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
+    ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
+    ("variable", c_char_p),
+    ("letter", c_char),
+]
+attn_param_list._fields_ = [
+    ("heading", c_char_p),
+    ("items", POINTER(attn_param)),
+    ("n", c_size_t),
+    ("is_input", c_bool),
+]
+attn_param_part._fields_ = [
+    ("list", POINTER(attn_param_list)),
+    ("offset", c_size_t),
 ]
 attn_selection_walk._fields_ = [
     ("at", attn_location),
@@ -2485,6 +2520,10 @@ attn_score_sum._fields_ = [
     ("n_token", c_size_t),
     ("nats", c_double),
 ]
+attn_link_file._fields_ = [
+    ("path", c_char_p),
+    ("is_one_based", c_bool),
+]
 attn_sinks_args._fields_ = [
     ("size", c_size_t),
     ("by", c_int),
@@ -2524,10 +2563,6 @@ attn_survey_args._fields_ = [
     ("is_weight", c_bool),
     ("cards", c_void_p),
 ]
-attn_link_file._fields_ = [
-    ("path", c_char_p),
-    ("is_one_based", c_bool),
-]
 attn_attention_args._fields_ = [
     ("kind", c_char_p),
     ("mask", c_char_p),
@@ -2535,41 +2570,6 @@ attn_attention_args._fields_ = [
     ("change", attn_attention_change),
     ("cells", attn_mask_array),
     ("kept", attn_mask_array),
-]
-attn_param._fields_ = [
-    ("name", c_char_p),
-    ("option", c_char_p),
-    ("of", c_char_p),
-    ("argument", c_char_p),
-    ("help", c_char_p),
-    ("type", c_int),
-    ("home", c_int),
-    ("keys", c_char_p),
-    ("words", c_char_p),
-    ("values", POINTER(c_int)),
-    ("meant", c_char_p),
-    ("offset", c_size_t),
-    ("second", c_size_t),
-    ("least", c_int64),
-    ("most", c_int64),
-    ("traits", c_uint),
-    ("mark", c_uint),
-    ("marks", c_size_t),
-    ("media", c_uint),
-    ("read", CFUNCTYPE(c_int, POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error))),
-    ("release", CFUNCTYPE(None, POINTER(attn_param), c_void_p)),
-    ("variable", c_char_p),
-    ("letter", c_char),
-]
-attn_param_list._fields_ = [
-    ("heading", c_char_p),
-    ("items", POINTER(attn_param)),
-    ("n", c_size_t),
-    ("is_input", c_bool),
-]
-attn_param_part._fields_ = [
-    ("list", POINTER(attn_param_list)),
-    ("offset", c_size_t),
 ]
 attn_param_rule._fields_ = [
     ("given", c_char_p),
@@ -2911,11 +2911,6 @@ FUNCTIONS = {
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
-    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_config_word": (c_char_p, [POINTER(attn_config), c_char_p]),
     "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
@@ -2927,8 +2922,18 @@ FUNCTIONS = {
     "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
     "attn_tokenizer_kind": (c_int, [c_void_p]),
     "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
+    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
+    "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
+    "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
+    "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
+    "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
+    "attn_request_params_find": (POINTER(attn_param_list), [c_char_p]),
     "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
     "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
@@ -2992,8 +2997,6 @@ FUNCTIONS = {
     "attn_live_of": (POINTER(attn_live), [c_void_p]),
     "attn_live_n_byte": (c_uint64, [c_void_p]),
     "attn_live_free": (None, [c_void_p]),
-    "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
-    "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_measure_name": (c_char_p, [c_int]),
     "attn_measures_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_head_cards_create": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
@@ -3037,21 +3040,18 @@ FUNCTIONS = {
     "attn_patch": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_patch_args), POINTER(c_void_p), POINTER(attn_patch_sum), POINTER(attn_error)]),
     "attn_score": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_score_args), POINTER(c_void_p), POINTER(attn_score_sum), POINTER(attn_error)]),
     "attn_similarity": (c_int, [c_void_p, POINTER(attn_request), c_size_t, POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_spans": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_spans_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_link_scores": (c_int, [POINTER(attn_link_file), POINTER(attn_link_file), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_file": (c_char_p, [POINTER(attn_attention_args)]),
     "attn_attention_args_release": (None, [POINTER(attn_attention_args)]),
-    "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
-    "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_param_rules_check": (c_int, [POINTER(attn_param_rules), c_int, attn_param_given_fn, c_void_p, POINTER(attn_error)]),
-    "attn_request_params_find": (POINTER(attn_param_list), [c_char_p]),
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_at": (POINTER(attn_question), [c_size_t]),
