@@ -11,15 +11,15 @@
 
 #define EXAMPLE "attn-cli heads -m fable --sort previous \"The keys to the cabinet\""
 
-/* Data of the survey, in addition to its table. */
-struct survey_data {
+/* Data of the heads, in addition to their table. */
+struct heads_data {
     struct attn_ndarray pattern;   /* owned; the array of --pattern */
     struct attn_head_cards *cards; /* owned; for an atlas, else NULL */
 };
 
 static void release_data(void *own)
 {
-    struct survey_data *data = own;
+    struct heads_data *data = own;
 
     attn_ndarray_release(&data->pattern);
     attn_head_cards_free(data->cards);
@@ -38,14 +38,14 @@ const struct command command_heads = {
                 "  attn-cli heads -m fable --items lines.txt --items-format lines \\\n"
                 "    --figure map --pdf a.pdf\n",
     .ask = ask,
-    .own_size = sizeof(struct survey_data),
+    .own_size = sizeof(struct heads_data),
     .release = release_data,
 };
 
 static enum attn_status check(const struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    const struct attn_survey_args *how = question->how;
+    const struct attn_heads_args *how = question->how;
 
     if (how->has_probe + !!args->items.asked.items.path + prompt_is_given(&args->prompt) > 1)
         return refuse(err, NULL, "expected one of a text, `items` and `probe`, got more");
@@ -74,12 +74,12 @@ static enum attn_status compare_heads(struct question *question, struct attn_err
 }
 
 /* Creates the cards if there is a page over items. */
-static enum attn_status open_cards(struct question *question, struct attn_survey_args *how,
+static enum attn_status open_cards(struct question *question, struct attn_heads_args *how,
                                    struct attn_error *err)
 {
     const struct question_args *args = question->args;
     const struct attn_items_args *items = &args->items.asked;
-    struct survey_data *data = question->own;
+    struct heads_data *data = question->own;
 
     if (!output_path(&args->tables.output, "html") || !items->items.path || items->study.group_by ||
         items->study.paired)
@@ -94,11 +94,11 @@ static enum attn_status open_cards(struct question *question, struct attn_survey
     return ATTN_OK;
 }
 
-static enum attn_status survey(struct question *question, struct attn_error *err)
+static enum attn_status measure_heads(struct question *question, struct attn_error *err)
 {
     const struct question_args *args = question->args;
-    struct attn_survey_args *how = question->how, drawn;
-    struct survey_data *data = question->own;
+    struct attn_heads_args *how = question->how, drawn;
+    struct heads_data *data = question->own;
     const char *file = option_text(question->call, "pattern");
 
     ATTN_TRY(check(question, err));
@@ -115,7 +115,7 @@ static enum attn_status survey(struct question *question, struct attn_error *err
                           attn_ndarray_read(file, 2, 2, "[T, T]", &data->pattern, err), err));
     }
     ATTN_TRY(open_cards(question, how, err));
-    ATTN_TRY(attn_survey(question->host, &question->request, how, &question->table, err));
+    ATTN_TRY(attn_heads(question->host, &question->request, how, &question->table, err));
     drawn = *how;
     drawn.sort = args->tables.order.sort;
     question->how = &drawn;
@@ -126,5 +126,5 @@ static enum attn_status survey(struct question *question, struct attn_error *err
 static enum attn_status ask(struct question *question, struct attn_error *err)
 {
     question->example = EXAMPLE;
-    return (option_text(question->call, "pairs") ? compare_heads : survey)(question, err);
+    return (option_text(question->call, "pairs") ? compare_heads : measure_heads)(question, err);
 }

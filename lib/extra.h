@@ -55,7 +55,7 @@
 #include "stream/records.h"
 #include "questions/batch.h"
 
-/* Experiments, each over one input or many items. */
+/* Questions, each over one input or many items. */
 #include "questions/study.h"
 #include "measures/difference.h"
 #include "questions/compare.h"
@@ -76,7 +76,7 @@
 #include "questions/questions_extra.h"
 #include "questions/sinks.h"
 #include "questions/spans.h"
-#include "questions/survey.h"
+#include "questions/heads.h"
 #include "run/attention_args.h"
 #include "params/medium.h"
 #include "params/param.h"

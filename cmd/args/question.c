@@ -88,7 +88,7 @@ enum attn_status question_answer(struct call *call, struct attn_error *err)
         return attn_error_no_memory(err);
     find_example(&question);
     prompt_fill(&args->prompt, &question.request);
-    if (row && (row->experiment || row->choose))
+    if (row && (row->procedure || row->choose))
         question.name = row->name;
     stopwatch_note(&question.watch, &args->running, NULL);
     if (command->print_sites && help_is_asked(args->prompt.asked.selection.sites))
@@ -121,8 +121,8 @@ static void on_progress(void *user, size_t done, size_t total)
 static enum attn_status find_picture(struct question *question, const struct attn_table *table,
                                      struct attn_error *err)
 {
-    const struct attn_question_asked asked = {question->name, question->host, &question->request,
-                                              question->how};
+    const struct attn_question_call asked = {question->name, question->host, &question->request,
+                                             question->how};
 
     return asked.question ? attn_question_picture(&asked, table, &question->picture, err) : ATTN_OK;
 }
@@ -342,7 +342,7 @@ static enum attn_status write_labelled(struct question *question, struct attn_er
     struct attn_run *run = NULL;
     enum attn_status status;
 
-    request.on_note = NULL; /* the experiment has already printed these notes */
+    request.on_note = NULL; /* the question has already printed these notes */
     request.edits = (struct attn_request_edits){0}; /* the labels do not depend on edits */
     request.selection.sites = NULL;
     ATTN_TRY(attn_run_prepare(question->host, &request, &run, err));
@@ -388,7 +388,7 @@ bool question_is_noted(const struct question *question)
 
 static enum attn_status work(struct question *question, struct attn_error *err)
 {
-    struct attn_question_asked asked = {
+    struct attn_question_call asked = {
         .question = question->name, .request = &question->request, .args = question->how};
 
     ATTN_TRY(question_check(question, err));

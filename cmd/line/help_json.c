@@ -273,8 +273,8 @@ static void push_columns(struct attn_json_writer *json, const struct shown_table
 static void push_table(struct attn_json_writer *json, struct shown_tables *shown, const void *args,
                        const char *when, const char *word)
 {
-    const struct attn_question_asked asked = {.question = shown->command->question->name,
-                                              .args = args};
+    const struct attn_question_call asked = {.question = shown->command->question->name,
+                                             .args = args};
     size_t n = 0, i = 0;
     const struct attn_column *columns = attn_question_schema(&asked, &n);
 

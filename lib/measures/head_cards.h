@@ -1,9 +1,9 @@
 /*
  * head_cards.h - the cards of heads: what each head does in many texts, shown by its typical
- * pattern, its distances, and texts. A survey fills them, and pages draw them:
+ * pattern, its distances, and texts. attn_heads fills them, and pages draw them:
  *
  *     attn_head_cards_create(&cards, &err);
- *     args.cards = cards; // questions/survey.h
+ *     args.cards = cards; // questions/heads.h
  *     picture.cards = cards; // pictures/table_view.h
  *     attn_head_cards_free(cards);
  */

@@ -92,11 +92,11 @@ void attn_continuations_release(struct attn_continuations *continuations)
     *continuations = (struct attn_continuations){0};
 }
 
-void attn_asked_release(struct attn_asked *asked)
+void attn_answers_release(struct attn_answers *asked)
 {
     attn_continuations_release(&asked->continuations);
     attn_selection_free(asked->masks);
-    *asked = (struct attn_asked){0};
+    *asked = (struct attn_answers){0};
 }
 
 /* --- The most probable tokens ---------------------------------------------------------------- */

@@ -34,8 +34,8 @@ struct attn_continuations {
 };
 
 /* The questions of a request about tokens, resolved for one text. Initialize with = {0}; end with
- * attn_asked_release. */
-struct attn_asked {
+ * attn_answers_release. */
+struct attn_answers {
     struct attn_continuations continuations;
     struct attn_answer answer; /* the metric, if the request has one */
     struct attn_answer goal;   /* the number to differentiate, if has_goal */
@@ -46,7 +46,7 @@ struct attn_asked {
     size_t mask;                  /* the position of the only mask token, for an encoder */
 };
 
-void attn_asked_release(struct attn_asked *asked);
+void attn_answers_release(struct attn_answers *asked);
 
 /* Encodes each continuation of QUESTION. Returns ATTN_INVALID if a continuation does not fit into
  * the context after the text of SCOPE. */

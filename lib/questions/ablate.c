@@ -208,7 +208,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "sets", .excludes = "heads", .time = ATTN_PARAM_VALUES},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_ablate = {
     .name = "ablate",
@@ -225,7 +225,7 @@ const struct attn_question attn_question_ablate = {
         "same_top is a share.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_ablate_args, .size = sizeof(struct attn_ablate_args)),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -911,7 +911,7 @@ static enum attn_status append(struct ablation *ablation, size_t i, const struct
     return attn_frame_append(&ablation->frame, row, err);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
@@ -1013,9 +1013,9 @@ static void release(void *state)
     attn_edit_means_release(&ablation->means);
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "ablate",
     .question = &attn_question_ablate,
     .columns = columns,
@@ -1076,10 +1076,10 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     struct attn_ablate_args each = *args, defaults = ATTN_ABLATE_ARGS_DEFAULT;
     struct attn_study_args asked = ATTN_STUDY_ARGS_DEFAULT, study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_request quiet = ATTN_REQUEST_DEFAULT;
-    struct attn_experiment first = experiment;
+    struct attn_procedure first = procedure;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
     struct attn_table *table = NULL;
-    const struct attn_inquiry inquiry = {host, &quiet, &each, &defaults, &table, &sum};
+    const struct attn_procedure_call call = {host, &quiet, &each, &defaults, &table, &sum};
     enum attn_status status;
     size_t shard, n_shard;
 
@@ -1101,7 +1101,7 @@ static enum attn_status find_order(struct attn_host *host, const struct attn_req
     each.is_cumulative = false;
     each.n_control = 0;
     first.plan = plan;
-    status = attn_experiment_perform(&first, &inquiry, err);
+    status = attn_procedure_perform(&first, &call, err);
     if (status == ATTN_OK)
         status = take_order(table, &plan->order, err);
     attn_table_free(table);
@@ -1134,16 +1134,15 @@ static void release_plan(struct plan *plan)
     attn_free(plan->found);
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    struct attn_experiment asked = experiment;
+    struct attn_procedure asked = procedure;
     struct plan plan = {.found = NULL};
-    enum attn_status status =
-        make_plan(inquiry->host, inquiry->request, inquiry->given, &plan, err);
+    enum attn_status status = make_plan(call->host, call->request, call->given, &plan, err);
 
     asked.plan = &plan;
     if (status == ATTN_OK)
-        status = attn_experiment_perform(&asked, inquiry, err);
+        status = attn_procedure_perform(&asked, call, err);
     release_plan(&plan);
     return status;
 }
@@ -1154,5 +1153,5 @@ enum attn_status attn_ablate(struct attn_host *host, const struct attn_request *
 {
     struct attn_ablate_args args = ATTN_ABLATE_ARGS_DEFAULT;
 
-    return perform(&(struct attn_inquiry){host, request, given, &args, table, sum}, err);
+    return perform(&(struct attn_procedure_call){host, request, given, &args, table, sum}, err);
 }

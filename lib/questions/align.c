@@ -220,7 +220,7 @@ static const struct attn_param_rule rules[] = {
      .message = "@ needs `items`, and does not go with `score`"},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_align = {
     .name = "align",
@@ -256,7 +256,7 @@ const struct attn_question attn_question_align = {
         "of the array the rows of the prompt, and frames after the end of the sound.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_align_args, .size = sizeof(struct attn_align_args)),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
 /* --- The arguments ---------------------------------------------------------------------------- */
@@ -1115,9 +1115,9 @@ static void release(void *state)
     attn_capture_free(align->source);
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "align",
     .question = &attn_question_align,
     .columns = columns,
@@ -1152,10 +1152,10 @@ static void note_rest(const struct attn_link_lines *gold, const struct attn_alig
                   gold->n, n == 1 ? "is" : "are", n, n == 1 ? "" : "s");
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    const struct attn_align_args *given = inquiry->given;
-    struct attn_experiment align = experiment;
+    const struct attn_align_args *given = call->given;
+    struct attn_procedure align = procedure;
     struct attn_link_lines gold = {.path = given ? given->gold : NULL};
     enum attn_status status = ATTN_OK;
 
@@ -1165,9 +1165,9 @@ static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_
         align.plan = &gold;
     }
     if (status == ATTN_OK)
-        status = attn_experiment_perform(&align, inquiry, err);
+        status = attn_procedure_perform(&align, call, err);
     if (status == ATTN_OK && gold.path && align.plan)
-        note_rest(&gold, given, inquiry->request);
+        note_rest(&gold, given, call->request);
     attn_link_lines_release(&gold);
     return status;
 }
@@ -1178,5 +1178,5 @@ enum attn_status attn_align(struct attn_host *host, const struct attn_request *r
 {
     struct attn_align_args args = ATTN_ALIGN_ARGS_DEFAULT;
 
-    return perform(&(struct attn_inquiry){host, request, given, &args, table, NULL}, err);
+    return perform(&(struct attn_procedure_call){host, request, given, &args, table, NULL}, err);
 }

@@ -223,7 +223,7 @@ static const struct attn_param_rule rules[] = {
      .message = "@ is for tokens, and causes has cells"},
 };
 
-static const struct attn_experiment *choose_experiment(const void *given);
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_attribute = {
     .name = "attribute",
@@ -254,7 +254,7 @@ const struct attn_question attn_question_attribute = {
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_attribute_args, .size = sizeof(struct attn_attribute_args),
                        .baseline = ATTN_BASELINE_AUTO),
-    .choose = choose_experiment,
+    .choose = choose_procedure,
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -819,7 +819,7 @@ int attn_found_cell_compare(const void *a, const void *b)
     return x->key < y->key ? -1 : x->key > y->key;
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err)
 {
@@ -932,7 +932,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_output(split, err);
 }
 
-static const struct attn_experiment attn_attribute_parts = {
+static const struct attn_procedure attn_attribute_parts = {
     .name = "attribute",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -950,7 +950,7 @@ static const struct attn_experiment attn_attribute_parts = {
     .ask = ask,
 };
 
-static const struct attn_experiment *choose_experiment(const void *given)
+static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_attribute_args *args = given;
 
@@ -965,8 +965,8 @@ enum attn_status attn_attribute(struct attn_host *host, const struct attn_reques
                                 struct attn_error *err)
 {
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
 
     (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
+    return attn_procedure_perform(choose_procedure(&args), &call, err);
 }

@@ -213,7 +213,7 @@ static enum attn_status on_gradient(void *user, const struct attn_trace_event *e
     return ATTN_OK;
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 /* Records the outputs of MLPs in the forward pass, if the model has MLPs. */
 static enum attn_status watch_mlps(struct attribution *a, struct attn_error *err)
@@ -337,7 +337,7 @@ static uint64_t shows(const void *state)
     return is_of_causes(state) ? SHOW_CAUSES : SHOW_CELLS;
 }
 
-const struct attn_experiment attn_attribute_cells = {
+const struct attn_procedure attn_attribute_cells = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,

@@ -1,4 +1,4 @@
-/* attribute_internal.h - the methods of attribute.h, one experiment each. For lib/questions. */
+/* attribute_internal.h - the methods of attribute.h, one procedure each. For lib/questions. */
 #ifndef ATTN_QUESTIONS_ATTRIBUTE_INTERNAL_H
 #define ATTN_QUESTIONS_ATTRIBUTE_INTERNAL_H
 
@@ -6,9 +6,9 @@
 #include "questions/frame.h"
 #include "questions/questions_internal.h"
 
-extern const struct attn_experiment attn_attribute_tokens; /* methods with a row per token */
-extern const struct attn_experiment attn_attribute_cells;  /* attn_x_grad and causes */
-extern const struct attn_experiment attn_attribute_pairs;  /* of a score, with `score` */
+extern const struct attn_procedure attn_attribute_tokens; /* methods with a row per token */
+extern const struct attn_procedure attn_attribute_cells;  /* attn_x_grad and causes */
+extern const struct attn_procedure attn_attribute_pairs;  /* of a score, with `score` */
 
 /* A cell of a pattern. With query 0 it is a key that a head reads; if at.head is
  * ATTN_ALL_HEADS, the MLP at position `query`. */
@@ -32,7 +32,7 @@ static inline bool attn_attribute_is_of_cells(enum attn_attribute_method method)
 /* Lets a picture of a table label positions with the patches of an image. */
 void attn_attribute_label(struct attn_drawn *drawn);
 
-/* Shared by all methods: `check` and `take_item` of their experiments. */
+/* Shared by all methods: `check` and `take_item` of their procedures. */
 enum attn_status attn_attribute_check(const void *given, struct attn_error *err);
 enum attn_status attn_attribute_take_item(void *args, struct attn_request *request,
                                           const struct attn_item *item, struct attn_error *err);

@@ -1208,7 +1208,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return append_whole(split, "model", c, err);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static uint64_t shows(const void *state)
 {
@@ -1246,7 +1246,7 @@ static void draw(const void *given, struct attn_drawn *drawn)
         attn_drawn_ask(drawn, "of %s by its writers", args->score);
 }
 
-const struct attn_experiment attn_attribute_pairs = {
+const struct attn_procedure attn_attribute_pairs = {
     .name = "score",
     .sort = "relative",
     .n_most = DEFAULT_MOST,

@@ -625,7 +625,7 @@ static enum attn_status add_about(struct attribution *a, struct attn_error *err)
                                 a->args->method == ATTN_ATTRIBUTE_IG ? 4 : 2, err);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status check_metric(struct attribution *a, struct attn_error *err)
 {
@@ -925,7 +925,7 @@ static void release(void *state)
     attn_relevance_free(a->relevance);
 }
 
-const struct attn_experiment attn_attribute_tokens = {
+const struct attn_procedure attn_attribute_tokens = {
     .name = "attribution",
     .columns = columns,
     .n_column = N_COLUMN,

@@ -347,7 +347,7 @@ static void release(void *state)
     attn_records_discard(((struct collecting *)state)->arrays);
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "run",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -367,13 +367,13 @@ enum attn_status attn_collect(struct attn_host *host, const struct attn_request 
 {
     struct attn_collect_args args = ATTN_COLLECT_ARGS_DEFAULT;
     struct attn_table *none = NULL; /* an empty table with the columns of the rows */
-    const struct attn_inquiry inquiry = {host, request, given, &args, &none, NULL};
+    const struct attn_procedure_call call = {host, request, given, &args, &none, NULL};
     const struct attn_model *model = host ? attn_host_model(host) : NULL;
-    struct attn_experiment own = experiment;
+    struct attn_procedure own = procedure;
     enum attn_status status;
 
     own.is_ragged = model && request && is_each_row(attn_model_config(model), &request->predict);
-    status = attn_experiment_perform(&own, &inquiry, err);
+    status = attn_procedure_perform(&own, &call, err);
     attn_table_free(none);
     return status;
 }

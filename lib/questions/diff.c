@@ -108,7 +108,7 @@ static const struct attn_param_rule rules[] = {
                 "are two"},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_diff = {
     .name = "diff",
@@ -126,7 +126,7 @@ const struct attn_question attn_question_diff = {
         "differs, nor that the prediction does: see `attn-cli patch`.\n",
     ATTN_QUESTION_PARAMS(param_parts, rules),
     ATTN_QUESTION_ARGS(struct attn_diff_args, .size = sizeof(struct attn_diff_args)),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
 /* --- Which rows are compared ------------------------------------------------------------------ */
@@ -367,7 +367,7 @@ static enum attn_status compare(struct diff *diff, struct attn_error *err)
     return attn_watch(frame->other, &compared, err);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status choose(void *state, struct attn_error *err)
 {
@@ -484,7 +484,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "diff",
     .question = &attn_question_diff,
     .columns = columns,
@@ -507,7 +507,7 @@ enum attn_status attn_diff(struct attn_host *host, const struct attn_request *re
                            struct attn_diff_sum *sum, struct attn_error *err)
 {
     struct attn_diff_args args = ATTN_DIFF_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_procedure_perform(&procedure, &call, err);
 }

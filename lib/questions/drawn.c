@@ -14,58 +14,58 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Returns the index in TABLE of a column of a view of EXPERIMENT; SIZE_MAX if TABLE lacks it. */
-static size_t find(const struct attn_experiment *experiment, const struct attn_table *table,
+/* Returns the index in TABLE of a column of a view of PROCEDURE; SIZE_MAX if TABLE lacks it. */
+static size_t find(const struct attn_procedure *procedure, const struct attn_table *table,
                    unsigned column)
 {
     const unsigned first = ATTN_TABLE_COLUMN(0);
 
     return column < first ? attn_table_view_find(table, column)
-                          : attn_table_find(table, experiment->columns[column - first].name);
+                          : attn_table_find(table, procedure->columns[column - first].name);
 }
 
 /* Returns true if TABLE has all columns that VIEW needs. */
-static bool fits(const struct attn_experiment *experiment, const struct attn_table *table,
+static bool fits(const struct attn_procedure *procedure, const struct attn_table *table,
                  const struct attn_table_view *view)
 {
-    return find(experiment, table, view->rows) < SIZE_MAX &&
-           find(experiment, table, view->columns) < SIZE_MAX &&
-           (view->values == 0 || find(experiment, table, view->values) < SIZE_MAX) &&
-           (view->detail == 0 || find(experiment, table, view->detail) < SIZE_MAX);
+    return find(procedure, table, view->rows) < SIZE_MAX &&
+           find(procedure, table, view->columns) < SIZE_MAX &&
+           (view->values == 0 || find(procedure, table, view->values) < SIZE_MAX) &&
+           (view->detail == 0 || find(procedure, table, view->detail) < SIZE_MAX);
 }
 
-static struct attn_table_view choose(const struct attn_experiment *experiment,
+static struct attn_table_view choose(const struct attn_procedure *procedure,
                                      const struct attn_table *table)
 {
-    for (size_t i = 0; i < experiment->n_view; i++)
-        if (!table || fits(experiment, table, &experiment->views[i]))
-            return experiment->views[i];
+    for (size_t i = 0; i < procedure->n_view; i++)
+        if (!table || fits(procedure, table, &procedure->views[i]))
+            return procedure->views[i];
     return (struct attn_table_view){.rows = 0};
 }
 
 /* Replaces the columns of the view by their indices in TABLE. */
-static void resolve_columns(const struct attn_experiment *experiment,
-                            const struct attn_table *table, struct attn_table_view *view)
+static void resolve_columns(const struct attn_procedure *procedure, const struct attn_table *table,
+                            struct attn_table_view *view)
 {
     unsigned *const columns[] = {&view->rows,  &view->detail, &view->columns,
                                  &view->texts, &view->values, &view->cells};
 
     for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
-        const size_t found = find(experiment, table, *columns[i]);
+        const size_t found = find(procedure, table, *columns[i]);
 
         *columns[i] = found < SIZE_MAX ? ATTN_TABLE_COLUMN(found) : 0;
     }
 }
 
 /* Lets the view show the column by which the table is sorted. */
-static void follow_sort(const struct attn_experiment *experiment, const void *args,
+static void follow_sort(const struct attn_procedure *procedure, const void *args,
                         struct attn_drawn *drawn)
 {
     struct attn_table_view *view = &drawn->picture->view;
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     const char *sort;
 
-    attn_question_order(experiment->question, args, &order);
+    attn_question_order(procedure->question, args, &order);
     sort = order.sort;
     for (size_t i = 0; sort && i < attn_table_n_column(drawn->table); i++) {
         const char *name = attn_table_column(drawn->table, i)->name;
@@ -232,29 +232,29 @@ static void name_answer(const struct attn_study_args *study, const struct attn_d
     picture->metric = attn_answer_metric_name(answer.metric);
 }
 
-void attn_experiment_draw(const struct attn_experiment *experiment, const void *args,
-                          struct attn_drawn *drawn)
+void attn_procedure_draw(const struct attn_procedure *procedure, const void *args,
+                         struct attn_drawn *drawn)
 {
     const struct attn_table *table = drawn->table;
     struct attn_table_picture *picture = drawn->picture;
     const struct attn_study_args *study = NULL;
     size_t answer;
 
-    if (experiment->study > 0)
-        memcpy(&study, (const char *)args + experiment->study, sizeof study);
-    answer = experiment->question ? attn_question_answer(experiment->question) : 0;
+    if (procedure->study > 0)
+        memcpy(&study, (const char *)args + procedure->study, sizeof study);
+    answer = procedure->question ? attn_question_answer(procedure->question) : 0;
     if (answer > 0) {
         memcpy(&drawn->answer, (const char *)args + answer, sizeof drawn->answer);
         drawn->has_answer = true;
     }
-    picture->view = choose(experiment, table);
-    if (experiment->draw)
-        experiment->draw(args, drawn);
+    picture->view = choose(procedure, table);
+    if (procedure->draw)
+        procedure->draw(args, drawn);
     picture->n_label = study && study->sum ? study->sum->n_label : 0;
     if (table)
-        resolve_columns(experiment, table, &picture->view);
+        resolve_columns(procedure, table, &picture->view);
     if (table && (picture->view.traits & ATTN_VIEW_SORTED) != 0)
-        follow_sort(experiment, args, drawn);
+        follow_sort(procedure, args, drawn);
     if (table && (picture->view.traits & ATTN_VIEW_GROUPS) != 0 && picture->n_label > 0)
         picture->view.rows = picture->view.columns = ATTN_TABLE_COLUMN(0);
     if (drawn->host && attn_host_model(drawn->host))
@@ -262,7 +262,7 @@ void attn_experiment_draw(const struct attn_experiment *experiment, const void *
     if (drawn->has_answer)
         name_answer(study, drawn);
     if (study)
-        describe_means(study, experiment->is_listed, picture);
+        describe_means(study, procedure->is_listed, picture);
     else if (table && drawn->request)
         describe_input(drawn->request, picture);
 }

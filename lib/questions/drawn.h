@@ -1,5 +1,5 @@
-/* drawn.h - describes the picture of an experiment's table: selects one of the views of the
- * experiment (frame.h), and derives the wording of the title from the arguments, the request and
+/* drawn.h - describes the picture of a procedure's table: selects one of the views of the
+ * procedure (frame.h), and derives the wording of the title from the arguments, the request and
  * the study. Private to lib/questions. */
 #ifndef ATTN_QUESTIONS_DRAWN_H
 #define ATTN_QUESTIONS_DRAWN_H
@@ -9,10 +9,10 @@
 #include "run/host.h"
 #include "run/request.h"
 
-struct attn_experiment;
+struct attn_procedure;
 
 /* Fields of a view with a row for each LAYER (for example), a column for each HEAD, and the numbers
- * of the experiment's column VALUE. */
+ * of the procedure's column VALUE. */
 #define ATTN_VIEW_OF(row, column, value)                                                           \
     .rows = ATTN_ROLE_##row, .columns = ATTN_ROLE_##column, .values = ATTN_TABLE_COLUMN(value)
 
@@ -28,11 +28,11 @@ struct attn_drawn {
 };
 
 /* Fills view, n_label, model, answer and texts of the picture of DRAWN, for the table that
- * EXPERIMENT made with ARGS. Without a table, the columns of the view are those of the experiment.
+ * PROCEDURE made with ARGS. Without a table, the columns of the view are those of the procedure.
  * A text that the picture already has is kept. The view's `rows` is 0 if such a table has no
  * picture. The picture borrows from all arguments and from itself. */
-void attn_experiment_draw(const struct attn_experiment *experiment, const void *args,
-                          struct attn_drawn *drawn);
+void attn_procedure_draw(const struct attn_procedure *procedure, const void *args,
+                         struct attn_drawn *drawn);
 
 /* Formats the text `asked` of the view, like printf, in the memory `words` of the picture. Returns
  * false if it was cut. */

@@ -1,4 +1,4 @@
-/* examples.c - see examples.h. The first pass asks about each item like any other experiment: the
+/* examples.c - see examples.h. The first pass asks about each item like any other procedure: the
  * rows of an item have the value of each head. Instead of means, all values are gathered. Then the
  * shown texts are chosen, and a second pass runs these to find their tokens and weights. */
 #include "questions/examples_internal.h"
@@ -101,9 +101,9 @@ static const struct attn_param param_rows[] = {
 static const struct attn_param_list params = ATTN_PARAM_LIST("Examples", param_rows);
 static const struct attn_param_part parts[] = {{&params, 0}};
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_examples = {
     .name = "examples",
@@ -130,7 +130,7 @@ const struct attn_question attn_question_examples = {
     .parts = parts,
     .n_part = sizeof parts / sizeof *parts,
     ATTN_QUESTION_ARGS(struct attn_examples_args, .size = sizeof(struct attn_examples_args)),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
 static bool is_weight(const struct attn_examples_args *args)
@@ -448,13 +448,13 @@ static void draw(const void *given, struct attn_drawn *drawn)
 /* --- The values of all texts ------------------------------------------------------------------ */
 
 struct corpus {
-    const struct attn_inquiry *inquiry;
+    const struct attn_procedure_call *call;
     struct attn_example_set set;
 };
 
 static const struct attn_examples_args *args_of(const struct corpus *corpus)
 {
-    return corpus->inquiry->args;
+    return corpus->call->args;
 }
 
 /* Whether a model with CONFIG has the head AT, which may come from a forged file. */
@@ -471,7 +471,7 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
 {
     struct attn_example_set *set = &corpus->set;
     const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
-    const struct attn_config *config = attn_model_config(attn_host_model(corpus->inquiry->host));
+    const struct attn_config *config = attn_model_config(attn_host_model(corpus->call->host));
     char size[ATTN_QUANTITY_SIZE];
 
     if (layer == SIZE_MAX || head == SIZE_MAX)
@@ -491,7 +491,7 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
             return ATTN_FORMAT;
     }
     attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
-    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_MEMORY,
+    attn_note(corpus->call->request->on_note, corpus->call->request->user, ATTN_NOTE_MEMORY,
               "the values of %zu head%s take %s of memory for each text", set->n_head,
               set->n_head == 1 ? "" : "s", size);
     return ATTN_OK;
@@ -583,7 +583,7 @@ static void note_ties(const struct corpus *corpus)
     const struct attn_example_head *head = &set->heads[first];
     const size_t bin = find_tie(head, n_bin);
 
-    attn_note(corpus->inquiry->request->on_note, corpus->inquiry->request->user, ATTN_NOTE_TIE,
+    attn_note(corpus->call->request->on_note, corpus->call->request->user, ATTN_NOTE_TIE,
               "in %zu of %zu heads texts with equal values are in different bins by their order "
               "in the file, first in bins %zu and %zu of %d.%d, at %.6g",
               n, set->n_head, bin - 1, bin, head->at.layer, head->at.head,
@@ -675,8 +675,8 @@ static enum attn_status read_again(struct corpus *corpus, struct attn_study *stu
                                    struct attn_error *err)
 {
     struct attn_example_set *set = &corpus->set;
-    struct attn_request request = *corpus->inquiry->request;
-    struct attn_host *host = corpus->inquiry->host;
+    struct attn_request request = *corpus->call->request;
+    struct attn_host *host = corpus->call->host;
     const char *heads = request.selection.heads;
     struct attn_run *run = NULL;
     enum attn_status status;
@@ -719,7 +719,7 @@ static enum attn_status read_shown(struct corpus *corpus, struct attn_study *stu
                              : ATTN_OK;
         attn_item_free(item);
         ATTN_TRY(status);
-        ATTN_TRY(attn_host_check_canceled(corpus->inquiry->host, err));
+        ATTN_TRY(attn_host_check_canceled(corpus->call->host, err));
         first = end;
     }
     return ATTN_OK;
@@ -805,7 +805,7 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
     enum attn_status status;
 
     set->args = args_of(corpus);
-    set->config = attn_model_config(attn_host_model(corpus->inquiry->host));
+    set->config = attn_model_config(attn_host_model(corpus->call->host));
     ATTN_TRY(choose_texts(corpus, err));
     ATTN_TRY(read_texts(corpus, study, err));
     attn_rows_hide_stacks(columns, N_COLUMN, rows.hidden, set->config->stack.has_encoder);
@@ -838,9 +838,9 @@ static void release_set(struct attn_example_set *set)
     attn_free(set->texts);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "examples",
     .question = &attn_question_examples,
     .columns = columns,
@@ -858,16 +858,16 @@ static const struct attn_experiment experiment = {
     .release = release,
 };
 
-/* Performs INQUIRY with a corpus that gathers the values of all items. */
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+/* Performs CALL with a corpus that gathers the values of all items. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    struct corpus corpus = {.inquiry = inquiry};
+    struct corpus corpus = {.call = call};
     const struct attn_study_gather gather = {add, tabulate, &corpus};
-    struct attn_experiment own = experiment;
+    struct attn_procedure own = procedure;
     enum attn_status status;
 
     own.gather = &gather;
-    status = attn_experiment_perform(&own, inquiry, err);
+    status = attn_procedure_perform(&own, call, err);
     release_set(&corpus.set);
     return status;
 }
@@ -877,7 +877,7 @@ enum attn_status attn_examples(struct attn_host *host, const struct attn_request
                                struct attn_error *err)
 {
     struct attn_examples_args args = ATTN_EXAMPLES_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
 
-    return perform(&inquiry, err);
+    return perform(&call, err);
 }

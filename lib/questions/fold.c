@@ -202,7 +202,7 @@ enum attn_status attn_fold_check(const struct attn_fold *fold,
     return status;
 }
 
-/* Whether an experiment can have CELL in COLUMN. Counts are summed as doubles. */
+/* Whether a procedure can have CELL in COLUMN. Counts are summed as doubles. */
 static bool is_possible(const struct attn_column *column, const struct attn_cell *cell)
 {
     static const int64_t most = INT64_C(1) << 53;

@@ -19,7 +19,7 @@
 #include "stream/many.h"
 #include "tables/table_internal.h"
 
-/* The means of a group; the experiment derives the columns that are not means. */
+/* The means of a group; the procedure derives the columns that are not means. */
 struct attn_fold_means {
     struct attn_cell *rows; /* [n_row, n_column] */
     size_t n_row;
@@ -39,7 +39,7 @@ typedef enum attn_status (*attn_fold_derive_fn)(const void *args,
 /* Whether an item can have N_ROW rows and N_MORE numbers beside them. */
 typedef bool (*attn_fold_fits_fn)(const void *args, size_t n_row, size_t n_more);
 
-/* How the columns of an experiment are folded; the rules follow from their traits
+/* How the columns of a procedure are folded; the rules follow from their traits
  * (tables/column.h). */
 struct attn_fold_form {
     const char *name; /* name of the table */

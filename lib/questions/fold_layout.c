@@ -110,7 +110,7 @@ static size_t n_cells(const struct attn_fold_column *column)
     return 1 + (column->role == ATTN_FOLD_MEAN ? 2 : 0) + (column->has_bounds ? 2 : 0);
 }
 
-/* Returns true if the experiment has its own column for the number of items or of other cases. */
+/* Returns true if the procedure has its own column for the number of items or of other cases. */
 static bool has_own_count(const struct attn_fold_column *columns, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -262,7 +262,7 @@ enum attn_status attn_fold_layout_append(const struct attn_fold *fold,
             attn_fold_sample_bounds(sample, bound++, &cells[n]);
             n += 2;
         }
-        /* an experiment may leave out a mean */
+        /* a procedure may leave out a mean */
         for (size_t k = first; cell->type == ATTN_VALUE_MISSING && k < n; k++)
             cells[k] = *cell;
     }

@@ -12,13 +12,13 @@
 #include <stdio.h>
 #include <string.h>
 
-/* --- An inquiry ------------------------------------------------------------------------------- */
+/* --- A call ----------------------------------------------------------------------------------- */
 
-/* State of an inquiry whose arguments were read. */
+/* State of a call whose arguments were read. */
 struct asking {
-    const struct attn_experiment *experiment;
-    const struct attn_inquiry *inquiry;
-    /* borrowed: the inquiry's host, the host of its other tower, or `labelled` */
+    const struct attn_procedure *procedure;
+    const struct attn_procedure_call *call;
+    /* borrowed: the call's host, the host of its other tower, or `labelled` */
     struct attn_host *host;
     struct attn_host *labelled; /* owns; a classifier that compares pictures with texts; or NULL */
     struct attn_request request;
@@ -30,28 +30,27 @@ struct asking {
 };
 
 /* Reads the arguments, and reports errors of the caller. */
-static enum attn_status read_inquiry(struct asking *asking, struct attn_error *err)
+static enum attn_status read_call(struct asking *asking, struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
-    const struct attn_inquiry *inquiry = asking->inquiry;
-    const char *args = inquiry->args;
+    const struct attn_procedure *procedure = asking->procedure;
+    const struct attn_procedure_call *call = asking->call;
+    const char *args = call->args;
 
-    if (!attn_is_given(inquiry->host, "host", err) ||
-        !attn_is_given(inquiry->request, "request", err) ||
-        (experiment->n_column > 0 && !attn_is_given(inquiry->table, "table", err)))
+    if (!attn_is_given(call->host, "host", err) || !attn_is_given(call->request, "request", err) ||
+        (procedure->n_column > 0 && !attn_is_given(call->table, "table", err)))
         return ATTN_INVALID;
-    if (experiment->sum_size > 0)
-        ATTN_TRY(attn_results_check(inquiry->sum, "sum", err));
-    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, inquiry->args, err),
+    if (procedure->sum_size > 0)
+        ATTN_TRY(attn_results_check(call->sum, "sum", err));
+    ATTN_TRY(
+        attn_error_at(attn_options_read(call->given, call->args, err), ATTN_STAGE_OPTIONS, err));
+    ATTN_TRY(attn_error_at(attn_options_read(call->request, &asking->request, err),
                            ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &asking->request, err),
-                           ATTN_STAGE_OPTIONS, err));
-    if (experiment->question)
-        ATTN_TRY(attn_question_check_values(experiment->question, args, &asking->request, err));
-    if (experiment->check)
-        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
-    if (experiment->study > 0)
-        memcpy(&asking->study, args + experiment->study, sizeof asking->study);
+    if (procedure->question)
+        ATTN_TRY(attn_question_check_values(procedure->question, args, &asking->request, err));
+    if (procedure->check)
+        ATTN_TRY(attn_error_at(procedure->check(args, err), ATTN_STAGE_OPTIONS, err));
+    if (procedure->study > 0)
+        memcpy(&asking->study, args + procedure->study, sizeof asking->study);
     return ATTN_OK;
 }
 
@@ -68,53 +67,53 @@ static enum attn_status choose_host(struct asking *asking, const struct attn_inp
                                       &asking->labelled, err);
 }
 
-/* Lets EXPERIMENT change the request of FRAME before its run is prepared. */
-static enum attn_status choose(const struct attn_experiment *experiment, struct attn_frame *frame,
+/* Lets PROCEDURE change the request of FRAME before its run is prepared. */
+static enum attn_status choose(const struct attn_procedure *procedure, struct attn_frame *frame,
                                struct attn_error *err)
 {
-    ATTN_TRY(experiment->needs_output ? attn_trial_check_host(frame->host, err)
-                                      : attn_host_check_model(frame->host, err));
+    ATTN_TRY(procedure->needs_output ? attn_trial_check_host(frame->host, err)
+                                     : attn_host_check_model(frame->host, err));
     frame->config = attn_model_config(attn_host_model(frame->host));
-    if (experiment->choose)
-        return attn_error_at(experiment->choose(frame, err), ATTN_STAGE_OPTIONS, err);
+    if (procedure->choose)
+        return attn_error_at(procedure->choose(frame, err), ATTN_STAGE_OPTIONS, err);
     attn_frame_choose_nothing(&frame->request);
     return ATTN_OK;
 }
 
 /* Sets which columns the table of FRAME has. */
-static void choose_columns(const struct attn_experiment *experiment, struct attn_frame *frame)
+static void choose_columns(const struct attn_procedure *procedure, struct attn_frame *frame)
 {
     const struct attn_model *model = attn_host_model(frame->host);
     struct attn_rows *rows = &frame->rows;
     const uint64_t flags = (frame->is_one_of_many ? 0 : ATTN_SHOWN_ALONE) |
-                           (experiment->shows ? experiment->shows(frame) : 0);
+                           (procedure->shows ? procedure->shows(frame) : 0);
 
-    rows->columns = experiment->columns;
-    rows->n = experiment->n_column;
+    rows->columns = procedure->columns;
+    rows->n = procedure->n_column;
     for (size_t i = 0; i < rows->n; i++)
         rows->hidden[i] = rows->columns[i].shown != 0 && (rows->columns[i].shown & flags) == 0;
     attn_rows_hide_stacks(rows->columns, rows->n, rows->hidden,
                           model && attn_model_config(model)->stack.has_encoder);
 }
 
-static enum attn_status find_rows(const struct attn_experiment *experiment,
-                                  struct attn_frame *frame, struct attn_error *err)
+static enum attn_status find_rows(const struct attn_procedure *procedure, struct attn_frame *frame,
+                                  struct attn_error *err)
 {
-    if (!experiment->makes_runs || experiment->choose)
-        ATTN_TRY(choose(experiment, frame, err));
-    if (!experiment->makes_runs)
+    if (!procedure->makes_runs || procedure->choose)
+        ATTN_TRY(choose(procedure, frame, err));
+    if (!procedure->makes_runs)
         ATTN_TRY(attn_run_prepare(frame->host, &frame->request, &frame->run, err));
-    if (experiment->prepare)
-        ATTN_TRY(experiment->prepare(frame, err));
-    if (experiment->makes_runs && attn_input_is_given(&frame->request.source))
+    if (procedure->prepare)
+        ATTN_TRY(procedure->prepare(frame, err));
+    if (procedure->makes_runs && attn_input_is_given(&frame->request.source))
         ATTN_TRY(attn_source_check(&frame->request.source, attn_host_model(frame->host), err));
-    if (experiment->n_column > 0) {
-        choose_columns(experiment, frame);
-        ATTN_TRY(attn_rows_create(&frame->rows, experiment->name, err));
+    if (procedure->n_column > 0) {
+        choose_columns(procedure, frame);
+        ATTN_TRY(attn_rows_create(&frame->rows, procedure->name, err));
     }
     if (frame->study)
         ATTN_TRY(attn_study_show(frame->study, frame->rows.hidden, err));
-    return experiment->ask(frame, err);
+    return procedure->ask(frame, err);
 }
 
 /* Records unusual spaces of FRAME's text, or of the words in its question, in SPACES. */
@@ -133,23 +132,23 @@ static void look_for_spaces(const struct attn_frame *frame, const struct attn_in
 /* Creates a frame for the input of the request; NULL if memory ran out. */
 static struct attn_frame *make_frame(const struct asking *asking, struct attn_error *err)
 {
-    struct attn_frame *frame = attn_alloc(1, asking->experiment->state_size, err);
+    struct attn_frame *frame = attn_alloc(1, asking->procedure->state_size, err);
 
     if (!frame)
         return NULL;
     frame->host = asking->host;
-    frame->plan = asking->experiment->plan;
-    frame->args = asking->inquiry->args;
+    frame->plan = asking->procedure->plan;
+    frame->args = asking->call->args;
     frame->sum = asking->sum;
     frame->request = asking->request;
     frame->is_one_of_many = asking->study;
     return frame;
 }
 
-static void free_frame(const struct attn_experiment *experiment, struct attn_frame *frame)
+static void free_frame(const struct attn_procedure *procedure, struct attn_frame *frame)
 {
-    if (experiment->release)
-        experiment->release(frame);
+    if (procedure->release)
+        procedure->release(frame);
     while (frame->n_owned > 0)
         attn_free(frame->owned[--frame->n_owned]);
     attn_table_free(frame->rows.table);
@@ -162,15 +161,15 @@ static void free_frame(const struct attn_experiment *experiment, struct attn_fra
     attn_free(frame);
 }
 
-/* Runs the experiment for the input of FRAME, and frees FRAME. *TABLE receives the rows, SPACES
+/* Runs the procedure for the input of FRAME, and frees FRAME. *TABLE receives the rows, SPACES
  * (may be NULL) the unusual spaces. */
 static enum attn_status ask(const struct asking *asking, struct attn_frame *frame,
                             struct attn_spaces *spaces, struct attn_table **table,
                             struct attn_error *err)
 {
-    /* a copy, as the experiment may change it */
+    /* a copy, as the procedure may change it */
     const struct attn_input input = frame->request.input;
-    enum attn_status status = find_rows(asking->experiment, frame, err);
+    enum attn_status status = find_rows(asking->procedure, frame, err);
 
     if (status == ATTN_OK && frame->asked)
         status = attn_rows_set_metric(frame->rows.table,
@@ -180,7 +179,7 @@ static enum attn_status ask(const struct asking *asking, struct attn_frame *fram
         frame->rows.table = NULL;
         look_for_spaces(frame, &input, spaces);
     }
-    free_frame(asking->experiment, frame);
+    free_frame(asking->procedure, frame);
     return status;
 }
 
@@ -190,19 +189,19 @@ static enum attn_status ask(const struct asking *asking, struct attn_frame *fram
 static enum attn_status take_item(const struct asking *asking, struct attn_frame *frame,
                                   struct attn_error *err)
 {
-    const size_t *size = asking->inquiry->args; /* the arguments begin with their size */
+    const size_t *size = asking->call->args; /* the arguments begin with their size */
     void *args = attn_frame_alloc(frame, 1, *size);
 
-    frame->sum = attn_frame_alloc(frame, 1, asking->experiment->sum_size);
+    frame->sum = attn_frame_alloc(frame, 1, asking->procedure->sum_size);
     ATTN_TRY(attn_frame_memory(frame, err));
-    frame->args = memcpy(args, asking->inquiry->args, *size);
-    if (!asking->experiment->take_item)
+    frame->args = memcpy(args, asking->call->args, *size);
+    if (!asking->procedure->take_item)
         return ATTN_OK;
-    return attn_error_at(asking->experiment->take_item(args, &frame->request, frame->item, err),
+    return attn_error_at(asking->procedure->take_item(args, &frame->request, frame->item, err),
                          ATTN_STAGE_INPUT, err);
 }
 
-/* Runs the experiment for an item (attn_ask_fn). */
+/* Runs the procedure for an item (attn_ask_fn). */
 static enum attn_status ask_item(void *user, struct attn_item_result *result,
                                  struct attn_error *err)
 {
@@ -218,7 +217,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
     status = take_item(asking, frame, err);
     if (status == ATTN_OK)
         return ask(asking, frame, result->spaces, &result->rows, err);
-    free_frame(asking->experiment, frame);
+    free_frame(asking->procedure, frame);
     return status;
 }
 
@@ -227,7 +226,7 @@ static enum attn_status ask_item(void *user, struct attn_item_result *result,
 static enum attn_status show_columns(const struct asking *asking, struct attn_error *err)
 {
     static const struct attn_item nothing; /* used if no item can be read */
-    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_procedure *procedure = asking->procedure;
     const struct attn_item *first;
     struct attn_frame *frame;
     struct attn_error unseen = {0}; /* discarded; the item will report it when it runs */
@@ -241,12 +240,12 @@ static enum attn_status show_columns(const struct asking *asking, struct attn_er
     take_item(asking, frame, &unseen);
     status = attn_frame_memory(frame, err);
     if (status == ATTN_OK)
-        status = choose(experiment, frame, err);
+        status = choose(procedure, frame, err);
     if (status == ATTN_OK) {
-        choose_columns(experiment, frame);
+        choose_columns(procedure, frame);
         status = attn_study_show(asking->items, frame->rows.hidden, err);
     }
-    free_frame(experiment, frame);
+    free_frame(procedure, frame);
     return status;
 }
 
@@ -267,23 +266,23 @@ static enum attn_status choose_host_of_items(struct asking *asking, struct attn_
 /* Returns the values of the caller that serve as defaults for items. */
 static struct attn_study_defaults defaults_of(const struct asking *asking)
 {
-    const struct attn_experiment *experiment = asking->experiment;
-    const char *args = asking->inquiry->args;
+    const struct attn_procedure *procedure = asking->procedure;
+    const char *args = asking->call->args;
     struct attn_study_defaults defaults = {.n = 0};
 
-    if (experiment->question)
-        attn_question_defaults(experiment->question, args, &asking->request, &defaults);
+    if (procedure->question)
+        attn_question_defaults(procedure->question, args, &asking->request, &defaults);
     if (attn_input_is_given(&asking->request.source))
         attn_study_add_default(&defaults, "source", NULL);
     return defaults;
 }
 
-/* Runs the experiment for each item, and creates their table. If the experiment makes runs itself,
+/* Runs the procedure for each item, and creates their table. If the procedure makes runs itself,
  * *OWN receives the rows that it appended. */
 static enum attn_status run_items(struct asking *asking, struct attn_table **own,
                                   struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_procedure *procedure = asking->procedure;
     const struct attn_item *first = NULL;
 
     ATTN_TRY(choose_host_of_items(asking, err));
@@ -292,11 +291,11 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
         ATTN_TRY(attn_edits_check_model(&asking->request.edits, attn_host_model(asking->host), NULL,
                                         err));
     }
-    if (experiment->meet_first)
+    if (procedure->meet_first)
         ATTN_TRY(attn_study_peek(asking->items, &first, err));
     if (first)
-        experiment->meet_first(asking->inquiry->args, first, &asking->request);
-    if (experiment->makes_runs) {
+        procedure->meet_first(asking->call->args, first, &asking->request);
+    if (procedure->makes_runs) {
         struct attn_frame *frame = make_frame(asking, err);
 
         if (!frame)
@@ -313,27 +312,26 @@ static enum attn_status run_items(struct asking *asking, struct attn_table **own
     return attn_study_end(asking->items, &asking->table, err);
 }
 
-/* Opens the study, and runs the experiment for its items. */
+/* Opens the study, and runs the procedure for its items. */
 static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_procedure *procedure = asking->procedure;
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_study_args args = ATTN_STUDY_ARGS_DEFAULT;
     const struct attn_study_form form = {
-        .fold = {.name = experiment->name,
-                 .columns = experiment->columns,
-                 .n_column = experiment->n_column,
-                 .derive = experiment->derive,
-                 .fits = experiment->fits,
-                 .args = asking->inquiry->args,
-                 .is_keyed = experiment->is_keyed,
-                 .hint = experiment->hint},
-        .pairs =
-            experiment->pairs ? experiment->pairs(asking->inquiry->args) : ATTN_ITEM_BIT(SINGLE),
-        .is_listed = experiment->is_listed,
-        .is_ragged = experiment->is_ragged || experiment->is_keyed,
-        .gather = experiment->gather,
-        .host = asking->inquiry->host,
+        .fold = {.name = procedure->name,
+                 .columns = procedure->columns,
+                 .n_column = procedure->n_column,
+                 .derive = procedure->derive,
+                 .fits = procedure->fits,
+                 .args = asking->call->args,
+                 .is_keyed = procedure->is_keyed,
+                 .hint = procedure->hint},
+        .pairs = procedure->pairs ? procedure->pairs(asking->call->args) : ATTN_ITEM_BIT(SINGLE),
+        .is_listed = procedure->is_listed,
+        .is_ragged = procedure->is_ragged || procedure->is_keyed,
+        .gather = procedure->gather,
+        .host = asking->call->host,
         .request = &asking->request,
         .defaults = defaults_of(asking),
     };
@@ -345,8 +343,8 @@ static enum attn_status ask_items(struct asking *asking, struct attn_error *err)
     ATTN_TRY(attn_error_at(attn_options_read(asking->study, &args, err), ATTN_STAGE_OPTIONS, err));
     if (!args.sum)
         args.sum = &sum;
-    if (!args.sort && experiment->question &&
-        attn_question_order(experiment->question, asking->inquiry->args, &order))
+    if (!args.sort && procedure->question &&
+        attn_question_order(procedure->question, asking->call->args, &order))
         args.sort = order.sort;
     ATTN_TRY(attn_study_open(&args, &form, &asking->items, err));
     status = run_items(asking, &own, &failure);
@@ -367,10 +365,10 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
     struct attn_spaces spaces = {0};
     struct attn_frame *frame;
 
-    ATTN_TRY(read_inquiry(asking, err));
-    ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->experiment->name, err));
-    asking->host = asking->inquiry->host;
-    asking->sum = attn_alloc(1, asking->experiment->sum_size, err);
+    ATTN_TRY(read_call(asking, err));
+    ATTN_TRY(attn_edits_refuse_functions(&asking->request.edits, asking->procedure->name, err));
+    asking->host = asking->call->host;
+    asking->sum = attn_alloc(1, asking->procedure->sum_size, err);
     if (!asking->sum)
         return ATTN_NO_MEMORY;
     if (asking->study)
@@ -386,18 +384,17 @@ static enum attn_status perform(struct asking *asking, struct attn_error *err)
 
 static enum attn_status sort_table(struct asking *asking, struct attn_error *err)
 {
-    const struct attn_experiment *experiment = asking->experiment;
+    const struct attn_procedure *procedure = asking->procedure;
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_table *sorted = NULL;
 
-    if (!experiment->question ||
-        (!attn_question_order(experiment->question, asking->inquiry->args, &order) &&
-         !experiment->sort))
+    if (!procedure->question ||
+        (!attn_question_order(procedure->question, asking->call->args, &order) && !procedure->sort))
         return ATTN_OK;
     if (!order.sort)
-        order.sort = experiment->sort;
+        order.sort = procedure->sort;
     if (order.n_most == 0)
-        order.n_most = experiment->n_most;
+        order.n_most = procedure->n_most;
     if ((!order.sort && order.n_most == 0) || attn_table_n_row(asking->table) == 0)
         return ATTN_OK;
     order.n_group = asking->n_label;
@@ -407,20 +404,20 @@ static enum attn_status sort_table(struct asking *asking, struct attn_error *err
     return ATTN_OK;
 }
 
-enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
-                                         const struct attn_inquiry *inquiry, struct attn_error *err)
+enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
+                                        const struct attn_procedure_call *call,
+                                        struct attn_error *err)
 {
-    struct asking asking = {
-        .experiment = experiment, .inquiry = inquiry, .request = ATTN_REQUEST_DEFAULT};
+    struct asking asking = {.procedure = procedure, .call = call, .request = ATTN_REQUEST_DEFAULT};
     enum attn_status status = perform(&asking, err);
 
     if (status == ATTN_OK)
         status = sort_table(&asking, err);
     if (status == ATTN_OK) {
-        if (experiment->n_column > 0)
-            *inquiry->table = asking.table;
-        if (experiment->sum_size > 0)
-            attn_results_write(asking.sum, experiment->sum_size, inquiry->sum);
+        if (procedure->n_column > 0)
+            *call->table = asking.table;
+        if (procedure->sum_size > 0)
+            attn_results_write(asking.sum, procedure->sum_size, call->sum);
     } else {
         attn_table_free(asking.table);
     }

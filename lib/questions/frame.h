@@ -1,5 +1,5 @@
 /*
- * frame.h - what all experiments have in common. An experiment is a struct with its columns and its
+ * frame.h - what all procedures have in common. A procedure is a struct with its columns and its
  * functions. The frame reads the arguments, prepares the run, creates the table, reports progress,
  * and frees memory. Private to lib/questions.
  *
@@ -14,12 +14,12 @@
  *         lens->logits = attn_frame_alloc(&lens->frame, n_vocab, sizeof *lens->logits);
  *         return attn_frame_memory(&lens->frame, err);
  *     }
- *     static const struct attn_experiment experiment = {
+ *     static const struct attn_procedure procedure = {
  *         .name = "lens", .state_size = sizeof(struct lens), .needs_output = true,
  *         .columns = columns, .n_column = N_COLUMN, .prepare = prepare, .ask = ask};
- *     return attn_experiment_perform(&experiment, &inquiry, err);
+ *     return attn_procedure_perform(&procedure, &call, err);
  *
- * An experiment only implements the step from one input to rows (`ask`), and applies an item to its
+ * A procedure only implements the step from one input to rows (`ask`), and applies an item to its
  * arguments (`take_item`). The frame computes means over several items.
  */
 #ifndef ATTN_QUESTIONS_FRAME_H
@@ -34,16 +34,16 @@
 #include "stream/many.h"
 #include "trace/capture.h"
 
-struct attn_inquiry;
+struct attn_procedure_call;
 
-enum { ATTN_SHOWN_ALONE = 1 }; /* `shown` of columns that items lack. Experiments use 2, 4, 8 ... */
+enum { ATTN_SHOWN_ALONE = 1 }; /* `shown` of columns that items lack. Procedures use 2, 4, 8 ... */
 
-/* --- An experiment ---------------------------------------------------------------------------- */
+/* --- A procedure ------------------------------------------------------------------------------ */
 
-/* Columns and functions of an experiment; all functions except `ask` may be NULL. STATE is the
- * experiment's struct, which begins with a struct attn_frame and is otherwise zeroed. Functions set
+/* Columns and functions of a procedure; all functions except `ask` may be NULL. STATE is the
+ * procedure's struct, which begins with a struct attn_frame and is otherwise zeroed. Functions set
  * the stage of errors, except `check` and `choose`, whose errors get the stage of options. */
-struct attn_experiment {
+struct attn_procedure {
     const char *name; /* name of its table */
     /* its arguments, and which keys of items replace them; or NULL */
     const struct attn_question *question;
@@ -52,7 +52,7 @@ struct attn_experiment {
     size_t state_size; /* size of its struct */
     size_t sum_size;   /* size of the struct of results beside the table; 0: none */
     /* Offset of the pointer to a study in the arguments; 0: it does not support items. The
-     * experiment runs for each item, in parallel on the host's threads, and the tables are folded
+     * procedure runs for each item, in parallel on the host's threads, and the tables are folded
      * (fold.h). */
     size_t study;
     /* Changes the arguments by FIRST, the first item that can be read. NULL: nothing to change. */
@@ -94,16 +94,16 @@ struct attn_experiment {
     size_t n_view;
     void (*draw)(const void *args, struct attn_drawn *drawn);
     enum attn_status (*ask)(void *state, struct attn_error *err); /* appends the rows */
-    /* Performs INQUIRY in its own way, for example with a copy of this struct that has a plan.
+    /* Performs CALL in its own way, for example with a copy of this struct that has a plan.
      * NULL: performs it with this struct. */
-    enum attn_status (*perform)(const struct attn_inquiry *inquiry, struct attn_error *err);
+    enum attn_status (*perform)(const struct attn_procedure_call *call, struct attn_error *err);
     /* frees memory that the frame does not own; also called after a failure */
     void (*release)(void *state);
     const void *plan; /* results shared by all items; set in a copy of this struct */
 };
 
-/* A call of an experiment, with arguments that were not checked. Borrowed. */
-struct attn_inquiry {
+/* A call of a procedure, with arguments that were not checked. Borrowed. */
+struct attn_procedure_call {
     struct attn_host *host;
     const struct attn_request *request;
     /* arguments, which begin with their size (base/given.h); or NULL for the defaults */
@@ -114,26 +114,26 @@ struct attn_inquiry {
     void *sum;                 /* zeroed over items */
 };
 
-/* Performs INQUIRY. The caller owns *table. Errors have a stage. */
-enum attn_status attn_experiment_perform(const struct attn_experiment *experiment,
-                                         const struct attn_inquiry *inquiry,
-                                         struct attn_error *err);
+/* Performs CALL. The caller owns *table. Errors have a stage. */
+enum attn_status attn_procedure_perform(const struct attn_procedure *procedure,
+                                        const struct attn_procedure_call *call,
+                                        struct attn_error *err);
 
 /* --- The frame -------------------------------------------------------------------------------- */
 
 enum { ATTN_FRAME_MOST_OWNED = 24 };
 
-/* The first member of every experiment's struct. Owned members may be NULL. */
+/* The first member of every procedure's struct. Owned members may be NULL. */
 struct attn_frame {
     struct attn_host *host; /* borrowed; host of the model that runs */
-    /* config of its model; if makes_runs, set by the experiment */
+    /* config of its model; if makes_runs, set by the procedure */
     const struct attn_config *config;
     const void *args;            /* borrowed; the complete arguments */
     void *sum;                   /* borrowed; zeroed at first */
     struct attn_request request; /* the request for this input */
     bool is_one_of_many;         /* the input is one of several items */
-    const void *plan;            /* borrowed; plan of the experiment */
-    /* borrowed; set if makes_runs: the experiment runs the items itself */
+    const void *plan;            /* borrowed; plan of the procedure */
+    /* borrowed; set if makes_runs: the procedure runs the items itself */
     struct attn_study *study;
     const struct attn_item *item;     /* borrowed; the current item; or NULL */
     struct attn_item_result *answer;  /* borrowed; for an item: results beside its rows */
@@ -177,7 +177,7 @@ void attn_frame_report_base(struct attn_frame *frame, const struct attn_answer *
 enum attn_status attn_frame_report_more(struct attn_frame *frame, const double *numbers, size_t n,
                                         struct attn_error *err);
 
-/* Appends a row to the table: CELLS, one per column of the experiment. */
+/* Appends a row to the table: CELLS, one per column of the procedure. */
 enum attn_status attn_frame_append(struct attn_frame *frame, const struct attn_cell *cells,
                                    struct attn_error *err);
 

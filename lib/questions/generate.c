@@ -548,7 +548,7 @@ static void release(void *state)
     attn_buffer_release(&generator->text);
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .question = &attn_question_generate,
     .needs_output = true,
     .state_size = sizeof(struct generator),
@@ -560,7 +560,7 @@ static const struct attn_experiment experiment = {
     .release = release,
 };
 
-static const struct attn_experiment of_items = {
+static const struct attn_procedure of_items = {
     .name = "generate",
     .question = &attn_question_generate,
     .columns = item_columns,
@@ -584,10 +584,10 @@ enum attn_status attn_generate_items(struct attn_host *host, const struct attn_r
 {
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
     struct attn_generation none = ATTN_GENERATION_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, &(struct attn_table *){NULL},
-                                         &none};
+    const struct attn_procedure_call call = {
+        host, request, given, &args, &(struct attn_table *){NULL}, &none};
 
-    return attn_experiment_perform(&of_items, &inquiry, err);
+    return attn_procedure_perform(&of_items, &call, err);
 }
 
 enum attn_status attn_generate(struct attn_host *host, const struct attn_request *request,
@@ -595,11 +595,11 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
                                struct attn_error *err)
 {
     struct attn_generate_args args = ATTN_GENERATE_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, NULL, made};
+    const struct attn_procedure_call call = {host, request, given, &args, NULL, made};
 
     if (!attn_is_given(made, "made", err))
         return ATTN_INVALID;
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_procedure_perform(&procedure, &call, err);
 }
 
 enum attn_status attn_generation_table(const struct attn_host *host,

@@ -181,7 +181,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "jacobian", .excludes = "heads_out", .time = ATTN_PARAM_BOTH},
 };
 
-static const struct attn_experiment *choose_experiment(const void *given);
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_lens = {
     .name = "lens",
@@ -213,7 +213,7 @@ const struct attn_question attn_question_lens = {
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_lens_args, .size = sizeof(struct attn_lens_args), .skip = 16,
                        .first = 128),
-    .choose = choose_experiment,
+    .choose = choose_procedure,
 };
 
 /* --- The run ---------------------------------------------------------------------------------- */
@@ -766,9 +766,9 @@ static enum attn_status take_item(void *args, struct attn_request *request,
     return ATTN_OK;
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "lens",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -788,34 +788,34 @@ static const struct attn_experiment experiment = {
     .perform = perform,
 };
 
-/* Reads the Jacobian lens, and performs INQUIRY with it. */
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+/* Reads the Jacobian lens, and performs CALL with it. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    const struct attn_lens_args *args = inquiry->args;
-    struct attn_experiment own = experiment;
+    const struct attn_lens_args *args = call->args;
+    struct attn_procedure own = procedure;
     struct attn_jacobian jacobian = {.data = NULL};
     enum attn_status status = ATTN_OK;
 
-    if (has_jacobian(args) && inquiry->host && inquiry->request) {
-        const struct attn_model *model = attn_host_model(inquiry->host);
-        const struct attn_notes notes = attn_request_notes(inquiry->request);
+    if (has_jacobian(args) && call->host && call->request) {
+        const struct attn_model *model = attn_host_model(call->host);
+        const struct attn_notes notes = attn_request_notes(call->request);
 
-        ATTN_TRY(attn_trial_check_host(inquiry->host, err));
+        ATTN_TRY(attn_trial_check_host(call->host, err));
         ATTN_TRY(attn_error_at(attn_jacobian_check(model, err), ATTN_STAGE_OPTIONS, err));
-        status = attn_jacobian_read(args, inquiry->host, &notes, &jacobian, err);
+        status = attn_jacobian_read(args, call->host, &notes, &jacobian, err);
         own.plan = &jacobian;
     }
     if (status == ATTN_OK)
-        status = attn_experiment_perform(&own, inquiry, err);
+        status = attn_procedure_perform(&own, call, err);
     attn_jacobian_release(&jacobian);
     return status;
 }
 
-static const struct attn_experiment *choose_experiment(const void *given)
+static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_lens_args *args = given;
 
-    return args->fit ? &attn_lens_fit : &experiment;
+    return args->fit ? &attn_lens_fit : &procedure;
 }
 
 enum attn_status attn_lens(struct attn_host *host, const struct attn_request *request,
@@ -823,10 +823,10 @@ enum attn_status attn_lens(struct attn_host *host, const struct attn_request *re
                            struct attn_error *err)
 {
     struct attn_lens_args args = ATTN_LENS_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
 
     (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return choose_experiment(&args)->perform(&inquiry, err);
+    return choose_procedure(&args)->perform(&call, err);
 }
 
 /* --- The lens over a table ---------------------------------------------------------------------
@@ -874,7 +874,7 @@ enum attn_status attn_lens_over(struct attn_host *host, const struct attn_reques
     append_places(table, &places);
     asked.selection.queries = attn_buffer_string(&places);
     asked.selection.layers = NULL;
-    asked.on_note = NULL; /* the experiment sent these notes already */
+    asked.on_note = NULL; /* the procedure sent these notes already */
     args.top = 1;
     status = attn_buffer_check(&places, err);
     if (status == ATTN_OK)

@@ -296,7 +296,7 @@ static void release(void *state)
 
 /* The sum over all texts. */
 struct fitting {
-    const struct attn_inquiry *inquiry;
+    const struct attn_procedure_call *call;
     const struct attn_lens_args *args;
     struct attn_sink *sink; /* owns; the file */
     double *sums;           /* [n] owns */
@@ -308,7 +308,7 @@ static enum attn_status add(void *user, const struct attn_item_result *result,
                             struct attn_error *err)
 {
     struct fitting *fitting = user;
-    const struct attn_config *config = attn_model_config(attn_host_model(fitting->inquiry->host));
+    const struct attn_config *config = attn_model_config(attn_host_model(fitting->call->host));
     const size_t n = (config->n_layer - 1) * config->d_model * config->d_model;
 
     if (result->n_beside > 0 && result->n_beside != n)
@@ -330,7 +330,7 @@ static enum attn_status add(void *user, const struct attn_item_result *result,
 static enum attn_status write_file(struct fitting *fitting, struct attn_error *err)
 {
     const struct attn_lens_args *args = fitting->args;
-    const struct attn_model *model = attn_host_model(fitting->inquiry->host);
+    const struct attn_model *model = attn_host_model(fitting->call->host);
     const struct attn_config *config = attn_model_config(model);
     const struct attn_jacobian_facts facts = {.n_text = fitting->n_text,
                                               .skip = args->skip,
@@ -353,7 +353,7 @@ static enum attn_status write_file(struct fitting *fitting, struct attn_error *e
 /* Reports texts in which no position counts. */
 static enum attn_status check_short(const struct fitting *fitting, struct attn_error *err)
 {
-    const struct attn_request *request = fitting->inquiry->request;
+    const struct attn_request *request = fitting->call->request;
     const size_t skip = fitting->args->skip;
 
     if (fitting->n_text == 0)
@@ -373,7 +373,7 @@ static enum attn_status tabulate(void *user, struct attn_study *study, struct at
                                  struct attn_error *err)
 {
     struct fitting *fitting = user;
-    const struct attn_config *config = attn_model_config(attn_host_model(fitting->inquiry->host));
+    const struct attn_config *config = attn_model_config(attn_host_model(fitting->call->host));
     struct attn_rows rows = {.columns = columns, .n = N_COLUMN};
     enum attn_status status = ATTN_OK;
 
@@ -409,7 +409,7 @@ static enum attn_status open_file(struct fitting *fitting, struct attn_error *er
     attn_items_shard(items, &shard, &n_shard);
     attn_ledger_append_path(&path, fitting->args->fit, shard, n_shard);
     output.path = attn_buffer_string(&path);
-    status = output.path ? attn_host_check_outputs(fitting->inquiry->host, &output, 1, err)
+    status = output.path ? attn_host_check_outputs(fitting->call->host, &output, 1, err)
                          : attn_error_no_memory(err);
     if (status == ATTN_OK && attn_items_are_of_path(items, output.path))
         status =
@@ -438,25 +438,25 @@ static enum attn_status check(const void *given, struct attn_error *err)
     return ATTN_OK;
 }
 
-/* Performs INQUIRY with the sum over all items. */
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+/* Performs CALL with the sum over all items. */
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    struct fitting fitting = {.inquiry = inquiry, .args = inquiry->args};
+    struct fitting fitting = {.call = call, .args = call->args};
     const struct attn_study_gather gather = {add, tabulate, &fitting};
-    struct attn_experiment own = attn_lens_fit;
+    struct attn_procedure own = attn_lens_fit;
     enum attn_status status = ATTN_OK;
 
     own.gather = &gather;
-    if (fitting.args->study && inquiry->host && inquiry->request)
+    if (fitting.args->study && call->host && call->request)
         status = open_file(&fitting, err);
     if (status == ATTN_OK)
-        status = attn_experiment_perform(&own, inquiry, err);
+        status = attn_procedure_perform(&own, call, err);
     attn_sink_free(fitting.sink);
     attn_free(fitting.sums);
     return status;
 }
 
-const struct attn_experiment attn_lens_fit = {
+const struct attn_procedure attn_lens_fit = {
     .name = "lens",
     .question = &attn_question_lens,
     .columns = columns,

@@ -6,7 +6,7 @@
 #include "questions/frame.h"
 #include "questions/lens.h"
 
-extern const struct attn_experiment attn_lens_fit;
+extern const struct attn_procedure attn_lens_fit;
 
 /* Checks that MODEL is a decoder whose tokens see earlier tokens only, with two or more layers. */
 enum attn_status attn_jacobian_check(const struct attn_model *model, struct attn_error *err);

@@ -173,7 +173,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     int32_t best;
 
     asked.selection.layers = asked.selection.sites = NULL;
-    asked.on_note = NULL; /* the experiment sent these notes already */
+    asked.on_note = NULL; /* the procedure sent these notes already */
     args.top = 1;
     ATTN_TRY(attn_lens(host, &asked, &args, tokens, err));
     ATTN_TRY(check_tokens(host, *tokens, err));

@@ -227,7 +227,7 @@ static const struct attn_param_rule rules[] = {
      .message = "@ patches parts of one pair, not of `items`"},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_patch = {
     .name = "patch",
@@ -251,7 +251,7 @@ const struct attn_question attn_question_patch = {
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_patch_args, .size = sizeof(struct attn_patch_args),
                        .n_verified = 10, .kept_bytes = 536870912),
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
 /* --- Arguments -------------------------------------------------------------------------------- */
@@ -895,7 +895,7 @@ static void report_clean(struct attn_patching *patch)
         patch->frame.answer->row = "source";
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
@@ -929,9 +929,9 @@ static void release(void *state)
     attn_free(patch->sums.encoder);
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "patch",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -984,22 +984,22 @@ static void note_no_difference(const struct attn_table *table, const struct attn
     }
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    const struct attn_patch_args *args = inquiry->args;
-    struct attn_experiment asked = experiment;
+    const struct attn_patch_args *args = call->args;
+    struct attn_procedure asked = procedure;
     struct attn_column estimated[N_COLUMN];
 
-    (void)attn_options_read(inquiry->given, inquiry->args, NULL); /* the caller reports a failure */
+    (void)attn_options_read(call->given, call->args, NULL); /* the caller reports a failure */
     if (args->method != ATTN_PATCH_EXACT) {
         memcpy(estimated, columns, sizeof columns);
         estimated[VALUE].traits = estimated[CHECK].traits = ATTN_TRAIT_UNFILLED;
         estimated[EFFECT].traits = ATTN_TRAIT_DERIVED | ATTN_TRAIT_UNFILLED;
         asked.columns = estimated;
     }
-    ATTN_TRY(attn_experiment_perform(&asked, inquiry, err));
+    ATTN_TRY(attn_procedure_perform(&asked, call, err));
     if (args->study && !args->study->paired)
-        note_no_difference(*inquiry->table, inquiry->request, args->study->n_bootstrap > 0);
+        note_no_difference(*call->table, call->request, args->study->n_bootstrap > 0);
     return ATTN_OK;
 }
 
@@ -1009,5 +1009,5 @@ enum attn_status attn_patch(struct attn_host *host, const struct attn_request *r
 {
     struct attn_patch_args args = ATTN_PATCH_ARGS_DEFAULT;
 
-    return perform(&(struct attn_inquiry){host, request, given, &args, table, sum}, err);
+    return perform(&(struct attn_procedure_call){host, request, given, &args, table, sum}, err);
 }

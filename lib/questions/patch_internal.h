@@ -1,4 +1,4 @@
-/* patch_internal.h - a patching experiment and its parts, shared by exact patches (patch.c) and
+/* patch_internal.h - a patching procedure and its parts, shared by exact patches (patch.c) and
  * estimates (patch_estimate.c). Private to lib/questions. */
 #ifndef ATTN_QUESTIONS_PATCH_INTERNAL_H
 #define ATTN_QUESTIONS_PATCH_INTERNAL_H

@@ -8,7 +8,7 @@
 #include "params/param_rules.h"
 #include "run/request.h"
 
-struct attn_experiment; /* functions that answer it (questions/frame.h) */
+struct attn_procedure; /* functions that answer it (questions/frame.h) */
 
 struct attn_question {
     const char *name;
@@ -26,9 +26,9 @@ struct attn_question {
     const void *defaults; /* [args_size] default arguments */
     size_t args_size;
     size_t study; /* offset of the pointer to a study (questions/study.h) in the arguments */
-    /* the experiment that answers it; or NULL if `choose` selects one */
-    const struct attn_experiment *experiment;
-    const struct attn_experiment *(*choose)(const void *args); /* returns the experiment for ARGS */
+    /* the procedure that answers it; or NULL if `choose` selects one */
+    const struct attn_procedure *procedure;
+    const struct attn_procedure *(*choose)(const void *args); /* returns the procedure for ARGS */
 };
 
 /* Initializers of the fields of a question. */

@@ -1,4 +1,4 @@
-/* question_internal.h - questions, for the frame of experiments. */
+/* question_internal.h - questions, for the frame of procedures. */
 #ifndef ATTN_QUESTIONS_QUESTION_INTERNAL_H
 #define ATTN_QUESTIONS_QUESTION_INTERNAL_H
 

@@ -33,15 +33,15 @@ const struct attn_question *attn_question_find(const char *name)
     return NULL;
 }
 
-/* Finds the question of ASKED, which must have an experiment, or a function that selects one by the
+/* Finds the question of ASKED, which must have a procedure, or a function that selects one by the
  * arguments. */
-static enum attn_status find(const struct attn_question_asked *asked,
+static enum attn_status find(const struct attn_question_call *asked,
                              const struct attn_question **found, struct attn_error *err)
 {
     if (!attn_is_given(asked, "asked", err) || !attn_is_given(asked->question, "question", err))
         return ATTN_INVALID;
     *found = attn_question_find(asked->question);
-    return *found && ((*found)->experiment || (*found)->choose)
+    return *found && ((*found)->procedure || (*found)->choose)
                ? ATTN_OK
                : attn_refuse(err, ATTN_STAGE_OPTIONS, "there is no question '%s'",
                              attn_quote_string(asked->question).text);
@@ -62,37 +62,37 @@ static enum attn_status copy_defaults(const struct attn_question *question, void
     return ATTN_OK;
 }
 
-static const struct attn_experiment *experiment_of(const struct attn_question *question,
-                                                   const void *args)
+static const struct attn_procedure *procedure_of(const struct attn_question *question,
+                                                 const void *args)
 {
-    return question->experiment ? question->experiment : question->choose(args);
+    return question->procedure ? question->procedure : question->choose(args);
 }
 
-enum attn_status attn_question_ask(const struct attn_question_asked *asked,
+enum attn_status attn_question_ask(const struct attn_question_call *asked,
                                    struct attn_table **table, void *sum, struct attn_error *err)
 {
-    const struct attn_experiment *experiment;
+    const struct attn_procedure *procedure;
     const struct attn_question *question;
-    struct attn_inquiry inquiry = {.table = table, .sum = sum};
+    struct attn_procedure_call call = {.table = table, .sum = sum};
     enum attn_status status;
 
     ATTN_TRY(find(asked, &question, err));
-    ATTN_TRY(copy_defaults(question, &inquiry.args, err));
-    inquiry.host = asked->host;
-    inquiry.request = asked->request;
-    inquiry.given = asked->args;
+    ATTN_TRY(copy_defaults(question, &call.args, err));
+    call.host = asked->host;
+    call.request = asked->request;
+    call.given = asked->args;
     if (question->args_size > 0)
-        (void)attn_options_read(asked->args, inquiry.args, NULL); /* the caller reports a failure */
-    experiment = experiment_of(question, inquiry.args);
-    status = experiment->perform ? experiment->perform(&inquiry, err)
-                                 : attn_experiment_perform(experiment, &inquiry, err);
-    attn_free(inquiry.args);
+        (void)attn_options_read(asked->args, call.args, NULL); /* the caller reports a failure */
+    procedure = procedure_of(question, call.args);
+    status = procedure->perform ? procedure->perform(&call, err)
+                                : attn_procedure_perform(procedure, &call, err);
+    attn_free(call.args);
     return status;
 }
 
-const struct attn_column *attn_question_schema(const struct attn_question_asked *asked, size_t *n)
+const struct attn_column *attn_question_schema(const struct attn_question_call *asked, size_t *n)
 {
-    const struct attn_experiment *experiment;
+    const struct attn_procedure *procedure;
     const struct attn_question *question;
     void *args;
 
@@ -103,33 +103,33 @@ const struct attn_column *attn_question_schema(const struct attn_question_asked 
         return NULL;
     if (question->args_size > 0)
         (void)attn_options_read(asked->args, args, NULL); /* the defaults if they are malformed */
-    experiment = experiment_of(question, args);
+    procedure = procedure_of(question, args);
     attn_free(args);
-    *n = experiment->n_column;
-    return experiment->columns;
+    *n = procedure->n_column;
+    return procedure->columns;
 }
 
 /* Reads the arguments of ASKED into ARGS, which has the defaults, and describes the picture. */
 static enum attn_status draw(const struct attn_question *question,
-                             const struct attn_question_asked *asked, void *args,
+                             const struct attn_question_call *asked, void *args,
                              const struct attn_table *table, struct attn_table_picture *picture,
                              struct attn_error *err)
 {
-    const struct attn_experiment *experiment;
+    const struct attn_procedure *procedure;
 
     if (question->args_size > 0)
         ATTN_TRY(attn_error_at(attn_options_read(asked->args, args, err), ATTN_STAGE_OPTIONS, err));
-    experiment = experiment_of(question, args);
-    if (table && experiment->check)
-        ATTN_TRY(attn_error_at(experiment->check(args, err), ATTN_STAGE_OPTIONS, err));
-    attn_experiment_draw(
-        experiment, args,
+    procedure = procedure_of(question, args);
+    if (table && procedure->check)
+        ATTN_TRY(attn_error_at(procedure->check(args, err), ATTN_STAGE_OPTIONS, err));
+    attn_procedure_draw(
+        procedure, args,
         &(struct attn_drawn){
             .host = asked->host, .request = asked->request, .table = table, .picture = picture});
     return ATTN_OK;
 }
 
-enum attn_status attn_question_picture(const struct attn_question_asked *asked,
+enum attn_status attn_question_picture(const struct attn_question_call *asked,
                                        const struct attn_table *table,
                                        struct attn_table_picture *picture, struct attn_error *err)
 {

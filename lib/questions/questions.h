@@ -1,14 +1,14 @@
 /*
- * questions.h - the questions, found by name: runs the experiment that answers one, and describes
+ * questions.h - the questions, found by name: runs the procedure that answers one, and describes
  * the default picture of the answer.
  *
- *     const struct attn_question_asked asked = {"lens", host, &request, &args};
+ *     const struct attn_question_call asked = {"lens", host, &request, &args};
  *     struct attn_table_picture picture = {.n_label = 0};
  *     attn_question_ask(&asked, &table, NULL, &err);
  *     attn_question_picture(&asked, table, &picture, &err);
  *     attn_table_picture_write(table, &picture, &options, &output, &err);
  *
- * attn_question_at goes through the questions. `heads` is attn_survey.
+ * attn_question_at goes through the questions.
  */
 #ifndef ATTN_QUESTIONS_QUESTIONS_H
 #define ATTN_QUESTIONS_QUESTIONS_H
@@ -25,7 +25,7 @@ ATTN_API const struct attn_question *attn_question_find(const char *name);
 ATTN_API const struct attn_question *attn_question_at(size_t i);
 
 /* A question and its input. Borrowed. */
-struct attn_question_asked {
+struct attn_question_call {
     const char *question; /* "ablate" */
     /* NULL: the picture does not name the model, and shows ids as numbers */
     struct attn_host *host;
@@ -36,7 +36,7 @@ struct attn_question_asked {
 /* Answers a question. The caller owns *TABLE. SUM is the struct of further results that the
  * question fills (struct attn_ablate_sum, for example); NULL if there is none. Errors have a
  * stage. */
-ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *asked,
+ATTN_API enum attn_status attn_question_ask(const struct attn_question_call *asked,
                                             struct attn_table **table, void *sum,
                                             struct attn_error *err);
 
@@ -52,7 +52,7 @@ ATTN_API enum attn_status attn_question_ask(const struct attn_question_asked *as
  * copy is valid only as long as the original. ATTN_INVALID for an unknown question and, if TABLE is
  * given, for arguments that the question refuses.
  */
-ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked *asked,
+ATTN_API enum attn_status attn_question_picture(const struct attn_question_call *asked,
                                                 const struct attn_table *table,
                                                 struct attn_table_picture *picture,
                                                 struct attn_error *err);
@@ -61,7 +61,7 @@ ATTN_API enum attn_status attn_question_picture(const struct attn_question_asked
  * order; constant. A table leaves out columns that do not apply; tables over items have columns for
  * groups and errors, too. NULL and 0 for an unknown question. What it takes is in `parts` of its
  * struct attn_question. */
-ATTN_API const struct attn_column *attn_question_schema(const struct attn_question_asked *asked,
+ATTN_API const struct attn_column *attn_question_schema(const struct attn_question_call *asked,
                                                         size_t *n);
 
 #endif

@@ -1,4 +1,4 @@
-/* rows.h - the rows of an experiment's table: columns and cells; and moments of numbers. Private
+/* rows.h - the rows of a procedure's table: columns and cells; and moments of numbers. Private
  * to lib/questions. */
 #ifndef ATTN_QUESTIONS_ROWS_H
 #define ATTN_QUESTIONS_ROWS_H
@@ -18,7 +18,7 @@ enum { ATTN_MOST_COLUMNS = 80 };
         .name = (label), .type = ATTN_VALUE_##__VA_ARGS__                                          \
     }
 
-/* The last column of every table of an experiment. attn_rows_append fills missing cells of it. */
+/* The last column of every table of a procedure. attn_rows_append fills missing cells of it. */
 #define ATTN_COLUMN_ROW_TYPE ATTN_COLUMN_OF(ROW_TYPE, ATTN_ROW_TYPE, TEXT)
 
 /* The column `stack` before a layer, shown only for models with two stacks (attn_rows_hide_stacks).

@@ -120,7 +120,7 @@ static const struct attn_param_rule rules[] = {
      .time = ATTN_PARAM_BOTH},
 };
 
-static const struct attn_experiment *choose_experiment(const void *given);
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_score = {
     .name = "score",
@@ -146,7 +146,7 @@ const struct attn_question attn_question_score = {
         "A low score does not say that a sentence is true, or good.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_score_args, .size = sizeof(struct attn_score_args)),
-    .choose = choose_experiment,
+    .choose = choose_procedure,
 };
 
 /* --- The tokens ------------------------------------------------------------------------------- */
@@ -401,7 +401,7 @@ static enum attn_status append_words(struct scoring *scoring, struct attn_error 
     return ATTN_OK;
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 /* Returns true if ARGS have a target, foil, position or metric. */
 static bool is_about_token(const struct attn_score_args *args)
@@ -491,7 +491,7 @@ static void release(void *state)
     attn_sequence_release(&((struct scoring *)state)->text);
 }
 
-static const struct attn_experiment of_text = {
+static const struct attn_procedure of_text = {
     .name = "score",
     .columns = columns,
     .n_column = N_COLUMN,
@@ -965,7 +965,7 @@ static enum attn_status ask_items(void *state, struct attn_error *err)
     return attn_study_run(frame->study, &work, err);
 }
 
-static const struct attn_experiment of_items = {
+static const struct attn_procedure of_items = {
     .name = "score",
     .columns = item_columns,
     .n_column = N_ITEM_COLUMN,
@@ -983,7 +983,7 @@ static const struct attn_experiment of_items = {
     .ask = ask_items,
 };
 
-static const struct attn_experiment *choose_experiment(const void *given)
+static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_score_args *args = given;
 
@@ -995,8 +995,8 @@ enum attn_status attn_score(struct attn_host *host, const struct attn_request *r
                             struct attn_score_sum *sum, struct attn_error *err)
 {
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, sum};
+    const struct attn_procedure_call call = {host, request, given, &args, table, sum};
 
     (void)attn_options_read(given, &args, NULL); /* a failure is reported by the caller */
-    return attn_experiment_perform(choose_experiment(&args), &inquiry, err);
+    return attn_procedure_perform(choose_procedure(&args), &call, err);
 }

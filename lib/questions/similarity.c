@@ -170,15 +170,15 @@ static const struct attn_table_view views[] = {
      .asked = "of the patterns of two heads"},
 };
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_similarity = {
     .name = "similarity",
     .summary = "which heads look at the same places",
-    .experiment = &experiment,
+    .procedure = &procedure,
 };
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "similarity",
     .question = &attn_question_similarity,
     .columns = columns,
@@ -194,7 +194,7 @@ static const struct attn_experiment experiment = {
 enum attn_status attn_similarity(struct attn_host *host, const struct attn_request *request,
                                  size_t n_most, struct attn_table **table, struct attn_error *err)
 {
-    const struct attn_inquiry inquiry = {host, request, NULL, &n_most, table, NULL};
+    const struct attn_procedure_call call = {host, request, NULL, &n_most, table, NULL};
 
-    return attn_experiment_perform(&experiment, &inquiry, err);
+    return attn_procedure_perform(&procedure, &call, err);
 }

@@ -144,7 +144,7 @@ static const struct attn_param_rule rules[] = {
      .message = "`threshold` is of columns, and `by layer` has none"},
 };
 
-static const struct attn_experiment *choose_experiment(const void *given);
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_sinks = {
     .name = "sinks",
@@ -170,7 +170,7 @@ const struct attn_question attn_question_sinks = {
                 "  attn-cli sinks -m fable `by` layer -f story.txt\n",
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_sinks_args, .size = sizeof(struct attn_sinks_args)),
-    .choose = choose_experiment,
+    .choose = choose_procedure,
 };
 
 static enum attn_status choose(void *state, struct attn_error *err)
@@ -503,7 +503,7 @@ static enum attn_status ask_layers(void *state, struct attn_error *err)
     return attn_watch(frame->run, &watch, err);
 }
 
-/* --- The experiments -------------------------------------------------------------------------- */
+/* --- The procedures --------------------------------------------------------------------------- */
 
 static const struct attn_table_view head_views[] = {
     {ATTN_VIEW_OF(LAYER, HEAD, FIRST_WEIGHT), .traits = ATTN_VIEW_SORTED, .asked = "in each head"},
@@ -517,7 +517,7 @@ static const struct attn_table_view layer_views[] = {
     .question = &attn_question_sinks, .state_size = sizeof(struct sinks),                          \
     .study = offsetof(struct attn_sinks_args, study), .choose = choose, .release = release
 
-static const struct attn_experiment of_heads = {
+static const struct attn_procedure of_heads = {
     .name = "sinks",
     COMMON,
     .columns = head_columns,
@@ -527,7 +527,7 @@ static const struct attn_experiment of_heads = {
     .ask = ask_heads,
 };
 
-static const struct attn_experiment of_tokens = {
+static const struct attn_procedure of_tokens = {
     .name = "sinks",
     COMMON,
     .columns = token_columns,
@@ -537,7 +537,7 @@ static const struct attn_experiment of_tokens = {
     .ask = ask_tokens,
 };
 
-static const struct attn_experiment of_layers = {
+static const struct attn_procedure of_layers = {
     .name = "sinks",
     COMMON,
     .columns = layer_columns,
@@ -547,7 +547,7 @@ static const struct attn_experiment of_layers = {
     .ask = ask_layers,
 };
 
-static const struct attn_experiment *choose_experiment(const void *given)
+static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_sinks_args *args = given;
 
@@ -560,7 +560,7 @@ enum attn_status attn_sinks(struct attn_host *host, const struct attn_request *r
                             const struct attn_sinks_args *given, struct attn_table **table,
                             struct attn_error *err)
 {
-    const struct attn_question_asked asked = {"sinks", host, request, given};
+    const struct attn_question_call asked = {"sinks", host, request, given};
 
     return attn_question_ask(&asked, table, NULL, err);
 }

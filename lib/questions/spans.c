@@ -192,7 +192,7 @@ static const struct attn_param_rule rules[] = {
     {.given = "neutral", .excludes = "neutral_ids"},
 };
 
-static const struct attn_experiment *choose_experiment(const void *given);
+static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_spans = {
     .name = "spans",
@@ -221,7 +221,7 @@ const struct attn_question attn_question_spans = {
     ATTN_QUESTION_PARAMS(parts, rules),
     ATTN_QUESTION_ARGS(struct attn_spans_args, .size = sizeof(struct attn_spans_args)),
     .has_place_rows = true,
-    .choose = choose_experiment,
+    .choose = choose_procedure,
 };
 
 /* --- Spans ------------------------------------------------------------------------------------ */
@@ -1233,7 +1233,7 @@ static enum attn_status take_item(void *args, struct attn_request *request,
                : ATTN_OK;
 }
 
-/* --- The experiments -------------------------------------------------------------------------- */
+/* --- The procedures --------------------------------------------------------------------------- */
 
 static const struct attn_table_view head_views[] = {
     {.rows = ATTN_ROLE_LAYER,
@@ -1303,19 +1303,19 @@ static void draw(const void *given, struct attn_drawn *drawn)
     }
 }
 
-#define EXPERIMENT                                                                                 \
+#define PROCEDURE                                                                                  \
     .name = "spans", .question = &attn_question_spans, .columns = columns, .n_column = N_COLUMN,   \
     .state_size = sizeof(struct spans), .study = offsetof(struct attn_spans_args, study),          \
     .derive = derive, .take_item = take_item, .choose = choose, .prepare = prepare,                \
     .shows = shows, .draw = draw, .ask = ask, .release = release
 #define VIEWS(rows) .views = (rows), .n_view = sizeof(rows) / sizeof *(rows)
 
-static const struct attn_experiment of_heads = {EXPERIMENT, VIEWS(head_views), .is_keyed = true};
-static const struct attn_experiment of_spans = {EXPERIMENT, VIEWS(span_views), .is_keyed = true};
-static const struct attn_experiment of_steps = {EXPERIMENT, VIEWS(step_views), .is_listed = true,
-                                                .is_ragged = true};
+static const struct attn_procedure of_heads = {PROCEDURE, VIEWS(head_views), .is_keyed = true};
+static const struct attn_procedure of_spans = {PROCEDURE, VIEWS(span_views), .is_keyed = true};
+static const struct attn_procedure of_steps = {PROCEDURE, VIEWS(step_views), .is_listed = true,
+                                               .is_ragged = true};
 
-static const struct attn_experiment *choose_experiment(const void *given)
+static const struct attn_procedure *choose_procedure(const void *given)
 {
     const struct attn_spans_args *args = given;
 
@@ -1328,7 +1328,7 @@ enum attn_status attn_spans(struct attn_host *host, const struct attn_request *r
                             const struct attn_spans_args *given, struct attn_table **table,
                             struct attn_error *err)
 {
-    const struct attn_question_asked asked = {"spans", host, request, given};
+    const struct attn_question_call asked = {"spans", host, request, given};
 
     return attn_question_ask(&asked, table, NULL, err);
 }

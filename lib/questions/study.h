@@ -1,5 +1,5 @@
 /*
- * study.h - runs an experiment for each of many items, and tabulates means over all of them.
+ * study.h - runs a procedure for each of many items, and tabulates means over all of them.
  *
  *     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
  *     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;

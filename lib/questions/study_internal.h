@@ -52,7 +52,7 @@ struct attn_study_gather {
     void *user; /* passed to these functions */
 };
 
-/* What a study needs to know about its experiment. Borrowed. */
+/* What a study needs to know about its procedure. Borrowed. */
 struct attn_study_form {
     struct attn_study_defaults defaults;
     struct attn_fold_form fold;
@@ -79,7 +79,7 @@ void attn_study_keep(struct attn_study *study, const struct attn_error *err);
 void attn_study_fill_request(struct attn_study *study, const struct attn_item *item,
                              struct attn_request *request);
 
-/* Finds the first item that did not fail to parse, from which an experiment derives its columns.
+/* Finds the first item that did not fail to parse, from which a procedure derives its columns.
  * Borrowed until attn_study_run. NULL if the first thousand items all failed. */
 enum attn_status attn_study_peek(struct attn_study *study, const struct attn_item **item,
                                  struct attn_error *err);
@@ -92,7 +92,7 @@ enum attn_status attn_study_show(struct attn_study *study, const bool *hidden,
 
 /* --- Running ---------------------------------------------------------------------------------- */
 
-/* Sets `next` and `queries` of ITEM to those that the experiment asks for. */
+/* Sets `next` and `queries` of ITEM to those that the procedure asks for. */
 typedef enum attn_status (*attn_study_fill_fn)(void *user, struct attn_item *item,
                                                struct attn_error *err);
 

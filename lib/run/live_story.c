@@ -297,7 +297,7 @@ static enum attn_status check_view(const struct story *story, const char *view,
     return ATTN_OK;
 }
 
-/* Checks the question of a step: an experiment of the page, its target and its foil. */
+/* Checks the question of a step: a question of the page, its target and its foil. */
 static enum attn_status check_question(const struct story *story, const char *const *texts,
                                        struct attn_error *err)
 {

@@ -80,7 +80,7 @@ enum attn_status attn_run_table_page(struct attn_host *host, const struct attn_r
 
     asked.selection = (struct attn_request_selection){.sites = "pattern"};
     asked.predict = (struct attn_request_predict){.top = 0};
-    asked.on_note = NULL; /* the experiment has written these notes */
+    asked.on_note = NULL; /* the question has written these notes */
     asked.on_progress = NULL;
     status = attn_run_prepare(host, &asked, &run, &failure);
     /* ATTN_INVALID means that the run has no pattern. */

@@ -57,7 +57,7 @@ struct attn_request_outputs {
     /* [n_option] the options of the run, for formats that record them. */
     const struct attn_option *options;
     size_t n_option;
-    const struct attn_table *table; /* the table of an experiment: a page shows it above the
+    const struct attn_table *table; /* the table of a question: a page shows it above the
                                        patterns of the run; or NULL */
     /* How the table is drawn (pictures/table_picture.h). */
     const struct attn_table_picture *table_picture;
@@ -76,7 +76,7 @@ struct attn_request {
     struct attn_request_outputs outputs;
 
     attn_note_fn on_note; /* receives notes about unusual results that are not errors; or NULL */
-    /* For experiments: receives the number of finished runs and of all; or NULL. */
+    /* For questions: receives the number of finished runs and of all; or NULL. */
     attn_progress_fn on_progress;
     void *user;   /* user data of these functions */
     bool is_once; /* for attn_run_prepare: the run will be performed next, so the encoder reads the

@@ -233,7 +233,7 @@ static enum attn_status prepare_sequence(struct attn_run *run, struct attn_error
     ATTN_TRY(attn_run_read_input(run, err));
     ATTN_TRY(find_attention(run, &dims, err));
     ATTN_TRY(attn_error_at(attn_run_choose(run, &dims, 1, err), ATTN_STAGE_OPTIONS, err));
-    ATTN_TRY(attn_run_find_asked(run, err));
+    ATTN_TRY(attn_run_find_answers(run, err));
     return find_edits(run, err);
 }
 
@@ -426,7 +426,7 @@ void attn_run_free(struct attn_run *run)
     attn_edits_release(&run->edits);
     attn_selection_free(run->chosen);
     attn_layer_attention_release(&run->attention);
-    attn_asked_release(&run->asked);
+    attn_answers_release(&run->asked);
     attn_sequence_release(&run->text);
     attn_sequence_release(&run->source);
     attn_host_free(run->labelled);

@@ -178,7 +178,7 @@ static void check_spaces(struct attn_run *run)
                 (struct attn_spaces){.what = "continuation", .text = predict->next[i]};
 }
 
-enum attn_status attn_run_find_asked(struct attn_run *run, struct attn_error *err)
+enum attn_status attn_run_find_answers(struct attn_run *run, struct attn_error *err)
 {
     static const struct attn_answer_args only; /* for models with one label */
     const struct attn_answer_args *goal = run->request.selection.gradients_of;

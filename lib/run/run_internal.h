@@ -1,4 +1,4 @@
-/* run_internal.h - the parts of a run, for experiments that do more than run a request. */
+/* run_internal.h - the parts of a run, for procedures that do more than run a request. */
 #ifndef ATTN_RUN_RUN_INTERNAL_H
 #define ATTN_RUN_RUN_INTERNAL_H
 
@@ -41,7 +41,7 @@ struct attn_run {
     const struct attn_selection *selection; /* selection: the request's, or `chosen` */
     struct attn_selection *chosen;          /* owns, or NULL */
     char *queries;                  /* owns; the queries of the request as numbers, or NULL */
-    struct attn_asked asked;        /* question: continuations are set by the input */
+    struct attn_answers asked;      /* question: continuations are set by the input */
     struct attn_edit_list edits;    /* edits: feeds fill its parts */
     struct attn_attend_args arrays; /* for attention on arrays; its trace and pool are not set */
     struct attn_array_axes axes;
@@ -67,7 +67,7 @@ enum attn_status attn_run_choose(struct attn_run *run, struct attn_dims *dims, s
                                  struct attn_error *err);
 
 /* Resolves the question in `asked`: positions, metric, and the number to differentiate. */
-enum attn_status attn_run_find_asked(struct attn_run *run, struct attn_error *err);
+enum attn_status attn_run_find_answers(struct attn_run *run, struct attn_error *err);
 
 /* Returns true if predictions are needed after selected positions, which may be all. */
 bool attn_run_has_positions(const struct attn_run *run);

@@ -1,5 +1,5 @@
 /*
- * items.h - reads the items of an experiment one after the other. Each item has a text or a pair
+ * items.h - reads the items of a procedure one after the other. Each item has a text or a pair
  * of texts, may have a target and positions, and has labels that state its condition.
  *
  *     struct attn_items_options options = ATTN_ITEMS_OPTIONS_DEFAULT;

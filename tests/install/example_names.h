@@ -72,7 +72,7 @@ static struct lines {
 } lines;
 
 #if defined IN_measures_head_cards_h
-static struct attn_survey_args args;
+static struct attn_heads_args args;
 static struct attn_table_picture picture;
 #elif defined IN_questions_attribute_generated_h
 static struct attn_attribute_args args;

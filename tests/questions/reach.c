@@ -99,7 +99,7 @@ static enum attn_status ask(void *state, struct attn_error *err)
     return ATTN_OK;
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure experiment = {
     .name = "reach",
     .question = &attn_question_reach,
     .columns = columns,

@@ -237,28 +237,28 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_patch(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_score(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_similarity(host, NULL, 0, &table, &err), "request");
-    REFUSED(attn_survey(host, NULL, NULL, &table, &err), "request");
+    REFUSED(attn_heads(host, NULL, NULL, &table, &err), "request");
     REFUSED(attn_compare(NULL, 1, NULL, &err), "run");
     REFUSED(attn_comparison_tabulate(NULL, ATTN_COMPARISON_HEADS, NULL, NULL, &table, &err),
             "comparison");
     REFUSED(attn_question_ask(NULL, NULL, NULL, &err), "asked");
-    REFUSED(attn_question_ask(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
+    REFUSED(attn_question_ask(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
     REFUSED(
-        attn_question_ask(&(struct attn_question_asked){.question = "generate"}, NULL, NULL, &err),
+        attn_question_ask(&(struct attn_question_call){.question = "generate"}, NULL, NULL, &err),
         "there is no question 'generate'");
-    REFUSED(attn_question_ask(&(struct attn_question_asked){.question = "lens"}, NULL, NULL, &err),
+    REFUSED(attn_question_ask(&(struct attn_question_call){.question = "lens"}, NULL, NULL, &err),
             "host");
     REFUSED(attn_question_picture(NULL, NULL, NULL, &err), "asked");
-    REFUSED(attn_question_picture(&(struct attn_question_asked){0}, NULL, NULL, &err), "question");
-    REFUSED(attn_question_picture(&(struct attn_question_asked){.question = "lenses"}, NULL,
+    REFUSED(attn_question_picture(&(struct attn_question_call){0}, NULL, NULL, &err), "question");
+    REFUSED(attn_question_picture(&(struct attn_question_call){.question = "lenses"}, NULL,
                                   &picture, &err),
             "'lenses'");
-    ck_assert_int_eq(attn_question_picture(&(struct attn_question_asked){.question = "lens"}, NULL,
+    ck_assert_int_eq(attn_question_picture(&(struct attn_question_call){.question = "lens"}, NULL,
                                            &picture, NULL),
                      ATTN_OK);
     ck_assert_uint_eq(picture.view.rows, ATTN_ROLE_LAYER);
     REFUSED(
-        attn_question_picture(&(struct attn_question_asked){.question = "lens"}, NULL, NULL, &err),
+        attn_question_picture(&(struct attn_question_call){.question = "lens"}, NULL, NULL, &err),
         "picture");
     REFUSED(attn_table_picture_show(NULL, NULL, "a", &err), "picture");
     REFUSED(attn_explainer_create(NULL, NULL, &err), "explainer");
@@ -637,7 +637,7 @@ START_TEST(structs_without_their_size_are_refused)
     REFUSED(attn_lens(host, &good, &(struct attn_lens_args){0}, &table, &err), "size");
     REFUSED(attn_patch(host, &good, &(struct attn_patch_args){0}, &table, &patched, &err), "size");
     REFUSED(attn_score(host, &good, &(struct attn_score_args){0}, &table, &scored, &err), "size");
-    REFUSED(attn_survey(host, &good, &(struct attn_survey_args){0}, &table, &err), "size");
+    REFUSED(attn_heads(host, &good, &(struct attn_heads_args){0}, &table, &err), "size");
     ablated.size = patched.size = scored.size = differs.size = made.size = 0;
     REFUSED(attn_ablate(host, &good, NULL, &table, &ablated, &err), "size");
     REFUSED(attn_diff(host, &good, NULL, &table, &differs, &err), "size");
@@ -719,7 +719,7 @@ START_TEST(lists_that_are_lacking_are_named)
     struct attn_lens_args lens = ATTN_LENS_ARGS_DEFAULT;
     struct attn_attribute_args attribute = ATTN_ATTRIBUTE_ARGS_DEFAULT;
     struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
-    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args heads = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_diff_args pair = ATTN_DIFF_ARGS_DEFAULT;
     struct attn_items_options file = ATTN_ITEMS_OPTIONS_DEFAULT;
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
@@ -796,13 +796,13 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "references");
     file.n_input = 1;
     REFUSED(attn_items_open(&file, &study.items, &err), "inputs");
-    ablate.study = lens.study = attribute.study = score.study = survey.study = &study;
+    ablate.study = lens.study = attribute.study = score.study = heads.study = &study;
     ablate.n_reference = 0;
     REFUSED(attn_ablate(host, &good, &ablate, &table, &ablated, &err), "items");
     REFUSED(attn_lens(host, &good, &lens, &table, &err), "items");
     REFUSED(attn_attribute(host, &good, &attribute, &table, &err), "items");
     REFUSED(attn_score(host, &good, &score, &table, &scored, &err), "items");
-    REFUSED(attn_survey(host, &good, &survey, &table, &err), "items");
+    REFUSED(attn_heads(host, &good, &heads, &table, &err), "items");
     pair.study = &study;
     REFUSED(attn_diff(host, &good, &pair, &table, &compared, &err), "items");
     attn_host_free(host);
@@ -1283,7 +1283,7 @@ START_TEST(hosts_without_a_model_are_said)
     REFUSED(attn_patch(host, &request, NULL, &table, &patched, &err), "model");
     REFUSED(attn_score(host, &request, NULL, &table, &scored, &err), "model");
     REFUSED(attn_similarity(host, &request, 0, &table, &err), "model");
-    REFUSED(attn_survey(host, &request, NULL, &table, &err), "model");
+    REFUSED(attn_heads(host, &request, NULL, &table, &err), "model");
     attn_host_free(host);
 }
 END_TEST

@@ -806,7 +806,7 @@ static void survey_heads(struct fixture *f)
                                           "self",      "previous",     "first",       "duplicate",
                                           "induction", "far",          "n_duplicate", "n_induction",
                                           "mul",       "abs",          "weight",      "percentile"};
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_ndarray own = {0};
     float cells[81];
     struct attn_table *table;
@@ -824,7 +824,7 @@ static void survey_heads(struct fixture *f)
     args.pattern = &own;
     args.from = "6";
     args.to = "2";
-    ck_assert_msg(attn_survey(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
+    ck_assert_msg(attn_heads(f->host, &f->request, &args, &table, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     n = sizeof columns / sizeof *columns;
     if (strcmp(f->name, "tiny-gpt2") == 0) /* its tokens are parts of words */
@@ -842,7 +842,7 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
                                               "tests/fixtures/family-whole-smollm2"};
     static const char text[] = "Hi, (I) + b. \xe2\x80\x9c\n";
     struct fixture f = {.name = "punctuation", .request = ATTN_REQUEST_DEFAULT};
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_input input = {.text = text, .n_text = sizeof text - 1};
     struct attn_table *table;
 
@@ -856,7 +856,7 @@ START_TEST(punctuation_is_found_in_the_texts_of_tokens)
             const struct attn_study_args study = study_of(&input, 1);
 
             args.study = is_many ? &study : NULL;
-            ck_assert_msg(attn_survey(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
+            ck_assert_msg(attn_heads(f.host, &f.request, &args, &table, &f.err) == ATTN_OK, "%s",
                           f.err.message);
             ck_assert_uint_eq(attn_table_n_column(table), is_many ? 10 : 7);
             compare_column(&f, table, 0, "punctuation", name, 0);
@@ -892,7 +892,7 @@ static void check_long_head(const float *pattern, const struct attn_table *table
 START_TEST(long_texts_are_surveyed_in_pieces)
 {
     static int32_t ids[N_LONG];
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_capture *capture;
     struct attn_result result = {0};
@@ -909,7 +909,7 @@ START_TEST(long_texts_are_surveyed_in_pieces)
     args.from = "1050-1051";
     args.to = "3";
     ck_assert(attn_host_open("tests/fixtures/attn-plain", NULL, &host, &err) == ATTN_OK);
-    ck_assert_msg(attn_survey(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_heads(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
     ck_assert(attn_run_prepare(host, &request, &run, &err) == ATTN_OK);
     ck_assert(attn_capture_create(attn_run_selection(run), &capture, &err) == ATTN_OK);
     ck_assert(attn_run_perform(run, attn_capture_trace(capture), &result, &err) == ATTN_OK);
@@ -927,14 +927,14 @@ static void survey_many(struct fixture *f)
 {
     const struct attn_input texts[] = {f->request.input, corrupted_of(f).input};
     const struct attn_study_args study = study_of(texts, 2);
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_request other = corrupted_of(f);
     struct attn_table *both, *one, *two;
 
-    ck_assert(attn_survey(f->host, &f->request, NULL, &one, &f->err) == ATTN_OK);
-    ck_assert(attn_survey(f->host, &other, NULL, &two, &f->err) == ATTN_OK);
+    ck_assert(attn_heads(f->host, &f->request, NULL, &one, &f->err) == ATTN_OK);
+    ck_assert(attn_heads(f->host, &other, NULL, &two, &f->err) == ATTN_OK);
     args.study = &study;
-    ck_assert(attn_survey(f->host, &f->request, &args, &both, &f->err) == ATTN_OK);
+    ck_assert(attn_heads(f->host, &f->request, &args, &both, &f->err) == ATTN_OK);
     attn_items_free(study.items);
     for (size_t row = 0; row < attn_table_n_row(both); row++) {
         const double a = number_at(one, row, "entropy"), b = number_at(two, row, "entropy");
@@ -951,7 +951,7 @@ static void survey_many(struct fixture *f)
 /* The effect is the change that an ablation finds, and rows are sorted by its size. */
 static void survey_effects(struct fixture *f)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_ablate_args ablation = ATTN_ABLATE_ARGS_DEFAULT;
     const size_t n_head = attn_model_config(attn_host_model(f->host))->n_head;
     struct attn_ablate_sum sum = ATTN_ABLATE_SUM_DEFAULT;
@@ -960,7 +960,7 @@ static void survey_effects(struct fixture *f)
     args.has_effect = true;
     args.sort = "change";
     args.answer = ablation.answer = answer_of(f);
-    ck_assert(attn_survey(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
+    ck_assert(attn_heads(f->host, &f->request, &args, &table, &f->err) == ATTN_OK);
     ck_assert(attn_ablate(f->host, &f->request, &ablation, &effects, &sum, &f->err) == ATTN_OK);
     for (size_t row = 0; row < attn_table_n_row(table); row++) {
         const size_t head =
@@ -1067,12 +1067,12 @@ static enum attn_status attempt_patch(struct fixture *f, struct attn_table **tab
 static enum attn_status attempt_survey(struct fixture *f, struct attn_table **table,
                                        struct attn_error *err)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
 
     args.from = "3";
     args.to = "1";
     args.sort = "weight";
-    return attn_survey(f->host, &f->request, &args, table, err);
+    return attn_heads(f->host, &f->request, &args, table, err);
 }
 
 static enum attn_status attempt_edits(struct fixture *f, struct attn_table **table,
@@ -1277,7 +1277,7 @@ static void compare_detectors(struct fixture *f)
     int32_t *repeated = read_ids(f, "repeated", &n);
 
     request.input = (struct attn_input){.ids = repeated, .n_id = n};
-    ck_assert_msg(attn_survey(f->host, &request, NULL, &heads, &f->err) == ATTN_OK, "%s",
+    ck_assert_msg(attn_heads(f->host, &request, NULL, &heads, &f->err) == ATTN_OK, "%s",
                   f->err.message);
     compare_detector(f, heads, "previous", (double)n);
     compare_detector(f, heads, "duplicate", (double)n);

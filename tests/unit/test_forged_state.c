@@ -41,8 +41,8 @@ static const struct question {
     size_t study;
     const char *items, *model;
 } questions[] = {
-    {"heads", ARGS(attn_survey_args, .has_effect = false), texts, "fable"},
-    {"heads", ARGS(attn_survey_args, .has_effect = true), texts, "fable"},
+    {"heads", ARGS(attn_heads_args, .has_effect = false), texts, "fable"},
+    {"heads", ARGS(attn_heads_args, .has_effect = true), texts, "fable"},
     {"ablate", ARGS(attn_ablate_args, .n_control = 3), texts, "fable"},
     {"ablate",
      ARGS(attn_ablate_args, .by = ATTN_ABLATE_BY_ATTN, .is_cumulative = true, .n_control = 3),
@@ -79,7 +79,7 @@ static enum attn_status ask(const struct question *question, bool is_resumed,
     struct attn_patch_sum patched = ATTN_PATCH_SUM_DEFAULT;
     struct attn_diff_sum diffed = ATTN_DIFF_SUM_DEFAULT;
     char args[MOST_ARGS];
-    const struct attn_question_asked asked = {question->name, host, &request, args};
+    const struct attn_question_call asked = {question->name, host, &request, args};
     void *const sum = strcmp(question->name, "score") == 0   ? (void *)&scored
                       : strcmp(question->name, "patch") == 0 ? (void *)&patched
                       : strcmp(question->name, "diff") == 0  ? (void *)&diffed

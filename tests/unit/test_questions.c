@@ -39,7 +39,7 @@ START_TEST(tables_have_the_columns_of_the_schema)
         struct attn_ablate_args ablate = ATTN_ABLATE_ARGS_DEFAULT;
         struct attn_ablate_sum ablated = ATTN_ABLATE_SUM_DEFAULT;
         struct attn_score_sum scored = ATTN_SCORE_SUM_DEFAULT;
-        struct attn_question_asked asked = {names[i], host, &request, NULL};
+        struct attn_question_call asked = {names[i], host, &request, NULL};
         struct attn_error err = {0};
         struct attn_table *table;
         size_t n;
@@ -67,7 +67,7 @@ START_TEST(an_unknown_question_has_no_schema)
 {
     size_t n = 7;
 
-    ck_assert_ptr_null(attn_question_schema(&(struct attn_question_asked){.question = "x"}, &n));
+    ck_assert_ptr_null(attn_question_schema(&(struct attn_question_call){.question = "x"}, &n));
     ck_assert_uint_eq(n, 0);
     ck_assert_ptr_null(attn_question_schema(NULL, &n));
     ck_assert_ptr_null(attn_question_schema(NULL, NULL));

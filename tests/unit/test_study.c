@@ -185,7 +185,7 @@ static void free_each(struct attn_table *tables[N_ITEM])
 
 static struct attn_table *ask_heads(const struct attn_study_args *study, size_t item)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_table *table = NULL;
     struct attn_error err = {0};
@@ -196,7 +196,7 @@ static struct attn_table *ask_heads(const struct attn_study_args *study, size_t 
     args.to = "0";
     if (!study)
         request.input = input_of(texts[item]);
-    ck_assert_msg(attn_survey(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_heads(host, &request, &args, &table, &err) == ATTN_OK, "%s", err.message);
     return table;
 }
 
@@ -844,14 +844,14 @@ END_TEST
 static enum attn_status ask_packs(const struct attn_study_args *study, bool is_score,
                                   struct attn_table **table, struct attn_error *err)
 {
-    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args heads = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_score_args score = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_score_sum unused = ATTN_SCORE_SUM_DEFAULT;
 
-    score.study = survey.study = study;
+    score.study = heads.study = study;
     return is_score ? attn_score(host, &request, &score, table, &unused, err)
-                    : attn_survey(host, &request, &survey, table, err);
+                    : attn_heads(host, &request, &heads, table, err);
 }
 
 START_TEST(a_failing_allocation_leaves_nothing_of_packs)
@@ -893,32 +893,32 @@ END_TEST
 static enum attn_status ask_cards(struct attn_items *items, struct attn_error *err)
 {
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
-    struct attn_survey_args survey = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args heads = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    const struct attn_question_asked asked = {"heads", host, &request, &survey};
+    const struct attn_question_call asked = {"heads", host, &request, &heads};
     struct attn_table_picture picture = {.n_label = 0};
     const struct attn_picture_options options = ATTN_PICTURE_OPTIONS_DEFAULT;
     struct attn_output output = {.format = attn_format_find("html")};
     struct attn_table *table = NULL;
     enum attn_status status;
 
-    survey.study = &study;
+    heads.study = &study;
     study.items = items;
-    status = attn_head_cards_create(&survey.cards, err);
+    status = attn_head_cards_create(&heads.cards, err);
     if (status == ATTN_OK)
         status = attn_sink_create_memory(&output.sink, err);
     if (status == ATTN_OK)
-        status = attn_survey(host, &request, &survey, &table, err);
+        status = attn_heads(host, &request, &heads, &table, err);
     if (status == ATTN_OK)
         status = attn_question_picture(&asked, table, &picture, err);
-    picture.cards = survey.cards;
+    picture.cards = heads.cards;
     if (status == ATTN_OK)
         status = attn_table_picture_write(table, &picture, &options, &output, err);
     if (status == ATTN_OK)
         status = attn_sink_commit(output.sink, err);
     attn_table_free(table);
     attn_sink_free(output.sink);
-    attn_head_cards_free(survey.cards);
+    attn_head_cards_free(heads.cards);
     return status;
 }
 

@@ -78,8 +78,7 @@ def check(row: c.attn_question, given: dict[str, Any]) -> None:
 def arguments(row: c.attn_question, given: dict[str, Any], keep: list):
     """The struct of arguments of ROW, filled with what is GIVEN; those about the request are left out. Bytes without names if no
     header declares it."""
-    name = "survey" if row.name == b"heads" else row.name.decode()
-    kind = getattr(c, f"attn_{name}_args", c_char * row.args_size)
+    kind = getattr(c, f"attn_{row.name.decode()}_args", c_char * row.args_size)
     args = kind.from_buffer_copy(string_at(row.defaults, row.args_size))
     ids = {param.name.decode(): param for param, _ in _all(row) if param.type == c.ATTN_PARAM_ID}
     for name, param, at in parameters(row):

@@ -1141,7 +1141,7 @@ class attn_spans_args(Structure):
     pass
 
 
-class attn_survey_args(Structure):
+class attn_heads_args(Structure):
     pass
 
 
@@ -1161,7 +1161,7 @@ class attn_question(Structure):
     pass
 
 
-class attn_question_asked(Structure):
+class attn_question_call(Structure):
     pass
 
 
@@ -2543,7 +2543,7 @@ attn_spans_args._fields_ = [
     ("answer", attn_answer_args),
     ("study", POINTER(attn_study_args)),
 ]
-attn_survey_args._fields_ = [
+attn_heads_args._fields_ = [
     ("size", c_size_t),
     ("has_probe", c_bool),
     ("probe_length", c_size_t),
@@ -2599,10 +2599,10 @@ attn_question._fields_ = [
     ("defaults", c_void_p),
     ("args_size", c_size_t),
     ("study", c_size_t),
-    ("experiment", c_void_p),
+    ("procedure", c_void_p),
     ("choose", CFUNCTYPE(c_void_p, c_void_p)),
 ]
-attn_question_asked._fields_ = [
+attn_question_call._fields_ = [
     ("question", c_char_p),
     ("host", c_void_p),
     ("request", POINTER(attn_request)),
@@ -2763,6 +2763,10 @@ def ATTN_GENERATION_DEFAULT():
     return attn_generation(size=sizeof(attn_generation))
 
 
+def ATTN_HEADS_ARGS_DEFAULT():
+    return attn_heads_args(size=sizeof(attn_heads_args))
+
+
 def ATTN_HOST_OPTIONS_DEFAULT():
     return attn_host_options(size=sizeof(attn_host_options), isa=4)
 
@@ -2829,10 +2833,6 @@ def ATTN_STUDY_ARGS_DEFAULT():
 
 def ATTN_STUDY_SUM_DEFAULT():
     return attn_study_sum(size=sizeof(attn_study_sum))
-
-
-def ATTN_SURVEY_ARGS_DEFAULT():
-    return attn_survey_args(size=sizeof(attn_survey_args))
 
 
 def ATTN_TABLE_ORDER_DEFAULT():
@@ -3045,7 +3045,7 @@ FUNCTIONS = {
     "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_spans": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_spans_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_survey": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_survey_args), POINTER(c_void_p), POINTER(attn_error)]),
+    "attn_heads": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_heads_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
     "attn_attention_args_open": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
@@ -3055,9 +3055,9 @@ FUNCTIONS = {
     "attn_question_check": (c_int, [POINTER(attn_question), attn_param_given_fn, c_void_p, POINTER(attn_error)]),
     "attn_question_find": (POINTER(attn_question), [c_char_p]),
     "attn_question_at": (POINTER(attn_question), [c_size_t]),
-    "attn_question_ask": (c_int, [POINTER(attn_question_asked), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
-    "attn_question_picture": (c_int, [POINTER(attn_question_asked), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
-    "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_asked), POINTER(c_size_t)]),
+    "attn_question_ask": (c_int, [POINTER(attn_question_call), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
+    "attn_question_picture": (c_int, [POINTER(attn_question_call), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
+    "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_call), POINTER(c_size_t)]),
     "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
     "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
     "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),

@@ -77,10 +77,10 @@ class _Question:
         """Asks the question NAME; SUMS are the struct of what it finds beside its table. A picture shows TEXT instead of the
         request's."""
         table, study = c_void_p(), self.study
-        asked = c.attn_question_asked(name.encode(), self.host.pointer, POINTER(c.attn_request)(self.request.struct),
+        asked = c.attn_question_call(name.encode(), self.host.pointer, POINTER(c.attn_request)(self.request.struct),
                                       cast(byref(args), c_void_p))
         if study:
-            study.ask("attn_survey" if name == "heads" else f"attn_{name}", self.given)
+            study.ask(f"attn_{name}", self.given)
             c_size_t.from_buffer(args, asking.ROWS[name].study).value = addressof(study.args)
 
         def compute():
@@ -301,7 +301,7 @@ def similarity(self: Model, text=None, *, sort: str | None = None, limit: int = 
 
     def compute():
         call("attn_similarity", host.pointer, byref(request.struct), 0 if sort else limit, byref(table))
-        asked = c.attn_question_asked(b"similarity", host.pointer, POINTER(c.attn_request)(request.struct))
+        asked = c.attn_question_call(b"similarity", host.pointer, POINTER(c.attn_request)(request.struct))
         drawn = drawn_of(asked, table)
         found = table_of(table)
         found._drawn = drawn

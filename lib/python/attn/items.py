@@ -62,7 +62,7 @@ class Study:
         """Says what QUESTION with the arguments GIVEN is asked: a file is continued by the same alone."""
         if self.args.each:
             self.asked.each.asked = as_asked(dict(given, question=question))
-            row = ROWS.get("heads" if question == "attn_survey" else question.removeprefix("attn_"))
+            row = ROWS.get(question.removeprefix("attn_"))
             self.asked.each.files, self.asked.each.n_file = files_of(given, files(row) if row else ())
 
     def info(self) -> dict[str, Any]:

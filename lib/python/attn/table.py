@@ -368,7 +368,7 @@ _OF_VIEW = ("figure", "traits", "quantity", "asked", "parts", "inputs", "only")
 _OF_PICTURE = ("answer", "metric", "target", "foil", "model")
 
 
-def drawn_of(asked: c.attn_question_asked, table, text=None) -> dict[str, Any]:
+def drawn_of(asked: c.attn_question_call, table, text=None) -> dict[str, Any]:
     """What a picture of the TABLE of a question shows, as the library says it; about TEXT instead of that of the request."""
     picture = c.attn_table_picture()
     if isinstance(text, (str, bytes)):

@@ -1,11 +1,11 @@
 /*
- * survey.h - measures of where every head looks, over one text or many, and the type of head that
+ * heads.h - measures of where every head looks, over one text or many, and the type of head that
  * follows from them.
  *
- *     struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+ *     struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
  *     args.has_probe = true;                                  // a repeated sequence of random ids
  *     struct attn_table *table;
- *     attn_survey(host, &request, &args, &table, &err);
+ *     attn_heads(host, &request, &args, &table, &err);
  *
  * The table has a row per head; analysis/ defines the measures:
  *
@@ -35,8 +35,8 @@
  * Over items, each counted once, every measure is a mean, and numbers of rows are added up. With
  * `n_probe` the probes are items.
  */
-#ifndef ATTN_QUESTIONS_SURVEY_H
-#define ATTN_QUESTIONS_SURVEY_H
+#ifndef ATTN_QUESTIONS_HEADS_H
+#define ATTN_QUESTIONS_HEADS_H
 
 #include "formats/ndarray.h"
 #include "measures/head_cards.h"
@@ -47,7 +47,7 @@
 
 struct attn_study_args; /* questions/study.h */
 
-struct attn_survey_args {
+struct attn_heads_args {
     size_t size; /* size of this struct */
     /* measures a probe instead of the request's input: ids drawn without replacement, without
      * special tokens, and repeated */
@@ -71,14 +71,13 @@ struct attn_survey_args {
     struct attn_head_cards *cards;
 };
 
-#define ATTN_SURVEY_ARGS_DEFAULT                                                                   \
-    ((struct attn_survey_args){.size = sizeof(struct attn_survey_args)})
+#define ATTN_HEADS_ARGS_DEFAULT ((struct attn_heads_args){.size = sizeof(struct attn_heads_args)})
 
 /* Surveys the input of REQUEST, or items, or probes. Memory does not grow with their number. ARGS
  * may be NULL. The caller owns *table. Errors have a stage. */
-ATTN_API enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
-                                      const struct attn_survey_args *args,
-                                      struct attn_table **table, struct attn_error *err);
+ATTN_API enum attn_status attn_heads(struct attn_host *host, const struct attn_request *request,
+                                     const struct attn_heads_args *args, struct attn_table **table,
+                                     struct attn_error *err);
 
 /* Performs RUN, of a model or of attention on arrays, whose selection must include the pattern, and
  * returns a table with a row for each selected head: layer (for batched arrays `batch`; for other

@@ -1,6 +1,6 @@
-/* survey.c - see survey.h. Each text is run once, and the measures are computed from the pattern as
+/* heads.c - see heads.h. Each text is run once, and the measures are computed from the pattern as
  * the trace emits it, or for short texts that run together, by stream/many.h. Probes are items. */
-#include "questions/survey.h"
+#include "questions/heads.h"
 
 #include "base/escape.h"
 #include "base/fixed_text.h"
@@ -31,7 +31,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns, in the order documented in survey.h: measures, then the type, then the optional
+/* The columns, in the order documented in heads.h: measures, then the type, then the optional
  * ones. */
 enum {
     STACK,
@@ -116,9 +116,9 @@ struct match {
     double product, weight, difference; /* sums over the rows of A P, of A, and of |A - P| */
 };
 
-struct survey {
+struct heads {
     struct attn_frame frame;
-    const struct attn_survey_args *args;
+    const struct attn_heads_args *args;
     bool has_pairs;            /* `from` and `to` are given */
     attn_measure_set shown;    /* set of ATTN_MEASURE_BIT: measures that have a column */
     attn_measure_set measured; /* `shown`, and the measures that determine the type */
@@ -160,7 +160,7 @@ static bool read_number(const char **at, int64_t min, int64_t max, int64_t *numb
 static enum attn_status read_probe(const struct attn_param *param, void *home, const char *label,
                                    const char *text, struct attn_error *err)
 {
-    struct attn_survey_args *args = home;
+    struct attn_heads_args *args = home;
     int64_t length = 0, repeats = 0, seed = 0;
     const char *at = text + strcspn(text, ":");
 
@@ -180,7 +180,7 @@ static enum attn_status read_probe(const struct attn_param *param, void *home, c
 static enum attn_status read_measures(const struct attn_param *param, void *home, const char *label,
                                       const char *text, struct attn_error *err)
 {
-    struct attn_survey_args *args = home;
+    struct attn_heads_args *args = home;
 
     (void)param;
     (void)label;
@@ -193,37 +193,37 @@ static enum attn_status read_measures(const struct attn_param *param, void *home
 static const struct attn_param param_rows[] = {
     ATTN_PARAM(LIST, "heads", "SPEC", struct attn_request, selection.heads,
                "the heads: 2.5,3.* or L5H1; default: all", .home = ATTN_PARAM_OF_REQUEST),
-    ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_survey_args, has_probe,
+    ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_heads_args, has_probe,
                "instead of a text, take LEN random tokens, repeated: the heads that find what "
                "followed the first time are induction heads; default: min(50, half the "
                "context):2:0",
                .words = "induction", .read = read_probe),
-    ATTN_PARAM(COUNT, "repeats", "N", struct attn_survey_args, probe_repeats,
+    ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe_repeats,
                "repeat the tokens of `probe` N times; default: 2", .least = 2,
                .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(SEED, "seed", "SEED", struct attn_survey_args, probe_seed,
-               "of the tokens of `probe`", .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(COUNT, "runs", "N", struct attn_survey_args, n_probe,
+    ATTN_PARAM(SEED, "seed", "SEED", struct attn_heads_args, probe_seed, "of the tokens of `probe`",
+               .traits = ATTN_PARAM_NO_OPTION),
+    ATTN_PARAM(COUNT, "runs", "N", struct attn_heads_args, n_probe,
                "make N probes with consecutive seeds, and print means and standard deviations",
                .least = 1, .most = INT32_MAX),
-    ATTN_PARAM(OWN, "measures", "LIST", struct attn_survey_args, measures,
+    ATTN_PARAM(OWN, "measures", "LIST", struct attn_heads_args, measures,
                "print these measures, as in entropy,punctuation, or all; default: all but "
                "punctuation, next, separator and the counts of these. weight: that from `from` "
                "to `to` alone, without the time for the others",
                .read = read_measures),
-    ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_survey_args, pattern,
+    ATTN_PARAM(ARRAY, "pattern", "FILE.npy", struct attn_heads_args, pattern,
                "compare patterns with an array P [T, T] of your own: mul, the share of the "
                "weight that lies on P, and abs, 1 minus the mean difference of a row from P",
                .least = 2, .traits = ATTN_PARAM_IS_FILE),
-    ATTN_PARAM(LIST, "from", "POS", struct attn_survey_args, from,
+    ATTN_PARAM(LIST, "from", "POS", struct attn_heads_args, from,
                "with `to`: how much these queries look at those keys; positions or words of the "
                "text",
                .keys = "from"),
-    ATTN_PARAM(LIST, "to", "POS", struct attn_survey_args, to,
+    ATTN_PARAM(LIST, "to", "POS", struct attn_heads_args, to,
                "the keys that `from` looks at; in cross-attention layers they are in the source",
                .keys = "to"),
     ATTN_PARAM(
-        FLAG, "effect", NULL, struct attn_survey_args, has_effect,
+        FLAG, "effect", NULL, struct attn_heads_args, has_effect,
         "add a column: how the answer changes without the head, as `attn-cli ablate` measures it"),
     ATTN_PARAM_KEPT(FLAG, "pairs", NULL,
                     "instead of measures, print pairs of heads, the most alike first, with js: the "
@@ -231,11 +231,11 @@ static const struct attn_param param_rows[] = {
                     "not say that the heads read and write the same things. `similarity` without a "
                     "value is the old name of `pairs`",
                     .traits = ATTN_PARAM_NO_KEYWORD),
-    ATTN_PARAM(REAL, "threshold", "X", struct attn_survey_args, threshold,
+    ATTN_PARAM(REAL, "threshold", "X", struct attn_heads_args, threshold,
                "the score above which a head has a type; default: 0.5"),
-    ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_survey_args, sort,
+    ATTN_PARAM(TEXT, "sort", "COLUMN", struct attn_heads_args, sort,
                "sort by this column, the largest first", .traits = ATTN_PARAM_NO_OPTION),
-    ATTN_PARAM(COUNT, "limit", "N", struct attn_survey_args, n_most, "return N rows; default: all",
+    ATTN_PARAM(COUNT, "limit", "N", struct attn_heads_args, n_most, "return N rows; default: all",
                .least = 1, .traits = ATTN_PARAM_NO_OPTION),
 };
 
@@ -243,10 +243,10 @@ static const struct attn_param_list params = ATTN_PARAM_LIST("Heads", param_rows
 
 static const struct attn_param_part parts[] = {
     {&params, 0},
-    {&attn_target_params, offsetof(struct attn_survey_args, answer)},
-    {&attn_foil_params, offsetof(struct attn_survey_args, answer)},
-    {&attn_at_params, offsetof(struct attn_survey_args, answer)},
-    {&attn_metric_params, offsetof(struct attn_survey_args, answer)},
+    {&attn_target_params, offsetof(struct attn_heads_args, answer)},
+    {&attn_foil_params, offsetof(struct attn_heads_args, answer)},
+    {&attn_at_params, offsetof(struct attn_heads_args, answer)},
+    {&attn_metric_params, offsetof(struct attn_heads_args, answer)},
 };
 
 static const struct attn_param_rule rules[] = {
@@ -261,9 +261,9 @@ static const struct attn_param_rule rules[] = {
      .message = "`target`, `foil`, `at` and `metric` need `effect`"},
 };
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err);
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err);
 
-static const struct attn_experiment experiment;
+static const struct attn_procedure procedure;
 
 const struct attn_question attn_question_heads = {
     .name = "heads",
@@ -294,23 +294,23 @@ const struct attn_question attn_question_heads = {
         "writes. All heads share one pass over the texts. Only `effect` costs more there:\n"
         "a run for each head and text.\n",
     ATTN_QUESTION_PARAMS(parts, rules),
-    ATTN_QUESTION_ARGS(struct attn_survey_args, .size = sizeof(struct attn_survey_args)),
-    .experiment = &experiment,
+    ATTN_QUESTION_ARGS(struct attn_heads_args, .size = sizeof(struct attn_heads_args)),
+    .procedure = &procedure,
 };
 
 /* --- One text --------------------------------------------------------------------------------- */
 
-static void match_rows(const struct survey *survey, const struct attn_trace_event *event)
+static void match_rows(const struct heads *heads, const struct attn_trace_event *event)
 {
-    const size_t n = survey->args->pattern->shape[1];
-    struct match *match = &survey->matches[attn_parts_find(&survey->parts, &event->at)];
+    const size_t n = heads->args->pattern->shape[1];
+    struct match *match = &heads->matches[attn_parts_find(&heads->parts, &event->at)];
 
     for (size_t r = 0; r < event->n_row; r++) {
-        const float *wanted = survey->args->pattern->data + (event->row0 + r) * n;
+        const float *wanted = heads->args->pattern->data + (event->row0 + r) * n;
 
-        attn_event_copy_row(event, r, survey->row, n);
+        attn_event_copy_row(event, r, heads->row, n);
         for (size_t key = 0; key < n; key++) {
-            const double a = (double)survey->row[key], p = (double)wanted[key];
+            const double a = (double)heads->row[key], p = (double)wanted[key];
 
             match->product += a * p;
             match->weight += a;
@@ -319,37 +319,37 @@ static void match_rows(const struct survey *survey, const struct attn_trace_even
     }
 }
 
-static void add_to_card(const struct survey *survey, const struct attn_trace_event *event)
+static void add_to_card(const struct heads *heads, const struct attn_trace_event *event)
 {
     const struct attn_config *config =
-        event->at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
-    const size_t head = attn_head_cards_find(survey->args->cards, &event->at);
+        event->at.stack == ATTN_STACK_ENCODER ? heads->encoder : heads->frame.config;
+    const size_t head = attn_head_cards_find(heads->args->cards, &event->at);
 
     if (head < SIZE_MAX)
-        attn_card_reading_add(
-            survey->card, head, event->at.head / (int)(config->n_head / config->n_kv_head),
-            event->at.stack != ATTN_STACK_ENCODER &&
-                attn_location_is_cross(attn_selection_dims(survey->frame.run->selection),
-                                       &event->at),
-            event);
+        attn_card_reading_add(heads->card, head,
+                              event->at.head / (int)(config->n_head / config->n_kv_head),
+                              event->at.stack != ATTN_STACK_ENCODER &&
+                                  attn_location_is_cross(
+                                      attn_selection_dims(heads->frame.run->selection), &event->at),
+                              event);
 }
 
 /* Measures the rows of an event (attn_trace_fn). */
 static enum attn_status on_rows(void *user, const struct attn_trace_event *event,
                                 struct attn_error *err)
 {
-    const struct survey *survey = user;
+    const struct heads *heads = user;
     const bool is_encoder = event->at.stack == ATTN_STACK_ENCODER;
 
     if (event->at.site == ATTN_SITE_V)
-        return is_encoder ? ATTN_OK : attn_card_reading_keep(survey->card, event, err);
-    attn_measure_group_add(is_encoder ? &survey->of_encoder : &survey->group, event);
-    if (survey->card)
-        add_to_card(survey, event);
-    if (survey->row && !is_encoder)
-        match_rows(survey, event);
-    if (survey->pairs && !is_encoder)
-        attn_word_pairs_add(survey->pairs, event);
+        return is_encoder ? ATTN_OK : attn_card_reading_keep(heads->card, event, err);
+    attn_measure_group_add(is_encoder ? &heads->of_encoder : &heads->group, event);
+    if (heads->card)
+        add_to_card(heads, event);
+    if (heads->row && !is_encoder)
+        match_rows(heads, event);
+    if (heads->pairs && !is_encoder)
+        attn_word_pairs_add(heads->pairs, event);
     return ATTN_OK;
 }
 
@@ -357,20 +357,20 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
 static enum attn_status on_pairs(void *user, const struct attn_trace_event *event,
                                  struct attn_error *err)
 {
-    const struct survey *survey = user;
+    const struct heads *heads = user;
 
     (void)err;
     if (event->at.site != ATTN_SITE_V)
-        attn_word_pairs_count(survey->pairs, event);
+        attn_word_pairs_count(heads->pairs, event);
     return ATTN_OK;
 }
 
 /* Starts the sums over the rows of a text. */
-static enum attn_status start_text(struct survey *survey, struct attn_error *err)
+static enum attn_status start_text(struct heads *heads, struct attn_error *err)
 {
-    struct attn_frame *frame = &survey->frame;
+    struct attn_frame *frame = &heads->frame;
     const struct attn_run *run = frame->run;
-    const struct attn_ndarray *pattern = survey->args->pattern;
+    const struct attn_ndarray *pattern = heads->args->pattern;
     const struct attn_metric_settings settings = attn_run_metric_settings(run);
     const struct attn_sequence *source = &run->source;
     const struct attn_metric_settings of_source = {.n_recalled = 1,
@@ -386,83 +386,83 @@ static enum attn_status start_text(struct survey *survey, struct attn_error *err
                            "'%s' is not [%zu, %zu], a cell for each pair of tokens",
                            attn_quote_string(pattern->name).text, n, n);
     }
-    ATTN_TRY(attn_measure_group_create(survey->measured, &settings, run->selection,
-                                       frame->host->pool, &survey->group, err));
-    if (survey->encoder) {
-        ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &survey->own_encoder,
+    ATTN_TRY(attn_measure_group_create(heads->measured, &settings, run->selection,
+                                       frame->host->pool, &heads->group, err));
+    if (heads->encoder) {
+        ATTN_TRY(attn_selection_copy_stack(run->selection, ATTN_STACK_ENCODER, &heads->own_encoder,
                                            err));
-        ATTN_TRY(attn_measure_group_create(survey->measured, &of_source, survey->own_encoder,
-                                           frame->host->pool, &survey->of_encoder, err));
+        ATTN_TRY(attn_measure_group_create(heads->measured, &of_source, heads->own_encoder,
+                                           frame->host->pool, &heads->of_encoder, err));
     }
-    if (survey->has_pairs)
+    if (heads->has_pairs)
         ATTN_TRY(
-            attn_word_pairs_create(run, survey->args->from, survey->args->to, &survey->pairs, err));
-    if (survey->args->cards)
-        ATTN_TRY(attn_card_reading_create(survey->args->cards, n > source->n ? n : source->n,
-                                          &survey->card, err));
+            attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
+    if (heads->args->cards)
+        ATTN_TRY(attn_card_reading_create(heads->args->cards, n > source->n ? n : source->n,
+                                          &heads->card, err));
     if (pattern) {
-        survey->row = attn_frame_alloc(frame, n, sizeof *survey->row);
-        survey->matches = attn_frame_alloc(frame, survey->parts.n, sizeof *survey->matches);
+        heads->row = attn_frame_alloc(frame, n, sizeof *heads->row);
+        heads->matches = attn_frame_alloc(frame, heads->parts.n, sizeof *heads->matches);
     }
     return attn_frame_memory(frame, err);
 }
 
-static void forget_found(struct survey *survey)
+static void forget_found(struct heads *heads)
 {
-    for (size_t i = 0; i < survey->parts.n * N_COLUMN; i++)
-        survey->found[i] = (double)NAN;
+    for (size_t i = 0; i < heads->parts.n * N_COLUMN; i++)
+        heads->found[i] = (double)NAN;
 }
 
 /* Computes the values of each head in one or two passes over the text. */
-static enum attn_status read_text(struct survey *survey, struct attn_error *err)
+static enum attn_status read_text(struct heads *heads, struct attn_error *err)
 {
-    const struct attn_run *run = survey->frame.run;
+    const struct attn_run *run = heads->frame.run;
     struct attn_watch watch = {.selection = run->selection,
-                               .of = survey->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
+                               .of = heads->encoder ? ATTN_WATCH_BOTH : ATTN_WATCH_TEXT,
                                .n_piece = MOST_ROWS,
                                /* the first run for the effects sends the same notes */
-                               .is_silent = survey->args->has_effect,
+                               .is_silent = heads->args->has_effect,
                                .on_event = on_rows,
-                               .user = survey};
+                               .user = heads};
 
-    ATTN_TRY(start_text(survey, err));
+    ATTN_TRY(start_text(heads, err));
     ATTN_TRY(attn_watch(run, &watch, err));
     watch.of = ATTN_WATCH_TEXT;
     watch.is_silent = true;
     watch.on_event = on_pairs;
-    if (survey->pairs && !survey->args->is_weight)
+    if (heads->pairs && !heads->args->is_weight)
         ATTN_TRY(attn_watch(run, &watch, err));
-    forget_found(survey);
-    for (size_t i = 0; i < survey->parts.n; i++) {
-        const struct attn_location *at = &survey->parts.items[i].at;
+    forget_found(heads);
+    for (size_t i = 0; i < heads->parts.n; i++) {
+        const struct attn_location *at = &heads->parts.items[i].at;
         const struct attn_measure_group *group =
-            at->stack == ATTN_STACK_ENCODER ? &survey->of_encoder : &survey->group;
-        double *found = survey->found + i * N_COLUMN;
+            at->stack == ATTN_STACK_ENCODER ? &heads->of_encoder : &heads->group;
+        double *found = heads->found + i * N_COLUMN;
 
         for (int m = 0; m < ATTN_N_MEASURE; m++)
-            if ((survey->measured & ATTN_MEASURE_BIT(m)) != 0)
+            if ((heads->measured & ATTN_MEASURE_BIT(m)) != 0)
                 found[column_of[m]] = attn_measure_group_find(group, (enum attn_measure)m, at);
-        if (survey->matches) {
-            const struct match *match = &survey->matches[i];
+        if (heads->matches) {
+            const struct match *match = &heads->matches[i];
 
             found[MUL] = match->product / match->weight;
             found[ABS] = 1 - match->difference / (double)run->text.n;
         }
-        if (survey->pairs)
-            attn_word_pairs_find(survey->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
+        if (heads->pairs)
+            attn_word_pairs_find(heads->pairs, at, &found[WEIGHT], &found[PERCENTILE]);
     }
     return ATTN_OK;
 }
 
 /* Adds the text to the cards. */
-static enum attn_status add_card(const struct survey *survey, struct attn_error *err)
+static enum attn_status add_card(const struct heads *heads, struct attn_error *err)
 {
     struct attn_card_text text = {.number = 0};
     enum attn_status status =
-        attn_card_text_read(survey->frame.run, survey->frame.item, true, &text, err);
+        attn_card_text_read(heads->frame.run, heads->frame.item, true, &text, err);
 
     if (status == ATTN_OK)
-        status = attn_head_cards_add(survey->args->cards, survey->card, &text, err);
+        status = attn_head_cards_add(heads->args->cards, heads->card, &text, err);
     attn_card_text_release(&text);
     return status;
 }
@@ -489,7 +489,7 @@ static void release_probes(struct probes *probes)
 }
 
 /* Lists the ids from which to draw, and determines the size of a probe. */
-static enum attn_status begin_probes(struct attn_host *host, const struct attn_survey_args *args,
+static enum attn_status begin_probes(struct attn_host *host, const struct attn_heads_args *args,
                                      struct probes *probes, struct attn_error *err)
 {
     const struct attn_model *model = attn_host_model(host);
@@ -541,7 +541,7 @@ static enum attn_status draw_probe(void *user, struct attn_item *item, struct at
 }
 
 /* Opens the items PROBES. */
-static enum attn_status open_probes(struct attn_host *host, const struct attn_survey_args *args,
+static enum attn_status open_probes(struct attn_host *host, const struct attn_heads_args *args,
                                     struct probes *probes, struct attn_error *err)
 {
     static const struct attn_input nothing;
@@ -562,19 +562,19 @@ static enum attn_status open_probes(struct attn_host *host, const struct attn_su
 /* --- Many texts ------------------------------------------------------------------------------- */
 
 /* Copies the measures of RESULT to the values of the text. */
-static void take_measures(struct survey *survey, const struct attn_item_result *result)
+static void take_measures(struct heads *heads, const struct attn_item_result *result)
 {
     /* [n_layer * n_head] values per measure, one measure after another */
     const double *exact = result->exact;
     const struct attn_dims *dims = attn_selection_dims(result->labels->selection);
 
-    forget_found(survey);
+    forget_found(heads);
     for (int m = 0; m < ATTN_N_MEASURE; m++) {
-        if ((survey->measured & ATTN_MEASURE_BIT(m)) == 0)
+        if ((heads->measured & ATTN_MEASURE_BIT(m)) == 0)
             continue;
-        for (size_t i = 0; i < survey->parts.n; i++)
-            survey->found[i * N_COLUMN + (size_t)column_of[m]] =
-                exact[attn_head_index(dims, &survey->parts.items[i].at)];
+        for (size_t i = 0; i < heads->parts.n; i++)
+            heads->found[i * N_COLUMN + (size_t)column_of[m]] =
+                exact[attn_head_index(dims, &heads->parts.items[i].at)];
         exact += dims->n_layer * dims->n_head;
     }
 }
@@ -585,33 +585,33 @@ static void take_measures(struct survey *survey, const struct attn_item_result *
 static enum attn_status add_edit(void *user, size_t i, struct attn_part_edits *edits,
                                  struct attn_error *err)
 {
-    const struct survey *survey = user;
+    const struct heads *heads = user;
     struct attn_edit edit = ATTN_EDIT_DEFAULT;
 
-    edit.at = survey->parts.items[i].at;
+    edit.at = heads->parts.items[i].at;
     edit.at.site = ATTN_SITE_Z;
     return attn_part_edits_add(edits, &edit, err);
 }
 
-static enum attn_status add_effects(struct survey *survey, struct attn_error *err)
+static enum attn_status add_effects(struct heads *heads, struct attn_error *err)
 {
-    struct attn_frame *frame = &survey->frame;
-    const size_t n = survey->parts.n;
+    struct attn_frame *frame = &heads->frame;
+    const size_t n = heads->parts.n;
     struct attn_trial_outcome *outcomes = attn_frame_alloc(frame, n, sizeof *outcomes);
 
     ATTN_TRY(attn_frame_memory(frame, err));
     ATTN_TRY(attn_trial_check_host(frame->host, err));
-    ATTN_TRY(attn_frame_find_answer(frame, &survey->args->answer, &survey->answer, err));
-    ATTN_TRY(attn_trials_start(frame->run, &survey->answer, ATTN_SITE_Z, &frame->trials, err));
+    ATTN_TRY(attn_frame_find_answer(frame, &heads->args->answer, &heads->answer, err));
+    ATTN_TRY(attn_trials_start(frame->run, &heads->answer, ATTN_SITE_Z, &frame->trials, err));
     frame->trials.n_expected = 1 + n;
-    ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, survey, outcomes, err));
+    ATTN_TRY(attn_parts_try(&frame->trials, n, add_edit, heads, outcomes, err));
     for (size_t i = 0; i < n; i++) {
         const struct attn_reply *reply = &outcomes[i].reply;
-        const struct attn_cell right = attn_reply_right(&survey->answer, reply->right);
-        double *found = survey->found + i * N_COLUMN;
+        const struct attn_cell right = attn_reply_right(&heads->answer, reply->right);
+        double *found = heads->found + i * N_COLUMN;
 
         found[CHANGE] = reply->value - frame->trials.base.value;
-        if (survey->has_right && right.type != ATTN_VALUE_MISSING)
+        if (heads->has_right && right.type != ATTN_VALUE_MISSING)
             found[RIGHT] = right.real;
     }
     return ATTN_OK;
@@ -629,7 +629,7 @@ static const struct attn_table_view views[] = {
 /* Returns the column that a picture shows: the one by which the table is sorted; otherwise an
  * optional value that was requested; otherwise the first selected measure. Returns N_COLUMN if the
  * table is sorted by another column. */
-static int find_drawn(const struct attn_survey_args *args)
+static int find_drawn(const struct attn_heads_args *args)
 {
     int column = 0;
 
@@ -651,7 +651,7 @@ static int find_drawn(const struct attn_survey_args *args)
 
 static void draw(const void *given, struct attn_drawn *drawn)
 {
-    const struct attn_survey_args *args = given;
+    const struct attn_heads_args *args = given;
     const int column = find_drawn(args);
     struct attn_table_view *view = &drawn->picture->view;
 
@@ -666,19 +666,19 @@ static void draw(const void *given, struct attn_drawn *drawn)
 
 static uint64_t shows(const void *state)
 {
-    const struct survey *survey = state;
-    const struct attn_survey_args *args = survey->args;
+    const struct heads *heads = state;
+    const struct attn_heads_args *args = heads->args;
 
     return (args->is_weight ? 0 : SHOW_TYPE) | (args->pattern ? SHOW_PATTERN : 0) |
-           (!survey->has_pairs ? 0
-            : args->is_weight  ? SHOW_WEIGHT
-                               : SHOW_WEIGHT | SHOW_PERCENTILE) |
-           (args->has_effect ? SHOW_EFFECT : 0) | (survey->has_right ? SHOW_RIGHT : 0) |
-           survey->shown * SHOW_MEASURES;
+           (!heads->has_pairs ? 0
+            : args->is_weight ? SHOW_WEIGHT
+                              : SHOW_WEIGHT | SHOW_PERCENTILE) |
+           (args->has_effect ? SHOW_EFFECT : 0) | (heads->has_right ? SHOW_RIGHT : 0) |
+           heads->shown * SHOW_MEASURES;
 }
 
 /* Returns the name of the kind of a head with VALUES [ATTN_N_MEASURE]; missing without a kind. */
-static struct attn_cell type_of(const struct attn_survey_args *args, const double *values)
+static struct attn_cell type_of(const struct attn_heads_args *args, const double *values)
 {
     double weight;
     const struct attn_head_kind *kind = attn_head_kind_of(
@@ -697,13 +697,13 @@ static void fill_cells(const double *found, struct attn_cell *row)
             row[i] = attn_cell_real_or_missing(found[i]);
 }
 
-static enum attn_status append_head(const struct survey *survey, const struct attn_rows *rows,
+static enum attn_status append_head(const struct heads *heads, const struct attn_rows *rows,
                                     size_t index, struct attn_error *err)
 {
-    const struct attn_location at = survey->parts.items[index].at;
+    const struct attn_location at = heads->parts.items[index].at;
     const struct attn_config *config =
-        at.stack == ATTN_STACK_ENCODER ? survey->encoder : survey->frame.config;
-    const double *found = survey->found + index * N_COLUMN;
+        at.stack == ATTN_STACK_ENCODER ? heads->encoder : heads->frame.config;
+    const double *found = heads->found + index * N_COLUMN;
     struct attn_cell row[N_COLUMN] = {
         [HEAD] = attn_cell_integer(at.head),
         [KV_HEAD] = attn_cell_integer(at.head / (int)(config->n_head / config->n_kv_head)),
@@ -714,15 +714,15 @@ static enum attn_status append_head(const struct survey *survey, const struct at
     for (int m = 0; m < ATTN_N_MEASURE; m++)
         measures[m] = found[column_of[m]];
     fill_cells(found, row);
-    row[TYPE] = type_of(survey->args, measures);
+    row[TYPE] = type_of(heads->args, measures);
     return attn_rows_append(rows, row, err);
 }
 
-static enum attn_status append_heads(const struct survey *survey, const struct attn_rows *rows,
+static enum attn_status append_heads(const struct heads *heads, const struct attn_rows *rows,
                                      struct attn_error *err)
 {
-    for (size_t i = 0; i < survey->parts.n; i++)
-        ATTN_TRY(append_head(survey, rows, i, err));
+    for (size_t i = 0; i < heads->parts.n; i++)
+        ATTN_TRY(append_head(heads, rows, i, err));
     return ATTN_OK;
 }
 
@@ -733,16 +733,16 @@ static enum attn_status append_heads(const struct survey *survey, const struct a
  * over items is the ratio of the first two means. */
 enum { SCORE, HAS_SCORE, ROWS, N_MORE };
 
-static size_t count_beside(const struct survey *survey)
+static size_t count_beside(const struct heads *heads)
 {
-    return survey->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
+    return heads->parts.n * ATTN_N_HEAD_SCORE * N_MORE;
 }
 
 /* Fills MORE [count_beside], the numbers of the text beside its rows. */
-static void fill_beside(const struct survey *survey, double *more)
+static void fill_beside(const struct heads *heads, double *more)
 {
-    for (size_t i = 0; i < survey->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
-        const double *found = survey->found + i / ATTN_N_HEAD_SCORE * N_COLUMN;
+    for (size_t i = 0; i < heads->parts.n * ATTN_N_HEAD_SCORE; i++, more += N_MORE) {
+        const double *found = heads->found + i / ATTN_N_HEAD_SCORE * N_COLUMN;
         const struct attn_head_kind *kind = attn_head_kind_at(i % ATTN_N_HEAD_SCORE);
         const double score = found[column_of[kind->score]];
         const double n_row = kind->rows < ATTN_N_MEASURE ? found[column_of[kind->rows]] : 0;
@@ -784,9 +784,8 @@ static bool fits(const void *args, size_t n_row, size_t n_more)
 
 /* Sets FROM and TO to those of ITEM, by default those of ARGS; both are NULL if there are no pairs
  * of words. `to` alone belongs to another question. */
-static enum attn_status find_words(const struct attn_survey_args *args,
-                                   const struct attn_item *item, const char **from, const char **to,
-                                   struct attn_error *err)
+static enum attn_status find_words(const struct attn_heads_args *args, const struct attn_item *item,
+                                   const char **from, const char **to, struct attn_error *err)
 {
     const bool has_pairs = args->from || args->to;
 
@@ -806,7 +805,7 @@ static enum attn_status find_words(const struct attn_survey_args *args,
 static void meet_first(void *given, const struct attn_item *first,
                        const struct attn_request *request)
 {
-    struct attn_survey_args *args = given;
+    struct attn_heads_args *args = given;
 
     (void)request;
     if (first->from && !args->from)
@@ -818,7 +817,7 @@ static void meet_first(void *given, const struct attn_item *first,
 static enum attn_status take_item(void *given, struct attn_request *request,
                                   const struct attn_item *item, struct attn_error *err)
 {
-    struct attn_survey_args *args = given;
+    struct attn_heads_args *args = given;
 
     (void)request;
     ATTN_TRY(find_words(args, item, &args->from, &args->to, err));
@@ -840,22 +839,22 @@ static struct attn_trace_event event_of(const struct attn_item_result *result,
 }
 
 /* Computes how much the words `from` and `to` of the item look at each other. */
-static enum attn_status take_pairs(struct survey *survey, const struct attn_item_result *result,
+static enum attn_status take_pairs(struct heads *heads, const struct attn_item_result *result,
                                    struct attn_error *err)
 {
     struct attn_word_pairs *pairs;
     const char *from, *to;
 
-    ATTN_TRY(find_words(survey->args, result->item, &from, &to, err));
+    ATTN_TRY(find_words(heads->args, result->item, &from, &to, err));
     if (!from)
         return ATTN_OK;
     ATTN_TRY(attn_word_pairs_create(result->run, from, to, &pairs, err));
-    for (size_t i = 0; i < survey->parts.n; i++) {
-        const struct attn_trace_event event = event_of(result, &survey->parts.items[i].at);
-        double *found = survey->found + i * N_COLUMN;
+    for (size_t i = 0; i < heads->parts.n; i++) {
+        const struct attn_trace_event event = event_of(result, &heads->parts.items[i].at);
+        double *found = heads->found + i * N_COLUMN;
 
         attn_word_pairs_add(pairs, &event);
-        if (!survey->args->is_weight)
+        if (!heads->args->is_weight)
             attn_word_pairs_count(pairs, &event);
         attn_word_pairs_find(pairs, &event.at, &found[WEIGHT], &found[PERCENTILE]);
     }
@@ -867,41 +866,41 @@ static enum attn_status take_pairs(struct survey *survey, const struct attn_item
 static enum attn_status find_item(void *user, struct attn_item_result *result,
                                   struct attn_error *err)
 {
-    struct survey *survey = user;
-    struct attn_rows rows = survey->frame.rows;
+    struct heads *heads = user;
+    struct attn_rows rows = heads->frame.rows;
 
-    take_measures(survey, result);
-    ATTN_TRY(take_pairs(survey, result, err));
+    take_measures(heads, result);
+    ATTN_TRY(take_pairs(heads, result, err));
     ATTN_TRY(attn_rows_begin(&rows, attn_table_name(rows.table), &result->rows, err));
-    ATTN_TRY(append_heads(survey, &rows, err));
-    result->n_beside = count_beside(survey);
+    ATTN_TRY(append_heads(heads, &rows, err));
+    result->n_beside = count_beside(heads);
     if (!result->beside)
         ATTN_TRY(ATTN_ALLOC(result->beside, result->n_beside, err));
-    fill_beside(survey, result->beside);
+    fill_beside(heads, result->beside);
     return ATTN_OK;
 }
 
 /* Runs the items, short ones together. */
-static enum attn_status ask_items(struct survey *survey, struct attn_error *err)
+static enum attn_status ask_items(struct heads *heads, struct attn_error *err)
 {
-    const struct attn_frame *frame = &survey->frame;
+    const struct attn_frame *frame = &heads->frame;
     const struct attn_study_work work = {
         .host = frame->host,
         .request = &frame->request,
-        .options.measures = survey->measured,
-        .options.keeps_tensors = survey->has_pairs,
+        .options.measures = heads->measured,
+        .options.keeps_tensors = heads->has_pairs,
         .find = find_item,
-        .user = survey,
+        .user = heads,
     };
 
     return attn_study_run(frame->study, &work, err);
 }
 
-/* --- The experiment --------------------------------------------------------------------------- */
+/* --- The procedure ---------------------------------------------------------------------------- */
 
 static enum attn_status check_args(const void *given, struct attn_error *err)
 {
-    const struct attn_survey_args *args = given;
+    const struct attn_heads_args *args = given;
 
     if (!args->study && !args->from != !args->to)
         return attn_error_set(err, ATTN_INVALID, "`%s` is given without `%s`",
@@ -922,30 +921,30 @@ static enum attn_status check_args(const void *given, struct attn_error *err)
 }
 
 /* Lists the heads that have rows, those of the encoder first. */
-static enum attn_status list_heads(struct survey *survey, struct attn_error *err)
+static enum attn_status list_heads(struct heads *heads, struct attn_error *err)
 {
-    const struct attn_dims encoder = attn_config_dims(survey->encoder, 1);
-    struct attn_dims dims = attn_config_dims(survey->frame.config, 1);
+    const struct attn_dims encoder = attn_config_dims(heads->encoder, 1);
+    struct attn_dims dims = attn_config_dims(heads->frame.config, 1);
     struct attn_selection *selection;
     enum attn_status status;
 
-    if (survey->encoder)
+    if (heads->encoder)
         dims.encoder = &encoder;
-    ATTN_TRY(attn_error_at(attn_error_in(attn_select_heads(survey->frame.request.selection.heads,
+    ATTN_TRY(attn_error_at(attn_error_in(attn_select_heads(heads->frame.request.selection.heads,
                                                            &dims, &selection, err),
                                          "heads", err),
                            ATTN_STAGE_OPTIONS, err));
     status =
-        attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &survey->parts, err);
+        attn_parts_list(selection, ATTN_ALL_OF(ONLY, ATTN_SITE_PATTERN), 0, &heads->parts, err);
     attn_selection_free(selection);
     return status;
 }
 
 /* Gives the cards the heads that have rows, before the first text, and selects what they need. */
-static enum attn_status begin_cards(struct survey *survey, struct attn_error *err)
+static enum attn_status begin_cards(struct heads *heads, struct attn_error *err)
 {
-    struct attn_frame *frame = &survey->frame;
-    struct attn_head_cards *cards = survey->args->cards;
+    struct attn_frame *frame = &heads->frame;
+    struct attn_head_cards *cards = heads->args->cards;
     const size_t n_vector = attn_head_cards_vector(attn_host_model(frame->host));
     struct attn_location *ats;
 
@@ -953,14 +952,14 @@ static enum attn_status begin_cards(struct survey *survey, struct attn_error *er
         frame->request.selection.sites = "pattern,v";
     if (cards->n_head > 0) /* it is not the first text */
         return ATTN_OK;
-    ats = attn_frame_alloc(frame, survey->parts.n, sizeof *ats);
+    ats = attn_frame_alloc(frame, heads->parts.n, sizeof *ats);
     ATTN_TRY(attn_frame_memory(frame, err));
-    for (size_t i = 0; i < survey->parts.n; i++)
-        ats[i] = survey->parts.items[i].at;
-    return attn_head_cards_begin(cards, ats, survey->parts.n, n_vector, err);
+    for (size_t i = 0; i < heads->parts.n; i++)
+        ats[i] = heads->parts.items[i].at;
+    return attn_head_cards_begin(cards, ats, heads->parts.n, n_vector, err);
 }
 
-static attn_measure_set find_shown(const struct attn_survey_args *args,
+static attn_measure_set find_shown(const struct attn_heads_args *args,
                                    const struct attn_config *config)
 {
     const bool is_picture = config->image.patch_height > 0;
@@ -977,87 +976,87 @@ static attn_measure_set find_shown(const struct attn_survey_args *args,
 
 static enum attn_status choose(void *state, struct attn_error *err)
 {
-    struct survey *survey = state;
-    struct attn_frame *frame = &survey->frame;
-    const struct attn_survey_args *args = frame->args;
+    struct heads *heads = state;
+    struct attn_frame *frame = &heads->frame;
+    const struct attn_heads_args *args = frame->args;
     const struct attn_model *model = attn_host_model(frame->host);
-    const char *heads = frame->request.selection.heads;
+    const char *chosen = frame->request.selection.heads;
 
-    survey->args = args;
-    survey->shown = find_shown(args, frame->config);
-    survey->measured = survey->shown;
+    heads->args = args;
+    heads->shown = find_shown(args, frame->config);
+    heads->measured = heads->shown;
     if (!args->is_weight)
-        survey->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
+        heads->measured |= attn_head_kind_measures(frame->config->image.patch_height > 0);
     attn_frame_choose_nothing(&frame->request);
     frame->request.selection.sites = "pattern";
-    frame->request.selection.heads = heads;
-    survey->has_pairs = args->from || args->to;
-    if (model->encoder && !survey->has_pairs && !args->pattern)
-        survey->encoder = &model->encoder->config;
-    ATTN_TRY(list_heads(survey, err));
-    survey->found = attn_frame_alloc(frame, survey->parts.n * N_COLUMN, sizeof *survey->found);
+    frame->request.selection.heads = chosen;
+    heads->has_pairs = args->from || args->to;
+    if (model->encoder && !heads->has_pairs && !args->pattern)
+        heads->encoder = &model->encoder->config;
+    ATTN_TRY(list_heads(heads, err));
+    heads->found = attn_frame_alloc(frame, heads->parts.n * N_COLUMN, sizeof *heads->found);
     ATTN_TRY(attn_frame_memory(frame, err));
     if (args->cards)
-        ATTN_TRY(begin_cards(survey, err));
-    survey->has_right =
+        ATTN_TRY(begin_cards(heads, err));
+    heads->has_right =
         args->has_effect && frame->is_one_of_many && attn_metric_has_right(args->answer.metric);
-    return args->is_weight && !survey->has_pairs
+    return args->is_weight && !heads->has_pairs
                ? attn_error_set(err, ATTN_INVALID, "`is_weight` needs `from` and `to`")
                : ATTN_OK;
 }
 
 /* Reports the numbers beside the rows of an item. */
-static enum attn_status report(struct survey *survey, struct attn_error *err)
+static enum attn_status report(struct heads *heads, struct attn_error *err)
 {
-    struct attn_frame *frame = &survey->frame;
-    const size_t n = count_beside(survey);
+    struct attn_frame *frame = &heads->frame;
+    const size_t n = count_beside(heads);
     double *more = attn_frame_alloc(frame, n, sizeof *more);
 
     ATTN_TRY(attn_frame_memory(frame, err));
-    fill_beside(survey, more);
-    if (survey->args->has_effect) {
-        attn_frame_report_base(frame, &survey->answer, &frame->trials.base);
-        frame->answer->has_right &= survey->has_right && !isnan(frame->answer->right);
+    fill_beside(heads, more);
+    if (heads->args->has_effect) {
+        attn_frame_report_base(frame, &heads->answer, &frame->trials.base);
+        frame->answer->has_right &= heads->has_right && !isnan(frame->answer->right);
     }
     return attn_frame_report_more(frame, more, n, err);
 }
 
 static enum attn_status ask(void *state, struct attn_error *err)
 {
-    struct survey *survey = state;
+    struct heads *heads = state;
 
-    if (survey->frame.study)
-        return ask_items(survey, err);
-    ATTN_TRY(read_text(survey, err));
-    if (survey->args->has_effect)
-        ATTN_TRY(add_effects(survey, err));
-    ATTN_TRY(append_heads(survey, &survey->frame.rows, err));
-    if (survey->args->cards)
-        ATTN_TRY(add_card(survey, err));
-    return survey->frame.answer ? report(survey, err) : ATTN_OK;
+    if (heads->frame.study)
+        return ask_items(heads, err);
+    ATTN_TRY(read_text(heads, err));
+    if (heads->args->has_effect)
+        ATTN_TRY(add_effects(heads, err));
+    ATTN_TRY(append_heads(heads, &heads->frame.rows, err));
+    if (heads->args->cards)
+        ATTN_TRY(add_card(heads, err));
+    return heads->frame.answer ? report(heads, err) : ATTN_OK;
 }
 
 static void release(void *state)
 {
-    struct survey *survey = state;
+    struct heads *heads = state;
 
-    attn_free(survey->parts.items);
-    attn_card_reading_free(survey->card);
-    attn_measure_group_release(&survey->group);
-    attn_measure_group_release(&survey->of_encoder);
-    attn_selection_free(survey->own_encoder);
-    attn_word_pairs_free(survey->pairs);
+    attn_free(heads->parts.items);
+    attn_card_reading_free(heads->card);
+    attn_measure_group_release(&heads->group);
+    attn_measure_group_release(&heads->of_encoder);
+    attn_selection_free(heads->own_encoder);
+    attn_word_pairs_free(heads->pairs);
 }
 
-static const struct attn_experiment experiment = {
+static const struct attn_procedure procedure = {
     .name = "heads",
     .question = &attn_question_heads,
     .columns = columns,
     .n_column = N_COLUMN,
     .views = views,
     .n_view = sizeof views / sizeof *views,
-    .state_size = sizeof(struct survey),
-    .study = offsetof(struct attn_survey_args, study),
+    .state_size = sizeof(struct heads),
+    .study = offsetof(struct attn_heads_args, study),
     .meet_first = meet_first,
     .take_item = take_item,
     .derive = find_types,
@@ -1071,7 +1070,7 @@ static const struct attn_experiment experiment = {
 };
 
 /* Returns true if the items of ARGS can be run in packs: no item needs a run of its own. */
-static bool is_packed(const struct attn_survey_args *args, const struct attn_host *host)
+static bool is_packed(const struct attn_heads_args *args, const struct attn_host *host)
 {
     const struct attn_model *model = attn_host_model(host);
 
@@ -1079,59 +1078,59 @@ static bool is_packed(const struct attn_survey_args *args, const struct attn_hos
            !model->encoder;
 }
 
-/* Performs INQUIRY, whose arguments are ARGS. PROBES receives the probes. */
-static enum attn_status perform_with(const struct attn_inquiry *inquiry,
-                                     struct attn_survey_args *args, struct probes *probes,
+/* Performs CALL, whose arguments are ARGS. PROBES receives the probes. */
+static enum attn_status perform_with(const struct attn_procedure_call *call,
+                                     struct attn_heads_args *args, struct probes *probes,
                                      struct attn_error *err)
 {
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_inquiry own = *inquiry;
-    struct attn_experiment way = experiment;
+    struct attn_procedure_call own = *call;
+    struct attn_procedure way = procedure;
 
     ATTN_TRY(attn_error_at(check_args(args, err), ATTN_STAGE_OPTIONS, err));
     if (args->has_probe)
-        ATTN_TRY(open_probes(inquiry->host, args, probes, err));
+        ATTN_TRY(open_probes(call->host, args, probes, err));
     if (args->has_probe && args->n_probe > 0) {
         args->study = &probes->study;
     } else if (args->has_probe) { /* the table of one text has no deviations */
-        ATTN_TRY(attn_error_at(attn_options_read(inquiry->request, &request, err),
-                               ATTN_STAGE_OPTIONS, err));
+        ATTN_TRY(attn_error_at(attn_options_read(call->request, &request, err), ATTN_STAGE_OPTIONS,
+                               err));
         ATTN_TRY(attn_items_next(probes->items, &probes->first, err));
         request.input = probes->first->input;
         own.request = &request;
     }
     own.given = args;
-    way.makes_runs = is_packed(args, inquiry->host);
-    ATTN_TRY(attn_experiment_perform(&way, &own, err));
+    way.makes_runs = is_packed(args, call->host);
+    ATTN_TRY(attn_procedure_perform(&way, &own, err));
     if (!args->cards)
         return ATTN_OK;
     attn_head_cards_choose(args->cards);
-    return attn_error_at(attn_head_cards_write(args->cards, inquiry->host, err), ATTN_STAGE_MODEL,
+    return attn_error_at(attn_head_cards_write(args->cards, call->host, err), ATTN_STAGE_MODEL,
                          err);
 }
 
-static enum attn_status perform(const struct attn_inquiry *inquiry, struct attn_error *err)
+static enum attn_status perform(const struct attn_procedure_call *call, struct attn_error *err)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct probes probes = {.ids = NULL};
     enum attn_status status;
 
-    if (!inquiry->host || !inquiry->request || !inquiry->table)
-        return attn_experiment_perform(&experiment, inquiry, err);
-    ATTN_TRY(attn_error_at(attn_options_read(inquiry->given, &args, err), ATTN_STAGE_OPTIONS, err));
-    status = perform_with(inquiry, &args, &probes, err);
+    if (!call->host || !call->request || !call->table)
+        return attn_procedure_perform(&procedure, call, err);
+    ATTN_TRY(attn_error_at(attn_options_read(call->given, &args, err), ATTN_STAGE_OPTIONS, err));
+    status = perform_with(call, &args, &probes, err);
     release_probes(&probes);
     return status;
 }
 
-enum attn_status attn_survey(struct attn_host *host, const struct attn_request *request,
-                             const struct attn_survey_args *given, struct attn_table **table,
-                             struct attn_error *err)
+enum attn_status attn_heads(struct attn_host *host, const struct attn_request *request,
+                            const struct attn_heads_args *given, struct attn_table **table,
+                            struct attn_error *err)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
-    const struct attn_inquiry inquiry = {host, request, given, &args, table, NULL};
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
+    const struct attn_procedure_call call = {host, request, given, &args, table, NULL};
 
-    return perform(&inquiry, err);
+    return perform(&call, err);
 }
 
 /* --- Attention on arrays ---------------------------------------------------------------------- */
