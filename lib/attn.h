@@ -65,6 +65,7 @@
 #include "model/rope_config.h"
 #include "model/stack_config.h"
 #include "model/image_config.h"
+#include "model/vision_config.h"
 #include "model/label_config.h"
 #include "model/part_config.h"
 #include "model/config.h"

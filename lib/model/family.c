@@ -4,6 +4,7 @@
 #include "base/edit_distance.h"
 #include "base/fixed_text.h"
 #include "base/status_internal.h"
+#include "model/vision_config_internal.h"
 
 #include <string.h>
 
@@ -428,7 +429,7 @@ static enum attn_status read_part(struct attn_json *json, const struct attn_deco
     attn_family_read_end_ids(json, config);
     if (config->output != ATTN_OUTPUT_NONE)
         config->output = ATTN_OUTPUT_TIED;
-    return ATTN_OK;
+    return attn_vision_config_read(json, part->type, &config->vision, err);
 }
 
 /* Finds the object of a two-tower config that describes TOWER. Old files may have a second object,

@@ -1,0 +1,92 @@
+/* vision_config.c - reads vision_config.h's part of a config.json. */
+#include "model/vision_config_internal.h"
+
+#include "base/status_internal.h"
+#include "model/config_internal.h"
+
+#include <string.h>
+
+/* The keys of a type, and their values if they are missing. */
+static const struct form {
+    const char *type;
+    struct attn_vision_config usual;
+    size_t bare_patch; /* the side of a patch if `vision_config` is missing */
+    const char *image_id;
+} forms[] = {
+    {"smolvlm", {ATTN_VISION_SMOLVLM, 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
+    {"idefics3", {ATTN_VISION_SMOLVLM, 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
+    {"gemma3", {ATTN_VISION_GEMMA3, 262144, 224, 16, 1, 0, {NULL}}, 16, "image_token_index"},
+    {"paligemma", {ATTN_VISION_PALIGEMMA, 256000, 224, 16, 1, 0, {NULL}}, 14, "image_token_index"},
+    {"qwen2_vl", {ATTN_VISION_QWEN, 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
+    {"qwen2_5_vl", {ATTN_VISION_QWEN, 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
+};
+
+/* Sets the side of a cell of Gemma 3, whose config has the number of cells. */
+static enum attn_status read_n_cell(const struct attn_json *json, struct attn_vision_config *vision,
+                                    struct attn_error *err)
+{
+    const size_t n = vision->side / vision->patch;
+    size_t n_cell = 256, side = 1;
+
+    ATTN_TRY(attn_config_get_width(json, "mm_tokens_per_image", &n_cell, err));
+    while (side * side < n_cell)
+        side++;
+    if (side * side != n_cell || side > n || n % side != 0)
+        return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "mm_tokens_per_image",
+                                "is %zu, expected a square whose root divides %zu patches a side",
+                                n_cell, n);
+    vision->merge = n / side;
+    return ATTN_OK;
+}
+
+/* Reads the sizes in `vision_config`, the OBJECT, which may be NULL. */
+static enum attn_status read_sizes(const struct attn_json *json, const struct attn_node *object,
+                                   struct attn_vision_config *vision, struct attn_error *err)
+{
+    const bool is_qwen = vision->family == ATTN_VISION_QWEN;
+
+    if (!is_qwen)
+        ATTN_TRY(
+            attn_json_get_size(json, object, "image_size", 1, ATTN_MAX_WIDTH, &vision->side, err));
+    ATTN_TRY(
+        attn_json_get_size(json, object, "patch_size", 1, ATTN_MAX_WIDTH, &vision->patch, err));
+    if (is_qwen)
+        return attn_json_get_size(json, object, "spatial_merge_size", 1, ATTN_MAX_LAYER,
+                                  &vision->merge, err);
+    if (vision->patch > vision->side)
+        return attn_json_refuse(json, err, ATTN_FORMAT, "patch_size",
+                                "is %zu, larger than 'image_size', %zu", vision->patch,
+                                vision->side);
+    return ATTN_OK;
+}
+
+enum attn_status attn_vision_config_read(const struct attn_json *json, const char *type,
+                                         struct attn_vision_config *vision, struct attn_error *err)
+{
+    const struct attn_node *root = attn_json_root(json), *object = NULL;
+    const struct form *form = NULL;
+    int64_t image_id;
+
+    for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
+        form = strcmp(forms[i].type, type) == 0 ? &forms[i] : form;
+    if (!form)
+        return ATTN_OK;
+    *vision = form->usual;
+    image_id = vision->image_id;
+    ATTN_TRY(attn_config_find_object(json, root, "vision_config", &object, err));
+    if (!object)
+        vision->patch = form->bare_patch;
+    ATTN_TRY(attn_json_get_int(json, root, form->image_id, 0, INT32_MAX, &image_id, err));
+    vision->image_id = (int32_t)image_id;
+    ATTN_TRY(read_sizes(json, object, vision, err));
+    if (vision->family == ATTN_VISION_GEMMA3)
+        return read_n_cell(json, vision, err);
+    if (vision->family != ATTN_VISION_SMOLVLM)
+        return ATTN_OK;
+    ATTN_TRY(attn_config_get_width(json, "scale_factor", &vision->merge, err));
+    if (vision->side / vision->patch % vision->merge == 0)
+        return ATTN_OK;
+    return attn_json_refuse(json, err, ATTN_UNSUPPORTED, "scale_factor",
+                            "is %zu, expected a divisor of %zu patches a side", vision->merge,
+                            vision->side / vision->patch);
+}
