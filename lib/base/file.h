@@ -47,6 +47,7 @@ enum attn_status attn_file_open_part(const struct attn_source *source, const cha
     X("config.json", 1 << 20)                                                                      \
     X("generation_config.json", 1 << 20)                                                           \
     X("preprocessor_config.json", 1 << 20)                                                         \
+    X("processor_config.json", 1 << 20)                                                            \
     X("special_tokens_map.json", 2 << 20)                                                          \
     X("tokenizer_config.json", 16 << 20)                                                           \
     X("added_tokens.json", 16 << 20)                                                               \

@@ -13,47 +13,93 @@
 #include <string.h>
 
 #define FILE_NAME "preprocessor_config.json"
+#define JOINT_NAME "processor_config.json"
 
 enum { SIZE_MAX_SIDE = 1 << 16, N_CHANNEL = 3 };
 
-/* The image processor that wrote a file. */
-enum processor { PROCESSOR_VIT, PROCESSOR_CLIP };
+/* An image processor of transformers, which wrote a file. */
+static const struct processor {
+    const char *names[6];    /* its classes, without endings; ended by NULL */
+    enum attn_vision family; /* of the models that it prepares pictures for; NONE: encoders */
+    enum attn_image_filter filter;
+    bool has_crop;
+    bool has_clip_values; /* the mean and the deviation of CLIP's pictures, else 0.5 */
+} processors[] = {
+    {{"ViTImageProcessor", "ViTFeatureExtractor"}, ATTN_VISION_NONE, ATTN_IMAGE_BILINEAR, 0, 0},
+    {{"CLIPImageProcessor", "BitImageProcessor", "CLIPFeatureExtractor"},
+     ATTN_VISION_NONE,
+     ATTN_IMAGE_BICUBIC,
+     true,
+     true},
+    {{"Idefics3ImageProcessor", "SmolVLMImageProcessor"},
+     ATTN_VISION_SMOLVLM,
+     ATTN_IMAGE_LANCZOS,
+     false,
+     false},
+    {{"Gemma3ImageProcessor"}, ATTN_VISION_GEMMA3, ATTN_IMAGE_BILINEAR, false, false},
+    {{"SiglipImageProcessor"}, ATTN_VISION_PALIGEMMA, ATTN_IMAGE_BICUBIC, false, false},
+    {{"Qwen2VLImageProcessor", "Qwen2_5_VLImageProcessor"},
+     ATTN_VISION_QWEN,
+     ATTN_IMAGE_BICUBIC,
+     false,
+     true},
+};
 
-static struct attn_pixel_steps make_defaults(enum processor processor, size_t height, size_t width)
+enum {
+    PROCESSOR_VIT = 0,
+    PROCESSOR_CLIP = 1,
+    N_PROCESSOR = sizeof processors / sizeof *processors
+};
+
+/* Returns the steps of PROCESSOR for pictures of HEIGHT x WIDTH. */
+static struct attn_pixel_steps make_defaults(const struct processor *processor, size_t height,
+                                             size_t width)
 {
-    struct attn_pixel_steps steps = {.has_resize = true,
+    struct attn_pixel_steps steps = {.family = processor->family,
+                                     .has_resize = true,
                                      .has_rescale = true,
                                      .has_normalize = true,
                                      .height = height,
                                      .width = width,
-                                     .filter = ATTN_IMAGE_BILINEAR,
+                                     .filter = processor->filter,
+                                     .has_crop = processor->has_crop,
                                      .crop_height = height,
                                      .crop_width = width,
                                      .factor = 1.0 / 255,
                                      .mean = {0.5F, 0.5F, 0.5F},
                                      .std = {0.5F, 0.5F, 0.5F}};
 
-    if (processor == PROCESSOR_VIT)
-        return steps;
-    steps.has_crop = true;
-    steps.shortest_edge = height < width ? height : width;
-    steps.filter = ATTN_IMAGE_BICUBIC;
-    memcpy(steps.mean, (float[]){0.48145466F, 0.4578275F, 0.40821073F}, sizeof steps.mean);
-    memcpy(steps.std, (float[]){0.26862954F, 0.26130258F, 0.27577711F}, sizeof steps.std);
+    if (processor->has_crop)
+        steps.shortest_edge = height < width ? height : width;
+    if (processor->has_clip_values) {
+        memcpy(steps.mean, (float[]){0.48145466F, 0.4578275F, 0.40821073F}, sizeof steps.mean);
+        memcpy(steps.std, (float[]){0.26862954F, 0.26130258F, 0.27577711F}, sizeof steps.std);
+    }
+    if (processor->family == ATTN_VISION_SMOLVLM) {
+        steps.longest_edge = 4 * width;
+        steps.has_tiles = true;
+    }
+    if (processor->family == ATTN_VISION_QWEN)
+        steps.limits = (struct attn_picture_limits){28, 56 * 56, 28 * 28 * 1280};
     return steps;
 }
 
 /* Returns the image processor that models of this family were trained with. */
-static enum processor processor_of(const struct attn_model *model)
+static const struct processor *processor_of(const struct attn_model *model)
 {
-    return strcmp(attn_model_config(model)->model_type, "vit") == 0 ? PROCESSOR_VIT
-                                                                    : PROCESSOR_CLIP;
+    const struct attn_config *config = attn_model_config(model);
+
+    for (size_t i = 0; config->vision.family != ATTN_VISION_NONE && i < N_PROCESSOR; i++)
+        if (processors[i].family == config->vision.family)
+            return &processors[i];
+    return &processors[strcmp(config->model_type, "vit") == 0 ? PROCESSOR_VIT : PROCESSOR_CLIP];
 }
 
 /* The file that is being read. */
 struct steps_reading {
     const struct attn_json *json;
-    const struct attn_node *root;
+    const struct attn_node *root; /* the object that has the keys */
+    const struct attn_vision_config *vision;
     struct attn_error *err;
 };
 
@@ -71,38 +117,42 @@ static const struct attn_node *find(const struct steps_reading *reading, const c
     return node && !attn_node_is_null(node) ? node : NULL;
 }
 
+/* Whether TYPE is the class NAME, or one of its variants. */
+static bool is_class(const char *type, const char *name)
+{
+    const size_t n = strlen(name);
+
+    return strncmp(type, name, n) == 0 &&
+           (type[n] == '\0' || strcmp(type + n, "Fast") == 0 || strcmp(type + n, "Pil") == 0);
+}
+
 /* Finds which image processor wrote the file. *processor stays if the file does not say. */
 static enum attn_status read_processor(const struct steps_reading *reading,
-                                       enum processor *processor)
+                                       const struct processor **processor)
 {
-    static const struct {
-        const char *name;
-        enum processor processor;
-    } names[] = {{"ViTImageProcessor", PROCESSOR_VIT},
-                 {"ViTFeatureExtractor", PROCESSOR_VIT},
-                 {"CLIPImageProcessor", PROCESSOR_CLIP},
-                 {"CLIPFeatureExtractor", PROCESSOR_CLIP},
-                 {"BitImageProcessor", PROCESSOR_CLIP}};
     const char *key =
         find(reading, "image_processor_type") ? "image_processor_type" : "feature_extractor_type";
     const char *type = NULL;
 
     ATTN_TRY(attn_json_get_string(reading->json, reading->root, key, &type, reading->err));
-    for (size_t i = 0; type && i < sizeof names / sizeof *names; i++) {
-        const size_t n = strlen(names[i].name);
-
-        if (strncmp(type, names[i].name, n) == 0 &&
-            (type[n] == '\0' || strcmp(type + n, "Fast") == 0 || strcmp(type + n, "Pil") == 0)) {
-            *processor = names[i].processor;
-            return ATTN_OK;
-        }
-    }
     if (!type)
         return ATTN_OK;
+    for (size_t i = 0; i < N_PROCESSOR; i++)
+        for (const char *const *name = processors[i].names;
+             *name && processors[i].family == reading->vision->family; name++)
+            if (is_class(type, *name)) {
+                *processor = &processors[i];
+                return ATTN_OK;
+            }
     return attn_json_refuse(
-        reading->json, reading->err, ATTN_UNSUPPORTED, key,
-        "is '%s', expected ViTImageProcessor, CLIPImageProcessor or BitImageProcessor",
-        attn_quote_string(type).text);
+        reading->json, reading->err, ATTN_UNSUPPORTED, key, "is '%s', expected %s%s%s",
+        attn_quote_string(type).text,
+        reading->vision->family == ATTN_VISION_NONE ? "ViTImageProcessor, CLIPImageProcessor"
+                                                    : (*processor)->names[0],
+        reading->vision->family == ATTN_VISION_NONE || (*processor)->names[1] ? " or " : "",
+        reading->vision->family == ATTN_VISION_NONE ? "BitImageProcessor"
+        : (*processor)->names[1]                    ? (*processor)->names[1]
+                                                    : "");
 }
 
 static enum attn_status read_flag(const struct steps_reading *reading, const char *key, bool *flag)
@@ -202,28 +252,112 @@ static enum attn_status read_filter(const struct steps_reading *reading,
     return ATTN_OK;
 }
 
+/* Reads the only member of the object KEY, `longest_edge`, into *edge. */
+static enum attn_status read_edge(const struct steps_reading *reading, const char *key,
+                                  size_t *edge)
+{
+    const struct attn_node *node = find(reading, key);
+    const struct attn_node *first =
+        node && attn_node_is_object(node) ? attn_node_first(node) : NULL;
+
+    if (!node)
+        return ATTN_OK;
+    if (!first || attn_node_next(first) || strcmp(attn_node_key(first), "longest_edge") != 0)
+        return refuse(reading, key, "not understood", "longest_edge");
+    return read_side(reading, node, "longest_edge", edge);
+}
+
+/* Reads the sizes of pictures that keep their proportions. */
+static enum attn_status read_limits(const struct steps_reading *reading,
+                                    struct attn_picture_limits *limits)
+{
+    static const char *const names[2][2] = {{"shortest_edge", "min_pixels"},
+                                            {"longest_edge", "max_pixels"}};
+    const struct attn_vision_config *vision = reading->vision;
+    const struct attn_node *size = find(reading, "size");
+    double *const numbers[2] = {&limits->min_pixels, &limits->max_pixels};
+    size_t patch = 14, merge = 2;
+
+    for (size_t i = 0; i < 2; i++)
+        for (size_t k = 0; k < 2; k++)
+            ATTN_TRY(attn_json_get_double(reading->json, k == 0 ? size : reading->root, names[i][k],
+                                          1, (double)ATTN_IMAGE_MAX_PIXELS, numbers[i],
+                                          reading->err));
+    ATTN_TRY(read_side(reading, reading->root, "patch_size", &patch));
+    ATTN_TRY(read_side(reading, reading->root, "merge_size", &merge));
+    limits->factor = patch * merge;
+    if (patch == vision->patch && merge == vision->merge)
+        return ATTN_OK;
+    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+                            patch == vision->patch ? "merge_size" : "patch_size",
+                            "is %zu, expected %zu, as in config.json",
+                            patch == vision->patch ? merge : patch,
+                            patch == vision->patch ? vision->merge : vision->patch);
+}
+
+/* Reads the sizes of pictures in prompts. They must be those of the model. */
+static enum attn_status read_prompt_sizes(const struct steps_reading *reading,
+                                          struct attn_pixel_steps *steps)
+{
+    static const char *const refused[] = {"do_pan_and_scan", "do_center_crop"};
+    const size_t side = reading->vision->side;
+    const bool has_tiles = steps->has_tiles;
+
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        bool is_set = false;
+
+        ATTN_TRY(read_flag(reading, refused[i], &is_set));
+        if (is_set)
+            return refuse(reading, refused[i], "true", "false");
+    }
+    if (steps->limits.factor > 0)
+        return read_limits(reading, &steps->limits);
+    if (has_tiles) {
+        steps->height = steps->width = 364;
+        steps->longest_edge = 4 * steps->width;
+        ATTN_TRY(read_edge(reading, "size", &steps->longest_edge));
+        ATTN_TRY(read_edge(reading, "max_image_size", &steps->height));
+        ATTN_TRY(read_flag(reading, "do_image_splitting", &steps->has_tiles));
+        steps->width = steps->height;
+    } else {
+        ATTN_TRY(read_size(reading, "size", true, NULL, &steps->height, &steps->width));
+    }
+    if (steps->height == side && steps->width == side)
+        return ATTN_OK;
+    return attn_json_refuse(reading->json, reading->err, ATTN_UNSUPPORTED,
+                            has_tiles ? "max_image_size" : "size",
+                            "is %zu x %zu, expected 'image_size' in config.json, %zu x %zu",
+                            steps->width, steps->height, side, side);
+}
+
 static enum attn_status read_steps(const struct steps_reading *reading,
                                    const struct attn_model *model, struct attn_pixel_steps *steps)
 {
     enum { SIZE = 224 }; /* does not depend on the model */
-    enum processor processor = processor_of(model);
+    const struct processor *processor = processor_of(model);
+    const bool is_in_prompt = reading->vision->family != ATTN_VISION_NONE;
     bool is_square, has_padding = false;
 
     ATTN_TRY(read_processor(reading, &processor));
     *steps = make_defaults(processor, SIZE, SIZE);
     steps->is_given = true;
-    is_square = processor == PROCESSOR_VIT;
+    is_square = processor == &processors[PROCESSOR_VIT];
     ATTN_TRY(read_flag(reading, "do_pad", &has_padding));
-    if (has_padding)
+    if (has_padding && !steps->has_tiles) /* tiles have one size: there is nothing to pad */
         return refuse(reading, "do_pad", "true", "false");
     ATTN_TRY(read_flag(reading, "default_to_square", &is_square));
     ATTN_TRY(read_flag(reading, "do_resize", &steps->has_resize));
-    ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));
     ATTN_TRY(read_flag(reading, "do_rescale", &steps->has_rescale));
     ATTN_TRY(read_flag(reading, "do_normalize", &steps->has_normalize));
-    ATTN_TRY(read_size(reading, "size", is_square, &steps->shortest_edge, &steps->height,
-                       &steps->width));
-    ATTN_TRY(read_size(reading, "crop_size", true, NULL, &steps->crop_height, &steps->crop_width));
+    if (is_in_prompt) {
+        ATTN_TRY(read_prompt_sizes(reading, steps));
+    } else {
+        ATTN_TRY(read_flag(reading, "do_center_crop", &steps->has_crop));
+        ATTN_TRY(read_size(reading, "size", is_square, &steps->shortest_edge, &steps->height,
+                           &steps->width));
+        ATTN_TRY(
+            read_size(reading, "crop_size", true, NULL, &steps->crop_height, &steps->crop_width));
+    }
     ATTN_TRY(read_filter(reading, &steps->filter));
     ATTN_TRY(attn_json_get_double(reading->json, reading->root, "rescale_factor", -(double)FLT_MAX,
                                   (double)FLT_MAX, &steps->factor, reading->err));
@@ -231,18 +365,27 @@ static enum attn_status read_steps(const struct steps_reading *reading,
     return read_channels(reading, "image_std", (double)FLT_MIN, steps->std);
 }
 
-static enum attn_status read_file(const struct attn_source *source, const struct attn_model *model,
-                                  struct attn_pixel_steps *steps, struct attn_error *err)
+/* Reads STEPS from the file NAME, or from its object `image_processor` if IS_JOINT. Without such an
+ * object STEPS stays as it is. */
+static enum attn_status read_file(const struct attn_source *source, const char *name, bool is_joint,
+                                  const struct attn_model *model, struct attn_pixel_steps *steps,
+                                  struct attn_error *err)
 {
+    struct steps_reading reading = {.vision = &attn_model_config(model)->vision, .err = err};
     struct attn_file file = {0};
     struct attn_json *json = NULL;
     enum attn_status status;
 
-    ATTN_TRY(attn_file_read_part(source, FILE_NAME, &file, err));
+    ATTN_TRY(attn_file_read_part(source, name, &file, err));
     status = attn_json_parse(&file, &json, err);
     attn_file_release(&file);
-    if (status == ATTN_OK)
-        status = read_steps(&(struct steps_reading){json, attn_json_root(json), err}, model, steps);
+    if (status == ATTN_OK) {
+        reading.json = json;
+        reading.root = attn_json_root(json);
+        reading.root = is_joint ? find(&reading, "image_processor") : reading.root;
+        if (reading.root)
+            status = read_steps(&reading, model, steps);
+    }
     attn_json_free(json);
     return status;
 }
@@ -251,43 +394,70 @@ enum attn_status attn_pixel_steps_create(const struct attn_source *source,
                                          const struct attn_model *model,
                                          struct attn_pixel_steps **steps, struct attn_error *err)
 {
-    const struct attn_image_config *image = &attn_model_config(model)->image;
-    struct attn_pixel_steps found = make_defaults(processor_of(model), image->height, image->width);
+    const struct attn_config *config = attn_model_config(model);
+    const struct attn_vision_config *vision = &config->vision;
+    const bool is_in_prompt = vision->family != ATTN_VISION_NONE;
+    struct attn_pixel_steps found =
+        make_defaults(processor_of(model), is_in_prompt ? vision->side : config->image.height,
+                      is_in_prompt ? vision->side : config->image.width);
     struct attn_pixel_steps *made;
 
-    if (attn_source_has_part(source, FILE_NAME))
-        ATTN_TRY(read_file(source, model, &found, err));
+    if (vision->family == ATTN_VISION_QWEN)
+        found.limits.factor = vision->patch * vision->merge;
+    if (attn_source_has_part(source, JOINT_NAME))
+        ATTN_TRY(read_file(source, JOINT_NAME, true, model, &found, err));
+    if (!found.is_given && attn_source_has_part(source, FILE_NAME))
+        ATTN_TRY(read_file(source, FILE_NAME, false, model, &found, err));
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     *made = found;
     *steps = made;
     return ATTN_OK;
 }
 
-/* Computes the size to which IMAGE is resized. */
-static enum attn_status find_size(const struct attn_pixel_steps *steps,
-                                  const struct attn_image *image, const char *name, size_t *height,
-                                  size_t *width, struct attn_error *err)
+/* Computes the size at which the shorter side of IMAGE is `shortest_edge`. */
+static enum attn_status find_shortest(const struct attn_pixel_steps *steps,
+                                      const struct attn_image *image, const char *name,
+                                      struct attn_picture_size *size, struct attn_error *err)
 {
     const size_t edge = steps->shortest_edge;
     const bool is_wide = image->width > image->height;
     const size_t shorter = is_wide ? image->height : image->width;
     const size_t longer = is_wide ? image->width : image->height;
-    double exact;
+    /* the product has no rounding error */
+    const double exact = (double)edge * (double)longer / (double)shorter;
 
-    *height = steps->height;
-    *width = steps->width;
-    if (edge == 0)
+    if (exact * (double)edge > (double)ATTN_IMAGE_MAX_PIXELS)
+        return attn_error_set(err, ATTN_UNSUPPORTED,
+                              "'%s' has %zu x %zu pixels, too narrow to be resized to %zu on its "
+                              "shorter side",
+                              attn_quote_string(name).text, image->width, image->height, edge);
+    size->height = is_wide ? edge : (size_t)exact;
+    size->width = is_wide ? (size_t)exact : edge;
+    return ATTN_OK;
+}
+
+/* Computes the size to which IMAGE is resized. */
+static enum attn_status find_size(const struct attn_pixel_steps *steps,
+                                  const struct attn_image *image, const char *name,
+                                  struct attn_picture_size *size, struct attn_error *err)
+{
+    enum { MOST_RATIO = 200 };
+    const size_t height = image->height, width = image->width;
+
+    *size = (struct attn_picture_size){steps->height, steps->width};
+    if (steps->shortest_edge > 0)
+        return find_shortest(steps, image, name, size, err);
+    if (steps->longest_edge > 0)
+        *size = attn_picture_scale((struct attn_picture_size){height, width}, steps->longest_edge);
+    if (steps->limits.factor == 0)
         return ATTN_OK;
-    exact = (double)edge * (double)longer / (double)shorter; /* the product has no rounding error */
-    if (exact * (double)edge <= (double)ATTN_IMAGE_MAX_PIXELS) {
-        *height = is_wide ? edge : (size_t)exact;
-        *width = is_wide ? (size_t)exact : edge;
-        return ATTN_OK;
-    }
-    return attn_error_set(err, ATTN_UNSUPPORTED,
-                          "'%s' has %zu x %zu pixels, too narrow to be resized to %zu on its "
-                          "shorter side",
-                          attn_quote_string(name).text, image->width, image->height, edge);
+    if (height > MOST_RATIO * width || width > MOST_RATIO * height)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has %zu x %zu pixels, expected a longer side of at most %d "
+                              "times the shorter one",
+                              attn_quote_string(name).text, width, height, MOST_RATIO);
+    *size = attn_picture_round((struct attn_picture_size){height, width}, &steps->limits);
+    return ATTN_OK;
 }
 
 /* Returns the index, in a line of N_IN pixels, of pixel 0 of its middle N_OUT; negative: before the
@@ -316,11 +486,10 @@ static void crop(const struct attn_pixel_steps *steps, const struct attn_image *
     }
 }
 
-/* Computes the values [3, H, W] from the bytes pixels->shown. */
-static void make_values(const struct attn_pixel_steps *steps, const struct attn_pixels *pixels)
+/* Computes VALUES [3, H, W] from the rows of RGB, which are STRIDE pixels long. */
+static void make_values(const struct attn_pixel_steps *steps, const unsigned char *rgb,
+                        size_t stride, const struct attn_pixels *pixels, float *values)
 {
-    const size_t n = pixels->height * pixels->width;
-
     for (size_t k = 0; k < N_CHANNEL; k++) {
         float table[256];
 
@@ -331,50 +500,161 @@ static void make_values(const struct attn_pixel_steps *steps, const struct attn_
             if (steps->has_normalize)
                 table[byte] = (table[byte] - steps->mean[k]) / steps->std[k];
         }
-        for (size_t i = 0; i < n; i++)
-            pixels->values[k * n + i] = table[pixels->shown[3 * i + k]];
+        for (size_t y = 0; y < pixels->height; y++)
+            for (size_t x = 0; x < pixels->width; x++)
+                *values++ = table[rgb[3 * (y * stride + x) + k]];
     }
 }
 
-/* Does the steps with IMAGE. RESIZED gets the resized picture and PIXELS the result; the caller
- * releases both, also after a failure. */
-static enum attn_status do_steps(const struct attn_pixel_steps *steps,
-                                 const struct attn_image *image, const char *name,
-                                 struct attn_image *resized, struct attn_pixels *pixels,
-                                 struct attn_error *err)
-{
-    size_t height, width, n;
+/* A picture on its way through the steps. */
+struct canvas {
+    const struct attn_pixel_steps *steps;
+    const struct attn_image *image; /* the given one, or `made` */
+    struct attn_image made;         /* owns */
+};
 
-    if (steps->has_resize) {
-        ATTN_TRY(find_size(steps, image, name, &height, &width, err));
-        ATTN_TRY(attn_image_resize(image, height, width, steps->filter, resized, err));
-        image = resized;
-    }
-    pixels->n_channel = N_CHANNEL;
-    pixels->height = steps->has_crop ? steps->crop_height : image->height;
-    pixels->width = steps->has_crop ? steps->crop_width : image->width;
-    n = attn_size_mul(pixels->height, pixels->width);
-    pixels->shown = attn_alloc(n, 3, err);
-    pixels->values = attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err);
-    if (!pixels->shown || !pixels->values)
-        return ATTN_NO_MEMORY;
-    if (steps->has_crop)
-        crop(steps, image, pixels->shown);
-    else
-        memcpy(pixels->shown, image->rgb, n * 3);
-    make_values(steps, pixels);
+static enum attn_status resize(struct canvas *canvas, struct attn_picture_size size,
+                               struct attn_error *err)
+{
+    struct attn_image next = {0};
+
+    ATTN_TRY(attn_image_resize(canvas->image, size.height, size.width, canvas->steps->filter, &next,
+                               err));
+    attn_image_release(&canvas->made);
+    canvas->made = next;
+    canvas->image = &canvas->made;
     return ATTN_OK;
 }
 
-enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps,
+static enum attn_status allocate_values(struct attn_pixels *pixels, struct attn_error *err)
+{
+    const size_t n = attn_size_mul(attn_size_mul(pixels->height, pixels->width),
+                                   pixels->n_picture > 0 ? pixels->n_picture : 1);
+
+    pixels->values = attn_alloc_uninitialized(n, N_CHANNEL * sizeof *pixels->values, err);
+    return pixels->values ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* Does the steps for an encoder of pictures. The caller releases CANVAS and PIXELS, also after a
+ * failure, here and below. */
+static enum attn_status do_steps(struct canvas *canvas, const char *name,
+                                 struct attn_pixels *pixels, struct attn_error *err)
+{
+    const struct attn_pixel_steps *steps = canvas->steps;
+    struct attn_picture_size size;
+
+    if (steps->has_resize) {
+        ATTN_TRY(find_size(steps, canvas->image, name, &size, err));
+        ATTN_TRY(resize(canvas, size, err));
+    }
+    pixels->n_channel = N_CHANNEL;
+    pixels->height = steps->has_crop ? steps->crop_height : canvas->image->height;
+    pixels->width = steps->has_crop ? steps->crop_width : canvas->image->width;
+    pixels->shown = attn_alloc(attn_size_mul(pixels->height, pixels->width), 3, err);
+    if (!pixels->shown)
+        return ATTN_NO_MEMORY;
+    ATTN_TRY(allocate_values(pixels, err));
+    if (steps->has_crop)
+        crop(steps, canvas->image, pixels->shown);
+    else
+        memcpy(pixels->shown, canvas->image->rgb, pixels->height * pixels->width * 3);
+    make_values(steps, pixels->shown, pixels->width, pixels, pixels->values);
+    return ATTN_OK;
+}
+
+/* Keeps the given IMAGE, reduced, to be shown. */
+static enum attn_status keep_shown(const struct attn_image *image, struct attn_pixels *pixels,
+                                   struct attn_error *err)
+{
+    enum { MOST = 720 };
+    const size_t longer = image->width > image->height ? image->width : image->height;
+    const double scale = longer > MOST ? (double)MOST / (double)longer : 1;
+    struct attn_image reduced = {0};
+
+    pixels->given_height = image->height;
+    pixels->given_width = image->width;
+    ATTN_TRY(attn_image_resize(image, (size_t)fmax(1, (double)image->height * scale),
+                               (size_t)fmax(1, (double)image->width * scale), ATTN_IMAGE_BILINEAR,
+                               &reduced, err));
+    pixels->shown_height = reduced.height;
+    pixels->shown_width = reduced.width;
+    pixels->shown = reduced.rgb;
+    return ATTN_OK;
+}
+
+enum attn_status attn_pixel_steps_check_size(const struct attn_pixel_steps *steps, const char *name,
+                                             size_t height, size_t width, struct attn_error *err)
+{
+    const struct attn_quote quote = attn_quote_string(name);
+    const size_t factor = steps->limits.factor;
+
+    if (factor > 0 ? height % factor == 0 && width % factor == 0
+                   : height == steps->height && width == steps->width)
+        return ATTN_OK;
+    if (factor > 0)
+        return attn_error_set(err, ATTN_INVALID,
+                              "'%s' has %zu x %zu pixels, expected multiples of %zu", quote.text,
+                              width, height, factor);
+    return attn_error_set(err, ATTN_INVALID, "'%s' has %zu x %zu pixels, expected %zu x %zu",
+                          quote.text, width, height, steps->width, steps->height);
+}
+
+/* Does the steps for a picture in a prompt. Tiles are cut from the picture at a multiple of their
+ * size; the whole picture is that one reduced again. */
+static enum attn_status do_prompt_steps(struct canvas *canvas, bool lacks_tiles, const char *name,
+                                        struct attn_pixels *pixels, struct attn_error *err)
+{
+    const struct attn_pixel_steps *steps = canvas->steps;
+    const size_t side = steps->height;
+    struct attn_picture_size size = {canvas->image->height, canvas->image->width};
+    size_t n_tile = 0, n_value;
+
+    ATTN_TRY(keep_shown(canvas->image, pixels, err));
+    if (steps->has_resize) {
+        ATTN_TRY(find_size(steps, canvas->image, name, &size, err));
+        ATTN_TRY(resize(canvas, size, err));
+    }
+    if (steps->has_tiles && !lacks_tiles) {
+        size = attn_picture_fill_tiles(size, side);
+        ATTN_TRY(resize(canvas, size, err));
+        n_tile = size.height / side * (size.width / side);
+        n_tile = n_tile > 1 ? n_tile : 0;
+    }
+    if (steps->longest_edge > 0)
+        size = (struct attn_picture_size){side, side};
+    ATTN_TRY(attn_pixel_steps_check_size(steps, name, size.height, size.width, err));
+    pixels->n_channel = N_CHANNEL;
+    pixels->height = size.height;
+    pixels->width = size.width;
+    pixels->n_picture = n_tile + 1;
+    pixels->tile_rows = n_tile > 0 ? canvas->image->height / side : 0;
+    pixels->tile_cols = n_tile > 0 ? canvas->image->width / side : 0;
+    ATTN_TRY(allocate_values(pixels, err));
+    n_value = N_CHANNEL * size.height * size.width;
+    for (size_t i = 0; i < n_tile; i++) {
+        const size_t row = i / pixels->tile_cols * side, column = i % pixels->tile_cols * side;
+        const size_t stride = canvas->image->width;
+
+        make_values(steps, canvas->image->rgb + 3 * (row * stride + column), stride, pixels,
+                    pixels->values + i * n_value);
+    }
+    if (steps->longest_edge > 0)
+        ATTN_TRY(resize(canvas, size, err));
+    make_values(steps, canvas->image->rgb, size.width, pixels, pixels->values + n_tile * n_value);
+    return ATTN_OK;
+}
+
+enum attn_status attn_pixel_steps_do(const struct attn_pixel_steps *steps, bool lacks_tiles,
                                      const struct attn_image *image, const char *name,
                                      struct attn_pixels *pixels, struct attn_error *err)
 {
     struct attn_pixels made = {0};
-    struct attn_image resized = {0};
-    const enum attn_status status = do_steps(steps, image, name, &resized, &made, err);
+    struct canvas canvas = {.steps = steps, .image = image};
+    const enum attn_status status = steps->family == ATTN_VISION_NONE
+                                        ? do_steps(&canvas, name, &made, err)
+                                        : do_prompt_steps(&canvas, lacks_tiles, name, &made, err);
 
-    attn_image_release(&resized);
+    attn_image_release(&canvas.made);
     if (status != ATTN_OK) {
         attn_free(made.shown);
         attn_free(made.values);

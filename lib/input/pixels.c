@@ -17,13 +17,21 @@ static enum attn_status check_channels(const struct attn_pixel_maker *maker, con
 {
     const size_t n_channel = attn_model_config(maker->model)->image.n_channel;
 
-    if (n_channel == 3)
+    if (n_channel == 3 || maker->steps->family != ATTN_VISION_NONE)
         return ATTN_OK;
     attn_error_set(err, ATTN_INVALID, "'%s' reads %zu channel%s, and '%s' has red, green and blue",
                    attn_quote_string(attn_model_name(maker->model)).text, n_channel,
                    n_channel == 1 ? "" : "s", attn_quote_string(name).text);
     attn_error_hint(err, "an array of floats [C, H, W] gives other channels");
     return ATTN_INVALID;
+}
+
+enum attn_status attn_pixel_maker_check_steps(const struct attn_pixel_maker *maker,
+                                              struct attn_error *err)
+{
+    return maker->steps
+               ? ATTN_OK
+               : attn_error_at(attn_error_copy(err, &maker->failure), ATTN_STAGE_MODEL, err);
 }
 
 static struct attn_image_permit permit_of(const struct attn_pixel_maker *maker)
@@ -43,7 +51,7 @@ static enum attn_status make_pixels(const struct attn_pixel_maker *maker, const 
     if (!image->rgb)
         return ATTN_NO_MEMORY;
     memcpy(image->rgb, rgb, n * 3);
-    return attn_pixel_steps_do(maker->steps, image, "image", pixels, err);
+    return attn_pixel_steps_do(maker->steps, maker->lacks_tiles, image, "image", pixels, err);
 }
 
 enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
@@ -55,6 +63,7 @@ enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
     struct attn_image image = {.height = height, .width = width, .permit = &permit};
     enum attn_status status;
 
+    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
     ATTN_TRY(check_channels(maker, "rgb", err));
     if (n == 0 || n > ATTN_IMAGE_MAX_PIXELS || height > ATTN_IMAGE_MAX_SIDE ||
         width > ATTN_IMAGE_MAX_SIDE)
@@ -88,13 +97,32 @@ static void stretch(const struct attn_pixels *pixels, unsigned char *rgb)
     }
 }
 
+enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,
+                                        struct attn_pixels *pixels, struct attn_error *err)
+{
+    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    if (maker->steps->family == ATTN_VISION_NONE)
+        return ATTN_OK;
+    if (pixels->n_channel != 3)
+        return attn_error_set(err, ATTN_INVALID, "'%s' has %zu channel%s, expected 3",
+                              attn_quote_string(name).text, pixels->n_channel,
+                              pixels->n_channel == 1 ? "" : "s");
+    pixels->n_picture = 1;
+    pixels->given_height = pixels->shown_height = pixels->height;
+    pixels->given_width = pixels->shown_width = pixels->width;
+    return attn_pixel_steps_check_size(maker->steps, name, pixels->height, pixels->width, err);
+}
+
 /* Makes PIXELS from ARRAY [C, H, W], whose numbers are the values themselves. */
-static enum attn_status use_values(const struct attn_ndarray *array, struct attn_pixels *pixels,
+static enum attn_status use_values(const struct attn_pixel_maker *maker,
+                                   const struct attn_ndarray *array, struct attn_pixels *pixels,
                                    struct attn_error *err)
 {
     const size_t n = array->shape[1] * array->shape[2];
-    struct attn_pixels made = {array->shape[0], array->shape[1], array->shape[2], NULL, NULL};
+    struct attn_pixels made = {
+        .n_channel = array->shape[0], .height = array->shape[1], .width = array->shape[2]};
 
+    ATTN_TRY(attn_pixel_maker_check(maker, array->name, &made, err));
     made.values = attn_alloc_uninitialized(n * made.n_channel, sizeof *made.values, err);
     made.shown = attn_alloc_uninitialized(n, 3, err);
     if (!made.values || !made.shown) {
@@ -114,15 +142,17 @@ enum attn_status attn_pixel_maker_read(const struct attn_pixel_maker *maker, con
     struct attn_ndarray values = {0};
     struct attn_image_permit permit = permit_of(maker);
     struct attn_image image = {.permit = &permit};
-    enum attn_status status = attn_image_read(path, &image, &values, err);
+    enum attn_status status;
 
+    ATTN_TRY(attn_pixel_maker_check_steps(maker, err));
+    status = attn_image_read(path, &image, &values, err);
     *is_made = image.rgb;
     if (status == ATTN_OK && !image.rgb)
-        status = use_values(&values, pixels, err);
+        status = use_values(maker, &values, pixels, err);
     else if (status == ATTN_OK)
         status = check_channels(maker, path, err);
     if (status == ATTN_OK && image.rgb)
-        status = attn_pixel_steps_do(maker->steps, &image, path, pixels, err);
+        status = attn_pixel_steps_do(maker->steps, maker->lacks_tiles, &image, path, pixels, err);
     attn_image_release(&image);
     attn_ndarray_release(&values);
     attn_image_permit_give_back(&permit);

@@ -22,10 +22,18 @@
  * sizes, or height, width and `shown`, from which the request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
-    float *values; /* [n_channel, height, width] owns if it was read or made; or NULL */
+    /* [n_channel, height, width], in a prompt [n_picture, n_channel, height, width]; owns if it was
+     * read or made; or NULL */
+    float *values;
     /* [height, width, 3] owns if it was read or made: the picture after resizing and cropping; for
      * an array of floats, its values scaled to bytes; or NULL */
     unsigned char *shown;
+    /* Set for a picture in a prompt, which was read or made; else 0: */
+    size_t n_picture;                 /* the tiles, row by row, and last the whole picture */
+    size_t tile_rows, tile_cols;      /* 0: no tiles */
+    size_t given_height, given_width; /* size of the picture in the file */
+    size_t shown_height, shown_width; /* `shown` has this size: the picture before all steps, at
+                                         most 720 pixels a side */
 };
 
 /* Frees what was read or made. {0} is allowed. */

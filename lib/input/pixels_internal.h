@@ -16,11 +16,17 @@ struct attn_pixel_steps; /* Declared in pixel_steps.h. */
 /* What makes the pixels for a model that reads pictures. Borrows everything. */
 struct attn_pixel_maker {
     const struct attn_model *model; /* the model that reads them */
-    struct attn_pixel_steps *steps;
+    struct attn_pixel_steps *steps; /* NULL: `failure` is the reason */
+    struct attn_error failure;
+    bool lacks_tiles;           /* pictures in prompts are not cut into tiles */
     struct attn_monitor *large; /* entered by the thread that has a large picture in memory */
     /* Once it is not 0, reading ends with ATTN_CANCELED; or NULL. */
     const volatile sig_atomic_t *cancel;
 };
+
+/* Fails, at ATTN_STAGE_MODEL, if the steps could not be read. */
+enum attn_status attn_pixel_maker_check_steps(const struct attn_pixel_maker *maker,
+                                              struct attn_error *err);
 
 /* Makes PIXELS from a picture RGB [height, width, 3]. PIXELS is unchanged on failure. */
 enum attn_status attn_pixel_maker_make(const struct attn_pixel_maker *maker,
@@ -47,5 +53,10 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err);
+
+/* Completes PIXELS, which have values of the picture NAME: as the only picture of a prompt, if the
+ * model reads such pictures. ATTN_INVALID if the size is not one that it reads. */
+enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,
+                                        struct attn_pixels *pixels, struct attn_error *err);
 
 #endif

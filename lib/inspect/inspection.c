@@ -526,6 +526,7 @@ static enum attn_status find_files(struct filling *to)
                                         "tokenizer_config.json",
                                         "tokenizer.json",
                                         "preprocessor_config.json",
+                                        "processor_config.json",
                                         "model.safetensors.index.json"};
     static const char *const of_adapter[] = {ATTN_ADAPTER_CONFIG, ATTN_ADAPTER_WEIGHTS};
     const struct attn_tensor_files *weights = to->given.weights;

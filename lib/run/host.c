@@ -143,6 +143,25 @@ static enum attn_status keep_source(struct attn_host *host, const struct attn_so
     return ATTN_OK;
 }
 
+/* Reads from SOURCE how pictures are prepared, if the model of HOST reads any. */
+static enum attn_status open_pictures(struct attn_host *host, const struct attn_source *source,
+                                      struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(host->model);
+    struct attn_pixel_maker *maker = &host->pictures;
+    const bool reads_texts = config->vision.family != ATTN_VISION_NONE;
+    enum attn_status status;
+
+    if (config->image.patch_height == 0 && !reads_texts)
+        return ATTN_OK;
+    maker->model = host->model;
+    maker->cancel = host->options.cancel;
+    ATTN_TRY(attn_monitor_create(1, &maker->large, err));
+    status = attn_pixel_steps_create(source, host->model, &maker->steps,
+                                     reads_texts ? &maker->failure : err);
+    return reads_texts && status != ATTN_NO_MEMORY ? ATTN_OK : status;
+}
+
 /* Opens the model of SOURCE and its tokenizer. HOST has its options and its pool already. */
 static enum attn_status open_source(struct attn_host *host, const struct attn_source *source,
                                     struct attn_error *err)
@@ -160,12 +179,7 @@ static enum attn_status open_source(struct attn_host *host, const struct attn_so
     attn_model_start_engine(host->model, host->options.gemm, host->options.isa);
     ATTN_TRY(open_tokenizer(host, source, err));
     ATTN_TRY(keep_source(host, source, err));
-    if (attn_model_config(host->model)->image.patch_height > 0) {
-        host->pictures.model = host->model;
-        host->pictures.cancel = host->options.cancel;
-        ATTN_TRY(attn_pixel_steps_create(source, host->model, &host->pictures.steps, err));
-        ATTN_TRY(attn_monitor_create(1, &host->pictures.large, err));
-    }
+    ATTN_TRY(open_pictures(host, source, err));
     return keep_files(host, source, err);
 }
 
@@ -365,7 +379,7 @@ static enum attn_status check_pictures(const struct attn_host *host, struct attn
     if (!attn_is_given(host, "host", err))
         return ATTN_INVALID;
     ATTN_TRY(attn_host_check_model(host, err));
-    if (host->pictures.steps)
+    if (host->pictures.model)
         return ATTN_OK;
     return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
                        attn_quote_string(attn_model_name(host->model)).text);

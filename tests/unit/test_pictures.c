@@ -5,9 +5,11 @@
 #include "attn.h"
 #include "base/memory.h"
 #include "input/image_file_internal.h"
+#include "input/picture_sizes.h"
 #include "input/pixels.h"
 #include "run/host_internal.h"
 #include "tests/support/alloc_fail.h"
+#include "tests/support/npy.h"
 #include "tests/support/open.h"
 #include "tests/support/suite.h"
 
@@ -51,7 +53,7 @@ static const char *path_of(const char *name)
 {
     static char path[PATH_SIZE];
 
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s", folder, name), PATH_SIZE);
     return path;
 }
 
@@ -184,14 +186,20 @@ START_TEST(a_resized_picture_has_the_bytes_of_pillow)
 }
 END_TEST
 
-/* Makes the SIZE bytes at TEXT the preprocessor_config.json of a model of pictures. */
-static void write_config(const char *text, size_t size)
+/* Makes the SIZE bytes at TEXT the file NAME. */
+static void write_file(const char *name, const char *text, size_t size)
 {
-    FILE *file = fopen(path_of("vit/preprocessor_config.json"), "wb");
+    FILE *file = fopen(path_of(name), "wb");
 
     ck_assert_ptr_nonnull(file);
     ck_assert_uint_eq(fwrite(text, 1, size, file), size);
     fclose(file);
+}
+
+/* Makes the SIZE bytes at TEXT the preprocessor_config.json of a model of pictures. */
+static void write_config(const char *text, size_t size)
+{
+    write_file("vit/preprocessor_config.json", text, size);
 }
 
 /* A model of pictures whose preprocessor_config.json is TEXT. */
@@ -237,6 +245,170 @@ START_TEST(pixels_are_those_of_transformers)
     }
     ck_assert_uint_gt(n, 30);
     fclose(file);
+    remove_all();
+}
+END_TEST
+
+/* Sizes in the functions of transformers 5.23, in which `int(w / (w / h))` may be h - 1. */
+START_TEST(sizes_in_prompts_are_those_of_transformers)
+{
+    enum { SCALE, TILES, ROUND };
+    static const struct {
+        int step;
+        struct attn_picture_limits limits; /* of the first two, the edge alone */
+        struct attn_picture_size given, expected;
+    } cases[] = {
+        {SCALE, {1456, 0, 0}, {86, 23}, {1456, 390}},
+        {SCALE, {5000, 0, 0}, {318, 16}, {4096, 206}},
+        {SCALE, {48, 0, 0}, {8069, 554}, {48, 4}},
+        {SCALE, {1456, 0, 0}, {4574, 22}, {1456, 8}},
+        {SCALE, {1536, 0, 0}, {465, 64}, {1536, 212}},
+        {SCALE, {47, 0, 0}, {6921, 161}, {47, 2}},
+        {SCALE, {1456, 0, 0}, {1065, 5719}, {272, 1456}},
+        {SCALE, {2048, 0, 0}, {2, 21}, {196, 2048}},
+        {TILES, {24, 0, 0}, {473, 86}, {480, 96}},
+        {TILES, {384, 0, 0}, {1, 90}, {384, 384}},
+        {TILES, {364, 0, 0}, {3020, 493}, {3276, 728}},
+        {TILES, {24, 0, 0}, {55, 4708}, {72, 4728}},
+        {TILES, {512, 0, 0}, {226, 916}, {512, 1024}},
+        {TILES, {364, 0, 0}, {4434, 37}, {4732, 364}},
+        {TILES, {24, 0, 0}, {3355, 1114}, {3360, 1128}},
+        {TILES, {384, 0, 0}, {1392, 58}, {1536, 384}},
+        {ROUND, {32, 1048576, 16777216}, {1, 163}, {96, 13088}},
+        {ROUND, {28, 1, 100}, {44, 1897}, {28, 56}},
+        {ROUND, {8, 64, 900}, {106, 2394}, {8, 136}},
+        {ROUND, {32, 64, 900}, {1, 21}, {32, 64}},
+        {ROUND, {32, 1048576, 16777216}, {3, 83}, {224, 5408}},
+        {ROUND, {32, 64, 800}, {491, 1907}, {32, 32}},
+        {ROUND, {28, 1048576, 16777216}, {96, 2041}, {224, 4732}},
+        {ROUND, {32, 64, 900}, {10, 19}, {32, 32}},
+        {ROUND, {8, 64, 900}, {12, 20}, {16, 16}}, /* half to even */
+        {SCALE, {48, 0, 0}, {1, 1000}, {1, 48}},
+    };
+
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        const struct attn_picture_limits *limits = &cases[i].limits;
+        const struct attn_picture_size given = cases[i].given;
+        const struct attn_picture_size found =
+            cases[i].step == SCALE   ? attn_picture_scale(given, limits->factor)
+            : cases[i].step == TILES ? attn_picture_fill_tiles(given, limits->factor)
+                                     : attn_picture_round(given, limits);
+
+        ck_assert_msg(found.height == cases[i].expected.height &&
+                          found.width == cases[i].expected.width,
+                      "%zu: %zu x %zu", i, found.height, found.width);
+    }
+}
+END_TEST
+
+static const struct {
+    const char *model, *picture;
+    int number; /* of the prompt, whose pixels are expected */
+    bool lacks_tiles;
+    size_t tile_rows, tile_cols;
+} in_prompts[] = {
+    {"smolvlm", "picture_0.png", 0, false, 2, 2},
+    {"smolvlm", "picture_1.jpg", 1, false, 2, 1},
+    {"smolvlm", "picture_2.png", 2, true, 0, 0},
+    {"gemma3", "picture_0.png", 0, false, 0, 0},
+    {"gemma3", "picture_1.png", 1, false, 0, 0},
+    {"qwen2_5_vl", "picture_0.png", 0, false, 0, 0},
+    {"qwen2_5_vl", "picture_1.png", 1, false, 0, 0},
+    {"qwen2_5_vl", "picture_2.png", 2, false, 0, 0},
+    {"qwen2_vl", "picture_0.png", 0, false, 0, 0},
+};
+
+START_TEST(pixels_in_prompts_are_those_of_transformers)
+{
+    unpack("vision");
+    for (size_t i = 0; i < sizeof in_prompts / sizeof *in_prompts; i++) {
+        struct attn_host *host = attn_open_host(path_of(in_prompts[i].model), NULL);
+        struct attn_pixels pixels = {0};
+        struct attn_error err = {0};
+        enum attn_status status;
+        char name[PATH_SIZE];
+        float *expected;
+        size_t n;
+
+        snprintf(name, sizeof name, "%s/%s", in_prompts[i].model, in_prompts[i].picture);
+        host->pictures.lacks_tiles = in_prompts[i].lacks_tiles;
+        status = attn_pixels_read(host, path_of(name), &pixels, &err);
+        if (!is_missing(status, &err, name)) {
+            ck_assert_msg(status == ATTN_OK, "%s: %s", name, err.message);
+            snprintf(name, sizeof name, "%s/expected/%d.npz/pixel_values.npy", in_prompts[i].model,
+                     in_prompts[i].number);
+            expected = attn_npy_load_floats(path_of(name), &n);
+            ck_assert_uint_eq(n, pixels.n_picture * 3 * pixels.height * pixels.width);
+            ck_assert_msg(memcmp(pixels.values, expected, n * sizeof *expected) == 0, "%s", name);
+            ck_assert_uint_eq(pixels.tile_rows, in_prompts[i].tile_rows);
+            ck_assert_uint_eq(pixels.tile_cols, in_prompts[i].tile_cols);
+            free(expected);
+        }
+        attn_pixels_release(&pixels);
+        attn_host_free(host);
+    }
+    remove_all();
+}
+END_TEST
+
+/* The settings are those of the second file, if it has the object; null is as good as missing.
+ * Texts can be read whatever they are. */
+START_TEST(settings_of_prompts_are_refused)
+{
+    static const struct {
+        const char *model, *file, *text, *picture, *message;
+        enum attn_status status;
+    } cases[] = {
+        {"gemma3", "processor_config.json", "{\"image_processor\": null}", "picture_0.png", NULL,
+         ATTN_OK},
+        {"gemma3", "processor_config.json", "{\"image_processor\": {\"size\": 25}}",
+         "picture_0.png", "'size' in", ATTN_UNSUPPORTED},
+        {"gemma3", "preprocessor_config.json", "{\"size\": 24, \"do_resize\": false}",
+         "picture_0.png", "expected 24 x 24", ATTN_INVALID},
+        {"gemma3", "preprocessor_config.json", "{\"do_pan_and_scan\": true}", "picture_0.png",
+         "do_pan_and_scan", ATTN_UNSUPPORTED},
+        {"gemma3", "preprocessor_config.json",
+         "{\"image_processor_type\": \"PixtralImageProcessor\"}", "picture_0.png",
+         "is 'PixtralImageProcessor', expected Gemma3ImageProcessor", ATTN_UNSUPPORTED},
+        {"smolvlm", "preprocessor_config.json",
+         "{\"image_processor_type\": \"SmolVLMImageProcessorFast\", \"max_image_size\": "
+         "{\"longest_edge\": 48}}",
+         "picture_0.png", "'max_image_size' in", ATTN_UNSUPPORTED},
+        {"smolvlm", "preprocessor_config.json", "{\"max_image_size\": {\"height\": 24}}",
+         "picture_0.png", "expected longest_edge", ATTN_UNSUPPORTED},
+        {"smolvlm", "preprocessor_config.json", "{\"max_image_size\": {\"longest_edge\": 24}}",
+         "wrong.npy", "expected 24 x 24", ATTN_INVALID},
+        {"qwen2_vl", "preprocessor_config.json", "{\"patch_size\": 4, \"merge_size\": null}",
+         "thin.npy", "expected a longer side of at most 200 times the shorter one", ATTN_INVALID},
+        {"qwen2_vl", "preprocessor_config.json", "{\"patch_size\": 4, \"merge_size\": 1}",
+         "picture_0.png", "'merge_size' in", ATTN_UNSUPPORTED},
+        {"qwen2_vl", "preprocessor_config.json", "{\"patch_size\": 4, \"do_resize\": false}",
+         "wrong.npy", "expected multiples of 8", ATTN_INVALID},
+    };
+
+    unpack("vision");
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_pixels pixels = {0};
+        struct attn_error err = {0};
+        struct attn_host *host;
+        enum attn_status status;
+        char name[PATH_SIZE];
+
+        snprintf(name, sizeof name, "%s/%s", cases[i].model, cases[i].file);
+        write_file(name, cases[i].text, strlen(cases[i].text));
+        host = attn_open_host(path_of(cases[i].model), NULL);
+        snprintf(name, sizeof name, "%s/%s", cases[i].model, cases[i].picture);
+        status = attn_pixels_read(host, path_of(name), &pixels, &err);
+        if (!is_missing(status, &err, name))
+            ck_assert_msg(status == cases[i].status &&
+                              (!cases[i].message || strstr(err.message, cases[i].message)) &&
+                              (status != ATTN_UNSUPPORTED || err.stage == ATTN_STAGE_MODEL),
+                          "%zu: %s", i, err.message);
+        attn_pixels_release(&pixels);
+        attn_host_free(host);
+        snprintf(name, sizeof name, "%s/processor_config.json", cases[i].model);
+        remove(path_of(name));
+    }
     remove_all();
 }
 END_TEST
@@ -571,7 +743,9 @@ END_TEST
 ATTN_SUITE("pictures", a_png_of_every_kind_has_the_bytes_of_pillow,
            a_jpeg_of_every_kind_has_the_bytes_of_pillow,
            a_webp_of_every_kind_has_the_bytes_of_pillow, a_resized_picture_has_the_bytes_of_pillow,
-           pixels_are_those_of_transformers, a_damaged_png_is_refused, a_damaged_jpeg_is_refused,
-           a_damaged_webp_is_refused, a_webp_of_other_kinds_is_refused,
-           an_orientation_that_lies_is_none, a_damaged_preprocessor_config_is_refused,
-           threads_read_large_pictures_one_after_another, every_allocation_may_fail)
+           pixels_are_those_of_transformers, sizes_in_prompts_are_those_of_transformers,
+           pixels_in_prompts_are_those_of_transformers, settings_of_prompts_are_refused,
+           a_damaged_png_is_refused, a_damaged_jpeg_is_refused, a_damaged_webp_is_refused,
+           a_webp_of_other_kinds_is_refused, an_orientation_that_lies_is_none,
+           a_damaged_preprocessor_config_is_refused, threads_read_large_pictures_one_after_another,
+           every_allocation_may_fail)

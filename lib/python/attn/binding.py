@@ -301,6 +301,11 @@ ATTN_CONFIG_N_BAD = 256
 ATTN_SINES_NONE = 0
 ATTN_SINES_MARIAN = 1
 ATTN_SINES_M2M100 = 2
+ATTN_VISION_NONE = 0
+ATTN_VISION_SMOLVLM = 1
+ATTN_VISION_GEMMA3 = 2
+ATTN_VISION_PALIGEMMA = 3
+ATTN_VISION_QWEN = 4
 ATTN_CONFIG_N_END = 8
 ATTN_SPECIAL_PARSE = 0
 ATTN_SPECIAL_TEXT = 1
@@ -722,6 +727,10 @@ class attn_rope(Structure):
 
 
 class attn_stack_config(Structure):
+    pass
+
+
+class attn_vision_config(Structure):
     pass
 
 
@@ -1361,6 +1370,15 @@ attn_stack_config._fields_ = [
     ("has_bias_in_layers", c_bool),
     ("later", c_void_p * 2),
 ]
+attn_vision_config._fields_ = [
+    ("family", c_int),
+    ("image_id", c_int32),
+    ("side", c_size_t),
+    ("patch", c_size_t),
+    ("merge", c_size_t),
+    ("d_feature", c_size_t),
+    ("later", c_void_p * 3),
+]
 attn_config._fields_ = [
     ("size", c_size_t),
     ("model_type", c_char_p),
@@ -1452,6 +1470,7 @@ attn_config._fields_ = [
     ("has_solu", c_bool),
     ("has_mlp_norm", c_bool),
     ("has_shared_gate", c_bool),
+    ("vision", attn_vision_config),
 ]
 attn_xielu._fields_ = [
     ("a", c_double),
@@ -1844,6 +1863,13 @@ attn_pixels._fields_ = [
     ("width", c_size_t),
     ("values", POINTER(c_float)),
     ("shown", POINTER(c_ubyte)),
+    ("n_picture", c_size_t),
+    ("tile_rows", c_size_t),
+    ("tile_cols", c_size_t),
+    ("given_height", c_size_t),
+    ("given_width", c_size_t),
+    ("shown_height", c_size_t),
+    ("shown_width", c_size_t),
 ]
 attn_param._fields_ = [
     ("name", c_char_p),

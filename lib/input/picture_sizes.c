@@ -1,0 +1,85 @@
+/* picture_sizes.c - see picture_sizes.h. Divisions are in double, as in Python: the result of `w /
+ * (w / h)` may be just below h. */
+#include "input/picture_sizes.h"
+
+#include <math.h>
+
+enum { MOST = 4096 };
+
+static size_t ceil_to(size_t n, size_t factor)
+{
+    return (n + factor - 1) / factor * factor;
+}
+
+/* Sets the longer side of SIZE to EDGE and the shorter one in proportion, rounded down. */
+static struct attn_picture_size set_longer(struct attn_picture_size size, size_t edge)
+{
+    const double ratio = (double)size.width / (double)size.height;
+
+    if (size.width >= size.height)
+        return (struct attn_picture_size){(size_t)((double)edge / ratio), edge};
+    return (struct attn_picture_size){edge, (size_t)((double)edge * ratio)};
+}
+
+static size_t *shorter_of(struct attn_picture_size *size, bool is_wide)
+{
+    return is_wide ? &size->height : &size->width;
+}
+
+struct attn_picture_size attn_picture_scale(struct attn_picture_size size, size_t edge)
+{
+    const bool is_wide = size.width >= size.height;
+    size_t *shorter;
+
+    size = set_longer(size, edge);
+    shorter = shorter_of(&size, is_wide);
+    *shorter += *shorter % 2;
+    *shorter += *shorter == 0;
+    if (size.width > MOST || size.height > MOST)
+        size = set_longer(size, MOST);
+    size.height += size.height == 0;
+    size.width += size.width == 0;
+    return size;
+}
+
+struct attn_picture_size attn_picture_fill_tiles(struct attn_picture_size size, size_t tile)
+{
+    const bool is_wide = size.width >= size.height;
+
+    size = set_longer(size, ceil_to(is_wide ? size.width : size.height, tile));
+    size.height = ceil_to(size.height, tile);
+    size.width = ceil_to(size.width, tile);
+    return size;
+}
+
+static size_t round_to(size_t n, size_t factor)
+{
+    const size_t quotient = n / factor, rest = n % factor;
+
+    return (quotient + (2 * rest > factor || (2 * rest == factor && quotient % 2 == 1))) * factor;
+}
+
+struct attn_picture_size attn_picture_round(struct attn_picture_size size,
+                                            const struct attn_picture_limits *limits)
+{
+    const size_t factor = limits->factor;
+    const double height = (double)size.height, width = (double)size.width, f = (double)factor;
+    struct attn_picture_size rounded = {round_to(size.height, factor),
+                                        round_to(size.width, factor)};
+    const double n = (double)rounded.height * (double)rounded.width;
+
+    if (n > limits->max_pixels) {
+        const double shrink = sqrt(height * width / limits->max_pixels);
+
+        rounded.height = (size_t)floor(height / shrink / f) * factor;
+        rounded.width = (size_t)floor(width / shrink / f) * factor;
+        rounded.height += rounded.height == 0 ? factor : 0;
+        rounded.width += rounded.width == 0 ? factor : 0;
+    } else if (n < limits->min_pixels) {
+        const double grow = sqrt(limits->min_pixels / (height * width));
+
+        rounded.height = (size_t)ceil(height * grow / f) * factor;
+        rounded.width = (size_t)ceil(width * grow / f) * factor;
+    }
+    return rounded;
+}

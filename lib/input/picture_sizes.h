@@ -1,0 +1,31 @@
+/* picture_sizes.h - the sizes to which transformers 5.23 resizes a picture in a prompt. For the
+ * files of this layer. */
+#ifndef ATTN_INPUT_PICTURE_SIZES_H
+#define ATTN_INPUT_PICTURE_SIZES_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct attn_picture_size {
+    size_t height, width;
+};
+
+/* Returns SIZE scaled so that its longer side is EDGE and its shorter one even, and then so that no
+ * side exceeds 4096. */
+struct attn_picture_size attn_picture_scale(struct attn_picture_size size, size_t edge);
+
+/* Returns SIZE with the longer side increased to a multiple of TILE, the other one in proportion,
+ * and then also to a multiple. */
+struct attn_picture_size attn_picture_fill_tiles(struct attn_picture_size size, size_t tile);
+
+/* The sizes that a picture of any size may get. */
+struct attn_picture_limits {
+    size_t factor;                 /* both sides become multiples of it */
+    double min_pixels, max_pixels; /* and their product is between these */
+};
+
+/* Returns SIZE rounded, half to even, to multiples of the factor, scaled into LIMITS. */
+struct attn_picture_size attn_picture_round(struct attn_picture_size size,
+                                            const struct attn_picture_limits *limits);
+
+#endif
