@@ -367,19 +367,21 @@ static void set_up(const char *sites, const char *heads, const char *queries)
 
 START_TEST(blocks_and_feeds_give_the_same_page)
 {
-    char *text, *other;
+    struct attn_error err = {0};
+    struct attn_part page, other;
 
     set_up("pattern,z", "0.1,1.*", "all");
-    text = attn_written_text(&made, "html", &ATTN_WRITER_OPTIONS_DEFAULT);
-    for (size_t n = 1; n <= 4; n++) {
-        other = attn_written_in_parts(&made, "html", n, 0);
-        ck_assert_str_eq(other, text);
-        free(other);
-        other = attn_written_in_parts(&made, "html", 0, n);
-        ck_assert_str_eq(other, text);
-        free(other);
+    page = attn_written(&made, "html", NULL, ATTN_WHOLE, &err);
+    ck_assert_uint_gt(page.size, 0);
+    for (size_t n = 1; n <= 8; n++) {
+        const struct attn_way way = {.n_row = n > 4 ? 0 : n, .step = n > 4 ? n - 4 : 0};
+
+        other = attn_written(&made, "html", NULL, way, &err);
+        ck_assert_uint_eq(other.size, page.size);
+        ck_assert_mem_eq(other.bytes, page.bytes, page.size);
+        free(other.bytes);
     }
-    free(text);
+    free(page.bytes);
     attn_made_up_run_release(&made);
 }
 END_TEST
@@ -439,9 +441,13 @@ START_TEST(failures_leave_no_file)
     set_up("pattern,z", "all", "1-3");
     attn_folder_enter();
     attn_written_fails_whole(&made, "html", "p");
-    ck_assert_int_eq(attn_written_try(&made, "html", "absent/p", &err), ATTN_IO);
+    ck_assert_int_eq(
+        attn_written_to(&made, "html", NULL, "absent/p", (struct attn_way){.n_row = 2}, &err),
+        ATTN_IO);
     err = (struct attn_error){0};
-    ck_assert_int_eq(attn_written_try(&made, "html", "/dev/full", &err), ATTN_IO);
+    ck_assert_int_eq(
+        attn_written_to(&made, "html", NULL, "/dev/full", (struct attn_way){.n_row = 2}, &err),
+        ATTN_IO);
     attn_folder_leave();
     attn_made_up_run_release(&made);
 }
