@@ -196,7 +196,7 @@ static const struct attn_param param_rows[] = {
     ATTN_PARAM(OWN, "probe", "induction[:LEN[:REPEATS[:SEED]]]", struct attn_heads_args, has_probe,
                "instead of a text, take LEN random tokens, repeated: the heads that find what "
                "followed the first time are induction heads; default: min(50, half the "
-               "context):2:0",
+               "context, all tokens):2:0",
                .words = "induction", .read = read_probe),
     ATTN_PARAM(COUNT, "repeats", "N", struct attn_heads_args, probe_repeats,
                "repeat the tokens of `probe` N times; default: 2", .least = 2,
@@ -497,6 +497,7 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_h
                  n_ctx = attn_model_config(model)->n_ctx, half = n_ctx / 2;
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
     const struct attn_tokenizer *tokenizer;
+    size_t most;
 
     ATTN_TRY(ATTN_ALLOC(probes->ids, n_token, err));
     ATTN_TRY(ATTN_ALLOC(probes->order, n_token, err));
@@ -506,8 +507,9 @@ static enum attn_status begin_probes(struct attn_host *host, const struct attn_h
                            !attn_tokenizer_is_special(tokenizer, (int32_t)id)))
             probes->ids[probes->n_id++] = (int32_t)id;
     probes->seed = args->probe_seed;
+    most = probes->n_id > 0 && probes->n_id < half ? probes->n_id : half;
     probes->length = args->probe_length > 0  ? args->probe_length
-                     : half < DEFAULT_LENGTH ? half
+                     : most < DEFAULT_LENGTH ? most
                                              : DEFAULT_LENGTH;
     probes->repeats = args->probe_repeats > 0 ? args->probe_repeats : 2;
     if (probes->length > probes->n_id)

@@ -52,7 +52,7 @@ struct attn_heads_args {
     /* measures a probe instead of the request's input: ids drawn without replacement, without
      * special tokens, and repeated */
     bool has_probe;
-    size_t probe_length;  /* ids before repetition; 0: min(50, n_ctx / 2) */
+    size_t probe_length;  /* ids before repetition; 0: min(50, n_ctx / 2, number of ids) */
     size_t probe_repeats; /* number of repetitions; 0: 2 */
     uint64_t probe_seed;
     /* number of probes, which use this seed and the following ones; 0: one, without NAME_sd */
