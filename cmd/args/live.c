@@ -70,6 +70,21 @@ static enum attn_status list_reading(const struct question *question, struct liv
     return ATTN_OK;
 }
 
+/* Finds the heads that have the kinds of the page: those of random tokens, or for a model that
+ * reads more than a text, of the run. */
+static enum attn_status find_kinds(const struct question *question, struct live *live,
+                                   struct attn_error *err)
+{
+    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
+
+    if (option_find_given(question->call, "source|image") ||
+        attn_model_config(attn_host_model(question->host))->n_ctx < 2)
+        return ATTN_OK;
+    args.has_probe = true;
+    return attn_survey(question->host, &request, &args, &live->heads, err);
+}
+
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
 {
     const struct call *call = question->call;
@@ -90,6 +105,8 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     made.most = (size_t)limit << 20;
     ATTN_TRY(list_reading(question, live, &made.n_reading, err));
     made.reading = live->reading;
+    ATTN_TRY(find_kinds(question, live, err));
+    made.heads = live->heads;
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
     question->look.live = attn_live_of(live->files);
     if (question->look.live->n_file == 0)
@@ -104,5 +121,6 @@ void live_release(void *own)
     struct live *live = own;
 
     attn_live_free(live->files);
+    attn_table_free(live->heads);
     free(live->reading);
 }

@@ -1043,7 +1043,7 @@ function lend(node, slot) {
 
 function makeStage() {
   const row = $('live-text').parentNode;
-  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, takes, plainHere: () => expected.before ?? viewer.given, isIdle: () => Boolean(engine?.isReady && !engine.current),
+  stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
      begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
     lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });

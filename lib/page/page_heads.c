@@ -2,6 +2,9 @@
 #include "page/page_internal.h"
 
 #include "base/memory.h"
+#include "page/page_live.h"
+#include "pictures/table_grid.h"
+#include "tables/table_internal.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -54,6 +57,30 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
     return item->pools ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Gives HEADS the kinds of their rows in TABLE. */
+static enum attn_status take_kinds(const struct attn_page_heads *heads,
+                                   const struct attn_table *table, struct attn_error *err)
+{
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+    struct attn_table_cells cells = {.note = ""};
+    const enum attn_status status = attn_table_kinds_find(table, &cells, err);
+
+    for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
+        struct attn_location at;
+
+        attn_table_read_layer(table, i, layer, &at);
+        at.head = (int)attn_table_cell(table, i, head).integer;
+        for (size_t k = 0; k < heads->n; k++)
+            if (attn_location_compare(&heads->items[k].at, &at) == 0) {
+                heads->items[k].kind = cells.kinds[i];
+                heads->items[k].strength = cells.weights[i];
+            }
+    }
+    attn_table_cells_release(&cells);
+    return status;
+}
+
 enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn_writer *writer,
                                       struct attn_error *err)
 {
@@ -63,6 +90,7 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
                                       ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
     struct attn_metric_settings settings = {.n_recalled = 1, .ids = labels->ids};
     const struct attn_selection *selection = labels->selection;
+    const struct attn_live *live = writer->options.picture->live;
     const struct attn_dims *dims = attn_selection_dims(selection);
     struct attn_selection_walk walk = {0};
 
@@ -83,6 +111,8 @@ enum attn_status attn_page_heads_init(struct attn_page_heads *heads, struct attn
             if (attn_writer_has_head(writer, &at, at.head))
                 ATTN_TRY(add_head(heads, writer, &at, err));
     }
+    if (live && live->heads)
+        ATTN_TRY(take_kinds(heads, live->heads, err));
     ATTN_TRY(attn_measure_group_create(measures, &settings, selection, writer->options.pool,
                                        &heads->measures, err));
     if (!dims->encoder)
@@ -156,7 +186,8 @@ struct attn_page_head *attn_page_heads_take(struct attn_page_heads *heads,
 void attn_page_heads_end(struct attn_page_heads *heads, struct attn_page_head *head)
 {
     attn_measure_group_values(measures_of(heads, &head->at), &head->at, head->values);
-    head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
+    if (!head->kind)
+        head->kind = attn_head_kind_of(head->values, ATTN_HEAD_KIND_THRESHOLD, &head->strength);
 }
 
 void attn_page_head_pool(struct attn_page_head *head, size_t set, size_t row,

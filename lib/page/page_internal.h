@@ -56,10 +56,11 @@ struct attn_page_head {
     /* [2, n_plane, n_thumb_col] owns; the current row of the thumbnails of chosen and exact
      * attention */
     struct attn_mean_cell *pools;
-    double values[ATTN_N_MEASURE];     /* NaN if unknown; set by attn_page_heads_end */
-    const struct attn_head_kind *kind; /* NULL if unknown */
-    double strength;                   /* score of the kind */
-    size_t n_outside;                  /* number of weights below 0 or above 1 */
+    double values[ATTN_N_MEASURE]; /* NaN if unknown; set by attn_page_heads_end */
+    /* NULL if unknown; of a live page over a corpus, otherwise of the run; and its score */
+    const struct attn_head_kind *kind;
+    double strength;
+    size_t n_outside; /* number of weights below 0 or above 1 */
     /* "row,column,n" for each run of cells with NaN or infinity, as JSON */
     struct attn_buffer not_finite;
 };

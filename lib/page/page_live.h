@@ -5,6 +5,7 @@
 #define ATTN_PAGE_PAGE_LIVE_H
 
 #include "base/source.h"
+#include "tables/table.h"
 #include "tensors/output.h"
 
 /* A file that a step of the story reads: its bytes, or a picture as RGB. */
@@ -39,6 +40,9 @@ struct attn_live {
     /* [n_words] JSON: translations of the controls, keyed by the English texts; NULL: none */
     const char *words;
     size_t n_words;
+    /* heads of the model over a corpus (questions/survey.h), whose kinds the page shows; NULL: the
+     * kinds are those of the run */
+    const struct attn_table *heads;
 };
 
 #endif

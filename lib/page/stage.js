@@ -6,7 +6,7 @@
 // press on an arc shows why it is there. Weights, measures and probabilities are those of the run
 // that the viewer shows (viewer.js, live.js).
 'use strict';
-globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, plainHere, isIdle, tellWhy, takes, begin, life, lent }) => {
+globalThis.attnStage = ({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, isIdle, tellWhy, takes, begin, life, lent }) => {
 const { $, state } = viewer, { el, svgEl, written } = attnPage, still = matchMedia('(prefers-reduced-motion: reduce)');
 
 // The kinds of layers of a translator, and where their heads look.
@@ -33,6 +33,7 @@ const MOST_ACROSS = 8, MOST_NAMED = 40; // heads of a layer, and heads, whose bo
 // Explanations of words on the stage, from the manual's glossary.
 const TERMS = {
   head: 'A model is a stack of layers, which work one after the other. The attention of a layer has several heads, which compute independently and are added. 2.5 is head 5 of layer 2; both count from 0.',
+  kind: 'The kind of a head is where it looks most, if that gets more than half of its weight. A live page measures it on random tokens, repeated once; that of a translator, on its own sentence.',
   'next token': 'The logits of all tokens, after a softmax: how likely the model holds each as the next one. Together they are 100 %.',
   previous: 'A head of this kind looks most at the token before.',
   first: 'A head of this kind looks most at the first token, often because it finds nothing else to look at.',
@@ -565,14 +566,14 @@ function makeStrip(heads) {
 }
 
 function drawStrip() {
-  const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), plain = plainHere();
+  const { heads } = viewer.run, names = heads.map((_, h) => nameOf(h)).join(), types = heads.map((_, h) => viewer.typeOf(h));
   if (names !== stripOf) makeStrip(heads);
   stripOf = names;
   const keysOf = h => heads[h].group + ':' + heads[h].kv_head;
   heads.forEach((head, h) => {
-    const { kind = plain.kinds.length - 1, strength = 0 } = plain.heads[h] ?? head, { name, letter, hue } = plain.kinds[kind], node = cells[h];
+    const { name, letter, hue, strength = 0 } = { ...viewer.run.kinds.at(-1), ...types[h] }, node = cells[h];
     // heads that share keys and values stand together
-    const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [name, strength, isApart, isOff(h), h === state.h].join();
+    const isApart = head.kv_head !== undefined && heads[h - 1]?.group === head.group && keysOf(h - 1) !== keysOf(h), look = [isApart, isOff(h), h === state.h].join();
     if (looks[h] === look) return;
     looks[h] = look;
     for (const [kind, isIt] of [['apart', isApart], ['chosen', h === state.h], ['off', isOff(h)]]) node.classList.toggle(kind, isIt);
@@ -584,7 +585,7 @@ function drawStrip() {
     node.setAttribute('aria-checked', String(h === state.h));
     node.setAttribute('aria-label', t('head {}, which looks most at: {}', shownName(h), t(name)) + (isOff(h) ? ', ' + t('switched off') : ''));
   });
-  kinds.forEach((node, i) => { node.hidden = !heads.some((head, h) => (plain.heads[h] ?? head).kind === i); });
+  kinds.forEach((node, i) => { node.hidden = !types.some(({ kind }) => kind === i); });
   $('stage-pick').value = state.h;
 }
 
@@ -695,7 +696,7 @@ function make() {
     el('div', { id: 'stage-text' }, el('div', { id: 'stage-try', role: 'group', 'aria-label': t('Sentences to try'), hidden: '' })),
     el('div', { id: 'stage-heads' },
       makeFold(),
-      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, t('Looks most at:')), ...kinds)),
+      el('h2', {}, term('head', t('Heads')), el('select', { id: 'stage-pick', 'aria-label': t('Head') }), el('span', { class: 'note' }, el('span', {}, term('kind', t('Looks most at:'))), ...kinds)),
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));

@@ -63,6 +63,10 @@ function arrange() {
 
 takeRun(JSON.parse($('run').textContent), id => $(id).textContent);
 
+// The kinds of heads, which later runs of a live page do not change.
+const types = new Map(heads.map(({ at, kind, strength }) => [at, { kind, strength, ...run.kinds[kind] }]));
+const typeOf = h => types.get(heads[h].at) ?? {};
+
 const headName = h => heads[h].name;
 
 // The run has texts as they are and, where these differ, printable texts.
@@ -522,8 +526,8 @@ const named = (role, position, isSource) => {
 
 const say = (...parts) => $('readout').replaceChildren(...parts);
 
-const sayHead = h => say(el('b', {}, headName(h)), ': ' + run.measures.map(([name, words, unit]) =>
-  [words, written(run.numbers.measure, heads[h][name]), unit].filter(Boolean).join(' ')).join(', '));
+const sayHead = h => say(el('b', {}, headName(h)), ': ' + [[typeOf(h).name], ...run.measures.map(([name, words, unit]) => [words, written(run.numbers.measure, heads[h][name]), unit])]
+  .map(parts => parts.filter(Boolean).join(' ')).filter(Boolean).join(', '));
 
 function sayCell(m) {
   const { q, k } = cell();
@@ -1328,8 +1332,8 @@ const valueName = () => unit() ? state.w : run.quantity;
 // Returns what is shown as a table: measures of all heads, the matrix, sums of tokens, or lines.
 function csvRows() {
   if (state.v === 'grid')
-    return [[run.grouping, 'head', ...MEASURES],
-      ...heads.map(h => [h.group, h.head, ...MEASURES.map(name => h[name] ?? '')])];
+    return [[run.grouping, 'head', 'type', ...MEASURES],
+      ...heads.map((head, h) => [head.group, head.head, typeOf(h).name ?? '', ...MEASURES.map(name => head[name] ?? '')])];
   const m = shown, list = [];
   if (state.v === 'tokens') {
     const isFrom = state.dir === 'from';
@@ -1621,6 +1625,7 @@ globalThis.attnViewer = {
   $, inflate, state, set, show, decode, number, openDialog, headName, tokenAt, nameAt, shortText, tokensAt, predictedAt, expectedAt, cell,
   isReady: start(),
   get run() { return run; },
+  typeOf,
   get given() { return plain; }, // the run with the rows of the decoder, whichever are shown
   headAt: name => byName.get(name),
   // Shows a head, a query and a key that were chosen elsewhere, and compares two heads if OTHER is given.

@@ -318,10 +318,10 @@ START_TEST(all_heads_are_named_and_locked)
     assert_text("document.querySelectorAll('.thumb canvas').length", "32");
     assert_text("document.getElementById('name').textContent", "layer 3, head 0");
     attn_browser_point_at(browser, "#thumb-13");
-    attn_browser_wait(browser,
-                      "/^layer 1, head 5: first token 0[.]\\d\\d, previous token 0[.]\\d\\d, "
-                      "the token itself 0[.]\\d\\d, entropy \\d[.]\\d\\d nats, "
-                      "far .none of these. 0[.]\\d\\d$/.test(" READOUT ")");
+    attn_browser_wait(
+        browser, "/^layer 1, head 5: [a-z]+, first token 0[.]\\d\\d, previous token 0[.]\\d\\d, "
+                 "the token itself 0[.]\\d\\d, entropy \\d[.]\\d\\d nats, "
+                 "far .none of these. 0[.]\\d\\d$/.test(" READOUT ")");
     attn_browser_wait(browser, "document.getElementById('name').textContent == 'layer 1, head 5'");
     attn_browser_click_on(browser, "#thumb-13");
     attn_browser_point(browser, 2, 2);
@@ -1222,6 +1222,10 @@ START_TEST(views_are_kept)
     attn_browser_key(browser, "k", 0);
     attn_browser_click_on(browser, "#keep-csv");
     wait_for_file("fable-heads.csv");
+    text = attn_file_text("fable-heads.csv");
+    ck_assert_int_eq(strncmp(text, "layer,head,type,first,", 22), 0);
+    ck_assert_ptr_nonnull(strstr(text, "\n2,5,mixed,"));
+    free(text);
     cJSON_Delete(json);
     leave();
 }

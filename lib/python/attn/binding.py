@@ -2117,6 +2117,7 @@ attn_live._fields_ = [
     ("n_extra", c_size_t),
     ("words", c_char_p),
     ("n_words", c_size_t),
+    ("heads", c_void_p),
 ]
 attn_live_args._fields_ = [
     ("source", POINTER(attn_source)),
@@ -2129,6 +2130,7 @@ attn_live_args._fields_ = [
     ("reading", POINTER(attn_option)),
     ("n_reading", c_size_t),
     ("words", c_char_p),
+    ("heads", c_void_p),
 ]
 attn_item_label._fields_ = [
     ("name", c_char_p),
