@@ -1002,7 +1002,7 @@ const write = token => change({ text: textWith(token) });
 const readLife = () => life.read(/(?:^#|&)life=([^&]*)/.exec(location.hash)?.[1] ?? null);
 
 // Shows an example, with a head that has something to show there.
-const begin = (text, head) => change({ text }, head && 'h=' + head);
+const begin = (text, head) => change({ ...noChanges(), text }, head && 'h=' + head);
 
 // Returns true if the vocabulary has about the words of TEXT, not only its letters.
 async function takes(text) {

@@ -1893,7 +1893,7 @@ START_TEST(terms_are_those_of_the_glossary)
 END_TEST
 
 /* A first line says what the program does. Three sentences are offered, which the model can read,
- * each with a head that has something to show. */
+ * each with a head that has something to show. They begin with all heads on. */
 START_TEST(sentences_are_offered)
 {
     enter();
@@ -1901,10 +1901,13 @@ START_TEST(sentences_are_offered)
     assert_text(ID("stage-does") ".textContent", "This program guesses the next word.");
     assert_text("[...document.querySelectorAll('.stage-example')].map(b => b.ariaPressed).join()",
                 "true,false,false");
+    attn_browser_click_on(browser, "#stage-head-off");
+    attn_browser_wait(browser, "attnLive.isDone() && document.querySelector('.stage-cell.off')");
     attn_browser_click_on(browser, ".stage-example:nth-child(3)");
     attn_browser_wait(browser, "attnLive.isDone()");
     attn_browser_wait(browser,
                       ID("stage-said") ".textContent.startsWith('cup looks at: table 100 %')");
+    assert_text("document.querySelectorAll('.stage-cell.off').length", "0");
     assert_text(ID("stage-name") ".textContent", "Head 3.2");
     assert_text(BARS "[0].firstChild.textContent", "table");
     run((const char *[]){"init", "words", "--set", "d_model=8", "--vocab-from", keys, NULL});
