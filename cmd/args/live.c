@@ -3,6 +3,7 @@
 
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
+#include "extra.h"
 
 #include <stdlib.h>
 #include <string.h>
