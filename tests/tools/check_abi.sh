@@ -47,7 +47,7 @@ compare() {
     printf '[suppress_type]\n  type_kind = enum\n  changed_enumerators = %s\n' \
         "$(grep -oE "'ATTN_N_[A-Z_]+'" "$scratch/kept.xml" | tr -d "'" | sort -u | paste -sd,)" >>"$scratch/suppressed"
     abidiff --no-added-syms --suppressions "$scratch/suppressed" "$scratch/kept.xml" "$scratch/now.xml" ||
-        fail "a program that was compiled with $kept_version breaks: CONTRIBUTING.md, \"The binary interface\""
+        fail "a program that was compiled with $kept_version breaks: .packaging/README.md, \"The binary interface\""
 }
 
 abi=$(number ATTN_ABI) version=$(number ATTN_VERSION)

@@ -7,7 +7,7 @@
 # An example is a part of a comment that is indented by four blanks, with a line that ends in ';' and a name of the
 # library. It becomes the body of a function; functions that it defines come before that. Names that it uses and does not declare are in
 # tests/install/example_names.h, for all examples or for those of one header. A line of dots, "...", or one that begins
-# and ends with dots, "... write the page ...", stands for other code. (lib/README.md, "Examples in headers")
+# and ends with dots, "... write the page ...", stands for other code.
 set -eu
 cd "$(dirname "$0")/../.."
 

@@ -11,7 +11,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 longest=350
 
-mapfile -t files < <(find . -name build -prune -o -name '.?*' -prune -o -name '*.md' -print | sed 's|^\./||' | LC_ALL=C sort)
+mapfile -t files < <(find . -name build -prune -o -name .git -prune -o -name '*.md' -print | sed 's|^\./||' | LC_ALL=C sort)
 
 # `heading FILE ANCHOR` for each heading, `link FILE LINE TARGET` for each relative link.
 list_headings_and_links() {
@@ -54,7 +54,7 @@ done | awk '
 found+=$(wc -l "${files[@]}" | awk -v longest="$longest" '
     $2 ~ /^cmd\/manual\// && $1 > longest { printf "\n%s: %d lines, expected at most %d", $2, $1, longest }')
 sources=$(find lib cmd tests -name '*.[ch]')
-for name in $(sed -n '/^## I want to/,/^## /p' lib/README.md | grep -oE '`[a-z][a-z0-9_/]*\.[ch]`' | tr -d '`' | LC_ALL=C sort -u); do
+for name in $(sed -n '/^## How to add/,$p' lib/README.md | grep -oE '`[a-z][a-z0-9_/]*\.[ch]`' | tr -d '`' | LC_ALL=C sort -u); do
     grep -qE "(^|/)$name\$" <<<"$sources" || found+=$'\n'"lib/README.md: '$name' is no source"
 done
 [ -z "$found" ] || { echo "$found" | sed '/^$/d' && exit 1; }

@@ -42,7 +42,7 @@ cat <<'END'
 # The C functions
 
 This page is made from the headers, which say all of it: a function's failures, what it owns, the fields of its structs.
-[lib/README.md](../../../lib/README.md) begins with a program. The functions of `attn.h` stay while `ATTN_ABI` does
+[lib/README.md](../../../lib/README.md) says where everything is. The functions of `attn.h` stay while `ATTN_ABI` does
 ([what stays](stability.md)); those of `extra.h` may change with the first two numbers of the version.
 END
 for interface in attn.h extra.h; do

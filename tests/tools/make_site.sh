@@ -29,7 +29,7 @@ copy_linked() { # FILE
     done
 }
 
-mapfile -t files < <(find . -name build -prune -o -name '.?*' -prune -o -name '*.md' -print | sed 's|^\./||' | LC_ALL=C sort)
+mapfile -t files < <(find . -name build -prune -o -name .git -prune -o -name '*.md' -print | sed 's|^\./||' | LC_ALL=C sort)
 for file in "${files[@]}"; do
     make_page "$file"
     copy_linked "$file"
