@@ -3,7 +3,6 @@
 
 #include "cmd/line/print.h"
 #include "cmd/line/report.h"
-#include "extra.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,14 +75,14 @@ static enum attn_status list_reading(const struct question *question, struct liv
 static enum attn_status find_kinds(const struct question *question, struct live *live,
                                    struct attn_error *err)
 {
-    struct attn_survey_args args = ATTN_SURVEY_ARGS_DEFAULT;
+    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
 
     if (option_find_given(question->call, "source|image") ||
         attn_model_config(attn_host_model(question->host))->n_ctx < 2)
         return ATTN_OK;
     args.has_probe = true;
-    return attn_survey(question->host, &request, &args, &live->heads, err);
+    return attn_heads(question->host, &request, &args, &live->heads, err);
 }
 
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)

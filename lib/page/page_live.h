@@ -40,7 +40,7 @@ struct attn_live {
     /* [n_words] JSON: translations of the controls, keyed by the English texts; NULL: none */
     const char *words;
     size_t n_words;
-    /* heads of the model over a corpus (questions/survey.h), whose kinds the page shows; NULL: the
+    /* heads of the model over a corpus (questions/heads.h), whose kinds the page shows; NULL: the
      * kinds are those of the run */
     const struct attn_table *heads;
 };
