@@ -406,22 +406,53 @@ static double ramp_height(const struct attn_figure_pen *pen)
     return fmin(RAMP_HEIGHT, floor(room - name_height(pen) - ENTRY * n_entry(pen)));
 }
 
+/* Returns the words for the curve of the scale; "" for a linear one. */
+static const char *curve_words(const struct attn_figure_pen *pen)
+{
+    static const char *const words[] = {
+        [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
+
+    return words[pen->scale.curve];
+}
+
+/* Appends the name of the ramp and its scale as one line. */
+static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *out)
+{
+    const char *curve = curve_words(pen);
+
+    attn_buffer_append_format(out, "%s%s%s", pen->quantity, *curve ? " " : "", curve);
+}
+
+/* Breaks TEXT [size] between words into at most N_MOST lines of N_COLUMN columns, or of as many as
+ * its longest word has. */
+static void add_whole_words(struct heading *lines, const char *text, size_t size, size_t n_column,
+                            size_t n_most)
+{
+    for (size_t begin = 0, end; begin < size; begin = end + 1) {
+        size_t width;
+
+        for (end = begin; end < size && text[end] != ' '; end++)
+            ;
+        width = attn_text_width(text + begin, end - begin);
+        n_column = width > n_column ? width : n_column;
+    }
+    add_lines(lines, text, size, n_column, n_most);
+}
+
 /* Breaks the name of the ramp into lines. The caller releases its text. */
 static struct heading break_name(const struct attn_figure_pen *pen)
 {
-    static const char *const curves[] = {
-        [ATTN_CURVE_LINEAR] = "", [ATTN_CURVE_SQRT] = "(square root)", [ATTN_CURVE_LOG] = "(log)"};
-    const char *name = pen->quantity, *curve = curves[pen->scale.curve];
+    const char *name = pen->quantity, *curve = curve_words(pen);
     struct heading lines = {0};
     struct attn_buffer whole = {0};
 
-    if (pen->is_printed) { /* the name stands beside the ramp, on one line */
-        attn_buffer_append_format(&whole, "%s%s%s", name, *curve ? " " : "", curve);
-        add_lines(&lines, whole.data, whole.size,
-                  (size_t)(ramp_height(pen) / attn_figure_text_width(1, ATTN_FIGURE_SMALL)),
-                  MOST_LINES);
+    if (pen->is_printed) { /* the name stands beside the ramp */
+        append_name(pen, &whole);
+        add_whole_words(&lines, whole.data, whole.size,
+                        (size_t)(ramp_height(pen) / attn_figure_text_width(1, ATTN_FIGURE_SMALL)),
+                        MOST_LINES);
     } else {
-        add_lines(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
+        add_whole_words(&lines, name, strlen(name), NAME_COLUMNS, MOST_LINES - 1);
         add_lines(&lines, curve, strlen(curve), NAME_COLUMNS, 1);
     }
     pen->shapes->text.has_failed |= whole.has_failed;
@@ -676,18 +707,6 @@ static void add_standing(struct attn_figure_pen *pen, double x, double y)
     }
     y += pen->is_printed ? TICK - 6 : -ENTRY + SWATCH;
     pen->shapes->height = fmax(pen->shapes->height, ceil(y + ATTN_FIGURE_PAD));
-}
-
-/* Appends the name of the ramp and its scale as one line. */
-static void append_name(const struct attn_figure_pen *pen, struct attn_buffer *out)
-{
-    struct heading name = break_name(pen);
-
-    for (size_t i = 0, begin = 0; i < name.n; begin = name.ends[i++]) {
-        attn_buffer_append_string(out, i > 0 ? " " : "");
-        attn_buffer_append(out, name.text.data + begin, name.ends[i] - begin);
-    }
-    attn_buffer_release(&name.text);
 }
 
 /* Returns the smallest step so that every step-th of TICKS [n] has room on a horizontal linear ramp
