@@ -27,7 +27,6 @@ enum {
     LEGEND_PRINTED = 310, /* the same in print, where letters are narrower */
     NAME = ATTN_STREAMS_NAME,
     LEGEND = ATTN_STREAMS_LEGEND,
-    SAMPLE = ATTN_STREAMS_SAMPLE,
     N_SPOT = 7,
     MOST_NAMED = 3,  /* heads that the name of a bundle lists */
     NAME_SIZE = 128, /* bytes of such a name */
@@ -275,18 +274,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
     const int n_line = count_legend_lines(pen);
     double x = ATTN_FIGURE_PAD;
 
-    for (int i = 0; i < 2; i++) {
-        const double sign = i == 0 ? 1 : -1;
-        const char *name = signs[layout->given->of->view.quantity != NULL][i];
-
-        attn_shapes_add_line(pen->shapes,
-                             (struct attn_shape_line){x, y, x + SAMPLE, y, WIDEST, OPACITY,
-                                                      attn_streams_color(pen, sign)});
-        text.x = x + SAMPLE + 6;
-        text.y = y + 0.35 * text.size;
-        attn_shapes_add_string(pen->shapes, &text, name);
-        x = text.x + attn_figure_text_width(strlen(name), text.size) + 12;
-    }
+    for (int i = 0; i < 2; i++)
+        x = attn_streams_add_sample(pen, x, y, signs[layout->given->of->view.quantity != NULL][i],
+                                    attn_streams_color(pen, i == 0 ? 1 : -1), OPACITY);
     for (int i = 0; i < 2; i++) {
         const size_t n = attn_grid_number(pen->content->grid, (float)layout->largest[i], number);
 
@@ -296,8 +286,7 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
         text.x = i == 0 && n_line == 2 ? x : ATTN_FIGURE_PAD;
         text.y = y + (n_line - 2 + i) * LEGEND + 0.35 * text.size;
         if (i == 1 && layout->given->of->lens)
-            snprintf(line + strlen(line), sizeof line - strlen(line),
-                     "; word: best token of the lens");
+            snprintf(line + strlen(line), sizeof line - strlen(line), "; %s", ATTN_STREAMS_WORDS);
         attn_shapes_add_string(pen->shapes, &text, line);
     }
 }

@@ -17,28 +17,33 @@
 #include <string.h>
 
 enum {
-    ASIDE = 92,       /* width of the ribbons and names at the right */
-    ROOT = 20,        /* length of a ribbon of the position's own word, and of those at the right */
-    LEAST_NAMED = 4,  /* height of the lowest ribbon that shows its number */
-    N_LEGEND = 2,     /* lines of the legend */
+    ASIDE = ATTN_LIFE_ASIDE, /* width of the ribbons and names at the right */
+    ROOT = 20, /* length of a ribbon of the position's own word, and of those at the right */
+    NAME = ATTN_STREAMS_NAME,
+    LEAST_NAMED = 4,  /* height of the lowest ribbon from the left with a number */
+    LABEL = NAME + 1, /* height of a line at the right */
+    TOKEN = NAME + 4, /* height of the stream without ribbons, around the token of a layer */
+    ROOM = 170,       /* height of all ribbons of a run without edits, but in very deep models */
+    ROOM_LAYER = 12,  /* of a layer there */
+    N_LEGEND = 3,     /* lines of the legend */
     NUMBER_SIZE = 64, /* bytes of a number with its name */
     NOT_PLACED = -1,
     ANY_PLACE = -2,
 };
 
 #define OPACITY 0.85
-#define LEAST_SHOWN 0.6  /* height of the lowest ribbon that is drawn */
-#define LEAST_REST 0.005 /* smaller rests have no number */
-#define ROOM 0.8         /* how much of a layer's height its ribbons may take */
+#define GHOST 0.25      /* opacity of what an edit has taken */
+#define LEAST_SHOWN 0.6 /* height of the lowest ribbon that is drawn */
+#define LEAST_TOLD 1.2  /* height of the lowest rest with a number, and ribbon with a name */
 
-/* What enters the stream in a layer, from one side. */
+/* What enters the stream in a layer, from one side. It is as high as the larger of its numbers. */
 struct ribbon {
     int64_t layer; /* NOT_PLACED: before the first layer */
     int64_t head;
     int place; /* index of the key; NOT_PLACED: from the right */
     bool is_rest;
-    double value;
-    double from, y; /* of its upper edge: where it begins, and on the stream */
+    double value, before; /* before: without the edits of the run */
+    double from, y;       /* of its upper edge: where it begins, and on the stream */
 };
 
 struct life_layout {
@@ -46,13 +51,15 @@ struct life_layout {
     struct attn_figure_streams streams;
     struct ribbon *ribbons; /* [n] owns */
     size_t n, at;           /* at: index of the position */
+    double *bands;          /* [n_layer + 1] owns; see streams */
     double scale;           /* height per unit of the logit */
     double sum;
+    bool has_edits;
 };
 
 static double height_of(const struct life_layout *layout, const struct ribbon *ribbon)
 {
-    return layout->scale * fabs(ribbon->value);
+    return layout->scale * fmax(fabs(ribbon->value), fabs(ribbon->before));
 }
 
 /* Returns the ribbon of the rest of LAYER. */
@@ -76,12 +83,15 @@ static void add_row(struct life_layout *layout, size_t row, bool for_rest)
     const struct attn_table *parts = layout->given->life;
     const struct attn_cell part = cell_of(parts, row, ATTN_ROLE_PART);
     const struct attn_cell layer = cell_of(parts, row, ATTN_ROLE_LAYER);
+    const size_t before = attn_table_find(parts, "unchanged");
     struct ribbon ribbon = {
         .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
         .head = cell_of(parts, row, ATTN_ROLE_HEAD).integer,
         .place = attn_streams_place(&layout->streams, cell_of(parts, row, ATTN_ROLE_KEY)),
         .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
 
+    layout->has_edits = before < SIZE_MAX;
+    ribbon.before = layout->has_edits ? attn_table_cell(parts, row, before).real : ribbon.value;
     if (attn_cell_word(&part, "sum") == 0) {
         layout->sum = ribbon.value;
         return;
@@ -91,13 +101,14 @@ static void add_row(struct life_layout *layout, size_t row, bool for_rest)
         return;
     if (for_rest && rest_of(layout, ribbon.layer)) {
         rest_of(layout, ribbon.layer)->value += ribbon.value;
+        rest_of(layout, ribbon.layer)->before += ribbon.before;
         return;
     }
     layout->ribbons[layout->n++] = ribbon;
 }
 
 /* Returns the height of all ribbons of LAYER from the word at PLACE, from all words (ANY_PLACE), or
- * from the right (NOT_PLACED), in units of the logit. */
+ * from the right (NOT_PLACED). */
 static double side_of(const struct life_layout *layout, int64_t layer, int place)
 {
     double height = 0;
@@ -107,7 +118,7 @@ static double side_of(const struct life_layout *layout, int64_t layer, int place
 
         if (ribbon->layer == layer &&
             (ribbon->place == place || (place == ANY_PLACE && ribbon->place >= 0)))
-            height += fabs(ribbon->value);
+            height += height_of(layout, ribbon);
     }
     return height;
 }
@@ -123,67 +134,73 @@ static void join_lowest(struct life_layout *layout)
                                   ? rest_of(layout, ribbon.layer)
                                   : NULL;
 
-        if (rest)
+        if (rest) {
             rest->value += ribbon.value;
-        else
+            rest->before += ribbon.before;
+        } else {
             layout->ribbons[n++] = ribbon;
+        }
     }
     layout->n = n;
 }
 
-/* Orders ribbons by layer, word and head; rests last (qsort). */
+/* Orders ribbons by layer, from the left by word and head, then MLP and rest (qsort). */
 static int compare(const void *a, const void *b)
 {
     const struct ribbon *one = a, *two = b;
-    const int64_t keys[] = {one->is_rest - two->is_rest, one->layer - two->layer,
-                            one->place - two->place, one->head - two->head};
+    const int64_t keys[] = {one->layer - two->layer, one->is_rest - two->is_rest,
+                            (one->place < 0) - (two->place < 0), one->place - two->place,
+                            one->head - two->head};
     size_t i = 0;
 
-    while (i < 3 && keys[i] == 0)
+    while (i < 4 && keys[i] == 0)
         i++;
     return (keys[i] > 0) - (keys[i] < 0);
+}
+
+/* Sets the scale by the run without edits, and the heights of layers by their ribbons and the
+ * numbers at the right. */
+static void set_heights(struct life_layout *layout)
+{
+    const int64_t n_layer = (int64_t)layout->streams.n_layer;
+    double all = 0;
+
+    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
+        double left = 0, right = 0;
+
+        for (size_t i = 0; i < layout->n; i++)
+            if (layout->ribbons[i].layer == layer)
+                *(layout->ribbons[i].place < 0 ? &right : &left) += fabs(layout->ribbons[i].before);
+        all += fmax(left, right);
+    }
+    layout->scale = all > 0 ? fmax(ROOM, ROOM_LAYER * (double)n_layer) / all : 0;
+    join_lowest(layout);
+    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
+        double numbers = 0;
+
+        for (size_t i = 0; i < layout->n; i++)
+            if (layout->ribbons[i].layer == layer && layout->ribbons[i].place < 0 &&
+                height_of(layout, &layout->ribbons[i]) >= LEAST_TOLD)
+                numbers += LABEL;
+        layout->bands[layer + 1] = ceil(fmax(numbers, fmax(side_of(layout, layer, ANY_PLACE),
+                                                           side_of(layout, layer, NOT_PLACED)))) +
+                                   (layer < 0 ? TOKEN / 2 : TOKEN);
+    }
 }
 
 static enum attn_status read_parts(struct life_layout *layout, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(layout->given->life);
-    double most = 0;
 
     ATTN_TRY(ATTN_ALLOC(layout->ribbons, n_row, err));
+    ATTN_TRY(ATTN_ALLOC(layout->bands, layout->streams.n_layer + 1, err));
+    layout->streams.bands = layout->bands;
     for (int of_rests = 0; of_rests < 2; of_rests++) /* rests come last */
         for (size_t i = 0; i < n_row; i++)
             add_row(layout, i, of_rests != 0);
-    for (int64_t layer = NOT_PLACED; layer < (int64_t)layout->streams.n_layer; layer++)
-        most =
-            fmax(most, fmax(side_of(layout, layer, ANY_PLACE), side_of(layout, layer, NOT_PLACED)));
-    layout->scale = most > 0 ? ROOM * layout->streams.band / most : 0;
-    join_lowest(layout);
+    set_heights(layout);
     qsort(layout->ribbons, layout->n, sizeof *layout->ribbons, compare);
     return ATTN_OK;
-}
-
-/* Adds "MLP +1.2" at the right end of a ribbon whose middle is at Y, or the number on a ribbon from
- * the left. */
-static void add_number(struct attn_figure_pen *pen, struct life_layout *layout,
-                       const struct ribbon *ribbon, double x, double y)
-{
-    char number[ATTN_FIXED_TEXT_SIZE], text[NUMBER_SIZE];
-    const size_t n = attn_grid_number(pen->content->grid, (float)fabs(ribbon->value), number);
-    const char *sign = ribbon->value < 0 ? "\xe2\x88\x92" : "+";
-    const int size = ribbon->place < 0
-                         ? snprintf(text, sizeof text, "%s %s%.*s",
-                                    ribbon->is_rest ? "rest" : "MLP", sign, (int)n, number)
-                         : snprintf(text, sizeof text, "%lld.%lld %s%.*s", (long long)ribbon->layer,
-                                    (long long)ribbon->head, sign, (int)n, number);
-    struct attn_shape_text at = {.x = x, .y = y, .color = pen->ink};
-
-    if (ribbon->place >= 0) {
-        attn_streams_add_text(pen, &layout->streams, at, text, (size_t)size, true);
-        return;
-    }
-    at.y += 0.35 * ATTN_STREAMS_NAME;
-    at.size = ATTN_STREAMS_NAME;
-    attn_shapes_add_text(pen->shapes, &at, text, (size_t)size);
 }
 
 /* Whether a ribbon begins beside the stream, not at another word. */
@@ -200,93 +217,158 @@ static double start_of(const struct life_layout *layout, const struct ribbon *ri
     return layout->streams.xs[ribbon->place];
 }
 
-/* Adds a ribbon, whose mark is "2,1,5" for what head 1 of layer 2 brings from key 5, "2,," for the
- * layer's MLP, or "rest2". */
-static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *layout,
-                       const struct ribbon *ribbon)
+/* Sets the mark of the shapes of a ribbon: "2,1,5" for what head 1 of layer 2 brings from key 5,
+ * "2,," for the layer's MLP, or "rest2"; NULL: no mark. */
+static void set_mark(struct attn_figure_pen *pen, const struct life_layout *layout,
+                     const struct ribbon *ribbon)
 {
-    const double height = height_of(layout, ribbon);
-    const struct attn_shape_band band = {
-        .x = start_of(layout, ribbon),
-        .top = ribbon->from,
-        .bottom = ribbon->from + height,
-        .x2 = layout->streams.xs[layout->at],
-        .top2 = ribbon->y,
-        .bottom2 = ribbon->y + height,
-        .opacity = OPACITY,
-        .color = ribbon->is_rest ? pen->faint : attn_streams_color(pen, ribbon->value)};
-    char mark[ATTN_STREAMS_MARK];
+    char mark[ATTN_STREAMS_MARK] = "";
 
-    if (ribbon->place >= 0)
+    if (ribbon && ribbon->place >= 0)
         snprintf(mark, sizeof mark, "%lld,%lld,%zu", (long long)ribbon->layer,
                  (long long)ribbon->head,
                  attn_grid_position(&layout->streams.places, (size_t)ribbon->place));
-    else
+    else if (ribbon)
         snprintf(mark, sizeof mark, ribbon->is_rest ? "rest%lld" : "%lld,,",
                  (long long)ribbon->layer);
     attn_shapes_set_mark(pen->shapes, mark);
+}
+
+/* Adds the lower part of a ribbon, as high as VALUE. */
+static void add_band(struct attn_figure_pen *pen, const struct life_layout *layout,
+                     const struct ribbon *ribbon, double value, double opacity)
+{
+    const double height = layout->scale * fabs(value), above = height_of(layout, ribbon) - height;
+    const struct attn_shape_band band = {.x = start_of(layout, ribbon),
+                                         .top = ribbon->from + above,
+                                         .bottom = ribbon->from + above + height,
+                                         .x2 = layout->streams.xs[layout->at],
+                                         .top2 = ribbon->y + above,
+                                         .bottom2 = ribbon->y + above + height,
+                                         .opacity = opacity,
+                                         .color = ribbon->is_rest ? pen->faint
+                                                                  : attn_streams_color(pen, value)};
+
     attn_shapes_add_band(pen->shapes, band);
-    attn_shapes_set_mark(pen->shapes, "");
+}
+
+/* Adds a ribbon, and behind it a ghost of what it was without the edits. The ghost has the mark of
+ * a ribbon that is gone. */
+static void add_ribbon(struct attn_figure_pen *pen, const struct life_layout *layout,
+                       const struct ribbon *ribbon)
+{
+    const bool is_gone = ribbon->value == 0;
+
+    set_mark(pen, layout, is_gone ? ribbon : NULL);
+    if (ribbon->before != ribbon->value)
+        add_band(pen, layout, ribbon, ribbon->before, GHOST);
+    set_mark(pen, layout, ribbon);
+    if (!is_gone)
+        add_band(pen, layout, ribbon, ribbon->value, OPACITY);
+    set_mark(pen, layout, NULL);
 }
 
 /* Returns the y of the lower end of the ribbons of LAYER on the stream. */
 static double low_of(const struct life_layout *layout, int64_t layer)
 {
-    const struct attn_figure_streams *streams = &layout->streams;
-
-    return layer == NOT_PLACED
-               ? streams->bottom + ATTN_STREAMS_NAME / 2.0
-               : attn_streams_y(streams, (double)layer) - (1 - ROOM) / 2 * streams->band;
+    return layer == NOT_PLACED ? layout->streams.bottom : layout->streams.ys[layer] - TOKEN / 2.0;
 }
 
-/* Adds the ribbons of LAYER from one side, one above the other, upwards from its lower end. Those
- * of a word begin around the height that the layer reads. */
-static void add_side(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
-                     bool is_left)
+/* Adds the ribbons. Those of one side of a layer are one above the other, upwards from its lower
+ * end; those of a word begin around the middle of the layer. */
+static void add_ribbons(struct attn_figure_pen *pen, struct life_layout *layout)
 {
-    double y = low_of(layout, layer), from = 0;
-    int place = NOT_PLACED;
+    double ends[2] = {0}, from = 0; /* ends: of ribbons from the right, and from the left */
 
     for (size_t i = 0; i < layout->n; i++) {
         struct ribbon *ribbon = &layout->ribbons[i];
+        const double height = height_of(layout, ribbon);
+        double *end = &ends[ribbon->place >= 0];
 
-        if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
-            continue;
-        if (ribbon->place != place) /* the first of its word */
-            from = attn_streams_y(&layout->streams, (double)layer) +
-                   layout->scale * side_of(layout, layer, ribbon->place) / 2;
-        place = ribbon->place;
-        from -= height_of(layout, ribbon);
-        y -= height_of(layout, ribbon);
-        ribbon->y = y;
-        ribbon->from = is_beside(layout, ribbon) ? y : from;
+        if (i == 0 || ribbon->layer != ribbon[-1].layer)
+            ends[0] = ends[1] = low_of(layout, ribbon->layer);
+        if (i == 0 || ribbon->layer != ribbon[-1].layer || ribbon->place != ribbon[-1].place)
+            from = attn_streams_y(&layout->streams, (double)ribbon->layer + 0.5) +
+                   side_of(layout, ribbon->layer, ribbon->place) / 2;
+        from -= height;
+        *end -= height;
+        ribbon->y = *end;
+        ribbon->from = is_beside(layout, ribbon) ? *end : from;
         add_ribbon(pen, layout, ribbon);
     }
 }
 
-/* Adds the numbers of LAYER's ribbons from one side. Those at the right keep a distance. */
-static void add_numbers(struct attn_figure_pen *pen, struct life_layout *layout, int64_t layer,
-                        bool is_left)
+/* Writes the name of a ribbon and its number: "MLP +1.2", of one that is gone "2.5, was +0.45", of
+ * a low one from the left "2.5". Returns its length. */
+static size_t name_ribbon(const struct attn_figure_pen *pen, const struct life_layout *layout,
+                          const struct ribbon *ribbon, char text[NUMBER_SIZE])
 {
-    const double end = layout->streams.xs[layout->at];
-    double last = low_of(layout, layer) + 2 * ATTN_STREAMS_NAME;
+    const bool is_gone = ribbon->value == 0 && ribbon->before != 0;
+    const double value = is_gone ? ribbon->before : ribbon->value;
+    char number[ATTN_FIXED_TEXT_SIZE];
+    const int n = (int)attn_grid_number(pen->content->grid, (float)fabs(value), number);
+    int size = snprintf(text, NUMBER_SIZE, "%s",
+                        !ribbon->is_rest    ? "MLP"
+                        : ribbon->layer < 0 ? "embedding"
+                                            : "rest");
 
-    for (size_t i = 0; i < layout->n; i++) {
-        const struct ribbon *ribbon = &layout->ribbons[i];
-        const double height = height_of(layout, ribbon), x = start_of(layout, ribbon);
+    if (ribbon->place >= 0)
+        size = snprintf(text, NUMBER_SIZE, "%lld.%lld", (long long)ribbon->layer,
+                        (long long)ribbon->head);
+    if (ribbon->place < 0 || height_of(layout, ribbon) >= LEAST_NAMED)
+        size += snprintf(text + size, (size_t)(NUMBER_SIZE - size), "%s %s%.*s",
+                         is_gone ? ", was" : "", value < 0 ? "\xe2\x88\x92" : "+", n, number);
+    return (size_t)size;
+}
 
-        if (ribbon->layer != layer || (ribbon->place >= 0) != is_left)
+/* Adds the name of a ribbon from the left where it hides no other text. */
+static void add_name(struct attn_figure_pen *pen, struct life_layout *layout,
+                     const struct ribbon *ribbon, const char *text, size_t n)
+{
+    static const double spots[] = {0.25, 0.4, 0.55, 0.12, 0.7, 0.8};
+    const double x = start_of(layout, ribbon), end = layout->streams.xs[layout->at];
+    bool is_added = false;
+
+    for (size_t i = 0; i < sizeof spots / sizeof *spots && !is_added; i++)
+        is_added = attn_streams_add_text(
+            pen, &layout->streams,
+            (struct attn_shape_text){.x = is_beside(layout, ribbon)
+                                              ? x - attn_figure_text_width(n, NAME) / 2 - 2
+                                              : x + spots[i] * (end - x),
+                                     .y = ribbon->from + spots[i] * (ribbon->y - ribbon->from) +
+                                          height_of(layout, ribbon) / 2,
+                                     .color = pen->ink},
+            text, n, true);
+}
+
+/* Adds the names of ribbons: those at the right, which keep a distance, then those with a number,
+ * then the others. */
+static void add_names(struct attn_figure_pen *pen, struct life_layout *layout)
+{
+    char text[NUMBER_SIZE];
+    double last = 0;
+
+    for (size_t i = 0; i < 3 * layout->n; i++) {
+        const struct ribbon *ribbon = &layout->ribbons[i % layout->n];
+        const double height = height_of(layout, ribbon);
+        const size_t turn = ribbon->place < 0 ? 0 : height >= LEAST_NAMED ? 1 : 2;
+        struct attn_shape_text at = {
+            .x = start_of(layout, ribbon) + 4, .size = NAME, .color = pen->ink};
+
+        if (ribbon == layout->ribbons || ribbon->layer != ribbon[-1].layer)
+            last = low_of(layout, ribbon->layer) + NAME / 2.0;
+        if (i / layout->n != turn || height < LEAST_TOLD)
             continue;
-        if (!is_left && ribbon->is_rest && fabs(ribbon->value) < LEAST_REST)
+        set_mark(pen, layout, ribbon);
+        if (turn > 0) {
+            add_name(pen, layout, ribbon, text, name_ribbon(pen, layout, ribbon, text));
             continue;
-        if (!is_left) {
-            last = fmin(ribbon->y + height / 2, last - ATTN_STREAMS_NAME - 1);
-            add_number(pen, layout, ribbon, x + 4, last);
-        } else if (height >= LEAST_NAMED && !is_beside(layout, ribbon)) {
-            add_number(pen, layout, ribbon, x + 0.25 * (end - x),
-                       ribbon->from + 0.25 * (ribbon->y - ribbon->from) + height / 2);
         }
+        last = fmin(ribbon->y + height / 2, last - LABEL);
+        at.y = last + 0.35 * NAME;
+        attn_shapes_add_text(pen->shapes, &at, text, name_ribbon(pen, layout, ribbon, text));
     }
+    set_mark(pen, layout, NULL);
 }
 
 /* Adds the best token at each height, with its probability: "are 22 %". */
@@ -320,64 +402,58 @@ static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
     }
 }
 
-static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout, double y)
+/* Adds a line of the legend at *Y, with the mark of its text. */
+static void add_line(struct attn_figure_pen *pen, double *y, const char *mark, const char *words)
 {
-    static const char *const signs[3] = {"for", "against", "rest"};
-    const uint32_t colors[3] = {attn_streams_color(pen, 1), attn_streams_color(pen, -1),
-                                pen->faint};
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->ink};
-    char number[ATTN_FIXED_TEXT_SIZE], line[96];
-    const size_t n = attn_grid_number(pen->content->grid, (float)layout->sum, number);
-    double x = ATTN_FIGURE_PAD;
+    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD,
+                                         .y = *y + 0.35 * ATTN_FIGURE_SMALL,
+                                         .size = ATTN_FIGURE_SMALL,
+                                         .color = pen->ink};
 
-    for (int i = 0; i < 3; i++) {
-        attn_shapes_add_line(pen->shapes, (struct attn_shape_line){x, y, x + ATTN_STREAMS_SAMPLE, y,
-                                                                   7, OPACITY, colors[i]});
-        text.x = x + ATTN_STREAMS_SAMPLE + 6;
-        text.y = y + 0.35 * text.size;
-        attn_shapes_add_string(pen->shapes, &text, signs[i]);
-        x = text.x + attn_figure_text_width(strlen(signs[i]), text.size) + 12;
-    }
-    snprintf(line, sizeof line, "all parts add up to %.*s; word: best token of the lens", (int)n,
-             number);
-    text.x = ATTN_FIGURE_PAD;
-    text.y += ATTN_STREAMS_LEGEND;
-    attn_shapes_add_string(pen->shapes, &text, line);
+    attn_shapes_set_mark(pen->shapes, mark);
+    attn_shapes_add_string(pen->shapes, &text, words);
+    attn_shapes_set_mark(pen->shapes, "");
+    *y += ATTN_STREAMS_LEGEND;
+}
+
+static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout)
+{
+    const uint32_t color = attn_streams_color(pen, 1);
+    double x = ATTN_FIGURE_PAD,
+           y = pen->shapes->height - ATTN_FIGURE_PAD / 2.0 - (N_LEGEND - 0.5) * ATTN_STREAMS_LEGEND;
+    char number[ATTN_FIXED_TEXT_SIZE], line[96];
+    const int n = (int)attn_grid_number(pen->content->grid, (float)layout->sum, number);
+
+    x = attn_streams_add_sample(pen, x, y, "for", color, OPACITY);
+    x = attn_streams_add_sample(pen, x, y, "against", attn_streams_color(pen, -1), OPACITY);
+    x = attn_streams_add_sample(pen, x, y, "rest", pen->faint, OPACITY);
+    if (layout->has_edits)
+        attn_streams_add_sample(pen, x, y, "without the change", color, GHOST);
+    y += ATTN_STREAMS_LEGEND;
+    snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw", n, number);
+    add_line(pen, &y, "sum", line);
+    add_line(pen, &y, "word", ATTN_STREAMS_WORDS);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,
                              struct attn_error *err)
 {
     struct attn_figure_streams *streams = &layout->streams;
-    const int64_t n_layer = (int64_t)layout->streams.n_layer;
 
-    ATTN_TRY(attn_streams_plan(pen, streams, ASIDE - streams->pitch / 2, err));
+    ATTN_TRY(read_parts(layout, err));
+    ATTN_TRY(attn_streams_plan(pen, streams, ASIDE, err));
     pen->shapes->height += N_LEGEND * ATTN_STREAMS_LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
-    ATTN_TRY(read_parts(layout, err));
     ATTN_TRY(attn_streams_reserve(streams, layout->n + layout->streams.n_layer + 1, err));
     attn_streams_add(pen, streams);
-    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
-        add_side(pen, layout, layer, true);
-        add_side(pen, layout, layer, false);
-    }
-    attn_shapes_add_line(pen->shapes,
-                         (struct attn_shape_line){.x = streams->xs[layout->at],
-                                                  .y = streams->bottom,
-                                                  .x2 = streams->xs[layout->at],
-                                                  .y2 = attn_streams_y(streams, (double)n_layer),
-                                                  .width = 2,
-                                                  .opacity = 1,
-                                                  .color = pen->ink});
+    add_ribbons(pen, layout);
+    attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
+                         (double[]){streams->xs[layout->at], streams->ys[streams->n_layer]}, 2,
+                         pen->ink);
     add_tokens(pen, layout);
-    for (int64_t layer = NOT_PLACED; layer < n_layer; layer++) {
-        add_numbers(pen, layout, layer, true);
-        add_numbers(pen, layout, layer, false);
-    }
-    add_legend(pen, layout,
-               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 -
-                   (N_LEGEND - 0.5) * ATTN_STREAMS_LEGEND);
+    add_names(pen, layout);
+    add_legend(pen, layout);
     return ATTN_OK;
 }
 
@@ -395,5 +471,6 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);
     attn_free(layout.ribbons);
+    attn_free(layout.bands);
     return status;
 }

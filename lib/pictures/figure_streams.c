@@ -15,7 +15,6 @@ enum {
     LEAST_BAND = 38, /* minimum height of a layer */
     MOST_BAND = 84,
     USUAL_HEIGHT = 560, /* height of all layers together, if LEAST_BAND allows it */
-    LEFT = 34,          /* width for the numbers of layers */
     GAP_SIZE = 32,      /* bytes of the number of positions that a gap stands for */
 };
 
@@ -50,18 +49,27 @@ static double place_positions(struct attn_figure_streams *streams)
 enum attn_status attn_streams_plan(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                                    double aside, struct attn_error *err)
 {
-    const double n_layer = (double)streams->n_layer;
+    const size_t n_layer = streams->n_layer;
+    const double *bands = streams->bands;
     const double word = attn_figure_text_width(streams->places.most_columns, ATTN_FIGURE_TEXT);
+    const double band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / (double)n_layer)));
+    double height = bands ? bands[0] : 0;
 
     if (!streams->xs)
         ATTN_TRY(ATTN_ALLOC(streams->xs, streams->places.n, err));
+    if (!streams->ys)
+        ATTN_TRY(ATTN_ALLOC(streams->ys, n_layer + 1, err));
     streams->pitch = floor(fmin(MOST_PITCH, fmax(LEAST_PITCH, word + 8)) * pen->growth);
-    streams->band = floor(fmin(MOST_BAND, fmax(LEAST_BAND, USUAL_HEIGHT / n_layer)));
     streams->is_turned = word > streams->pitch;
-    streams->left = ATTN_FIGURE_PAD + LEFT;
+    streams->left = ATTN_FIGURE_PAD + ATTN_STREAMS_LEFT;
     streams->right = place_positions(streams);
-    streams->bottom = ceil(attn_figure_add_heading(pen, streams->right + aside) + 10 +
-                           n_layer * streams->band + ATTN_STREAMS_NAME);
+    for (size_t i = 0; i < n_layer; i++)
+        height += bands ? bands[i + 1] : band;
+    streams->ys[n_layer] =
+        ceil(attn_figure_add_heading(pen, streams->right + aside)) + 10 + ATTN_STREAMS_NAME;
+    streams->bottom = streams->ys[n_layer] + height;
+    for (size_t i = n_layer; i-- > 0;)
+        streams->ys[i] = streams->ys[i + 1] + (bands ? bands[i + 1] : band);
     pen->shapes->height =
         ceil(streams->bottom + (streams->is_turned ? word + 8 : ATTN_FIGURE_TEXT + 12) + 10 +
              ATTN_FIGURE_PAD / 2.0);
@@ -77,6 +85,7 @@ enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_
 void attn_streams_release(struct attn_figure_streams *streams)
 {
     attn_free(streams->xs);
+    attn_free(streams->ys);
     attn_free(streams->taken);
 }
 
@@ -143,6 +152,7 @@ static void add_gaps(struct attn_figure_pen *pen, const struct attn_figure_strea
 void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_streams *streams)
 {
     const double top = attn_streams_y(streams, (double)streams->n_layer);
+    const double middle = streams->bands ? 0.5 : ATTN_STREAMS_HEAD / 2;
     char mark[ATTN_STREAMS_MARK];
     struct attn_shape_text text = {.size = ATTN_FIGURE_TEXT,
                                    .color = pen->ink,
@@ -170,10 +180,27 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
                                     .color = pen->faint,
                                     .anchor = ATTN_ANCHOR_END};
     for (size_t i = 0; i < streams->n_layer; i++) {
-        text.y = attn_streams_y(streams, (double)i + ATTN_STREAMS_HEAD / 2) + 0.35 * text.size;
+        text.y = attn_streams_y(streams, (double)i + middle) + 0.35 * text.size;
         attn_shapes_add_number(pen->shapes, &text, i);
     }
     attn_figure_add_turned_name(pen, (streams->bottom + top) / 2, "layer");
+}
+
+double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, const char *name,
+                               uint32_t color, double opacity)
+{
+    enum { LENGTH = 22, WIDTH = 7 };
+    const struct attn_shape_text text = {.x = x + LENGTH + 6,
+                                         .y = y + 0.35 * ATTN_FIGURE_SMALL,
+                                         .size = ATTN_FIGURE_SMALL,
+                                         .color = pen->ink};
+
+    attn_shapes_add_line(pen->shapes,
+                         (struct attn_shape_line){x, y, x + LENGTH, y, WIDTH, opacity, color});
+    attn_shapes_set_mark(pen->shapes, name);
+    attn_shapes_add_string(pen->shapes, &text, name);
+    attn_shapes_set_mark(pen->shapes, "");
+    return text.x + attn_figure_text_width(strlen(name), text.size) + 12;
 }
 
 size_t attn_streams_lens_height(const struct attn_table *lens, size_t i)

@@ -9,23 +9,31 @@
 enum {
     ATTN_STREAMS_NAME = 10,   /* font size of names and words */
     ATTN_STREAMS_LEGEND = 18, /* height of a line of the legend */
-    ATTN_STREAMS_SAMPLE = 22, /* length of a sample in the legend */
     ATTN_STREAMS_MARK = 48,   /* bytes of a mark: a layer and a position, or a row */
+    ATTN_STREAMS_LEFT = 34,   /* width for the numbers of layers */
+    ATTN_LIFE_ASIDE = 96,     /* width for the ribbons and numbers at the right of a life */
 };
 
 /* How far a head's lines end above the stream that its layer reads, as a part of a layer's
  * height. */
 #define ATTN_STREAMS_HEAD 0.56
 
-/* Initialize with `places` and `n_layer`; free with attn_streams_release. */
+/* The words of the legend for tokens of a lens. */
+#define ATTN_STREAMS_WORDS "word: best token of the lens, grey below 50 %"
+
+/* Initialize with `places`, `n_layer` and `bands`; free with attn_streams_release. */
 struct attn_figure_streams {
     struct attn_grid_axis places;
     size_t n_layer;
-    double *xs;          /* [places.n] owns; the middle of each position */
-    double left, bottom; /* x of the first position, and y of the stream that layer 0 reads */
-    double right;        /* x behind the last position */
-    double pitch, band;  /* width of a position, height of a layer */
-    bool is_turned;      /* the words of the text are rotated */
+    /* [n_layer + 1] the heights below the stream that layer 0 reads, and of each layer; NULL: all
+     * layers have the same height */
+    const double *bands;
+    double *xs; /* [places.n] owns; the middle of each position */
+    double *ys; /* [n_layer + 1] owns; the stream that each layer reads, and the last one */
+    double left, bottom;          /* x of the first position, and y of the lower end of streams */
+    double right;                 /* x behind the last position */
+    double pitch;                 /* width of a position */
+    bool is_turned;               /* the words of the text are rotated */
     struct attn_shape_box *taken; /* [n_taken] owns; boxes covered by text and dots */
     size_t n_taken;
 };
@@ -43,7 +51,9 @@ enum attn_status attn_streams_reserve(struct attn_figure_streams *streams, size_
 /* Returns the y of height I of the stream, which layer I reads. */
 static inline double attn_streams_y(const struct attn_figure_streams *streams, double i)
 {
-    return streams->bottom - i * streams->band;
+    const size_t at = i < (double)streams->n_layer ? (size_t)i : streams->n_layer - 1;
+
+    return streams->ys[at] + (i - (double)at) * (streams->ys[at + 1] - streams->ys[at]);
 }
 
 /* Returns the index of the position in CELL; -1 if it is not shown. */
@@ -57,6 +67,11 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
  * only if it hides no other text; returns whether it was added. */
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room);
+
+/* Adds a sample of COLOR and its name to the legend, from X on; Y is the middle of the line. The
+ * name is the mark of its text, too. Returns the x of what comes next. */
+double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, const char *name,
+                               uint32_t color, double opacity);
 
 /* Returns the height of the stream that row I of LENS reads, a table of attn_lens; 0 if it is the
  * embedding, or no best token. */

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "measures/head_kind.h"
+#include "pictures/figure_streams.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 
@@ -451,7 +452,15 @@ static enum attn_status read_causes(const struct attn_table *table,
     return ATTN_OK;
 }
 
-enum { MOST_KEYS = 16 }; /* keys that a picture shows */
+/* Returns how many keys a picture shows: in print as many as have room. */
+static size_t most_keys(const struct attn_picture_options *options)
+{
+    enum { MOST_KEYS = 16, PITCH = 46, ASIDE = ATTN_STREAMS_LEFT + ATTN_LIFE_ASIDE };
+    const double room = options->figure_width / attn_figure_unit(options) - ASIDE;
+
+    return attn_figure_is_printed(options) ? (size_t)fmax(1, fmin(MOST_KEYS, room / PITCH))
+                                           : MOST_KEYS;
+}
 
 /* Adds up the sizes of what heads bring from each key to SIZES [n], and finds its token. */
 static void add_sizes(const struct attn_table *parts, double *sizes, struct attn_cell *tokens)
@@ -470,16 +479,16 @@ static void add_sizes(const struct attn_table *parts, double *sizes, struct attn
     }
 }
 
-/* Chooses the keys with the largest SIZES [n] as columns, and the position AT. */
+/* Chooses the MOST keys with the largest SIZES [n] as columns, and the position AT. */
 static void choose_keys(const double *sizes, const struct attn_cell *tokens, size_t n, size_t at,
-                        struct attn_table_axis *axis)
+                        size_t most, struct attn_table_axis *axis)
 {
     for (size_t key = 0; key < n; key++) {
         size_t n_larger = 0;
 
         for (size_t other = 0; other < n; other++)
             n_larger += sizes[other] > sizes[key] || (sizes[other] == sizes[key] && other < key);
-        if (n_larger >= MOST_KEYS && key != at)
+        if (n_larger >= most && key != at)
             continue;
         axis->positions[axis->texts.n] = key;
         if (tokens[key].type == ATTN_VALUE_TEXT)
@@ -528,7 +537,7 @@ static enum attn_status read_keys(const struct attn_table *table,
         status = attn_table_axis_create(axis, attn_table_n_row(table), n, err);
     if (status == ATTN_OK) {
         add_sizes(picture->life, sizes, tokens);
-        choose_keys(sizes, tokens, n, at, axis);
+        choose_keys(sizes, tokens, n, at, cells->most_keys, axis);
         status = name_life(picture, &tokens[at], &cells->words, err);
     }
     if (status == ATTN_OK)
@@ -766,7 +775,8 @@ int attn_table_cell_digits(const struct attn_column *column, double most, bool h
 
 enum attn_status attn_table_cells_read(const struct attn_table *table,
                                        const struct attn_table_picture *picture,
-                                       enum attn_figure kind, struct attn_color_scale asked,
+                                       enum attn_figure kind,
+                                       const struct attn_picture_options *options,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
     struct attn_grid *figure = &cells->grid;
@@ -776,8 +786,9 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     double most;
 
     cells->of = attn_view_columns_find(table, &picture->view);
+    cells->most_keys = most_keys(options);
     if ((picture->view.traits & ATTN_VIEW_PARTS) != 0)
-        return read_parts(table, picture, asked, cells, err);
+        return read_parts(table, picture, options->color_scale, cells, err);
     ATTN_TRY(attn_view_columns_check(
         table, of, of->values,
         of->values < SIZE_MAX ? attn_table_column_name(table, of->values) : "", err));
@@ -791,7 +802,7 @@ enum attn_status attn_table_cells_read(const struct attn_table *table,
     figure->columns = &cells->columns.axis;
     figure->name = column->name;
     figure->model = picture->model;
-    figure->scale = attn_color_scale_of_column(asked, column);
+    figure->scale = attn_color_scale_of_column(options->color_scale, column);
     figure->is_share = column->range == ATTN_RANGE_SHARE;
     most = fmax(fabs((double)cells->matrix.least), fabs((double)cells->matrix.most));
     figure->digits = is_life ? LIFE_DIGITS

@@ -3,7 +3,7 @@
  * specifies.
  *
  *     struct attn_table_cells cells = {0};
- *     attn_table_cells_read(table, picture, ATTN_FIGURE_MATRIX, scale, &cells, &err);
+ *     attn_table_cells_read(table, picture, ATTN_FIGURE_MATRIX, &options, &cells, &err);
  *     ... cells.grid, cells.rows.of_rows[i] ...
  *     attn_table_cells_release(&cells);
  */
@@ -45,14 +45,16 @@ struct attn_table_cells {
     char note[80];
     float *lows, *highs;                 /* [cells] for plots: ends of intervals; owns */
     const struct attn_head_kind **kinds; /* [n_row of the table] kind of each head; owns */
+    size_t most_keys;                    /* columns of a life */
     double *weights;                     /* [n_row of the table] mean weight of each head; owns */
 };
 
 /* Reads TABLE into CELLS, which must be {0}, for KIND of figure, which must not be
- * ATTN_FIGURE_DEFAULT. ASKED is the scale that the user set. Release CELLS after a failure, too. */
+ * ATTN_FIGURE_DEFAULT. Release CELLS after a failure, too. */
 enum attn_status attn_table_cells_read(const struct attn_table *table,
                                        const struct attn_table_picture *picture,
-                                       enum attn_figure kind, struct attn_color_scale asked,
+                                       enum attn_figure kind,
+                                       const struct attn_picture_options *options,
                                        struct attn_table_cells *cells, struct attn_error *err);
 void attn_table_cells_release(struct attn_table_cells *cells);
 

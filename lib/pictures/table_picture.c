@@ -172,8 +172,8 @@ static enum attn_status draw(struct table_picture *picture, struct attn_error *e
     /* the format lays out the table itself */
     if (output->format->tensors->draw_table && !has_parts(of))
         return ATTN_OK;
-    ATTN_TRY(attn_table_cells_read(picture->table, of, kind, picture->options.color_scale,
-                                   &picture->cells, err));
+    ATTN_TRY(
+        attn_table_cells_read(picture->table, of, kind, &picture->options, &picture->cells, err));
     if (output->format->tensors->draw_grid) /* the format writes the numbers without a figure */
         return ATTN_OK;
     if (kind == ATTN_FIGURE_PATCHES) {
@@ -234,7 +234,7 @@ enum attn_status attn_table_drawing_use(const struct attn_table *table,
 
     /* otherwise all groups share rows and columns */
     whole.n_label = is_plot ? picture->n_label : 0;
-    status = attn_table_cells_read(table, &whole, drawing.kind, options->color_scale, &cells, err);
+    status = attn_table_cells_read(table, &whole, drawing.kind, options, &cells, err);
     if (status == ATTN_OK && drawing.kind == ATTN_FIGURE_PATCHES) {
         cells.grid.backdrop = picture->run->backdrop;
         if (!attn_grid_fits_backdrop(cells.grid.backdrop, cells.grid.matrices))

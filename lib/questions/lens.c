@@ -459,22 +459,22 @@ static void draw(const void *given, struct attn_drawn *drawn)
     const struct attn_table *table = drawn->table;
     const bool has_items = args->study;
     const bool is_given = args->answer.target || args->answer.target_id;
-    const bool has_target =
-        is_given || (table ? attn_table_find_role(table, ATTN_ROLE_PLACE) == SIZE_MAX
-                           : has_items && args->top == 0);
+    const bool has_places = table && attn_table_find_role(table, ATTN_ROLE_PLACE) < SIZE_MAX;
+    const bool has_target = is_given || (table ? !has_places : has_items && args->top == 0);
     const bool has_foil = args->answer.foil || args->answer.foil_id;
     struct attn_table_view *view = &drawn->picture->view;
 
     drawn->has_answer =
         is_given || (has_items && attn_table_find(table, columns[VALUE].name) < SIZE_MAX);
-    drawn->answer.metric = has_foil            ? ATTN_ANSWER_LOGIT_DIFF
-                           : args->reads_heads ? ATTN_ANSWER_LOGIT
-                                               : ATTN_ANSWER_PROB;
+    drawn->answer.metric = has_foil ? ATTN_ANSWER_LOGIT_DIFF
+                           : args->reads_heads || has_places /* with a target: of a life */
+                               ? ATTN_ANSWER_LOGIT
+                               : ATTN_ANSWER_PROB;
     view->asked = args->reads_heads    ? "by what each head adds alone"
                   : has_jacobian(args) ? "read after each layer by a Jacobian lens"
                                        : "read after each layer";
     view->quantity = has_target && !has_items ? "@" : quantities[args->reads_heads][has_target];
-    if (has_foil && !has_items)
+    if (has_foil && !has_items && !has_places)
         view->values = ATTN_TABLE_COLUMN(VALUE);
     else if (table && lacks_probability(table))
         view->values = ATTN_TABLE_COLUMN(LOGIT), drawn->answer.metric = ATTN_ANSWER_LOGIT;

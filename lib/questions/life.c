@@ -7,13 +7,15 @@
 #include "base/status_internal.h"
 #include "model/config_internal.h"
 #include "model/model_internal.h"
+#include "pictures/table_axis.h"
 #include "questions/attribute.h"
 #include "questions/rows.h"
 #include "tables/table_internal.h"
 
+#include <math.h>
 #include <string.h>
 
-enum { PART, LAYER, HEAD, KEY, TOKEN, VALUE, N_COLUMN };
+enum { PART, LAYER, HEAD, KEY, TOKEN, VALUE, UNCHANGED, N_COLUMN };
 
 static const struct attn_column columns[N_COLUMN] = {
     [PART] = ATTN_COLUMN_PART("sum"),
@@ -22,14 +24,23 @@ static const struct attn_column columns[N_COLUMN] = {
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT),
     [VALUE] = ATTN_COLUMN_REAL("value", 4, NULL, SIGNED),
+    [UNCHANGED] = ATTN_COLUMN_REAL("unchanged", 4, NULL, SIGNED),
+};
+
+/* What one run adds to the answer. */
+struct side {
+    struct attn_table *by_part, *by_key; /* own; tables of attn_attribute */
+    double *cells; /* [n_layer, n_head, n_key] owns; NaN: the head does not read the key */
+    /* [n_layer + 1] owns; the rest and the MLP of each layer, then those of no layer */
+    double (*others)[2];
+    double sum;
 };
 
 struct life {
-    const struct attn_table *by_part, *by_key; /* tables of attn_attribute */
-    size_t n_layer;
-    double *rests; /* [n_layer + 1] the last: of no layer */
-    double *mlps;  /* [n_layer] */
-    double sum;
+    size_t n_layer, n_head, n_key;
+    struct side sides[2]; /* the run, and if it has edits the run without them */
+    size_t n_side;
+    struct attn_table *table;
 };
 
 /* Returns the cell of ROW in the column with ROLE. */
@@ -44,104 +55,149 @@ static double value_of(const struct attn_table *table, size_t row)
     return attn_table_cell(table, row, attn_table_find(table, "value")).real;
 }
 
-static void add_parts(struct life *life)
+/* Returns the index of the cell that ROW of a table by key is about. */
+static size_t index_of(const struct life *life, const struct attn_table *by_key, size_t row)
 {
-    for (size_t i = 0; i < attn_table_n_row(life->by_part); i++) {
-        const struct attn_cell part = cell_of(life->by_part, i, ATTN_ROLE_PART);
-        const struct attn_cell layer = cell_of(life->by_part, i, ATTN_ROLE_LAYER);
-        const double value = value_of(life->by_part, i);
+    const size_t layer = (size_t)cell_of(by_key, row, ATTN_ROLE_LAYER).integer;
+    const size_t head = (size_t)cell_of(by_key, row, ATTN_ROLE_HEAD).integer;
+
+    return (layer * life->n_head + head) * life->n_key +
+           (size_t)cell_of(by_key, row, ATTN_ROLE_KEY).integer;
+}
+
+/* Reads the tables of SIDE. What heads bring from keys is no part of the rests. */
+static enum attn_status read_side(const struct life *life, struct side *side,
+                                  struct attn_error *err)
+{
+    const size_t n = life->n_layer * life->n_head * life->n_key;
+
+    ATTN_TRY(ATTN_ALLOC(side->cells, n, err));
+    ATTN_TRY(ATTN_ALLOC(side->others, life->n_layer + 1, err));
+    for (size_t i = 0; i < n; i++)
+        side->cells[i] = NAN;
+    for (size_t i = 0; i < attn_table_n_row(side->by_key); i++) {
+        const size_t at = index_of(life, side->by_key, i);
+
+        side->cells[at] = value_of(side->by_key, i);
+        side->others[at / life->n_head / life->n_key][0] -= side->cells[at];
+    }
+    for (size_t i = 0; i < attn_table_n_row(side->by_part); i++) {
+        const struct attn_cell part = cell_of(side->by_part, i, ATTN_ROLE_PART);
+        const struct attn_cell layer = cell_of(side->by_part, i, ATTN_ROLE_LAYER);
+        const bool is_placed = layer.type != ATTN_VALUE_MISSING;
 
         if (attn_cell_word(&part, "sum") == 0)
-            life->sum = value;
-        else if (attn_cell_word(&part, "mlp") == 0)
-            life->mlps[layer.integer] += value;
+            side->sum = value_of(side->by_part, i);
         else if (attn_cell_word(&part, "model") == SIZE_MAX)
-            life->rests[layer.type == ATTN_VALUE_MISSING ? life->n_layer : (size_t)layer.integer] +=
-                value;
-    }
-}
-
-static enum attn_status append(struct attn_table *table, const char *part, size_t layer,
-                               double value, struct attn_error *err)
-{
-    const struct attn_cell cells[N_COLUMN] = {
-        [PART] = attn_cell_string(part),
-        [LAYER] = layer < SIZE_MAX ? attn_cell_integer((int64_t)layer) : attn_cell_missing(),
-        [VALUE] = attn_cell_real(value)};
-
-    return attn_table_append(table, cells, N_COLUMN, err);
-}
-
-/* Appends what heads bring from keys, and takes it from the rests. */
-static enum attn_status append_heads(struct life *life, struct attn_table *table,
-                                     struct attn_error *err)
-{
-    const struct attn_table *from = life->by_key;
-
-    for (size_t i = 0; i < attn_table_n_row(from); i++) {
-        const struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string("head"),
-                                                  [LAYER] = cell_of(from, i, ATTN_ROLE_LAYER),
-                                                  [HEAD] = cell_of(from, i, ATTN_ROLE_HEAD),
-                                                  [KEY] = cell_of(from, i, ATTN_ROLE_KEY),
-                                                  [TOKEN] = cell_of(from, i, ATTN_ROLE_TOKEN),
-                                                  [VALUE] = attn_cell_real(value_of(from, i))};
-
-        life->rests[cells[LAYER].integer] -= cells[VALUE].real;
-        ATTN_TRY(attn_table_append(table, cells, N_COLUMN, err));
+            side->others[is_placed ? (size_t)layer.integer : life->n_layer]
+                        [attn_cell_word(&part, "mlp") == 0] += value_of(side->by_part, i);
     }
     return ATTN_OK;
 }
 
-static enum attn_status make_table(struct life *life, struct attn_table *table,
-                                   struct attn_error *err)
+/* Appends a row with CELLS, and the numbers of both sides. */
+static enum attn_status append(const struct life *life, struct attn_cell cells[N_COLUMN],
+                               double value, double unchanged, struct attn_error *err)
 {
-    ATTN_TRY(ATTN_ALLOC(life->rests, life->n_layer + 1, err));
-    ATTN_TRY(ATTN_ALLOC(life->mlps, life->n_layer, err));
-    ATTN_TRY(append_heads(life, table, err));
-    add_parts(life);
-    ATTN_TRY(append(table, "rest", SIZE_MAX, life->rests[life->n_layer], err));
-    for (size_t layer = 0; layer < life->n_layer; layer++) {
-        ATTN_TRY(append(table, "mlp", layer, life->mlps[layer], err));
-        ATTN_TRY(append(table, "rest", layer, life->rests[layer], err));
-    }
-    return append(table, "sum", SIZE_MAX, life->sum, err);
+    cells[VALUE] = attn_cell_real(value);
+    cells[UNCHANGED] = attn_cell_real(unchanged);
+    return attn_table_append(life->table, cells, N_COLUMN - 2 + life->n_side, err);
 }
 
-/* Makes the table of parts of two tables of attn_attribute. */
-static enum attn_status join(const struct attn_model *model, const struct attn_table *by_part,
-                             const struct attn_table *by_key, struct attn_table **parts,
-                             struct attn_error *err)
+/* Appends a row for the rest or for the MLP of a layer; of n_layer: of no layer. */
+static enum attn_status append_other(const struct life *life, size_t layer, bool is_mlp,
+                                     struct attn_error *err)
 {
-    struct life life = {
-        .by_part = by_part, .by_key = by_key, .n_layer = attn_model_config(model)->n_layer};
-    enum attn_status status;
+    struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string(is_mlp ? "mlp" : "rest")};
 
-    ATTN_TRY(attn_table_create("life", columns, N_COLUMN, parts, err));
-    status = make_table(&life, *parts, err);
-    attn_free(life.rests);
-    attn_free(life.mlps);
-    return status;
+    if (layer < life->n_layer)
+        cells[LAYER] = attn_cell_integer((int64_t)layer);
+    return append(life, cells, life->sides[0].others[layer][is_mlp],
+                  life->sides[life->n_side - 1].others[layer][is_mlp], err);
+}
+
+/* Appends what heads bring from keys on side I, except for keys that an earlier side has. */
+static enum attn_status append_heads(const struct life *life, size_t i, struct attn_error *err)
+{
+    const struct attn_table *from = life->sides[i].by_key;
+
+    for (size_t row = 0; row < attn_table_n_row(from); row++) {
+        const size_t at = index_of(life, from, row);
+        const double value = life->sides[0].cells[at];
+        const double unchanged = life->n_side > 1 ? life->sides[1].cells[at] : 0;
+        struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string("head"),
+                                            [LAYER] = cell_of(from, row, ATTN_ROLE_LAYER),
+                                            [HEAD] = cell_of(from, row, ATTN_ROLE_HEAD),
+                                            [KEY] = cell_of(from, row, ATTN_ROLE_KEY),
+                                            [TOKEN] = cell_of(from, row, ATTN_ROLE_TOKEN)};
+
+        if (i == 0 || isnan(value))
+            ATTN_TRY(append(life, cells, isnan(value) ? 0 : value, isnan(unchanged) ? 0 : unchanged,
+                            err));
+    }
+    return ATTN_OK;
+}
+
+static enum attn_status make_table(struct life *life, struct attn_error *err)
+{
+    struct attn_cell sum[N_COLUMN] = {[PART] = attn_cell_string("sum")};
+
+    for (size_t i = 0; i < life->n_side; i++) {
+        const size_t n_key = attn_table_count(life->sides[i].by_key, ATTN_ROLE_KEY);
+
+        life->n_key = n_key > life->n_key ? n_key : life->n_key;
+    }
+    for (size_t i = 0; i < life->n_side; i++)
+        ATTN_TRY(read_side(life, &life->sides[i], err));
+    for (size_t i = 0; i < life->n_side; i++)
+        ATTN_TRY(append_heads(life, i, err));
+    ATTN_TRY(append_other(life, life->n_layer, false, err));
+    for (size_t i = 0; i < 2 * life->n_layer; i++)
+        ATTN_TRY(append_other(life, i / 2, i % 2 == 0, err));
+    return append(life, sum, life->sides[0].sum, life->sides[life->n_side - 1].sum, err);
 }
 
 /* Attributes ANSWER twice: to parts, and to the keys that heads read. */
 static enum attn_status attribute(struct attn_host *host, const struct attn_request *request,
-                                  const struct attn_answer_args *answer, struct attn_table **parts,
+                                  const struct attn_answer_args *answer, struct side *side,
                                   struct attn_error *err)
 {
     struct attn_attribute_args args = ATTN_ATTRIBUTE_ARGS_DEFAULT;
-    struct attn_table *by_part = NULL, *by_key = NULL;
-    enum attn_status status;
 
     args.answer = *answer;
     args.n_most = SIZE_MAX;
-    status = attn_attribute(host, request, &args, &by_part, err);
+    ATTN_TRY(attn_attribute(host, request, &args, &side->by_part, err));
     args.by = ATTN_ATTRIBUTE_BY_TOKEN;
+    return attn_attribute(host, request, &args, &side->by_key, err);
+}
+
+/* Attributes ANSWER to parts, with the edits of REQUEST and without them. */
+static enum attn_status find_parts(struct attn_host *host, const struct attn_request *request,
+                                   const struct attn_answer_args *answer, struct attn_table **parts,
+                                   struct attn_error *err)
+{
+    const struct attn_request_edits *edits = &request->edits;
+    const struct attn_config *config = attn_model_config(attn_host_model(host));
+    struct life life = {.n_layer = config->n_layer, .n_head = config->n_head, .n_side = 1};
+    struct attn_request plain = *request;
+    enum attn_status status = attribute(host, request, answer, &life.sides[0], err);
+
+    plain.edits = (struct attn_request_edits){0};
+    if (edits->ablate || edits->n + edits->n_intervention > 0)
+        life.n_side = 2;
+    if (status == ATTN_OK && life.n_side > 1)
+        status = attribute(host, &plain, answer, &life.sides[1], err);
     if (status == ATTN_OK)
-        status = attn_attribute(host, request, &args, &by_key, err);
+        status = attn_table_create("life", columns, N_COLUMN - 2 + life.n_side, parts, err);
+    life.table = *parts;
     if (status == ATTN_OK)
-        status = join(attn_host_model(host), by_part, by_key, parts, err);
-    attn_table_free(by_part);
-    attn_table_free(by_key);
+        status = make_table(&life, err);
+    for (size_t i = 0; i < 2; i++) {
+        attn_table_free(life.sides[i].by_part);
+        attn_table_free(life.sides[i].by_key);
+        attn_free(life.sides[i].cells);
+        attn_free(life.sides[i].others);
+    }
     return status;
 }
 
@@ -163,6 +219,30 @@ static enum attn_status check_tokens(const struct attn_host *host, const struct 
     return ATTN_OK;
 }
 
+/* Refuses fields without an effect on the life of a position. */
+static enum attn_status check_unused(const struct attn_request *request,
+                                     const struct attn_lens_args *args, struct attn_error *err)
+{
+    const struct attn_lens_args how = args ? *args : ATTN_LENS_ARGS_DEFAULT;
+    const struct {
+        bool is_given;
+        const char *name;
+    } fields[] = {{how.study, "items"},
+                  {how.reads_heads, "heads_out"},
+                  {how.top > 0, "top"},
+                  {how.jacobian || how.jacobian_array, "jacobian"},
+                  {how.fit, "fit"},
+                  {request->selection.layers, "layers"},
+                  {request->selection.sites, "sites"}};
+
+    for (size_t i = 0; i < sizeof fields / sizeof *fields; i++)
+        if (fields[i].is_given)
+            return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                               "`%s` has no effect on `figure life`, the whole stream of one text",
+                               fields[i].name);
+    return ATTN_OK;
+}
+
 static enum attn_status make(struct attn_host *host, const struct attn_request *request,
                              const struct attn_answer_args *given, struct attn_table **tokens,
                              struct attn_table **parts, struct attn_error *err)
@@ -172,7 +252,6 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     struct attn_request asked = *request;
     int32_t best;
 
-    asked.selection.layers = asked.selection.sites = NULL;
     asked.on_note = NULL; /* the procedure sent these notes already */
     args.top = 1;
     ATTN_TRY(attn_lens(host, &asked, &args, tokens, err));
@@ -182,7 +261,7 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
         answer.target_id = &best;
     answer.at = asked.selection.queries;
     asked.selection.queries = NULL;
-    return attribute(host, &asked, &answer, parts, err);
+    return find_parts(host, &asked, &answer, parts, err);
 }
 
 enum attn_status attn_life(struct attn_host *host, const struct attn_request *request,
@@ -195,11 +274,7 @@ enum attn_status attn_life(struct attn_host *host, const struct attn_request *re
     if (!attn_is_given(host, "host", err) || !attn_is_given(request, "request", err) ||
         !attn_is_given(tokens, "tokens", err) || !attn_is_given(parts, "parts", err))
         return ATTN_INVALID;
-    if (args && args->study)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`figure life` shows one text, not items");
-    if (args && args->reads_heads)
-        return attn_refuse(err, ATTN_STAGE_OPTIONS,
-                           "`heads_out` reads heads, and `figure life` the stream");
+    ATTN_TRY(check_unused(request, args, err));
     *tokens = *parts = NULL;
     status = make(host, request, &answer, tokens, parts, err);
     if (status == ATTN_OK)

@@ -1195,7 +1195,12 @@ START_TEST(a_life_is_of_one_position_of_one_text)
     f.err = (struct attn_error){0};
     args.reads_heads = true;
     ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);
-    ck_assert_ptr_nonnull(strstr(f.err.message, "the stream"));
+    ck_assert_ptr_nonnull(strstr(f.err.message, "`heads_out` has no effect on `figure life`"));
+    f.err = (struct attn_error){0};
+    args.reads_heads = false;
+    args.top = 3;
+    ck_assert(attn_life(f.host, &f.request, &args, &tokens, &parts, &f.err) == ATTN_INVALID);
+    ck_assert_ptr_nonnull(strstr(f.err.message, "`top` has no effect on `figure life`"));
     fixture_close(&f);
 }
 END_TEST
