@@ -732,13 +732,14 @@ async function showPairs(place, head, q, k) {
   attnExperiment.show(place, { ...page.experiment, figure: page.figure });
 }
 
-// Returns the rows that COMMAND prints for the texts and changes WHAT.
-async function tableOf(command, options, what) {
-  const { out } = await answerOf(command, [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...options, ['json', '-']], what);
-  return JSON.parse(out).rows;
+// Returns the picture of a life of the texts and changes WHAT, and the rows that it shows.
+async function drawingOf(options, what) {
+  const { out, file } = await answerOf('lens', [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ['figure', 'life'], ...options, ['json', '-'], ['svg', 'life.svg']], what, 'file');
+  return { rows: JSON.parse(out).rows, svg: new TextDecoder().decode(file) };
 }
 
-const life = attnLife({ viewer, t, rowsOf: tableOf, shown: () => expected.changes, without: what => ({ ...what, ...noChanges() }), isSame, toggle, tellOf });
+const life = attnLife({ viewer, t, drawingOf, shown: () => isSame(viewer.given.ids, expected.after.ids) ? expected.changes : null,
+  runs: () => [expected.after, expected.before ?? expected.after], toggle, tellOf });
 
 // Returns the options of --explain for a head.
 const explainOptions = head => [...kept.filter(([name]) => !/^(layers|heads|sites|merge-words|hide-first|renormalize)$/.test(name)),
