@@ -41,7 +41,8 @@ struct attn_request_selection {
     const struct attn_answer_args *gradients_of;
     bool has_gradients; /* adds the gradient of each tensor of `sites` */
     bool at_mask; /* if `queries` is NULL: selects the position of the text's only mask token */
-    const void *later[4];
+    const char *tiles; /* numbers of pictures of a prompt, for the sites of the tower; NULL: "0" */
+    const void *later[3];
 };
 
 struct attn_table;         /* tables/table.h */

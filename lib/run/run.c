@@ -324,7 +324,9 @@ static enum attn_status check_given(const struct attn_request *request, struct a
         attn_is_known(reading->later, "reading", err) &&
         attn_is_known(request->attention.later, "attention", err) &&
         (!change || attn_is_known(change->later, "change", err)) &&
-        attn_is_known(request->selection.later, "selection", err) &&
+        attn_rest_is_known(request->selection.later,
+                           sizeof request->selection.later / sizeof *request->selection.later,
+                           "selection", err) &&
         (!predict->more || attn_is_known(predict->more->later, "predict", err)) &&
         attn_is_known(outputs->later, "outputs", err) &&
         (!outputs->table || attn_is_given(outputs->table_picture, "table_picture", err)) &&

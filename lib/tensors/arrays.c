@@ -61,6 +61,20 @@ static enum attn_status copy_integers(struct attn_arrays *arrays, const char *na
     return integers ? ATTN_OK : ATTN_NO_MEMORY;
 }
 
+/* Adds a copy of VALUES [n], uint8. */
+static enum attn_status add_bytes(struct attn_arrays *arrays, const char *name,
+                                  const unsigned char *values, size_t n, struct attn_error *err)
+{
+    struct attn_array array = {.dtype = "|u1", .rank = 1, .shape = {n}};
+
+    snprintf(array.name, sizeof array.name, "%s", name);
+    array.data = attn_alloc(n, 1, err);
+    if (!array.data)
+        return ATTN_NO_MEMORY;
+    memcpy(array.data, values, n);
+    return add(arrays, array, 1, err);
+}
+
 /* Writes TEXT as UTF-32 to OUT (NULL: only counts). Returns the number of code points. Escaped text
  * is valid UTF-8. */
 static size_t put_code_points(const char *text, size_t size, uint32_t *out)
@@ -208,6 +222,14 @@ static void name_by_axes(struct attn_array *array, const struct attn_writer *wri
     array->rank = (int)(shape - array->shape);
 }
 
+/* Puts an axis of N in front of the others. */
+static void add_axis(struct attn_array *array, size_t n)
+{
+    memmove(array->shape + 1, array->shape, (size_t)array->rank * sizeof *array->shape);
+    array->shape[0] = n;
+    array->rank++;
+}
+
 static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_writer *writer,
                                  const struct attn_location *at, struct attn_error *err)
 {
@@ -220,6 +242,15 @@ static enum attn_status add_site(struct attn_arrays *arrays, const struct attn_w
         attn_location_archive_name(at, array.name);
         array.rank = attn_selection_shape(selection, at, array.shape);
         array.is_of_heads = attn_site_layout(at->site) == ATTN_LAYOUT_HEADS;
+        if (at->stack == ATTN_STACK_TOWER)
+            add_axis(&array, attn_location_n_sequence(attn_selection_dims(selection), at));
+        if (at->site == ATTN_SITE_PIXEL_VALUES) { /* its rows are those of all channels */
+            array.shape[0] = ATTN_PICTURE_N_CHANNEL;
+            array.shape[2] = array.shape[1];
+            array.shape[1] = attn_selection_dims(selection)->picture.height;
+            array.rank = 3;
+            add_axis(&array, attn_selection_dims(selection)->picture.n);
+        }
     }
     arrays->of_slot[attn_writer_slot(writer, at)] = arrays->n;
     return add(arrays, array, sizeof(float), err);
@@ -245,6 +276,8 @@ static enum attn_status add_all(struct attn_arrays *arrays, struct attn_writer *
     ATTN_TRY(ATTN_ALLOC(arrays->of_slot, attn_writer_n_slot(writer), err));
     if (labels->ids)
         ATTN_TRY(copy_integers(arrays, "ids", labels->ids, writer->n_position, err));
+    if (labels->region)
+        ATTN_TRY(add_bytes(arrays, "region", labels->region, writer->n_position, err));
     if (has_types(labels, writer->n_position))
         ATTN_TRY(copy_integers(arrays, "types", labels->types, writer->n_position, err));
     if (labels->source_ids)
@@ -319,7 +352,7 @@ enum attn_status attn_arrays_gather(struct attn_arrays *arrays,
 {
     struct attn_array *array = attn_arrays_find(arrays, event);
     struct attn_extent extent = place->extent;
-    size_t first = place->row * extent.n_head + place->head;
+    size_t first = (event->sequence * extent.n_row + place->row) * extent.n_head + place->head;
 
     if (!array->data)
         array->data = attn_alloc_uninitialized(array->size, 1, err);
@@ -340,7 +373,8 @@ static enum attn_status stream(struct attn_array_writer *writer, struct attn_arr
     struct attn_arrays *arrays = &writer->arrays;
     size_t width = place->extent.n_col;
     size_t row_size = width * sizeof(float);
-    size_t offset = (place->head * place->extent.n_row + place->row) * row_size;
+    const size_t n_head = place->extent.n_head, n_row = place->extent.n_row;
+    size_t offset = ((event->sequence * n_head + place->head) * n_row + place->row) * row_size;
     size_t n_at_once = STAGE_FLOATS / width + 1, n;
 
     if (!event->keys && event->n_col == width && event->ld == width) {

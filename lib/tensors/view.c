@@ -357,7 +357,7 @@ static enum attn_status emit_words(struct attn_view *view, const struct attn_tra
                                    struct attn_error *err)
 {
     const struct attn_dims *dims = attn_selection_dims(view->given->selection);
-    const bool is_encoder = dims->encoder && event->at.stack == ATTN_STACK_ENCODER;
+    const bool is_encoder = dims->encoder && attn_stack_is_encoder(event->at.stack);
     const bool is_cross = is_encoder || attn_location_is_cross(dims, &event->at);
     const struct view_words *rows = is_encoder ? &view->source : &view->positions;
     const struct view_words *keys = is_cross ? &view->source : &view->positions;

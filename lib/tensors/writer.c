@@ -170,6 +170,11 @@ void attn_matrix_name_append(const struct attn_writer *writer, const struct attn
         attn_buffer_append_string(out, ", each row divided by its sum");
 }
 
+static size_t n_sequence(const struct attn_writer *writer, const struct attn_location *at)
+{
+    return attn_location_n_sequence(attn_selection_dims(writer->labels.selection), at);
+}
+
 static enum attn_status count_rows(struct attn_writer *writer, struct attn_error *err)
 {
     for (struct attn_selection_walk at = {0}; attn_selection_next(writer->labels.selection, &at);) {
@@ -177,6 +182,7 @@ static enum attn_status count_rows(struct attn_writer *writer, struct attn_error
         size_t *n_row = &writer->rows_left[attn_writer_slot(writer, &at.at)];
 
         if (!attn_checked_mul(extent.n_row, extent.n_head, n_row) ||
+            !attn_checked_mul(*n_row, n_sequence(writer, &at.at), n_row) ||
             !attn_checked_add(writer->n_row_left, *n_row, &writer->n_row_left))
             return attn_error_no_memory(err);
     }
@@ -242,15 +248,16 @@ static void set_lanes(struct attn_event_queue *queue)
     for (struct attn_selection_walk at = {0};
          attn_selection_next(queue->writer->labels.selection, &at);) {
         const struct attn_extent extent = attn_writer_extent(queue->writer, &at.at);
+        const size_t n = extent.n_head * n_sequence(queue->writer, &at.at);
 
         queue->lanes_of_slot[attn_writer_slot(queue->writer, &at.at)] = queue->n_lane;
-        for (size_t h = 0; queue->lanes && h < extent.n_head; h++) {
+        for (size_t h = 0; queue->lanes && h < n; h++) {
             struct lane *lane = &queue->lanes[queue->n_lane + h];
 
             *lane = (struct lane){
-                .n_row = extent.n_row, .is_last = h + 1 == extent.n_head, .last = &lane->first};
+                .n_row = extent.n_row, .is_last = h + 1 == n, .last = &lane->first};
         }
-        queue->n_lane += extent.n_head;
+        queue->n_lane += n;
     }
 }
 
@@ -386,7 +393,8 @@ static enum attn_status queue_event(struct attn_event_queue *queue,
                                     const struct attn_place *place, struct attn_error *err)
 {
     size_t slot = attn_writer_slot(queue->writer, &event->at);
-    struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] + place->head];
+    struct lane *lane = &queue->lanes[queue->lanes_of_slot[slot] +
+                                      event->sequence * place->extent.n_head + place->head];
 
     if (lane != &queue->lanes[queue->at] || place->row != lane->next_row)
         return keep(lane, event, place, err);
@@ -439,7 +447,7 @@ bool attn_writer_has_own_keys(const struct attn_writer *writer, const struct att
 bool attn_writer_has_own_rows(const struct attn_writer *writer, const struct attn_location *at)
 {
     return !attn_selection_dims(writer->labels.selection)->encoder ||
-           at->stack != ATTN_STACK_ENCODER;
+           !attn_stack_is_encoder(at->stack);
 }
 
 /* Returns true if the selection contains the event; sets *PLACE. */
@@ -457,13 +465,15 @@ static bool find_place(const struct attn_writer *writer, const struct attn_trace
         !attn_selection_wants(selection, &event->at))
         return false;
     has_all_rows = !is_own || attn_site_layout(event->at.site) == ATTN_LAYOUT_KEY ||
+                   attn_site_n_own_row(event->at.site, dims) > 0 ||
                    attn_site_is_pooled(event->at.site, dims);
     *place = (struct attn_place){
         .row = event->row0,
         .extent = attn_writer_extent(writer, &event->at),
     };
     n_row = has_all_rows ? place->extent.n_row : writer->n_position;
-    if (event->n_row == 0 || event->row0 >= n_row || event->n_row > n_row - event->row0 ||
+    if (event->sequence >= n_sequence(writer, &event->at) || event->n_row == 0 ||
+        event->row0 >= n_row || event->n_row > n_row - event->row0 ||
         (!event->keys && event->ld < event->n_col) || event->n_col > place->extent.n_col ||
         (!attn_site_has_keys(event->at.site) && event->n_col < place->extent.n_col))
         return false;
@@ -754,7 +764,7 @@ enum attn_status attn_writer_event(struct attn_writer *writer, const struct attn
                                    struct attn_error *err)
 {
     ATTN_TRY(repeat_failure(writer, err));
-    if (writer->stack && (event->at.stack == ATTN_STACK_ENCODER) != writer->is_of_encoder)
+    if (writer->stack && attn_stack_is_encoder(event->at.stack) != writer->is_of_encoder)
         return ATTN_OK; /* of the stack that is not shown */
     return keep_failure(writer, emit_event(writer, event, NULL, err), err);
 }

@@ -12,6 +12,7 @@ struct slot {
     unsigned char *cells; /* a bit for each number of a matrix, set if its cell is not masked; NULL
                              as `values` */
     size_t n;             /* number of floats */
+    size_t n_sequence;    /* the chosen pictures of a tower, one after another; else 1 */
     size_t n_row, width;  /* of each head */
 };
 
@@ -67,9 +68,9 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     const struct attn_capture *capture = user;
     const struct attn_dims *dims = attn_selection_dims(capture->selection);
     const struct slot *slot = slot_of(capture, &event->at);
-    const size_t *row_of = capture->row_of[dims->encoder && event->at.stack == ATTN_STACK_ENCODER];
+    const size_t *row_of = capture->row_of[dims->encoder && attn_stack_is_encoder(event->at.stack)];
     const bool has_all_rows =
-        is_of_keys(event->at.site) ||
+        is_of_keys(event->at.site) || attn_site_n_own_row(event->at.site, dims) > 0 ||
         attn_site_is_pooled(event->at.site, attn_dims_of(dims, event->at.stack));
     const size_t n_rowless = attn_selection_n_rowless(capture->selection, &event->at);
     size_t first_row;
@@ -77,7 +78,8 @@ static enum attn_status keep_event(void *user, const struct attn_trace_event *ev
     (void)err;
     if (!slot->values) /* this tensor is not selected */
         return ATTN_OK;
-    first_row = n_head_before(capture->selection, &event->at) * slot->n_row;
+    first_row = n_head_before(capture->selection, &event->at) * slot->n_row +
+                event->sequence * slot->n / slot->width / slot->n_sequence;
     for (size_t r = 0; r < event->n_row; r++) {
         const size_t position = event->row0 + r;
         const size_t row = has_all_rows ? position : row_of[position] - n_rowless;
@@ -106,7 +108,9 @@ static enum attn_status reserve(struct attn_capture *capture, const struct attn_
 
     slot->n_row = rank == 1 ? 1 : shape[!has_rows_first];
     slot->width = rank == 2 && has_heads ? 1 : shape[rank - 1];
+    slot->n_sequence = attn_location_n_sequence(attn_selection_dims(capture->selection), at);
     if (!attn_checked_mul(has_heads ? shape[has_rows_first] : 1, slot->n_row, &n_row) ||
+        !attn_checked_mul(n_row, slot->n_sequence, &n_row) ||
         !attn_checked_mul(n_row, slot->width, &slot->n))
         return attn_error_no_memory(err);
     slot->values = attn_arena_take(block, slot->n, sizeof *slot->values);

@@ -12,6 +12,15 @@ struct attn_site_set {
     uint64_t words[2];
 };
 
+/* The pictures in a prompt; all 0 without pictures. */
+struct attn_picture_dims {
+    uint32_t n;                    /* pictures: tiles, then the whole one */
+    uint32_t n_row, n_col;         /* cells of a picture */
+    uint32_t tile_rows, tile_cols; /* 0: no tiles */
+    uint32_t height, width;        /* of a picture in pixels */
+    uint32_t n_chosen;             /* of a tower: pictures whose tensors are selected; else 0 */
+};
+
 /* The sizes of one run, from which all shapes follow, and the sites that exist. */
 struct attn_dims {
     size_t n_layer, n_head, n_kv_head;
@@ -41,7 +50,8 @@ struct attn_dims {
     size_t n_expert, n_expert_used;
     const struct attn_dims *encoder; /* the sizes of the encoder, if a selection is of two stacks
                                         (model_stack.h). Borrowed */
-    const void *later[8];            /* NULL: room for fields of later versions */
+    struct attn_picture_dims picture;
+    const void *later[4]; /* NULL: room for fields of later versions */
 };
 
 #endif

@@ -27,7 +27,7 @@ static enum attn_status check_layer(const struct attn_edit *edit, const struct a
 
     if (!attn_site_is_in_layer(edit->at.site) ||
         (edit->at.layer == ATTN_ALL_LAYERS &&
-         (stack == ATTN_STACK_ONLY || (stack == ATTN_STACK_ENCODER && dims->is_of_decoder))))
+         (stack == ATTN_STACK_ONLY || (attn_stack_is_encoder(stack) && dims->is_of_decoder))))
         return ATTN_OK;
     if (edit->at.layer < 0 || (size_t)edit->at.layer >= n_layer)
         return attn_error_set(err, ATTN_INVALID,

@@ -62,9 +62,9 @@ bool attn_location_read(const struct attn_table *table, size_t row, size_t colum
 
 int attn_location_order(const struct attn_location *a, const struct attn_location *b)
 {
-    const bool is_encoder = a->stack == ATTN_STACK_ENCODER;
+    const bool is_encoder = attn_stack_is_encoder(a->stack);
 
-    if (is_encoder != (b->stack == ATTN_STACK_ENCODER))
+    if (is_encoder != attn_stack_is_encoder(b->stack))
         return is_encoder ? -1 : 1;
     if (a->layer != b->layer)
         return a->layer < b->layer ? -1 : 1;

@@ -5,6 +5,12 @@
 #include "tables/table.h"
 #include "trace/location.h"
 
+/* Whether STACK comes before the stack of a decoder: the encoder, or the tower. */
+static inline bool attn_stack_is_encoder(enum attn_model_stack stack)
+{
+    return stack == ATTN_STACK_ENCODER || stack == ATTN_STACK_TOWER;
+}
+
 /* Whether AT is attention to a source, so that its keys are rows of the source. */
 bool attn_location_is_cross(const struct attn_dims *dims, const struct attn_location *at);
 

@@ -23,16 +23,16 @@ bool attn_site_is_after_attention(enum attn_site site)
     return false;
 }
 
-static const char *const stacks[] = {"", "encoder", "decoder", "cross"};
+static const char *const stacks[] = {"", "encoder", "decoder", "cross", "tower"};
 
 const char *attn_model_stack_name(enum attn_model_stack stack)
 {
-    return (unsigned)stack <= ATTN_STACK_CROSS ? stacks[stack] : "";
+    return (unsigned)stack <= ATTN_STACK_TOWER ? stacks[stack] : "";
 }
 
 enum attn_model_stack attn_model_stack_find(const char *item, size_t *size)
 {
-    for (int stack = ATTN_STACK_ENCODER; stack <= ATTN_STACK_CROSS; stack++) {
+    for (int stack = ATTN_STACK_ENCODER; stack <= ATTN_STACK_TOWER; stack++) {
         *size = strlen(stacks[stack]) + 1;
         if (strncmp(item, stacks[stack], *size - 1) == 0 && item[*size - 1] == ':')
             return (enum attn_model_stack)stack;
@@ -46,7 +46,7 @@ enum attn_model_stack attn_model_stack_of(const struct attn_dims *dims, enum att
 {
     *number = layer;
     if (!dims->has_pairs)
-        return dims->is_of_decoder ? ATTN_STACK_ENCODER : ATTN_STACK_ONLY;
+        return attn_dims_own_stack(dims);
     if (layer >= 0)
         *number = layer / 2;
     return layer < 0 || layer % 2 == 0 || attn_site_is_after_attention(site) ? ATTN_STACK_DECODER

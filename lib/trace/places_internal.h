@@ -32,7 +32,17 @@ static inline bool attn_dims_has_stacks(const struct attn_dims *dims)
 static inline const struct attn_dims *attn_dims_of(const struct attn_dims *dims,
                                                    enum attn_model_stack stack)
 {
-    return stack == ATTN_STACK_ENCODER && dims->encoder ? dims->encoder : dims;
+    return attn_stack_is_encoder(stack) && dims->encoder ? dims->encoder : dims;
+}
+
+/* Returns the number of sequences of which a tensor of AT has a part, one after another: the chosen
+ * pictures of a tower, else 1. DIMS are of the last stack. */
+static inline size_t attn_location_n_sequence(const struct attn_dims *dims,
+                                              const struct attn_location *at)
+{
+    const size_t n = attn_dims_of(dims, at->stack)->picture.n_chosen;
+
+    return n > 0 ? n : 1;
 }
 
 /* Returns the location after the last layer. */

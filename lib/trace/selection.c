@@ -49,16 +49,13 @@ static size_t n_stack(const struct attn_selection *selection)
 /* Returns the index of STACK among the stacks of SELECTION. */
 static size_t index_of(const struct attn_selection *selection, enum attn_model_stack stack)
 {
-    return stack == ATTN_STACK_ENCODER && selection->stacks[0].dims.encoder;
+    return attn_stack_is_encoder(stack) && selection->stacks[0].dims.encoder;
 }
 
-/* Returns the name of the stack of the layers of DIMS; attention to a source is ATTN_STACK_CROSS
- * besides. */
-static enum attn_model_stack own_stack(const struct attn_dims *dims)
+/* Returns the chosen sites of STACK, in the place that the encoder and the tower share. */
+static struct attn_site_set *sites_of(struct attn_selection *selection, enum attn_model_stack stack)
 {
-    return dims->has_pairs       ? ATTN_STACK_DECODER
-           : dims->is_of_decoder ? ATTN_STACK_ENCODER
-                                 : ATTN_STACK_ONLY;
+    return &selection->sites[attn_stack_is_encoder(stack) ? ATTN_STACK_ENCODER : stack];
 }
 
 /* Chooses those of SITES that the model has, in all stacks. */
@@ -67,17 +64,18 @@ static void set_own_sites(struct attn_selection *selection, struct attn_site_set
     const struct attn_dims *dims = &selection->stacks[0].dims;
     const struct attn_site_set own = attn_sites_common(sites, dims->sites);
 
-    selection->sites[own_stack(dims)] = own;
+    if (dims->encoder) /* a list names the sites of a tower one by one */
+        selection->sites[ATTN_STACK_ENCODER] =
+            dims->has_pairs ? attn_sites_common(sites, dims->encoder->sites) : none;
+    *sites_of(selection, attn_dims_own_stack(dims)) = own;
     selection->sites[ATTN_STACK_CROSS] = dims->has_pairs ? own : none;
-    if (dims->encoder)
-        selection->sites[ATTN_STACK_ENCODER] = attn_sites_common(sites, dims->encoder->sites);
 }
 
 int attn_selection_slot(const struct attn_selection *selection, const struct attn_location *at)
 {
     const struct attn_dims *encoder = selection->stacks[0].dims.encoder;
 
-    if (!encoder || at->stack != ATTN_STACK_ENCODER)
+    if (!encoder || !attn_stack_is_encoder(at->stack))
         return attn_location_block(at);
     return (int)selection->stacks[0].dims.n_layer +
            (at->layer == ATTN_NO_LAYER ? (int)encoder->n_layer : at->layer);
@@ -230,7 +228,7 @@ enum attn_status attn_selection_copy_stack(const struct attn_selection *selectio
     copy_choice((*copy)->stacks, from, true);
     memcpy((*copy)->sites, selection->sites, sizeof selection->sites);
     for (size_t i = 0; i <= ATTN_STACK_CROSS; i++)
-        if ((i == ATTN_STACK_ENCODER) != (own_stack(&dims) == ATTN_STACK_ENCODER))
+        if ((i == ATTN_STACK_ENCODER) != attn_stack_is_encoder(attn_dims_own_stack(&dims)))
             (*copy)->sites[i] = none;
     return ATTN_OK;
 }
@@ -388,7 +386,7 @@ static enum attn_status refuse_layer(const struct attn_selection *selection,
                                          : "none: there is one");
     return attn_error_set(
         err, ATTN_INVALID, "there is no layer %d, expected 0 to %zu", at->layer,
-        (at->stack == ATTN_STACK_ENCODER && encoder ? encoder->n_layer : n_layer) - 1);
+        (attn_stack_is_encoder(at->stack) && encoder ? encoder->n_layer : n_layer) - 1);
 }
 
 /* Reports that the model has none of SITES, and names the first one. */
@@ -440,7 +438,7 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
                                           enum attn_model_stack stack, struct attn_site_set sites,
                                           struct attn_error *err)
 {
-    const bool is_all = stack == ATTN_STACK_ONLY;
+    const bool is_only = stack == ATTN_STACK_ONLY, is_encoder = attn_stack_is_encoder(stack);
     const struct attn_dims *dims = &selection->stacks[0].dims;
     const struct attn_site_set own = attn_sites_common(sites, dims->sites);
     /* The input of cross-attention is resid_mid, or resid_mid normalized, so "cross:" has no
@@ -450,19 +448,24 @@ enum attn_status attn_selection_add_sites(struct attn_selection *selection,
     const struct attn_site_set its =
         dims->encoder ? attn_sites_common(sites, dims->encoder->sites) : none;
 
-    if (!is_all && !dims->has_pairs)
+    const bool is_all = is_only && dims->has_pairs;
+
+    if (!is_only && (is_encoder ? !dims->encoder || attn_dims_own_stack(dims->encoder) != stack
+                                : !dims->has_pairs))
         return attn_error_set(err, ATTN_INVALID,
-                              "'%s:' names one of two stacks, and this model has one",
+                              dims->has_pairs ? "'%s:' names no stack of this model"
+                                              : "'%s:' names one of two stacks, and this model has "
+                                                "one",
                               attn_model_stack_name(stack));
-    if ((!(is_all || stack == ATTN_STACK_DECODER) || attn_sites_are_empty(own)) &&
+    if ((!(is_only || stack == ATTN_STACK_DECODER) || attn_sites_are_empty(own)) &&
         (stack != ATTN_STACK_CROSS || attn_sites_are_empty(of_cross)) &&
-        (!(is_all || stack == ATTN_STACK_ENCODER) || attn_sites_are_empty(its)))
+        (!(is_all || is_encoder) || attn_sites_are_empty(its)))
         return report_site(selection, sites, err);
-    if (is_all || stack == ATTN_STACK_DECODER)
-        attn_sites_extend(&selection->sites[own_stack(dims)], own);
+    if (is_only || stack == ATTN_STACK_DECODER)
+        attn_sites_extend(sites_of(selection, attn_dims_own_stack(dims)), own);
     if (dims->has_pairs && (is_all || stack == ATTN_STACK_CROSS))
         attn_sites_extend(&selection->sites[ATTN_STACK_CROSS], of_cross);
-    if (dims->encoder && (is_all || stack == ATTN_STACK_ENCODER))
+    if (dims->encoder && (is_all || is_encoder))
         attn_sites_extend(&selection->sites[ATTN_STACK_ENCODER], its);
     return ATTN_OK;
 }
@@ -549,7 +552,7 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
                                      enum attn_model_stack stack, const char *item, size_t size,
                                      struct attn_error *err)
 {
-    const bool is_encoder = stack == ATTN_STACK_ENCODER;
+    const bool is_encoder = attn_stack_is_encoder(stack);
     const struct stack *s = &selection->stacks[is_encoder]; /* zeros: there is no encoder */
     const size_t step = s->dims.has_pairs ? 2 : 1, first = stack == ATTN_STACK_CROSS;
     struct attn_dims dims = s->dims;
@@ -578,6 +581,8 @@ static enum attn_status set_in_stack(struct attn_selection *selection, bool is_h
 static enum attn_status read_list(struct attn_selection *selection, bool is_heads, const char *spec,
                                   struct attn_error *err)
 {
+    const struct attn_dims *dims = &selection->stacks[0].dims;
+    const int last = dims->has_pairs ? ATTN_STACK_CROSS : ATTN_STACK_DECODER;
     struct attn_error ignored = {0};
 
     for (size_t i = 0; i < n_stack(selection); i++) {
@@ -594,11 +599,11 @@ static enum attn_status read_list(struct attn_selection *selection, bool is_head
         enum attn_model_stack stack = ATTN_STACK_DECODER;
         bool is_found = false;
 
-        if (selection->stacks[0].dims.has_pairs)
+        if (n_stack(selection) == 2 || dims->has_pairs)
             stack = attn_model_stack_find(item, &skip);
         item += skip;
         size = strcspn(item, ",");
-        for (int i = ATTN_STACK_ENCODER; i <= ATTN_STACK_CROSS && stack == ATTN_STACK_ONLY; i++)
+        for (int i = ATTN_STACK_ENCODER; i <= last && stack == ATTN_STACK_ONLY; i++)
             is_found |= set_in_stack(selection, is_heads, (enum attn_model_stack)i, item, size,
                                      &ignored) == ATTN_OK;
         if (!is_found)
@@ -751,9 +756,11 @@ bool attn_selection_takes_rows(const struct attn_selection *selection)
 struct attn_site_set attn_selection_sites_of(const struct attn_selection *selection,
                                              enum attn_model_stack stack)
 {
-    if (stack == ATTN_STACK_ENCODER)
+    const enum attn_model_stack own = attn_dims_own_stack(&selection->stacks[0].dims);
+
+    if (attn_stack_is_encoder(stack))
         return selection->sites[ATTN_STACK_ENCODER];
-    return attn_sites_join(selection->sites[own_stack(&selection->stacks[0].dims)],
+    return attn_sites_join(selection->sites[attn_stack_is_encoder(own) ? ATTN_STACK_ENCODER : own],
                            selection->sites[ATTN_STACK_CROSS]);
 }
 
@@ -854,6 +861,8 @@ static size_t count_rows(const struct stack *stack, enum attn_site site)
 
     if (attn_site_is_pooled(site, &stack->dims))
         return 1;
+    if (attn_site_n_own_row(site, &stack->dims) > 0)
+        return attn_site_n_own_row(site, &stack->dims);
     return stack->n_query - count_rowless(stack, site) -
            (first <= end && end < stack->dims.n_position && stack->queries[end] != 0);
 }
@@ -865,7 +874,8 @@ static bool wants(const struct attn_selection *selection, const struct stack *st
     int number;
     const enum attn_model_stack name = attn_model_stack_of(&stack->dims, site, layer, &number);
 
-    if (!attn_sites_have(selection->sites[name], site) ||
+    if (!attn_sites_have(
+            selection->sites[attn_stack_is_encoder(name) ? ATTN_STACK_ENCODER : name], site) ||
         attn_site_is_lacking(&stack->dims, site, layer))
         return false;
     if (!attn_site_is_in_layer(site)) /* wanted, unless it has no row of a chosen query */
@@ -901,7 +911,9 @@ void attn_selection_drop_sites(struct attn_selection *selection)
 
     assert(selection);
     while (attn_selection_next(selection, &walk))
-        attn_sites_add(&kept[walk.at.stack], walk.at.site);
+        attn_sites_add(
+            &kept[attn_stack_is_encoder(walk.at.stack) ? ATTN_STACK_ENCODER : walk.at.stack],
+            walk.at.site);
     memcpy(selection->sites, kept, sizeof kept);
 }
 
@@ -975,7 +987,7 @@ int attn_selection_shape(const struct attn_selection *selection, const struct at
     case ATTN_LAYOUT_HEADS:
     case ATTN_LAYOUT_RANK:
         shape[0] = count_heads(stack, block);
-        shape[1] = stack->n_query;
+        shape[1] = count_rows(stack, at->site);
         if (attn_site_layout(at->site) == ATTN_LAYOUT_HEADS)
             return 2;
         break;

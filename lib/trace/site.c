@@ -161,8 +161,45 @@ struct attn_site_set attn_sites_gradients_of(struct attn_site_set of)
     return set;
 }
 
+/* Sets the rows and columns of SITE, if it is about the pictures in a prompt. */
+static bool find_picture_size(enum attn_site site, const struct attn_dims *dims, size_t size[2])
+{
+    const struct attn_picture_dims *picture = &dims->picture;
+    const size_t n_row = picture->n_row, n_col = picture->n_col;
+
+    switch (site) {
+    case ATTN_SITE_PICTURE_MAP:
+        size[0] = n_row, size[1] = n_col;
+        return true;
+    case ATTN_SITE_PICTURE_MAP_TILES:
+        size[0] = picture->tile_rows * n_row, size[1] = picture->tile_cols * n_col;
+        return true;
+    case ATTN_SITE_IMAGE_FEATURES:
+        size[0] = picture->n * n_row * n_col, size[1] = dims->d_model;
+        return true;
+    case ATTN_SITE_PIXEL_VALUES:
+        size[0] = (size_t)ATTN_PICTURE_N_CHANNEL * picture->n * picture->height;
+        size[1] = picture->width;
+        return true;
+    default:
+        return false;
+    }
+}
+
+size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims)
+{
+    size_t size[2] = {0, 0};
+
+    find_picture_size(site, dims, size);
+    return size[0];
+}
+
 size_t attn_site_width(enum attn_site site, const struct attn_dims *dims)
 {
+    size_t size[2];
+
+    if (find_picture_size(site, dims, size))
+        return size[1];
     const char *space = strrchr(sites[site].shape, ' ');
     const char *last = space ? space + 1 : sites[site].shape;
 
@@ -299,7 +336,8 @@ size_t attn_location_archive_name(const struct attn_location *at,
     char own[ATTN_SITE_ARCHIVE_NAME_SIZE];
     const enum attn_site site = at->site, base = base_of(site);
     const char *named = sites[site].archive_name;
-    const char *prefix = at->stack == ATTN_STACK_ENCODER ? "encoder" : "decoder";
+    const char *prefix = attn_stack_is_encoder(at->stack) ? attn_model_stack_name(at->stack)
+                                                          : attn_model_stack_name(ATTN_STACK_DECODER);
     struct attn_location of_base = *at;
     size_t n;
 
@@ -387,7 +425,7 @@ static const struct {
 static enum attn_status report_unknown(const char *item, size_t size, struct attn_error *err)
 {
     struct attn_typo typo = {.typed = item, .size = size};
-    char known[500] = "";
+    char known[600] = "";
     size_t used = 0;
 
     for (int i = 0; i < ATTN_N_SITE; i++)

@@ -6,6 +6,7 @@
  * Shapes use   T  positions     S  positions seen, keys     H  query heads     G  key/value heads
  *              D  d_model       E  d_head     Ev  d_value   F  d_mlp           V  n_vocab
  *             Do  d_out: D, but in a model of one map     De  d_embed: D, but where it is narrow
+ *          y, x  rows and columns of cells    P  cells of all pictures    N  pictures of h x w
  *             M  d_projected     N  experts    K  chosen experts     L  d_pooled
  *             C  positions but the first and the last
  */
@@ -58,6 +59,11 @@ enum attn_site_layout {
  * sentence_embed is the vector of a sentence. contacts is the probability that residues of a
  * protein touch (run/contacts.h); its rows and columns are the positions from 1 on.
  *
+ * For a picture in a prompt, image_features are the rows that the connector makes from its cells, and
+ * pixel_values the input of the tower. picture_map is the mean of the rows of the pattern, for the
+ * cells of the whole picture, picture_map_tiles for those of all tiles (run/picture_maps.h). The
+ * sizes of these four are not those of the text (attn_picture_dims).
+ *
  * A session has no sites of scope DERIVED (run/derived.h), which are computed from others at
  * the end of a layer, or of the last one (DERIVED_OF_MODEL), and cannot be edited. The same holds
  * for gradients (run/gradient.h), which come after all layers, from the last to the first.
@@ -99,6 +105,11 @@ enum attn_site_layout {
     X(PATTERN_X_GRAD, 25, "pattern_x_grad", "attn.hook_pattern_x_grad", DERIVED, MATRIX, "H T S")  \
     X(RELEVANCE, 26, "relevance", "hook_relevance", DERIVED, PAIRS, "T S")                         \
     X(RELEVANCE_NORM, 61, "relevance_norm", "hook_relevance_norm", DERIVED, PAIRS, "T S")          \
+    X(PICTURE_MAP, 68, "picture_map", "attn.hook_picture_map", DERIVED, RANK, "H y x")             \
+    X(PICTURE_MAP_TILES, 69, "picture_map_tiles", "attn.hook_picture_map_tiles", DERIVED, RANK,    \
+      "H y x")                                                                                     \
+    X(IMAGE_FEATURES, 70, "image_features", "image_features", DERIVED_OF_MODEL, VECTOR, "P D")     \
+    X(PIXEL_VALUES, 71, "pixel_values", "pixel_values", DERIVED_OF_MODEL, VECTOR, "N 3 h w")       \
     X(CONTACTS, 67, "contacts", "contacts", DERIVED_OF_MODEL, PAIRS, "C C")                        \
     X(LN_FINAL, 23, "ln_final", "ln_final.hook_normalized", MODEL, VECTOR, "T D")                  \
     X(MLM_HEAD, 49, "mlm_head", "mlm_head.hook_normalized", MODEL, VECTOR, "T De")                 \

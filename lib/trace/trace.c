@@ -22,6 +22,8 @@ static bool wants_row(const struct attn_selection *selection, const struct attn_
         return position < attn_site_n_key(dims, attn_location_block(&event->at));
     if (attn_site_is_pooled(event->at.site, dims))
         return position == 0;
+    if (attn_site_n_own_row(event->at.site, dims) > 0)
+        return true;
     return position >= attn_site_first_row(event->at.site, dims) &&
            position < attn_site_end_row(event->at.site, dims) &&
            attn_selection_has_query(selection, event->at.stack, position);

@@ -60,6 +60,10 @@ size_t attn_site_end_row(enum attn_site site, const struct attn_dims *dims);
  * text_embed, image_embed. No choice of queries leaves this row out. */
 bool attn_site_is_pooled(enum attn_site site, const struct attn_dims *dims);
 
+/* Returns the number of rows of SITE if they are not positions, but parts of a picture, whatever
+ * queries are chosen; else 0. */
+size_t attn_site_n_own_row(enum attn_site site, const struct attn_dims *dims);
+
 /* Returns the site of the queries (LAYOUT is QUERY) or keys (KEY) whose product is the score: rot_q
  * and rot_k in models with rotary positions, else q and k. */
 enum attn_site attn_site_of_scores(const struct attn_dims *dims, enum attn_site_layout layout);
@@ -71,6 +75,19 @@ enum attn_site attn_site_of_output(const struct attn_dims *dims);
 /* Whether SITE comes after the attention of its layer: sites of the MLP, and the output of the
  * layer. */
 bool attn_site_is_after_attention(enum attn_site site);
+
+enum { ATTN_PICTURE_N_CHANNEL = 3 }; /* of a picture in a prompt */
+
+/* Returns the name of the stack of the layers of DIMS; attention to a source is ATTN_STACK_CROSS
+ * besides. */
+static inline enum attn_model_stack attn_dims_own_stack(const struct attn_dims *dims)
+{
+    if (dims->has_pairs)
+        return ATTN_STACK_DECODER;
+    if (!dims->is_of_decoder)
+        return ATTN_STACK_ONLY;
+    return dims->picture.n > 0 ? ATTN_STACK_TOWER : ATTN_STACK_ENCODER;
+}
 
 /* Returns the stack that ITEM of a list names at its beginning, such as "cross:", and the length of
  * this beginning in *size. ATTN_STACK_ONLY, and 0, if it names none. */

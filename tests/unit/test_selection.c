@@ -374,6 +374,59 @@ START_TEST(queries_of_an_encoder_are_positions_of_the_source)
 }
 END_TEST
 
+START_TEST(a_tower_has_what_its_prefix_names_and_a_picture_has_sizes_of_its_own)
+{
+    const struct attn_picture_dims picture = {
+        .n = 3, .n_row = 2, .n_col = 5, .tile_rows = 1, .tile_cols = 2, .height = 4, .width = 10};
+    struct attn_dims tower = {.n_layer = 2,
+                              .n_head = 3,
+                              .n_kv_head = 3,
+                              .n_position = 40,
+                              .picture = picture,
+                              .is_of_decoder = true,
+                              .sites = attn_sites_all()};
+    const struct attn_dims both = {.n_layer = 4,
+                                   .n_head = 2,
+                                   .n_kv_head = 2,
+                                   .d_model = 6,
+                                   .n_position = 33,
+                                   .picture = picture,
+                                   .sites = attn_sites_all(),
+                                   .encoder = &tower};
+    const struct attn_location map = {.site = ATTN_SITE_PICTURE_MAP_TILES, .layer = 3},
+                               features = {.site = ATTN_SITE_IMAGE_FEATURES,
+                                           .layer = ATTN_NO_LAYER},
+                               of_tower = {.site = ATTN_SITE_PATTERN,
+                                           .stack = ATTN_STACK_TOWER,
+                                           .layer = 1};
+    char name[ATTN_SITE_ARCHIVE_NAME_SIZE];
+    struct attn_selection *s;
+    size_t shape[3];
+
+    tower.picture.n_chosen = 2;
+    ck_assert(attn_selection_create(&both, &s, NULL) == ATTN_OK);
+    ck_assert(!attn_selection_wants(s, &of_tower));
+    ck_assert(attn_selection_set_sites(s, attn_sites_all(), NULL) == ATTN_OK);
+    ck_assert_msg(!attn_selection_wants(s, &of_tower), "sites without a prefix are the decoder's");
+    ck_assert(attn_selection_add_sites(s, ATTN_STACK_ENCODER, ATTN_SITES(ATTN_SITE_PATTERN),
+                                       NULL) == ATTN_INVALID);
+    ck_assert(attn_selection_add_sites(s, ATTN_STACK_TOWER, ATTN_SITES(ATTN_SITE_PATTERN), NULL) ==
+              ATTN_OK);
+    ck_assert(attn_selection_set_heads(s, "tower:1.2,3.1", NULL) == ATTN_OK);
+    ck_assert(attn_selection_wants(s, &of_tower));
+    ck_assert(attn_selection_set_queries(s, ATTN_STACK_ONLY, "7", NULL) == ATTN_OK);
+    ck_assert_int_eq(attn_selection_shape(s, &of_tower, shape), 3);
+    ck_assert(shape[0] == 1 && shape[1] == 40 && shape[2] == 40);
+    ck_assert_int_eq(attn_selection_shape(s, &map, shape), 3);
+    ck_assert_msg(shape[0] == 1 && shape[1] == 2 && shape[2] == 10, "whatever the queries are");
+    ck_assert_int_eq(attn_selection_shape(s, &features, shape), 2);
+    ck_assert(shape[0] == 30 && shape[1] == 6);
+    attn_location_archive_name(&of_tower, name);
+    ck_assert_str_eq(name, "tower.1.attn.hook_pattern");
+    attn_selection_free(s);
+}
+END_TEST
+
 START_TEST(site_lists_take_names_aliases_and_globs)
 {
     const struct attn_site_set computed =
@@ -477,6 +530,7 @@ ATTN_SUITE("selection", number_lists_name_what_they_say,
            queries_that_are_not_there_are_refused_and_change_nothing,
            a_key_value_head_is_kept_when_it_serves_a_kept_head, shapes_follow_the_selection,
            queries_of_an_encoder_are_positions_of_the_source,
+           a_tower_has_what_its_prefix_names_and_a_picture_has_sizes_of_its_own,
            site_lists_take_names_aliases_and_globs,
            unknown_sites_are_refused_with_the_list_of_known_ones,
            sites_the_model_lacks_are_dropped_from_globs_and_refused_alone,

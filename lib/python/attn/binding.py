@@ -189,6 +189,10 @@ ATTN_SITE_VALUE_ZEROING = 22
 ATTN_SITE_PATTERN_X_GRAD = 25
 ATTN_SITE_RELEVANCE = 26
 ATTN_SITE_RELEVANCE_NORM = 61
+ATTN_SITE_PICTURE_MAP = 68
+ATTN_SITE_PICTURE_MAP_TILES = 69
+ATTN_SITE_IMAGE_FEATURES = 70
+ATTN_SITE_PIXEL_VALUES = 71
 ATTN_SITE_CONTACTS = 67
 ATTN_SITE_LN_FINAL = 23
 ATTN_SITE_MLM_HEAD = 49
@@ -224,7 +228,7 @@ ATTN_SITE_TEXT_EMBED_GRAD = 58
 ATTN_SITE_IMAGE_EMBED_GRAD = 59
 ATTN_SITE_SENTENCE_EMBED_GRAD = 60
 ATTN_SITE_LOGITS_GRAD = 46
-ATTN_N_SITE = 68
+ATTN_N_SITE = 72
 ATTN_NO_LAYER = -1
 ATTN_ALL_LAYERS = -2147483648
 ATTN_ALL_HEADS = -1
@@ -345,6 +349,7 @@ ATTN_STACK_ONLY = 0
 ATTN_STACK_ENCODER = 1
 ATTN_STACK_DECODER = 2
 ATTN_STACK_CROSS = 3
+ATTN_STACK_TOWER = 4
 ATTN_EDIT_ZERO = 0
 ATTN_EDIT_SCALE = 1
 ATTN_EDIT_REPLACE = 2
@@ -703,6 +708,10 @@ class attn_cell(Structure):
 
 
 class attn_site_set(Structure):
+    pass
+
+
+class attn_picture_dims(Structure):
     pass
 
 
@@ -1259,6 +1268,16 @@ attn_cell._fields_ = [
 attn_site_set._fields_ = [
     ("words", c_uint64 * 2),
 ]
+attn_picture_dims._fields_ = [
+    ("n", c_uint32),
+    ("n_row", c_uint32),
+    ("n_col", c_uint32),
+    ("tile_rows", c_uint32),
+    ("tile_cols", c_uint32),
+    ("height", c_uint32),
+    ("width", c_uint32),
+    ("n_chosen", c_uint32),
+]
 attn_dims._fields_ = [
     ("n_layer", c_size_t),
     ("n_head", c_size_t),
@@ -1285,7 +1304,8 @@ attn_dims._fields_ = [
     ("n_expert", c_size_t),
     ("n_expert_used", c_size_t),
     ("encoder", POINTER(attn_dims)),
-    ("later", c_void_p * 8),
+    ("picture", attn_picture_dims),
+    ("later", c_void_p * 4),
 ]
 attn_mask_matrix._fields_ = [
     ("cells", POINTER(c_ubyte)),
@@ -1327,7 +1347,8 @@ attn_image_config._fields_ = [
     ("n_register", c_size_t),
     ("resample", c_int),
     ("pooling", c_int),
-    ("later", c_void_p * 4),
+    ("lacks_class", c_bool),
+    ("later", c_void_p * 3),
 ]
 attn_rope._fields_ = [
     ("type", c_int),
@@ -1681,7 +1702,8 @@ attn_labels._fields_ = [
     ("n_text", c_size_t),
     ("n_pair", c_size_t),
     ("has_residues", c_bool),
-    ("later", c_void_p * 4),
+    ("region", POINTER(c_ubyte)),
+    ("later", c_void_p * 3),
 ]
 attn_candidate._fields_ = [
     ("position", c_size_t),
@@ -1765,7 +1787,8 @@ attn_request_selection._fields_ = [
     ("gradients_of", POINTER(attn_answer_args)),
     ("has_gradients", c_bool),
     ("at_mask", c_bool),
-    ("later", c_void_p * 4),
+    ("tiles", c_char_p),
+    ("later", c_void_p * 3),
 ]
 attn_request_outputs._fields_ = [
     ("items", POINTER(attn_output)),
