@@ -303,7 +303,7 @@ static void run_projection(struct attn_forward *f, const float *x)
 void attn_decoder_pool(struct attn_forward *f, const float *x)
 {
     const struct attn_config *config = &f->model->config;
-    const size_t d = f->dims.d_model, n_front = 1 + config->image.n_register;
+    const size_t d = f->dims.d_model, n_front = f->dims.n_front;
 
     for (size_t i = 0; i < f->feed.n_part; i++) {
         const struct attn_feed_part *part = &f->parts[i];

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "forward/session_internal.h"
 #include "model/config_internal.h"
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "trace/trace_extra.h"
 #include "trace/trace_internal.h"
@@ -97,6 +98,7 @@ static struct inventory take_inventory(const struct attn_model *model, size_t n_
         found.norms = (struct extent){0}; /* these norms are all ones, which no file contains */
     count_linear(&found.output, &weights->head);
     count_linear(&found.output, &weights->projection);
+    count_linear(&found.output, &weights->connector);
     count_tensor(&found.output, &weights->logit_scale);
     if (model->config.output == ATTN_OUTPUT_OWN)
         count_linear(&found.output, &weights->unembed);
@@ -207,7 +209,7 @@ static void find_work(const struct attn_model *model, struct attn_cost *cost)
 {
     const struct attn_config *c = &model->config;
     const struct attn_weights *weights = &model->weights;
-    const uint64_t n = cost->n_position, d = c->d_embed, n_front = 1 + c->image.n_register;
+    const uint64_t n = cost->n_position, d = c->d_embed, n_front = attn_image_n_front(&c->image);
     const bool is_pooled = c->pooling != ATTN_POOLING_NONE;
     const struct attn_dims dims = attn_config_dims(c, 1);
     struct attn_location at = {.site = ATTN_SITE_PATTERN, .layer = ATTN_NO_LAYER};

@@ -231,8 +231,15 @@ static enum attn_status append_stacks(struct filling *to)
 
 static enum attn_status find_towers(struct filling *to)
 {
-    if (attn_model_config(to->given.model)->stack.has_encoder)
+    const struct attn_model *whole = to->given.model;
+
+    if (attn_model_config(whole)->stack.has_encoder)
         return append_stacks(to);
+    if (whole->tower)
+        ATTN_TRY(
+            append_tower(to, "tower", whole->tower, attn_model_parameters(whole->tower).total));
+    if (whole->tower)
+        return append_tower(to, "decoder", whole, attn_model_parameters(whole).total);
     if (!attn_model_config(to->given.model)->has_two_towers || !to->given.source)
         return ATTN_OK;
     for (int tower = ATTN_TOWER_TEXT; tower <= ATTN_TOWER_IMAGE; tower++) {
@@ -266,7 +273,7 @@ static enum attn_status find_differences(struct filling *to)
     char text[120];
 
     ATTN_TRY(attn_differences_append(attn_model_config(model), to->table, to->err));
-    if (!model->part)
+    if (!model->part || model->tower)
         return ATTN_OK;
     snprintf(text, sizeof text, "the text part of %s; %s not read: %zu tensors", model->part->type,
              model->part->others, model->n_outside);

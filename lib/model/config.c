@@ -8,6 +8,7 @@
 #include "base/status_internal.h"
 #include "kernels/kernels.h"
 #include "model/config_internal.h"
+#include "model/image_patches.h"
 #include "model/model_extra.h"
 #include "trace/trace_internal.h"
 
@@ -249,7 +250,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .d_projected = config->d_projected,
         .n_vocab = config->n_vocab,
         .n_position = n_position,
-        .n_front = config->image.patch_height > 0 ? 1 + config->image.n_register : 0,
+        .n_front = attn_image_n_front(&config->image),
         .is_pooled = config->pooling != ATTN_POOLING_NONE,
         .d_pooled = is_of_classes ? (is_wide ? 2 : 1) * config->d_model : 0,
         .is_cross = config->is_cross,
@@ -259,6 +260,7 @@ struct attn_dims attn_config_dims(const struct attn_config *config, size_t n_pos
         .n_expert = config->n_expert,
         .n_expert_used = config->n_expert_used,
         .sites = attn_sites_without(attn_sites_all(), find_lacking(config)),
+        .picture.n = config->vision.d_feature > 0, /* a tower; a run sets the rest */
     };
 }
 

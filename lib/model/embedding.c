@@ -48,12 +48,13 @@ static void add_places(const struct attn_model *model, const struct attn_kernels
                                                .kernels = kernels,
                                                .row = row};
 
-    add_row(kernels, table, 0, d, row, x);
+    if (!image->lacks_class)
+        add_row(kernels, table, 0, d, row, x);
     for (size_t i = 0; i < grid->n_row * grid->n_col; i++) {
         float *patch = x + (grid->n_front + i) * d;
 
         if (rows->has_usual_grid) {
-            add_row(kernels, table, 1 + i, d, row, patch);
+            add_row(kernels, table, !image->lacks_class + i, d, row, patch);
             continue;
         }
         attn_image_resample(&resampling, i / grid->n_col, i % grid->n_col, row + d);
@@ -132,7 +133,8 @@ void attn_model_fill_front(const struct attn_model *model, const struct attn_ker
     const struct attn_weights *weights = &model->weights;
     const size_t d = model->config.d_embed;
 
-    kernels->convert(weights->cls.data, weights->cls.dtype, d, x);
+    if (n_front > 0)
+        kernels->convert(weights->cls.data, weights->cls.dtype, d, x);
     if (n_front > 1)
         kernels->convert(weights->registers.data, weights->registers.dtype, (n_front - 1) * d,
                          x + d);

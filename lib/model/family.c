@@ -151,30 +151,32 @@ const char *const attn_family_config_keys[] = {"alignment_heads",
                                                "vision_config_dict",
                                                NULL};
 
+extern const struct attn_family attn_family_smolvlm_vision;
+
 static const struct attn_decoder_part text_parts[] = {
-    {"gemma3", "gemma3_text", "pictures are", false},
-    {"shieldgemma2", "gemma3_text", "pictures are", false},
-    {"mistral3", "mistral", "pictures are", false},
-    {"idefics2", "mistral", "pictures are", false},
-    {"smolvlm", "llama", "pictures are", false},
-    {"idefics3", "llama", "pictures are", false},
-    {"llava", "llama", "pictures are", false},
-    {"vipllava", "llama", "pictures are", false},
-    {"llava_next", "llama", "pictures are", false},
-    {"llava_next_video", "llama", "pictures are", false},
-    {"video_llava", "llama", "pictures are", false},
-    {"llava_onevision", "qwen2", "pictures are", false},
-    {"internvl", "qwen2", "pictures are", false},
-    {"ovis2", "qwen2", "pictures are", false},
-    {"qwen2_vl", "qwen2_vl_text", "pictures are", true},
-    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true},
-    {"qwen3_vl", "qwen3_vl_text", "pictures are", false},
-    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false},
-    {"aya_vision", "cohere2", "pictures are", false},
-    {"cohere2_vision", "cohere2", "pictures are", false},
-    {"voxtral", "llama", "sound is", false},
-    {"qwen2_audio", "qwen2", "sound is", false},
-    {"granite_speech", "granite", "sound is", false},
+    {"gemma3", "gemma3_text", "pictures are", false, NULL},
+    {"shieldgemma2", "gemma3_text", "pictures are", false, NULL},
+    {"mistral3", "mistral", "pictures are", false, NULL},
+    {"idefics2", "mistral", "pictures are", false, NULL},
+    {"smolvlm", "llama", "pictures are", false, &attn_family_smolvlm_vision},
+    {"idefics3", "llama", "pictures are", false, &attn_family_smolvlm_vision},
+    {"llava", "llama", "pictures are", false, NULL},
+    {"vipllava", "llama", "pictures are", false, NULL},
+    {"llava_next", "llama", "pictures are", false, NULL},
+    {"llava_next_video", "llama", "pictures are", false, NULL},
+    {"video_llava", "llama", "pictures are", false, NULL},
+    {"llava_onevision", "qwen2", "pictures are", false, NULL},
+    {"internvl", "qwen2", "pictures are", false, NULL},
+    {"ovis2", "qwen2", "pictures are", false, NULL},
+    {"qwen2_vl", "qwen2_vl_text", "pictures are", true, NULL},
+    {"qwen2_5_vl", "qwen2_5_vl_text", "pictures are", true, NULL},
+    {"qwen3_vl", "qwen3_vl_text", "pictures are", false, NULL},
+    {"qwen3_vl_moe", "qwen3_vl_moe_text", "pictures are", false, NULL},
+    {"aya_vision", "cohere2", "pictures are", false, NULL},
+    {"cohere2_vision", "cohere2", "pictures are", false, NULL},
+    {"voxtral", "llama", "sound is", false, NULL},
+    {"qwen2_audio", "qwen2", "sound is", false, NULL},
+    {"granite_speech", "granite", "sound is", false, NULL},
 };
 
 /* Model types that are not supported, with the reason, and the nearest type that is. */
@@ -476,6 +478,26 @@ static enum attn_status read_of_two(struct attn_json *json, const struct attn_fa
     attn_json_enter(json, NULL);
     config->d_projected = d_projected;
     config->has_two_towers = true;
+    return status;
+}
+
+enum attn_status attn_family_read_tower(struct attn_json *json,
+                                        const struct attn_decoder_part *part,
+                                        const struct attn_config *decoder,
+                                        struct attn_config *config,
+                                        struct attn_config_layers *layers, struct attn_error *err)
+{
+    const struct attn_node *section = NULL;
+    enum attn_status status;
+
+    ATTN_TRY(
+        attn_config_find_object(json, attn_json_root(json), "vision_config", &section, err));
+    attn_json_enter(json, section);
+    status = read_tower(json, part->tower, config, layers, err);
+    attn_json_enter(json, NULL);
+    config->vision = decoder->vision;
+    config->vision.d_feature = decoder->d_model;
+    config->stack.is_of_decoder = true;
     return status;
 }
 

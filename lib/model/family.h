@@ -23,6 +23,7 @@
     X(REGISTERS, EMBED, PART, config->image.n_register > 0)                                        \
     X(SOURCE_POSITIONS, POS, PART, has_source_positions)                                           \
     X(SINES, POS, FOUND, config->stack.makes_positions) /* computed if the file lacks them */      \
+    X(CONNECTOR, MLP, PART, config->vision.d_feature > 0)                                          \
     X(SOUND, MLP, PART, config->stack.n_mel > 0 && config->is_encoder)                             \
     X(RELATIVE_BIAS, POS, PART, config->stack.n_bucket > 0)                                        \
     X(LOGITS_BIAS_FOUND, UNEMBED, FOUND, has_output)                                               \
@@ -130,9 +131,10 @@ enum attn_weight_kind {
  * T n_type, J = 2F, M d_projected, P n_ctx plus the positions before the first, U d_value, b
  * n_bucket, m n_mel, S d_model or d_source, X d_source, N n_source, y and z the shapes of the norms
  * of q and k, Q = H*E, K = G*E, W = G*U, Z = H*U, A = Q + K + W. For pictures: C n_channel, h
- * patch_height, w patch_width, R n_register, I = 1 + the patches of a picture. For classifiers: Y
- * the labels, L the width that their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s
- * d_shared_expert, t = 2s. c is the heads of all layers, e is E / 2, and 1 is one. */
+ * patch_height, w patch_width, R n_register, I the patches of a picture, and 1 for [CLS], k the
+ * patches of a cell side by side, o d_feature. For classifiers: Y the labels, L the width that
+ * their matrix reads. For mixtures: n n_expert, f d_expert, j = 2f, s d_shared_expert, t = 2s. c is
+ * the heads of all layers, e is E / 2, and 1 is one. */
 struct attn_weight_rule {
     /* Without the prefix; alternative spellings, of older files, follow after |. */
     const char *name;
@@ -234,13 +236,15 @@ struct attn_family {
 ATTN_FAMILY_MAP(ATTN_FAMILY_DECLARE)
 #undef ATTN_FAMILY_DECLARE
 
-/* A type whose files hold a decoder of texts beside encoders of other things, not read. */
+/* A type whose files hold a decoder of texts beside encoders of other things. */
 struct attn_decoder_part {
     const char *type;
     const char *text_type; /* that of the decoder, in configs that do not say it */
     const char *others;    /* what is not read: "pictures are" */
     bool may_lack_section; /* the decoder's keys may stand at the top, as transformers 4 wrote them
                             */
+    const struct attn_family *tower; /* the encoder of pictures, which also names the tensors of the
+                                        connector; NULL: not read */
 };
 
 /* Returns the row of MODEL_TYPE, or NULL. */
@@ -268,6 +272,13 @@ enum attn_status attn_family_read_encoder(const struct attn_json *json,
                                           struct attn_config *config,
                                           struct attn_config_layers *layers,
                                           struct attn_error *err);
+
+/* Reads the config of the tower of PART, which has one, into CONFIG. DECODER is the config of the
+ * decoder, which was read. */
+enum attn_status attn_family_read_tower(struct attn_json *json,
+                                        const struct attn_decoder_part *part,
+                                        const struct attn_config *decoder, struct attn_config *config,
+                                        struct attn_config_layers *layers, struct attn_error *err);
 
 /* Reads the generation settings of a decoder with an encoder. If there are two files, only the keys
  * about the begin of a text are read from the first one, because transformers reads the other keys

@@ -2,6 +2,7 @@
 #ifndef ATTN_MODEL_IMAGE_CONFIG_H
 #define ATTN_MODEL_IMAGE_CONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* How learned positions of an image encoder are resampled for a different grid of patches. */
@@ -34,7 +35,8 @@ struct attn_image_config {
     size_t n_register; /* positions between [CLS] and the patches */
     enum attn_resample resample;
     enum attn_pooling pooling; /* the pooling of the config, for models that read pictures */
-    const void *later[4];      /* NULL: reserved for later versions */
+    bool lacks_class;          /* the sequence begins with the registers, without [CLS] */
+    const void *later[3];      /* NULL: reserved for later versions */
 };
 
 /* Two models in one directory that map texts and pictures to comparable vectors: CLIP, Radford et

@@ -33,6 +33,11 @@ size_t attn_image_n_patch(const struct attn_image_config *image)
                : (image->height / image->patch_height) * (image->width / image->patch_width);
 }
 
+size_t attn_image_n_front(const struct attn_image_config *image)
+{
+    return image->patch_height == 0 ? 0 : !image->lacks_class + image->n_register;
+}
+
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width)
 {
     const bool is_own = height == image->height && width == image->width;
@@ -61,7 +66,7 @@ enum attn_status attn_image_find_grid(const struct attn_image_config *image, con
                                       size_t height, size_t width, struct attn_image_grid *grid,
                                       struct attn_error *err)
 {
-    struct attn_image_grid found = {.n_front = 1 + image->n_register};
+    struct attn_image_grid found = {.n_front = attn_image_n_front(image)};
     size_t n;
 
     if (image->patch_height == 0)

@@ -10,6 +10,9 @@
  * encoder. */
 size_t attn_image_n_patch(const struct attn_image_config *image);
 
+/* Returns the number of positions before the patches: [CLS] and registers. */
+size_t attn_image_n_front(const struct attn_image_config *image);
+
 /* Returns the number of patches on a side if they form a square, else 0. */
 size_t attn_image_side(const struct attn_image_config *image);
 

@@ -108,6 +108,12 @@ static enum attn_status read_files(const struct attn_source *source, enum attn_t
         model->config.n_source = encoder->config.n_ctx == SIZE_MAX ? 0 : encoder->config.n_ctx;
         read_median(json[0], model);
     }
+    if (model->part && model->part->tower) {
+        ATTN_TRY(ATTN_ALLOC(model->tower, 1, err));
+        model->tower->naming = model->part->tower;
+        ATTN_TRY(attn_family_read_tower(json[0], model->part, &model->config, &model->tower->config,
+                                        &model->tower->layers, err));
+    }
     if (!attn_source_has_part(source, generation))
         return ATTN_OK;
     /* Tokens that end a text are read from generation_config.json if it exists, because Hugging
@@ -260,7 +266,9 @@ static void report_unused(const struct attn_model *model, const struct attn_mode
     for (size_t i = 0; i < attn_tensor_files_count(model->st); i++) {
         const struct attn_tensor_entry entry = attn_tensor_files_entry(model->st, i);
 
-        if (attn_weights_know(model->naming, &model->config, entry.name))
+        if (attn_weights_know(model->naming, &model->config, entry.name) ||
+            (model->tower &&
+             attn_weights_know(model->tower->naming, &model->tower->config, entry.name)))
             continue;
         if (n++ < 3)
             attn_fixed_text_append(names, sizeof names, &size, "%s'%s'", size == 0 ? "" : ", ",
@@ -377,7 +385,20 @@ static enum attn_status bind(struct attn_model *m, struct attn_adapter *adapter,
                           : ATTN_OK;
 }
 
-/* Completes the encoder of M, whose config has been read. */
+/* Completes MODEL, the encoder or the tower of M, whose config has been read. */
+static enum attn_status open_stack(const struct attn_model *m, struct attn_model *model,
+                                   struct attn_adapter *adapter,
+                                   const struct attn_model_options *options, struct attn_error *err)
+{
+    model->compute = m->compute;
+    model->st = m->st;
+    model->name = attn_strndup(m->name, strlen(m->name), err);
+    model->work = attn_alloc(1, sizeof *model->work, err);
+    if (!model->name || !model->work)
+        return ATTN_NO_MEMORY;
+    return bind(model, adapter, options, err);
+}
+
 static enum attn_status open_encoder(const struct attn_model *m,
                                      const struct attn_model_options *options,
                                      struct attn_error *err)
@@ -386,13 +407,7 @@ static enum attn_status open_encoder(const struct attn_model *m,
     struct attn_tensor *own = &encoder->weights.embed;
     const struct attn_tensor *shared = &m->weights.embed;
 
-    encoder->compute = m->compute;
-    encoder->st = m->st;
-    encoder->name = attn_strndup(m->name, strlen(m->name), err);
-    encoder->work = attn_alloc(1, sizeof *encoder->work, err);
-    if (!encoder->name || !encoder->work)
-        return ATTN_NO_MEMORY;
-    ATTN_TRY(bind(encoder, m->adapter, options, err));
+    ATTN_TRY(open_stack(m, encoder, m->adapter, options, err));
     if (own->data && own->data != shared->data && own->dtype == shared->dtype &&
         attn_tensor_n_byte(own) == attn_tensor_n_byte(shared) &&
         memcmp(own->data, shared->data, attn_tensor_n_byte(own)) == 0)
@@ -436,6 +451,11 @@ static enum attn_status read_safetensors(const struct attn_source *source,
     m->n_outside = attn_tensor_files_count(m->st);
     ATTN_TRY(attn_tensor_names_read(m->files, m->naming, m->part, options, err));
     m->n_outside -= attn_tensor_files_count(m->st);
+    if (m->tower && !attn_weights_are_named(m->tower->naming, NULL, m->st)) {
+        attn_model_free(m->tower); /* the file has the text part alone */
+        m->tower = NULL;
+        m->config.vision = (struct attn_vision_config){0};
+    }
     other = m->naming->other_names;
     if (other && !attn_weights_are_named(m->naming, "", m->st) &&
         attn_weights_are_named(other, "", m->st)) {
@@ -477,6 +497,8 @@ static enum attn_status open_files(const struct attn_source *source,
     ATTN_TRY(bind(m, m->adapter, options, err));
     if (m->encoder)
         ATTN_TRY(open_encoder(m, options, err));
+    if (m->tower)
+        ATTN_TRY(open_stack(m, m->tower, NULL, options, err));
     if (m->adapter)
         ATTN_TRY(attn_adapter_check_used(m->adapter, m->naming, &m->config, m->part, name, err));
     ATTN_TRY(attn_sentence_read(source, m, err));
@@ -490,7 +512,7 @@ static enum attn_status open_files(const struct attn_source *source,
         attn_note(options->on_note, options->user, ATTN_NOTE_ASSUMED,
                   "own code %s.py is not run; the model is read as %s",
                   attn_quote_string(m->code).text, m->config.model_type);
-    if (m->part)
+    if (m->part && !m->tower)
         attn_note(options->on_note, options->user, ATTN_NOTE_UNUSED_TENSORS,
                   "the text part of %s (%s); %s not read", m->part->type, m->config.model_type,
                   m->part->others);
@@ -530,6 +552,8 @@ void attn_model_start_engine(struct attn_model *model, enum attn_gemm gemm, enum
         return;
     if (model->encoder)
         attn_model_start_engine(model->encoder, gemm, isa);
+    if (model->tower)
+        attn_model_start_engine(model->tower, gemm, isa);
     work = n_row * (double)model->config.n_layer *
            attn_weights_work_of_block(&model->weights, &model->config);
     model->engine = attn_gemm_engine_start_for(model->compute, gemm, isa, work);
@@ -554,6 +578,7 @@ void attn_model_free(struct attn_model *model)
         return;
     }
     attn_model_free(model->encoder);
+    attn_model_free(model->tower);
     attn_free(model->work);
     attn_free(model->code);
     attn_weights_release(&model->weights);

@@ -83,6 +83,7 @@ struct attn_model {
     char *code; /* owns; the file of own code that config.json names for the model; or NULL */
     struct attn_weights weights;
     struct attn_model *encoder; /* owns: the encoder, which borrows `st`; or NULL */
+    struct attn_model *tower;   /* owns: the same for an encoder of the pictures in prompts */
     enum attn_compute compute;  /* number format in which weights are multiplied */
     char *name;                 /* owns */
     /* Of a model of speech, whose weights say when words were spoken: owns the heads, "cross:2.1",

@@ -21,7 +21,7 @@ static const struct {
              {"base_model.model.", true}};
 
 enum { N_WRAP = sizeof wraps / sizeof *wraps };
-static const char lightning[] = "model.", head[] = "lm_head.";
+static const char lightning[] = "model.", head[] = "lm_head.", connector[] = "connector.";
 
 static bool begins(const char *name, const char *with)
 {
@@ -127,24 +127,40 @@ static const char *const of_parts[] = {"model.language_model.",
                                        "text_model."};
 static const char *const of_heads[] = {"", "language_model.", "model.language_model."};
 
-enum { N_PART = sizeof of_parts / sizeof *of_parts, N_HEAD = sizeof of_heads / sizeof *of_heads };
+/* The same for the tower that reads pictures, and for its connector. */
+static const char *const of_towers[] = {"model.vision_model.", "vision_model."};
+static const char *const of_connectors[] = {"model.connector.", "connector."};
 
+enum {
+    N_PART = sizeof of_parts / sizeof *of_parts,
+    N_HEAD = sizeof of_heads / sizeof *of_heads,
+    N_TOWER = sizeof of_towers / sizeof *of_towers,
+    N_CONNECTOR = sizeof of_connectors / sizeof *of_connectors
+};
+
+/* The beginnings of names in a file, and what takes their place. */
 struct part_names {
-    char prefix[ATTN_WEIGHT_NAME_SIZE], head[ATTN_WEIGHT_NAME_SIZE]; /* of names; of the output's */
+    struct {
+        char prefix[ATTN_WEIGHT_NAME_SIZE];
+        const char *renamed;
+    } parts[4];
+    size_t n;
 };
 
 static bool take_part(void *user, const char *name, char *renamed)
 {
     const struct part_names *names = user;
 
-    if (begins(name, names->head))
-        name += strlen(names->head) - strlen(head);
-    else if (begins(name, names->prefix))
-        name += strlen(names->prefix);
-    else
-        return false;
-    memcpy(renamed, name, strlen(name) + 1);
-    return true;
+    for (size_t i = 0; i < names->n; i++)
+        if (begins(name, names->parts[i].prefix)) {
+            const char *rest = name + strlen(names->parts[i].prefix);
+            const size_t n = strlen(names->parts[i].renamed);
+
+            memcpy(renamed, names->parts[i].renamed, n);
+            memcpy(renamed + n, rest, strlen(rest) + 1);
+            return true;
+        }
+    return false;
 }
 
 /* Looks for NAME after LEAD and each of the N prefixes of LIST. Writes the first to PREFIX. */
@@ -163,17 +179,43 @@ static bool find_prefix(const struct attn_tensor_files *files, const char *lead,
     return false;
 }
 
-static enum attn_status read_part(struct attn_tensor_files *files, struct attn_error *err)
+/* Appends to NAMES the prefixes of the tower TOWER and of its connector, if FILES has them. RENAMED
+ * is no longer than a prefix, as there is no more room for names. */
+static void find_tower(const struct attn_tensor_files *files, const char *lead,
+                       const struct attn_family *tower, struct part_names *names)
+{
+    const struct attn_weight_rule *rule = tower->rules, *end = rule + tower->n_rule;
+
+    while (rule < end && rule->part != ATTN_PART_CONNECTOR)
+        rule++;
+    if (!find_prefix(files, lead, of_towers, N_TOWER, tower->rules[0].name,
+                     names->parts[names->n].prefix))
+        return;
+    names->parts[names->n++].renamed = tower->prefix;
+    if (find_prefix(files, lead, of_connectors, N_CONNECTOR, strchr(rule->name, '.') + 1,
+                    names->parts[names->n].prefix))
+        names->parts[names->n++].renamed = connector;
+}
+
+static enum attn_status read_part(struct attn_tensor_files *files,
+                                  const struct attn_decoder_part *part, struct attn_error *err)
 {
     static const char *const leads[] = {"", lightning};
-    struct part_names names;
+    struct part_names names = {.n = 0};
 
     for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
-        if (!find_prefix(files, leads[i], of_parts, N_PART, "embed_tokens.weight", names.prefix))
+        char prefix[ATTN_WEIGHT_NAME_SIZE], *of_head = names.parts[0].prefix;
+
+        if (!find_prefix(files, leads[i], of_parts, N_PART, "embed_tokens.weight", prefix))
             continue;
-        if (!find_prefix(files, leads[i], of_heads, N_HEAD, "lm_head.weight", names.head))
-            names.head[0] = '\0';
-        snprintf(names.head + strlen(names.head), sizeof head, "%s", head);
+        if (!find_prefix(files, leads[i], of_heads, N_HEAD, "lm_head.weight", of_head))
+            of_head[0] = '\0';
+        snprintf(of_head + strlen(of_head), sizeof head, "%s", head);
+        names.parts[names.n++].renamed = head;
+        if (part->tower)
+            find_tower(files, leads[i], part->tower, &names);
+        memcpy(names.parts[names.n].prefix, prefix, sizeof prefix);
+        names.parts[names.n++].renamed = ""; /* the last one: it may be empty, or "model." */
         return attn_tensor_files_rename(files, take_part, &names, err);
     }
     return attn_error_set(err, ATTN_FORMAT,
@@ -216,5 +258,5 @@ enum attn_status attn_tensor_names_read(struct attn_tensor_files *files,
         attn_note(options->on_note, options->user, ATTN_NOTE_TENSOR_NAMES,
                   "left out of the names of tensors in '%s': %s",
                   attn_quote_string(attn_tensor_files_path(files, 0)).text, text);
-    return part ? read_part(files, err) : ATTN_OK;
+    return part ? read_part(files, part, err) : ATTN_OK;
 }

@@ -9,7 +9,7 @@
  *     logits = classifier(f[0]), for DINOv2 classifier([f[0]; mean of f over the patches])
  *
  * Only DINOv2 has scale1 and scale2 [D]. CLIP normalizes x before the first block, and uses only
- * row 0 of f. Traps: files have other names than transformers 5 in memory; SwiGLU uses weights_in
+ * row 0 of f. SigLIP has no cls, and its rows f go to a connector (input/tower.c). Traps: files have other names than transformers 5 in memory; SwiGLU uses weights_in
  * and weights_out, in memory gate_proj, up_proj and down_proj; CLIP's patches have no bias; a file
  * saved without the classifier has no logits. For positions of another grid see image_patches.c.
  */
@@ -117,6 +117,16 @@ static const struct attn_weight_rule clip_rules[] = {
     LAYERS_OF_CLIP,
     FINAL_LAYER_NORM("post_layernorm"),
     MATRIX("/visual_projection.weight", "MD", ATTN_PART_PROJECTION, projection),
+    IGNORED("embeddings.position_ids"),
+};
+
+static const struct attn_weight_rule smolvlm_rules[] = {
+    PATCHES("embeddings.patch_embedding"),
+    VECTOR("embeddings.patch_embedding.bias", "D", ATTN_PART_EMBEDDING, MODEL(patches.bias)),
+    TABLE("embeddings.position_embedding.weight", "ID", ATTN_PART_POSITIONS, positions),
+    LAYERS_OF_CLIP,
+    FINAL_LAYER_NORM("post_layernorm"),
+    MATRIX("/connector.modality_projection.proj.weight", "ok", ATTN_PART_CONNECTOR, connector),
     IGNORED("embeddings.position_ids"),
 };
 
@@ -299,3 +309,23 @@ const struct attn_family attn_family_clip_vision_model = {
              .defaults = {BLOCK_OF_VIT, BASE, .has_embed_norm = true, .d_projected = 512,
                           .d_mlp = 3072, .act_fn = "quick_gelu", .norm_eps = 1e-5F,
                           .image = {IMAGE_OF(32)}}}};
+
+/* --- SigLIP, the tower of decoders that read pictures ------------------------------------------- */
+
+static enum attn_status read_siglip(ATTN_CONFIG_ARGS)
+{
+    ATTN_TRY(read_image(json, &config->image, err));
+    ATTN_TRY(attn_config_read_form(json, form, config, layers, err));
+    config->n_ctx = attn_image_n_patch(&config->image);
+    return ATTN_OK;
+}
+
+#define A_SIGLIP(edge)                                                                             \
+    BLOCK_OF_VIT, .act_fn = "gelu_new", .norm_eps = 1e-6F,                                         \
+                  .image = {IMAGE_OF(edge), .lacks_class = true}
+
+const struct attn_family attn_family_smolvlm_vision = {
+    FAMILY("smolvlm_vision", NULL, "tower.", smolvlm_rules), .read_config = read_siglip,
+    .form = {KEYS_OF_BERT, .names = &vit_names,
+             .defaults = {A_SIGLIP(32), .d_model = 1152, .d_mlp = 3072, .n_layer = 12,
+                          .n_head = 16}}};
