@@ -319,9 +319,8 @@ for base in "${!bases[@]}"; do
     command=${bases[base]%%|*}
     if is_full; then
         try_base "$base" 1 0
-    else # each option of a command beside one of its lines; or one option in four
-        is_more && n_part=${n_base[$command]} || n_part=$((4 * ${n_base[$command]}))
-        try_base "$base" $n_part "${seen[$command]-0}"
+    elif is_more || [ $((base % 8)) -eq 0 ]; then # each option of a command beside one of its lines; one line in eight
+        try_base "$base" "${n_base[$command]}" "${seen[$command]-0}"
     fi
     seen[$command]=$((${seen[$command]-0} + 1))
 done
