@@ -383,8 +383,8 @@ enum { KEPT_SIZE = 128 }; /* size of the name of a column */
 
 /* Writes TABLE, whose columns are chosen. */
 static enum attn_status write_table(const struct tables_args *args, struct attn_table *table,
-                                    const struct attn_table_picture *picture, struct attn_sink *out,
-                                    struct attn_error *err)
+                                    const struct attn_table_picture *picture, size_t n_largest,
+                                    struct attn_sink *out, struct attn_error *err)
 {
     const struct attn_column *column = attn_table_picture_column(picture, table);
     struct attn_table_style style = {.precision = (int)args->output.precision,
@@ -406,12 +406,16 @@ static enum attn_status write_table(const struct tables_args *args, struct attn_
     if (outputs_are_wanted(&args->output) || args->picture.is_heatmap)
         return ATTN_OK;
     style.width = terminal_room(args->picture.options.width);
+    style.n_largest = terminal_room(0) > 0 ? n_largest : 0; /* files and pipes have all rows */
+    style.n_group = picture->n_label;
+    style.all_rows = "--limit 0";
+    style.is_plain = !terminal_is_utf8();
     return at_stage(ATTN_STAGE_OUTPUT, attn_table_write_styled(table, &style, out, err), err);
 }
 
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_picture *picture, struct attn_sink *out,
-                              struct attn_error *err)
+                              const struct attn_table_picture *picture, size_t n_largest,
+                              struct attn_sink *out, struct attn_error *err)
 {
     struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
     struct attn_table_picture chosen = *picture;
@@ -419,11 +423,11 @@ enum attn_status tables_write(const struct tables_args *args, struct attn_table 
     enum attn_status status;
 
     if (!args->order.columns)
-        return write_table(args, table, picture, out, err);
+        return write_table(args, table, picture, n_largest, out, err);
     order.columns = args->order.columns;
     chosen.n_label = 0;
     ATTN_TRY(attn_table_sort(table, &order, &written, err));
-    status = write_table(args, written, &chosen, out, err);
+    status = write_table(args, written, &chosen, n_largest, out, err);
     attn_table_free(written);
     return status;
 }

@@ -151,9 +151,10 @@ enum attn_status tables_draw(const struct tables_args *args, const struct attn_t
 
 /* Writes TABLE to the other outputs of ARGS or, if there is no output, as text to OUT, standard
  * output. PICTURE has the texts of captions. If the text is too wide, the column `values` of
- * PICTURE is kept. */
+ * PICTURE is kept. A terminal shows only the N_LARGEST rows of each group of a ranked table
+ * (ATTN_TRAIT_RANKED); 0: all. */
 enum attn_status tables_write(const struct tables_args *args, struct attn_table *table,
-                              const struct attn_table_picture *picture, struct attn_sink *out,
-                              struct attn_error *err);
+                              const struct attn_table_picture *picture, size_t n_largest,
+                              struct attn_sink *out, struct attn_error *err);
 
 #endif

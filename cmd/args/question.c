@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 8 };
+enum { MOST_FILES = 8, LARGEST = 10 /* rows of a ranked table on a terminal */ };
 
 const struct attn_param_part question_parts[] = {QUESTION_PARTS};
 
@@ -278,12 +278,15 @@ static enum attn_status write_table(const struct question *question, struct attn
 {
     const struct tables_args *tables = &question->args->tables;
     struct attn_table_picture written = question->picture;
+    const bool is_whole = tables_are_chosen(tables) || tables_limit(question->call, tables) > 0 ||
+                          (written.view.traits & ATTN_VIEW_SEQUENCE) != 0;
 
     if (tables_have_pictures(tables) && written.view.rows > 0)
         ATTN_TRY(draw_table(question, err));
     if (question->drawn)
         written.view.values = 0; /* it names a column of the other table */
-    return tables_write(tables, question->table, &written, question->call->out, err);
+    return tables_write(tables, question->table, &written, is_whole ? 0 : LARGEST,
+                        question->call->out, err);
 }
 
 static enum attn_status sort_table(struct question *question, struct attn_error *err)

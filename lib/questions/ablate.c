@@ -54,7 +54,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER, .shown = SHOW_HEADS),
     [NEURON] = ATTN_COLUMN_OF(NEURON, "neuron", INTEGER, .shown = SHOW_NEURONS),
     [VALUE] = ATTN_COLUMN_QUANTITY("value", 6, NULL, SIGNED, "@"),
-    [CHANGE] = ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @"),
+    [CHANGE] =
+        ATTN_COLUMN_QUANTITY("change", 6, NULL, SIGNED, "change of @", .traits = ATTN_TRAIT_RANKED),
     [KL] = ATTN_COLUMN_QUANTITY("kl", 6, "nats", POSITIVE,
                                 "KL divergence from the unchanged prediction"),
     [SAME_TOP] = {.name = "same_top",

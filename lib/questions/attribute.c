@@ -47,7 +47,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [HEAD] = ATTN_COLUMN_OF(HEAD, "head", INTEGER),
     [KEY] = ATTN_COLUMN_OF(KEY, "key", INTEGER, .shown = SHOW_TOKENS),
     [TOKEN] = ATTN_COLUMN_OF(TOKEN, "token", TEXT, .shown = SHOW_TOKENS),
-    [VALUE] = ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @"),
+    [VALUE] =
+        ATTN_COLUMN_QUANTITY("value", 4, NULL, SIGNED, "part of @", .traits = ATTN_TRAIT_RANKED),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -118,6 +118,7 @@ static enum attn_status create_matrix(const struct attn_table *table, size_t fir
         for (size_t i = 0; i < n; i++, name += strlen(name) + 1) {
             made[i + 2] = *attn_table_column(table, value);
             made[i + 2].name = name;
+            made[i + 2].traits = 0; /* rows are targets */
         }
         status = attn_table_create("attribution", made, n + 2, matrix, err);
     }

@@ -77,7 +77,8 @@ static const struct attn_column columns[N_COLUMN] = {
     [OWN_LAYER] = ATTN_COLUMN_OF(LAYER, "key_layer", INTEGER, .shown = SHOW_KEY),
     [OWN_HEAD] = ATTN_COLUMN_OF(HEAD, "key_head", INTEGER, .shown = SHOW_KEY),
     [SCORE] = ATTN_COLUMN_QUANTITY("score", 4, NULL, SIGNED, "score"),
-    [RELATIVE] = ATTN_COLUMN_QUANTITY("relative", 4, NULL, SIGNED, "relative score"),
+    [RELATIVE] = ATTN_COLUMN_QUANTITY("relative", 4, NULL, SIGNED, "relative score",
+                                      .traits = ATTN_TRAIT_RANKED),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

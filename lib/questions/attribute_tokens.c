@@ -40,11 +40,11 @@ static const struct attn_column columns[N_COLUMN] = {
                .type = ATTN_VALUE_TEXT,
                .role = ATTN_ROLE_TOKEN,
                .traits = ATTN_TRAIT_DETAIL},
-    [ATTRIBUTION] =
-        ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @", .shown = SHOW_SIGNED),
+    [ATTRIBUTION] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, SIGNED, "part of @",
+                                         .shown = SHOW_SIGNED, .traits = ATTN_TRAIT_RANKED),
     /* for methods without a sign */
     [AMOUNT] = ATTN_COLUMN_QUANTITY("attribution", 4, NULL, POSITIVE, "attribution of @",
-                                    .shown = SHOW_AMOUNTS),
+                                    .shown = SHOW_AMOUNTS, .traits = ATTN_TRAIT_RANKED),
     [ROW_TYPE] = ATTN_COLUMN_ROW_TYPE,
 };
 

@@ -94,7 +94,10 @@ enum attn_column_trait {
      * deviation */
     ATTN_TRAIT_WEIGHTED = 1024,
     /* describe a row whose name is in other columns: the token at a position. Items may differ */
-    ATTN_TRAIT_DETAIL = 2048
+    ATTN_TRAIT_DETAIL = 2048,
+    /* how much the part of the row matters: a terminal shows the rows with the largest magnitudes
+     */
+    ATTN_TRAIT_RANKED = 4096
 };
 
 struct attn_column {

@@ -11,9 +11,11 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "tables/table_internal.h"
+#include "tables/table_order.h"
 #include "tables/text_table.h"
 
 #include <ctype.h>
+#include <math.h>
 #include <string.h>
 
 /* A table that is being written. */
@@ -26,7 +28,13 @@ struct lines {
     struct attn_buffer text;     /* owned; the text of a cell, or of the lines around the table */
     size_t types;                /* the column of row types, if all rows are data; or SIZE_MAX */
     bool is_folded; /* standard deviations and errors are left out, because they do not fit */
+    size_t bars;    /* column with a bar beside each number, or SIZE_MAX */
+    size_t n_bar;   /* columns of text of the longest bar */
+    double largest; /* the magnitude that it stands for */
+    bool is_cut;    /* rows are left out */
 };
+
+enum { MOST_BAR = 20, LEAST_BAR = 6 };
 
 /* Returns true if TEXT [n] has a blank at I that LaTeX and Markdown would drop. */
 static bool is_lost_blank(const char *text, size_t n, size_t i)
@@ -198,6 +206,27 @@ static void append_cell(struct lines *lines, size_t row, size_t c)
                               after);
 }
 
+/* Returns the number of ROW in the ranked column; 0 for totals, and if it is not finite. */
+static double rank_of(const struct lines *lines, size_t row)
+{
+    const struct attn_cell cell = attn_table_cell(lines->table, row, lines->bars);
+    const bool is_total = attn_table_total(lines->table, row) < SIZE_MAX;
+
+    return cell.type == ATTN_VALUE_REAL && isfinite(cell.real) && !is_total ? cell.real : 0;
+}
+
+/* Adds the bar of ROW to the grid: as long as the number is large, of another mark below 0. */
+static void add_bar(struct lines *lines, size_t row)
+{
+    static const char *const marks[2][2] = {{"\xe2\x96\x88", "\xe2\x96\x92"}, {"+", "-"}};
+    const double number = row < attn_table_n_row(lines->table) ? rank_of(lines, row) : 0;
+
+    lines->text.size = 0;
+    for (size_t i = 0; (double)i * lines->largest < (double)lines->n_bar * fabs(number); i++)
+        attn_buffer_append_string(&lines->text, marks[lines->style->is_plain][number < 0]);
+    attn_text_table_cell(&lines->grid, lines->text.data, lines->text.size);
+}
+
 /* Adds a line to the grid: line 0 has the headings; then come, in Markdown, the line of dashes, and
  * the rows. */
 static void add_line(struct lines *lines, size_t line)
@@ -213,6 +242,8 @@ static void add_line(struct lines *lines, size_t line)
         else
             append_cell(lines, line - 1 - lines->is_markdown, c);
         attn_text_table_cell(&lines->grid, lines->text.data, lines->text.size);
+        if (c == lines->bars)
+            add_bar(lines, line - 1);
     }
 }
 
@@ -223,9 +254,9 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
     size_t n = 0;
 
     grid->kept = 0;
-
+    grid->n_kept = 1 + (lines->bars < SIZE_MAX);
     for (size_t c = 0; c < attn_table_n_column(lines->table); c++)
-        n += !is_left_out(lines, c);
+        n += !is_left_out(lines, c) + (c == lines->bars);
     attn_text_table_begin(grid, n);
     n = 0;
     for (size_t c = 0; c < attn_table_n_column(lines->table); c++) {
@@ -236,8 +267,12 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
         if (!is_number(lines, c))
             attn_text_table_flush_left(grid, n);
         attn_text_table_widen(grid, n, grid->between ? 0 : column->width);
-        if (lines->style->kept && strcmp(column->name, lines->style->kept) == 0)
+        if (lines->bars < SIZE_MAX
+                ? c == lines->bars
+                : lines->style->kept && strcmp(column->name, lines->style->kept) == 0)
             grid->kept = n;
+        if (c == lines->bars)
+            attn_text_table_flush_left(grid, ++n);
         n++;
     }
     for (size_t line = 0; line <= attn_table_n_row(lines->table) + lines->is_markdown; line++)
@@ -247,15 +282,19 @@ static enum attn_status fill(struct lines *lines, struct attn_error *err)
     return attn_text_table_measure(grid, err);
 }
 
-/* Fills the grid, and leaves out the columns that are too many for the width: in text first
- * standard deviations and errors, then the rightmost. */
+/* Fills the grid, and leaves out the columns that are too many for the width: in text bars become
+ * shorter first, then standard deviations and errors go, then the rightmost. */
 static enum attn_status fit(struct lines *lines, struct attn_error *err)
 {
     const size_t width = lines->style->width;
 
-    ATTN_TRY(fill(lines, err));
-    if (width == 0 || attn_text_table_width(&lines->grid) <= width)
-        return ATTN_OK;
+    for (lines->n_bar = MOST_BAR;; lines->n_bar--) {
+        ATTN_TRY(fill(lines, err));
+        if (width == 0 || attn_text_table_width(&lines->grid) <= width)
+            return ATTN_OK;
+        if (lines->bars == SIZE_MAX || lines->n_bar == LEAST_BAR)
+            break;
+    }
     for (size_t c = 0; !lines->grid.between && c < attn_table_n_column(lines->table); c++)
         lines->is_folded |= is_spread(attn_table_column(lines->table, c));
     if (lines->is_folded)
@@ -317,13 +356,18 @@ static void append_head(struct lines *lines)
     attn_buffer_append_string(&lines->text, "}\n\\toprule\n");
 }
 
-/* Appends a line that names the columns that are left out for the width. */
+/* Appends lines that name the rows that are left out, and the columns that are for the width. */
 static void append_hidden(struct lines *lines)
 {
     const char *before = lines->is_latex      ? "% not shown: "
                          : lines->is_markdown ? "\n<!-- not shown: "
                                               : "not shown: ";
 
+    if (lines->is_cut) {
+        attn_buffer_append_format(&lines->text, "%srows with a smaller |", before);
+        append_name(lines, lines->bars);
+        attn_buffer_append_format(&lines->text, "| (%s has all rows)\n", lines->style->all_rows);
+    }
     if (lines->grid.n_hidden == 0 && !lines->is_folded)
         return;
     if (lines->is_folded) {
@@ -331,7 +375,10 @@ static void append_hidden(struct lines *lines)
         before = ", ";
     }
     for (size_t c = 0, n = 0; c < attn_table_n_column(lines->table); c++) {
-        if (is_left_out(lines, c) || attn_text_table_shows(&lines->grid, n++))
+        const bool is_shown = is_left_out(lines, c) || attn_text_table_shows(&lines->grid, n++);
+
+        n += c == lines->bars;
+        if (is_shown)
             continue;
         attn_buffer_append_string(&lines->text, before);
         append_name(lines, c);
@@ -381,6 +428,34 @@ static enum attn_status write(struct lines *lines, struct attn_sink *sink, struc
     return flush(lines, sink, err);
 }
 
+/* Makes *SORTED the rows of TABLE with the largest numbers in its ranked column, if it has one and
+ * a number in it; and finds the largest. */
+static enum attn_status rank(struct lines *lines, struct attn_table **sorted,
+                             struct attn_error *err)
+{
+    struct attn_table_order order = ATTN_TABLE_ORDER_DEFAULT;
+    const size_t n_row = attn_table_n_row(lines->table);
+    struct attn_error unseen = {0}; /* no row has a number */
+    size_t c = attn_table_n_column(lines->table);
+
+    while (c-- > 0)
+        if ((attn_table_column(lines->table, c)->traits & ATTN_TRAIT_RANKED) != 0)
+            order.sort = attn_table_column(lines->table, lines->bars = c)->name;
+    order.n_most = lines->style->n_largest;
+    order.n_group = lines->style->n_group;
+    if (!order.sort || n_row == 0)
+        return ATTN_OK;
+    if (attn_table_sort(lines->table, &order, sorted, &unseen) != ATTN_OK) {
+        lines->bars = SIZE_MAX;
+        return unseen.status == ATTN_INVALID ? ATTN_OK : attn_error_copy(err, &unseen);
+    }
+    lines->is_cut = attn_table_n_row(*sorted) < n_row;
+    lines->table = lines->is_cut ? *sorted : lines->table; /* few rows keep their order */
+    for (size_t row = 0; row < attn_table_n_row(lines->table); row++)
+        lines->largest = fmax(lines->largest, fabs(rank_of(lines, row)));
+    return ATTN_OK;
+}
+
 enum attn_status attn_table_write_lines(const struct attn_table *table,
                                         const struct attn_table_style *style,
                                         struct attn_sink *sink, struct attn_error *err)
@@ -389,8 +464,10 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
                           .is_latex = style->form == ATTN_TABLE_LATEX,
                           .is_markdown = style->form == ATTN_TABLE_MARKDOWN,
                           .style = style,
-                          .types = attn_table_find_role(table, ATTN_ROLE_ROW_TYPE)};
-    enum attn_status status;
+                          .types = attn_table_find_role(table, ATTN_ROLE_ROW_TYPE),
+                          .bars = SIZE_MAX};
+    struct attn_table *sorted = NULL;
+    enum attn_status status = ATTN_OK;
 
     if (style->is_chosen || !attn_table_is_all_data(table, lines.types))
         lines.types = SIZE_MAX;
@@ -399,7 +476,11 @@ enum attn_status attn_table_write_lines(const struct attn_table *table,
         lines.grid.between = lines.is_latex ? " & " : " | ";
         lines.grid.end = lines.is_latex ? " \\\\" : " |";
     }
-    status = write(&lines, sink, err);
+    if (style->form == ATTN_TABLE_ALIGNED && style->n_largest > 0)
+        status = rank(&lines, &sorted, err);
+    if (status == ATTN_OK)
+        status = write(&lines, sink, err);
+    attn_table_free(sorted);
     attn_text_table_release(&lines.grid);
     attn_buffer_release(&lines.plain);
     attn_buffer_release(&lines.text);

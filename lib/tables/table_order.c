@@ -19,7 +19,8 @@ static const struct attn_param params[] = {
     ATTN_TABLE_ORDER_PARAMS(
         "sort the rows by this column, the largest first, of numbers with both signs the largest "
         "of either; :up and :down sort by value",
-        "print only the first N rows; 0: all, the default where no other is named"),
+        "print only the first N rows; 0: all, the default where no other is named. On a terminal, "
+        "tables of effects and attributions have their 10 largest rows, with bars"),
     ATTN_PARAM(TEXTS, "where", "COLUMN=VALUE", struct attn_table_order, where,
                "keep only the rows with this value; 'COLUMN=': those without one. May be given "
                "several times",

@@ -60,6 +60,12 @@ struct attn_table_style {
     /* CSV and JSON end with the column of row types, "data", also if the table has none */
     bool has_row_types;
     bool is_chosen; /* the columns were chosen: none is added or left out for what it says */
+    /* Aligned text shows only so many rows of each group, beside totals: those with the largest
+     * magnitudes in the first column with ATTN_TRAIT_RANKED, with bars. 0, or a table without such
+     * a column: all rows */
+    size_t n_largest;
+    const char *all_rows; /* how to get all rows, for the last line: "--limit 0" */
+    bool is_plain;        /* bars are ASCII */
 };
 
 /* Writes all of TABLE to SINK. PRECISION is the number of decimals (0 to 17) of reals whose

@@ -272,7 +272,8 @@ size_t attn_text_table_width(const struct attn_text_table *table)
 
 bool attn_text_table_shows(const struct attn_text_table *table, size_t column)
 {
-    return column < table->n_column - table->n_hidden || (column > 0 && column == table->kept);
+    return column < table->n_column - table->n_hidden ||
+           (column > 0 && column - table->kept < table->n_kept);
 }
 
 void attn_text_table_hide(struct attn_text_table *table, size_t width)

@@ -40,8 +40,9 @@ struct attn_text_table {
     struct attn_buffer columns; /* struct attn_text_column */
     size_t n_column;
     size_t n_hidden; /* number of hidden columns, which are the rightmost; initially 0 */
-    size_t kept;     /* a column that isn't hidden, in addition to the first; initially 0 */
-    size_t indent;   /* blanks before the first column */
+    /* columns that aren't hidden, in addition to the first: index and number; initially 0 */
+    size_t kept, n_kept;
+    size_t indent; /* blanks before the first column */
     /* What stands in a row of a markup language before, between and after the cells: "| ", " | "
      * and " |". If `between` is NULL, columns are two blanks apart, and lines don't end in blanks;
      * else all three must be set. */

@@ -149,6 +149,7 @@ ATTN_TRAIT_HIGH = 256
 ATTN_TRAIT_LINEAR = 512
 ATTN_TRAIT_WEIGHTED = 1024
 ATTN_TRAIT_DETAIL = 2048
+ATTN_TRAIT_RANKED = 4096
 ATTN_LAYOUT_VECTOR = 0
 ATTN_LAYOUT_QUERY = 1
 ATTN_LAYOUT_KEY = 2
@@ -2025,6 +2026,9 @@ attn_table_style._fields_ = [
     ("n_group", c_size_t),
     ("has_row_types", c_bool),
     ("is_chosen", c_bool),
+    ("n_largest", c_size_t),
+    ("all_rows", c_char_p),
+    ("is_plain", c_bool),
 ]
 attn_rgb._fields_ = [
     ("r", c_ubyte),
