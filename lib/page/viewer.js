@@ -155,13 +155,14 @@ async function inflate(text) {
 // Returns weights from levels: level 0 is masked (NaN), 1 is 0, the highest is 1. Values that are
 // not finite have no level; the page marks them as infinity.
 function weightsOf(bytes, n, planes, first = 0) {
-  const weights = new Float32Array(n), top = planes === 2 ? 65534 : 254;
-  for (let i = 0; i < n; i++) {
-    const level = planes === 2 ? bytes[first + i] * 256 + bytes[first + n + i] : bytes[first + i];
-    weights[i] = level === 0 ? NaN : ((level - 1) / top) ** 2;
-  }
+  const weights = new Float32Array(n);
+  for (let i = 0; i < n; i++)
+    weights[i] = planes === 2 ? weightOf(bytes[first + i] * 256 + bytes[first + n + i], 65534) : weightOfByte[bytes[first + i]];
   return weights;
 }
+
+const weightOf = (level, top) => level === 0 ? NaN : ((level - 1) / top) ** 2;
+const weightOfByte = Float32Array.from({ length: 256 }, (_, level) => weightOf(level, 254));
 
 // A map that keeps the N most recently used entries.
 class Kept {
@@ -264,8 +265,8 @@ function matrixOf(list, set) {
 const thumbs = []; // by head and set: planes of weights, and their size
 
 // Reads the thumbnails. BYTES has the planes of each head's sets, and of their difference. If
-// OTHERS is given, it has the second set, and DIFFERENCES [heads] the differences.
-function readThumbs(bytes, others, differences) {
+// OTHERS is given, it has the second set, and the differences are read when they are shown.
+function readThumbs(bytes, others) {
   const own = { bytes, at: 0 }, other = others ? { bytes: others, at: 0 } : own;
   thumbs.length = 0;
   for (const [h, head] of heads.entries()) {
@@ -278,16 +279,31 @@ function readThumbs(bytes, others, differences) {
     eachNotFinite(head, (row, column) => {
       for (const plane of sets[0]) plane[floor(row / k) * cols + floor(column / k)] = Infinity;
     });
-    const thumb = { rows, cols, sets, difference: differences?.[h] ?? null };
-    if (isComparison && !differences) {
+    const thumb = { rows, cols, sets, difference: null };
+    if (isComparison && !others) {
       thumb.difference = Float32Array.from(bytes.subarray(own.at, own.at + n), level =>
         level === 0 ? NaN : Math.sign(level - 128) * ((level - 128) / 127) ** 2);
       own.at += n;
-    }
-    if (isComparison)
       head.difference = largestOf(thumb.difference);
+    }
     thumbs.push(thumb);
   }
+}
+
+let differences = null; // the promise of readDifferences
+
+// Computes the differences of the thumbnails of two runs.
+async function readDifferences() {
+  const began = nTaken;
+  await Promise.all(heads.map(async (head, h) => {
+    const [rows, cols] = words ? words.sizes[h] : [head.rows, head.cols], sets = run.sets.map(set => inflate(blockOf(head.id + set)));
+    const [own, other] = (await Promise.all(sets)).map(bytes => weightsOf(bytes, rows * cols, run.bytes));
+    if (began !== nTaken) return;
+    thumbs[h].difference = poolDifferences({ rows, cols, k: head.pooled }, own, other);
+    head.difference = largestOf(thumbs[h].difference);
+  }));
+  thumbsDrawn = '';
+  if (began === nTaken) draw();
 }
 
 function thumbOf(h, set) {
@@ -629,6 +645,8 @@ function drawThumbs() {
   const place = $('thumbs');
   if (heads.length === 1 || place.offsetParent === null) return;
   const size = thumbSize(), which = thumbSet();
+  if (isComparison && thumbs[0].difference === null) differences ??= readDifferences();
+  if (isNaN(which) && !thumbs.every(thumb => thumb.difference)) return;
   const { s, first, m, o } = state;
   const drawn = [size, which, rampName(), isDark(), attnPage.isPrinting, s, first, m, o, over?.key()].join();
   if (drawn !== thumbsDrawn) {
@@ -1545,13 +1563,13 @@ function openComparison() {
 
 // Returns the differences of two sets of a head as in its thumbnail: of pooled cells, the one
 // farthest from 0.
-function poolDifferences(head, own, other) {
-  const k = head.pooled, cols = ceil(head.cols / k), all = difference(own, other);
-  const pooled = new Float32Array(ceil(head.rows / k) * cols).fill(NaN);
-  for (let i = 0; i < all.length; i++) {
-    const at = floor(i / head.cols / k) * cols + floor(i % head.cols / k);
-    if (all[i] === all[i] && !(abs(all[i]) <= abs(pooled[at]))) pooled[at] = all[i];
-  }
+function poolDifferences({ rows, cols, k }, own, other) {
+  const across = ceil(cols / k), all = difference(own, other), pooled = new Float32Array(ceil(rows / k) * across).fill(NaN);
+  for (let row = 0, i = 0; row < rows; row++)
+    for (let column = 0; column < cols; column++, i++) {
+      const at = floor(row / k) * across + floor(column / k);
+      if (all[i] === all[i] && !(abs(all[i]) <= abs(pooled[at]))) pooled[at] = all[i];
+    }
   return pooled;
 }
 
@@ -1562,14 +1580,10 @@ let nWanted = 0; // number of runs that were requested
 // is decoded, and only if no other run was requested in the meantime.
 async function show(made, textOf, other, otherTextOf) {
   const number = ++nWanted;
-  const weights = (run, text, head) => inflate(text(head.id)).then(bytes =>
-    weightsOf(bytes, head.rows * head.cols, run.bytes));
   const names = [state.h, ...state.t].map(h => heads[h].at), { q } = state;
-  const isLast = q === usualQuery, wanted = other ? made.heads
-    : made.heads.filter(h => names.includes(h.at)).slice(0, MAX_KEPT);
-  const [own, others, bytes, otherBytes, image] = await Promise.all([
-    Promise.all(wanted.map(head => weights(made, textOf, head))),
-    other && Promise.all(wanted.map(head => weights(other, otherTextOf, head))),
+  const isLast = q === usualQuery, wanted = made.heads.filter(h => names.includes(h.at)).slice(0, MAX_KEPT);
+  const weights = (run, text) => run && Promise.all(wanted.map(async ({ id, rows, cols }) => weightsOf(await inflate(text(id)), rows * cols, run.bytes)));
+  const [own, others, bytes, otherBytes, image] = await Promise.all([weights(made, textOf), weights(other, otherTextOf),
     inflate(textOf('thumbs-data')), other && inflate(otherTextOf('thumbs-data')), made.picture && attnPicture?.load(textOf)]);
 
   if (number !== nWanted) return;
@@ -1579,12 +1593,12 @@ async function show(made, textOf, other, otherTextOf) {
   over = lookOver(image);
   for (const cache of [decoded, shapedOnes]) cache.clear();
   wanted.forEach((head, i) => {
-    if (!names.includes(head.at)) return;
     eachNotFinite(head, (row, column) => { own[i][row * head.cols + column] = Infinity; });
     decoded.set([nTaken, 0, heads.indexOf(head)].join(':'), own[i]);
     if (other) decoded.set([nTaken, 1, heads.indexOf(head)].join(':'), others[i]);
   });
-  readThumbs(bytes, otherBytes, other && own.map((list, h) => poolDifferences(heads[h], list, others[h])));
+  differences = null;
+  readThumbs(bytes, otherBytes);
   words = findWords();
   [hover, shown, thumbsDrawn] = [null, null, ''];
   sought = seekNothing();
@@ -1601,6 +1615,7 @@ async function show(made, textOf, other, otherTextOf) {
   makeThumbs();
   draw();
   writeHash();
+  await differences;
 }
 
 async function start() {
