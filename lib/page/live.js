@@ -463,9 +463,9 @@ function expectedTable(position, after, before) {
 
 // --- More controls ------------------------------------------------------------------------------
 
-// Returns a button for a change, which removes the change.
-const chip = (text, label, action) => {
-  const node = el('button', { class: 'chip', 'aria-label': label }, text, ' \u00d7');
+// Returns a button for a change, TEXT of VALUE, which removes the change.
+const chip = (text, value, label, action) => {
+  const node = el('button', { class: 'chip', 'aria-label': t(label, value), 'data-short': value }, t(text, value), ' \u00d7');
   node.addEventListener('click', action);
   return node;
 };
@@ -482,14 +482,12 @@ function writeControls() {
   $('live-add').hidden = asked.pair !== null || !takesPairs || isPicture;
   $('live-mask').value = mask;
   $('live-changes').replaceChildren(
-    ...Object.entries(off).map(([name, how]) => chip(t({ zero: 'head {} off', mean: 'head {} to its mean', uniform: 'head {} to equal weights' }[how], name),
-      t('switch head {} on', name), () => toggleHead(name))),
-    ...knockouts.map(knockout => chip(t('knockout {}', knockout), t('let them look again: {}', knockout), () =>
-      change({ knockouts: asked.knockouts.filter(k => k !== knockout) }))),
-    ...steerings.map(steering => chip(t('steer {}', steering), t('without {}', steering), () =>
-      change({ steerings: asked.steerings.filter(s => s !== steering) }))),
-    ...rescales.map(factor => chip(t('factor {}', factor), t('without {}', factor), () => toggle(factor, 'rescales'))),
-    ...attention ? [chip(t('attention {}', attention), t('without {}', attention), () => change({ attention: '' }))] : []);
+    ...Object.entries(off).map(([name, how]) => chip({ zero: 'head {} off', mean: 'head {} to its mean', uniform: 'head {} to equal weights' }[how], name,
+      'switch head {} on', () => toggleHead(name))),
+    ...knockouts.map(knockout => chip('knockout {}', knockout, 'let them look again: {}', () => toggle(knockout))),
+    ...steerings.map(steering => chip('steer {}', steering, 'without {}', () => toggle(steering, 'steerings'))),
+    ...rescales.map(factor => chip('factor {}', factor, 'without {}', () => toggle(factor, 'rescales'))),
+    ...attention ? [chip('attention {}', attention, 'without {}', () => change({ attention: '' }))] : []);
   $('live-restore').disabled = !isChanged(asked);
   fitTexts();
 }
@@ -1046,7 +1044,7 @@ function makeStage() {
   const row = $('live-text').parentNode;
   stage = attnStage({ viewer, asked, t, button, toggleHead, write, goOn, expectedHere, takes, isIdle: () => Boolean(engine?.isReady && !engine.current),
      begin, life, tellWhy: (...cell) => why.show(...cell).catch(tellOf),
-    lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-undo'), lend($('live-status'), 'stage-undo'),
+    lent: [lend($('live-from'), 'stage-text'), lend(row, 'stage-text'), lend($('live-second'), 'stage-text'), lend($('live-undo'), 'stage-chips'), lend($('live-status'), 'stage-undo'),
       lend($('live-story'), 'stage-story'), lend($('live-questions'), 'stage-ask')] });
   stage.make();
   life.make();

@@ -14,16 +14,17 @@ const STACKS = [['cross', 'at the source'], ['decoder', 'in the translation'], [
 const SIZES = [80, 69, 60, 52, 45, 39, 34, 30, 26, 23, 20, 18, 16]; // of the words, in px
 const LEAST_LINE = 24; // minimum px of words if the sentence is on one line
 const WIDEST = 18; // px width of an arc of weight 1
-const NUMBER = 24; // px below a large word for its weight
 const DIGIT = 7; // px width of a character of a weight
 const MARGIN = 40; // px beside a sentence of several lines, for its lanes (stage.css)
 const LANE_ROOM = 18; // px above a line, and in the margin, that arcs share
 const ABOVE = 2; // px between a word and the end of its arc
 const LEG = 5; // px of an arc upward before its lane
 const NARROW = 480; // px; in a narrower place the words are a ladder
-const RUNGS = [25, 44]; // least and largest px heights of a word of a ladder that fits its place
-const RUNG = 38; // and of one that does not
-const MOST_RUNGS = 6; // longer ladders get space of the next words
+const RUNGS = [20, 25, 44]; // px heights of a word of a ladder: if nothing else fits, least and largest
+const THIN = 16; // px height of a folded run in a ladder
+const FOLDED = 30; // px of the words if some of them are folded away
+const SHOWN = 0.01; // runs of words with smaller weights fold away
+const N_STRONGEST = 3; // keys that never do
 const SIDE = 90; // px beside a ladder, for its arcs (stage.css)
 const NEAR = 22; // px width of the place around an arc that can be pressed
 const LEAST = 0.02; // smaller weights have no arc
@@ -93,7 +94,7 @@ let words = []; // nodes, by position
 const isMap = () => isCross(state.h);
 let wordsOf = ''; // the texts that they show
 let over = {}; // what the pointer is on: a position q or a head h
-let number = 0, grown = '', brought = '';
+let number = 0, grown = '';
 
 const lookedAt = () => ({ q: Math.min(over.q ?? state.q, words.length - 1), h: over.h === undefined || !isLike(over.h) ? state.h : over.h });
 
@@ -130,72 +131,157 @@ function rove(place, nodesOf, stepTo) {
 }
 
 function makeWord(p) {
-  const node = el('button', { class: 'stage-word', type: 'button' }, shownAt(p, false), el('small', { 'aria-hidden': 'true' }));
+  const node = el('button', { class: 'stage-word', type: 'button' }, isPiece(p) ? el('bdi', { class: 'stage-piece' }) : shownAt(p, false), el('small', { 'aria-hidden': 'true' }));
   follow(node, { q: p });
   node.addEventListener('focus', () => { if (state.q !== p) viewer.set({ q: p, k: -1 }); });
-  node.addEventListener('click', () => viewer.set({ q: p, k: -1 }));
+  node.addEventListener('click', () => {
+    opened = new Set();
+    viewer.set({ q: p, k: -1 });
+  });
   return node;
 }
 
-// Makes the nodes of words anew if their texts have changed. Tokens of one word stay together.
+// Makes the nodes of words anew if their texts have changed.
 function drawWords() {
   const { run } = viewer, texts = run.tokens.map((_, p) => textAt(p)), key = texts.join('\0');
   $('stage-sentence').classList.toggle('mapped', isMap());
   if (isMap()) {
     makeMap(texts, run.source_tokens.map((_, k) => viewer.nameAt(k, true)));
     wordsOf = '';
-    return false;
+  } else if (key !== wordsOf) {
+    wordsOf = key;
+    mapOf = partsOf = fitted = '';
+    words = run.tokens.map((_, p) => makeWord(p));
+    begins = new Set(state.words || !run.words ? words.keys() : run.words);
+    isRtl = /^\P{L}*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(run.text ?? key);
+    $('stage-words').dir = isRtl ? 'rtl' : 'ltr';
   }
-  if (key === wordsOf) return false;
-  wordsOf = key;
-  mapOf = '';
-  words = run.tokens.map((_, p) => makeWord(p));
-  const begins = new Set(state.words || !run.words ? words.keys() : run.words), groups = [];
-  words.forEach((node, p) => {
-    if (p === 0 || begins.has(p)) groups.push(el('span', { class: 'stage-whole' }));
+}
+
+// --- Size and folding ---------------------------------------------------------------------------
+
+// The sentence is a list of parts: words, and runs of words that are folded away because the sentence
+// does not fit its place. Sizes and parts are computed from the widths of words, without a layout.
+let shape = 'line'; // of the sentence: 'line', 'lanes' (several lines) or 'ladder' (a word a row)
+let isRtl = false; // the sentence is written from right to left
+let begins = new Set(); // positions at which words begin; their tokens stay together
+let parts = [], partsOf = ''; // [{ from, n, node }], and what they are for
+let opened = new Set(), openedOf = ''; // positions of runs that were unfolded, and for what
+let fitted = '', room = [0, 0], isWhole = true; // what the size is for, its place, and if all words fit
+const pen = document.createElement('canvas').getContext('2d'); // measures words
+
+const isPiece = p => /^\\x/.test(viewer.run.tokens[p]) && /.\/\d+$/s.test(textAt(p));
+const isBegin = p => begins.has(p) || (isPiece(p) && textAt(p).endsWith('/1'));
+const nameOfRun = ({ from, n }) => n === 1 ? textAt(from) : '\u2026 ' + t('{} words', n);
+
+// Returns the first item of LIST for which TEST is true, by bisection: it is true for all after it.
+function firstOf(list, test) {
+  let low = 0, high = list.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (test(list[middle])) high = middle; else low = middle + 1;
+  }
+  return list[low];
+}
+
+// Returns the number of lines that PARTS take at SIZE px in a place of WIDTH px.
+function linesOf(list, size, width) {
+  let n = 1, at = 0, group = 0;
+  const widthOf = text => pen.measureText(text).width;
+  pen.font = size + 'px ' + getComputedStyle(document.body).fontFamily;
+  const blank = widthOf(' '), end = () => {
+    if (at > 0 && at + blank + group > width) { n++; at = 0; }
+    at += Math.min(group, width) + (at > 0 ? blank : 0);
+    group = 0;
+  };
+  list.forEach(({ from, n: folded }, i) => {
+    const text = folded ? nameOfRun({ from, n: folded }) : markOf(viewer.run.tokens[from]) ? t(markOf(viewer.run.tokens[from])) : textAt(from);
+    if (i > 0 && (folded || list[i - 1].n || isBegin(from))) end();
+    group += (folded ? 0.7 : 1) * (isPiece(from) && !folded ? 0.5 * size : widthOf(text)) + 0.16 * size;
+  });
+  end();
+  return n;
+}
+
+// Chooses the shape of the sentence and the largest size in which it fits its place; one line, if the
+// words are then large enough. Both are kept for the text and the place.
+function fitWords() {
+  const place = $('stage-sentence'), [width, height] = room = [place.clientWidth, place.clientHeight], key = [wordsOf, width, height].join('\0');
+  if (key === fitted) return;
+  fitted = key;
+  partsOf = '';
+  const all = [...words.keys()].map(from => ({ from, n: 0 })), least = size => 1.6 * size + Math.max(2.5 * size, 44) + 0.7 * size;
+  const line = SIZES.filter(size => size >= LEAST_LINE), lineSize = firstOf(line, size => least(size) <= height && linesOf(all, size, width - 0.4 * size) === 1);
+  const size = lineSize ?? firstOf(SIZES, one => linesOf(all, one, width - MARGIN - 6 - 0.4 * one) * pitchOf(one) <= height);
+  shape = width < NARROW ? 'ladder' : lineSize ? 'line' : 'lanes';
+  isWhole = shape === 'ladder' ? words.length * RUNGS[1] <= height : size !== undefined;
+  for (const one of ['lanes', 'ladder']) place.classList.toggle(one, one === shape);
+  place.style.fontSize = shape === 'ladder' ? '' : (size ?? FOLDED) + 'px';
+  place.style.setProperty('--above', Math.min(2.6 * size, height - least(size) + 1.6 * size) + 'px');
+}
+
+// Returns the px height of a line of words of SIZE px with its lanes and weights (stage.css).
+const pitchOf = size => 1.25 * size + 50;
+
+// Returns the parts of the sentence if only the words at the positions of SHOWN are not folded away.
+function partsWith(shown) {
+  const list = [];
+  for (const from of words.keys())
+    if (shown.has(from)) list.push({ from, n: 0 });
+    else if (list.at(-1)?.n) list.at(-1).n++;
+    else list.push({ from, n: 1 });
+  return list;
+}
+
+// Folds away the words with the smallest weights in ROW, so that the others fit. The word at Q, that at
+// PICK and the strongest keys always stay.
+function foldWords(q, row, pick) {
+  const [width, height] = room, of = wordsOf + state.h;
+  if (of !== openedOf) opened = new Set();
+  openedOf = of;
+  const key = [fitted, state.h, q, pick, ...opened].join('\0');
+  if (key === partsOf) return;
+  partsOf = key;
+  const sorted = [...row.keys()].filter(k => row[k] > 0).sort((a, b) => row[b] - row[a] || a - b);
+  const first = new Set([q, ...pick < 0 ? [] : [pick], ...sorted.slice(0, N_STRONGEST), ...opened]);
+  const more = sorted.filter(k => row[k] >= SHOWN && !first.has(k)), withMore = n => partsWith(new Set([...first, ...more.slice(0, n)]));
+  const isFit = list => shape === 'ladder' ? list.reduce((sum, { n }) => sum + (n ? THIN : RUNGS[1]), 0) <= height
+    : linesOf(list, FOLDED, width - MARGIN - 6 - 0.4 * FOLDED) * pitchOf(FOLDED) <= height;
+  const list = isWhole ? partsWith(new Set(words.keys())) : withMore(firstOf([...Array(more.length + 1).keys()].reverse(), n => isFit(withMore(n))) ?? 0);
+  const thin = list.filter(({ n }) => n).length;
+  $('stage-sentence').style.setProperty('--rung', Math.max(RUNGS[0], Math.min(RUNGS[2], Math.floor((height - thin * THIN) / (list.length - thin)))) + 'px');
+  showParts(list);
+}
+
+// Shows the parts of LIST. Tokens of one word stay together, with a bracket if they are bytes of one
+// character.
+function showParts(list) {
+  const groups = [], focused = $('stage-words').contains(document.activeElement) && document.activeElement;
+  parts = list.map(part => ({ ...part, node: part.n ? makeRun(part) : words[part.from] }));
+  parts.forEach(({ from, n, node }, i) => {
+    if (i === 0 || n || parts[i - 1].n || isBegin(from)) groups.push(el('span', { class: 'stage-whole' }));
+    if (!n && isPiece(from)) Object.assign(groups.at(-1).dataset, { pieces: textAt(from).replace(/\/\d+$/, '') });
     groups.at(-1).append(node);
   });
   $('stage-words').replaceChildren(...groups.flatMap(group => [group, ' ']));
-  return true;
+  if (focused?.isConnected) focused.focus({ preventScroll: true });
 }
 
-let shape = 'line'; // of the sentence: 'line', 'lanes' (several lines) or 'ladder' (a word a row)
-let isRtl = false; // the sentence is written from right to left
-
-// Chooses the shape of the sentence and the largest size in which it fits its place; one line, if the
-// words are then large enough.
-function fitWords() {
-  const place = $('stage-sentence'), shapeAs = name => {
-    shape = name;
-    for (const one of ['lanes', 'ladder', 'long']) place.classList.toggle(one, one === name);
-  };
-  const isFit = size => {
-    place.style.fontSize = size + 'px';
-    return place.scrollHeight <= place.clientHeight && place.scrollWidth <= place.clientWidth;
-  };
-  const isLine = size => isFit(size) && words[0]?.offsetTop === words.at(-1)?.offsetTop;
-  $('stage-arcs').style.height = 0; // arcs of larger words would count as overflow
-  isRtl = /^\P{L}*[\p{sc=Arabic}\p{sc=Hebrew}\p{sc=Syriac}\p{sc=Thaana}\p{sc=Nko}]/u.test(viewer.run.text ?? wordsOf);
-  $('stage-words').dir = isRtl ? 'rtl' : 'ltr';
-  if (place.clientWidth < NARROW) {
-    shapeAs('ladder');
-    place.classList.toggle('long', words.length > MOST_RUNGS);
-    place.style.fontSize = '';
-    const [least, most] = RUNGS, high = Math.floor(Math.min(place.clientHeight / words.length, (place.clientHeight - most) / (words.length - 1)));
-    place.style.setProperty('--rung', (high < least ? RUNG : Math.min(most, high)) + 'px');
-    return;
-  }
-  shapeAs('line');
-  if (SIZES.some(size => size >= LEAST_LINE && isLine(size))) return;
-  shapeAs('lanes');
-  place.classList.toggle('long', !SIZES.some(isFit));
+// Returns the button of a run of words that is folded away. A press unfolds it.
+function makeRun(run) {
+  const node = el('button', { class: 'stage-word stage-run', type: 'button', tabindex: '-1' }, el('bdi', {}, nameOfRun(run)), el('small', { 'aria-hidden': 'true' }));
+  node.addEventListener('click', ({ detail }) => {
+    for (let p = run.from; p < run.from + run.n; p++) opened.add(p);
+    drawArcs().then(() => detail === 0 && words[run.from].focus()); // of a keyboard
+  });
+  return node;
 }
 
 // Returns the place of a word in the sentence: the ends, the middle, the top and the bottom of its
 // box. If the sentence is written from right to left, x counts from the right.
 function boxOf(node, frame) {
   const { left, right, top, bottom } = node.firstChild.getBoundingClientRect(), x = (left + right) / 2;
-  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, bottom: bottom - frame.top, wide: right - left };
+  return { x: isRtl ? frame.right - x : x - frame.left, top: top - frame.top, middle: (top + bottom) / 2 - frame.top };
 }
 
 // --- Paths of arcs ------------------------------------------------------------------------------
@@ -273,51 +359,14 @@ function layLanes(arcs, from, boxes, place) {
 // Gives ARCS their paths in the sentence, whose width is PLACE.
 function layArcs(arcs, from, boxes, place) {
   if (shape === 'lanes') return layLanes(arcs, from, boxes, place);
-  const room = Math.max(20, parseFloat(getComputedStyle($('stage-words')).paddingTop) - 8);
+  const high = Math.max(20, parseFloat($('stage-sentence').style.getPropertyValue('--above')) - 8);
   const mirror = box => isRtl ? { ...box, x: place - box.x } : box;
   for (const arc of arcs) {
     if (shape === 'ladder') arc.d = rungBow(from, arc.to, arc.width, place);
-    else arc.d = arc.to === from ? bow(...Array(2).fill(mirror(from)), room) : bow(mirror(from), mirror(arc.to), room);
+    else arc.d = arc.to === from ? bow(...Array(2).fill(mirror(from)), high) : bow(mirror(from), mirror(arc.to), high);
   }
   return undefined;
 }
-
-// If the sentence is longer than its place, scrolls it to the query, and to the marked key if there
-// is space for both.
-function bringIntoView(query, pick) {
-  const place = $('stage-sentence'), room = place.clientHeight;
-  const far = pick && Math.max(query.bottom, pick.bottom) - Math.min(query.top, pick.top) + 2 * NUMBER < room ? pick : query;
-  const top = Math.min(query.top, far.top) - NUMBER, bottom = Math.max(query.bottom, far.bottom) + NUMBER;
-  if (bottom > place.scrollTop + room) place.scrollTop = bottom - room;
-  if (top < place.scrollTop) place.scrollTop = top;
-}
-
-// --- Words beyond the edge ----------------------------------------------------------------------
-
-let shownRow = []; // the weights that are drawn
-
-// Says how much weight the words above and below the visible part of the sentence have. A press goes
-// to the one with the largest weight.
-function sayBeyond() {
-  const { top, bottom } = $('stage-sentence').getBoundingClientRect();
-  const places = isMap() ? [] : words.map(node => node.firstChild.getBoundingClientRect()).map(box => (box.top + box.bottom) / 2);
-  for (const [id, sign, isBeyond] of [['stage-above', '\u2191', y => y < top], ['stage-below', '\u2193', y => y > bottom]]) {
-    const node = $(id), keys = [...places.keys()].filter(k => isBeyond(places[k]));
-    const sum = keys.reduce((all, k) => all + (shownRow[k] || 0), 0), weight = sum > 0 ? share(sum) + ' ' : '';
-    const name = keys.length === 1 ? textAt(keys[0]) : t('{} keys', keys.length);
-    if (keys.length === 0 && document.activeElement === node) words[state.q]?.focus({ preventScroll: true });
-    node.hidden = keys.length === 0;
-    node.replaceChildren(el('bdi', {}, name), ` ${weight}${sign}`);
-    node.setAttribute('aria-label', t(sign === '\u2191' ? 'Show what is above: {}' : 'Show what is below: {}', `${name} ${weight}`.trim()));
-    node.dataset.key = keys.reduce((best, k) => (shownRow[k] || 0) > (shownRow[best] || 0) ? k : best, sign === '\u2191' ? keys.at(-1) : keys[0]);
-  }
-}
-
-// Returns the button at an edge of the sentence.
-const makeBeyond = id => button(id, '', () => {
-  const place = $('stage-sentence'), key = words[$(id).dataset.key].getBoundingClientRect();
-  place.scrollBy({ top: key.top - place.getBoundingClientRect().top - place.clientHeight / 2, behavior: still.matches ? 'instant' : 'smooth' });
-}, { class: 'stage-beyond', hidden: '' });
 
 // --- The map of a translation -------------------------------------------------------------------
 
@@ -365,61 +414,71 @@ function drawMap(h, q, weights) {
   grown = nearTo = '';
 }
 
-// Draws the current row of weights: an arc and a number for each key; or all rows, as a map.
+// Draws the current row of weights: an arc and a number for each key; or all rows, as a map. All that is
+// read from the page is read before it changes, so that there is one layout.
 async function drawArcs() {
-  const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h];
-  const weights = await viewer.decode(h, 0);
+  const mine = ++number, { q, h } = lookedAt(), { run } = viewer, head = run.heads[h], own = run.heads[state.h];
+  const [weights, chosen] = await Promise.all([viewer.decode(h, 0), viewer.decode(state.h, 0)]);
   if (mine !== number || run !== viewer.run || weights.length !== head.rows * head.cols) return;
   const row = weights.subarray(q * head.cols, (q + 1) * head.cols), place = $('stage-arcs'), line = $('stage-words');
-  markWords(q);
-  sayRow(q, h, row);
-  shownRow = row;
-  if (isMap()) {
-    drawMap(h, q, weights);
-    return sayBeyond();
-  }
-  const frame = line.getBoundingClientRect(), boxes = words.map(node => boxOf(node, frame)), key = [wordsOf, h, q].join();
   // the cell that a step of a story marks
   const pick = q === state.q && h === state.h ? state.k : -1;
-  const arcs = [...row.keys()].filter(k => row[k] >= LEAST || k === pick).map(k => ({ k, to: boxes[k], width: Math.max(1, row[k] * WIDEST) }));
-  for (const box of boxes) box.middle = (box.top + box.bottom) / 2;
-  layArcs(arcs, boxes[q], boxes, frame.width);
-  place.setAttribute('class', (key === grown || still.matches ? 'still' : '') + (isOff(h) ? ' off' : ''));
-  const chosen = [wordsOf, state.q, pick].join();
-  if (chosen !== brought && over.q === undefined) bringIntoView(boxes[q], boxes[pick]);
-  if (over.q === undefined) brought = chosen;
-  grown = key;
-  place.style.height = line.scrollHeight + 'px';
-  place.replaceChildren(...arcs.map(({ k, d, width }) => svgEl('path', { d, 'stroke-width': width.toFixed(2), pathLength: 1,
-    class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': row[k] })));
-  if (key !== nearTo) makeNear(h, q);
-  nearTo = key;
-  writeWeights(row, boxes);
-  words.forEach((node, k) => node.classList.toggle('picked', k === pick));
-  return sayBeyond();
+  if (!isMap()) {
+    fitWords();
+    foldWords(state.q, chosen.subarray(state.q * own.cols, (state.q + 1) * own.cols), state.k);
+    const frame = line.getBoundingClientRect(), key = [partsOf, h, q].join();
+    const keys = parts.map(part => keyOf(part, row, frame)), isAt = k => ({ from, n }) => k >= from && k < from + Math.max(1, n);
+    const from = keys.find(isAt(q)).to, arcs = keys.filter(one => one.weight >= LEAST || isAt(pick)(one));
+    for (const arc of arcs) arc.width = Math.max(1, arc.weight * WIDEST);
+    layArcs(arcs, from, keys.map(({ to }) => to), frame.width);
+    place.setAttribute('class', (key === grown || still.matches ? 'still' : '') + (isOff(h) ? ' off' : ''));
+    grown = key;
+    place.style.height = frame.height + 'px';
+    place.replaceChildren(...arcs.map(({ k, d, width, weight }) => svgEl('path', { d, 'stroke-width': width.toFixed(2), pathLength: 1,
+      class: k === pick ? 'picked' : '', 'data-key': k, 'data-weight': weight })));
+    if (key !== nearTo) makeNear(h, q);
+    nearTo = key;
+    writeWeights(keys, q, pick);
+  } else {
+    drawMap(h, q, weights);
+    words.forEach((node, p) => markWord(node, p, q));
+  }
+  sayRow(q, h, row);
 }
 
-// Writes the weights of a row below their words, or beside them in a ladder. Without space for two,
-// the smaller one is left out: its arc still shows it.
-function writeWeights(row, boxes) {
+// Returns PART of the sentence with its place in FRAME and its weight in ROW. The key of a run is the
+// one with the largest weight.
+function keyOf({ from, n, node }, row, frame) {
+  let k = from, weight = row[from] || 0;
+  for (let p = from + 1; p < from + n; p++) {
+    weight += row[p] || 0;
+    if (row[p] > (row[k] || 0)) k = p;
+  }
+  return { from, n, node, k, weight, to: boxOf(node, frame) };
+}
+
+// Writes the weights of KEYS below their words, or beside them in a ladder. Without space for two, the
+// smaller one is left out: its arc still shows it.
+function writeWeights(keys, q, pick) {
   const placed = [];
-  for (const k of [...row.keys()].sort((a, b) => row[b] - row[a] || a - b)) {
-    const text = row[k] >= 0.005 ? share(row[k]) : '', { x, top } = boxes[k];
+  for (const { from, n, k, node, weight, to: { x, top } } of [...keys].sort((a, b) => b.weight - a.weight || a.k - b.k)) {
+    const text = weight >= 0.005 ? share(weight) : '';
     const isCovered = one => Math.abs(one.top - top) < 8 && Math.abs(one.x - x) < 4 + DIGIT * (one.long + text.length) / 2;
     const isShown = text !== '' && (shape === 'ladder' || !placed.some(isCovered));
     if (isShown) placed.push({ x, top, long: text.length });
-    words[k].lastChild.textContent = isShown ? text : '';
-    words[k].style.setProperty('--share', row[k]);
+    node.lastChild.textContent = isShown ? text : '';
+    node.style.setProperty('--share', weight);
+    node.setAttribute('aria-label', (n ? nameOfRun({ from, n }) : textAt(from)) + (text && ', ' + text));
+    if (!n) markWord(node, from, q);
+    node.classList.toggle('picked', !n && k === pick);
   }
 }
 
-// Marks the word that looks.
-function markWords(q) {
-  words.forEach((node, p) => {
-    node.classList.toggle('from', p === q);
-    node.tabIndex = p === state.q ? 0 : -1;
-    node.setAttribute('aria-current', String(p === q));
-  });
+// Marks the word that looks, and gives the chosen one the tab stop.
+function markWord(node, p, q) {
+  node.classList.toggle('from', p === q);
+  node.tabIndex = p === state.q ? 0 : -1;
+  node.setAttribute('aria-current', String(p === q));
 }
 
 let nearTo = ''; // the arcs that can be pressed
@@ -636,7 +695,7 @@ let isOpen = false;
 
 function draw() {
   if (!isOpen) return;
-  if (drawWords()) fitWords();
+  drawWords();
   if (isMap()) $('stage-sentence').style.fontSize = '';
   drawStrip();
   drawNext();
@@ -657,10 +716,7 @@ function open(isIt) {
 }
 
 function layOut() {
-  if (!isOpen) return;
-  if (!isMap()) fitWords();
-  brought = '';
-  drawArcs();
+  if (isOpen) drawArcs();
 }
 
 // Returns the button that folds the strip away beside a story on a telephone.
@@ -682,13 +738,12 @@ function make() {
     el('div', { id: 'stage-intro' }, el('h1', {}, t('What a language model looks at')),
       el('p', {}, el('span', { id: 'stage-does' }), ' ', el('span', { class: 'pointed' }, t('Point at a word to see where a head looks.')), el('span', { class: 'tapped' }, t('Tap a word to see where a head looks.')))),
     el('div', { id: 'stage-top' }, el('span', { id: 'stage-head' }, term('head', el('b', { id: 'stage-name' }, t('Head')), el('small', { id: 'stage-place' })),
-      el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('p', { id: 'stage-said', role: 'status' }),
+      el('span', { id: 'stage-switch', class: 'tabs', role: 'group' }, makeSwitch('stage-head-on', 'on', true), makeSwitch('stage-head-off', 'off', false))), el('span', { id: 'stage-chips' }), el('p', { id: 'stage-said', role: 'status' }),
       button('stage-workbench', t('Workbench'), () => { open(false); $('live-to-stage').focus(); })),
     el('div', { id: 'stage-story' }),
     el('div', { id: 'stage-sentence', role: 'group', 'aria-label': t('Sentence: each word shows where it looks') },
       el('div', { id: 'stage-line' }, el('div', { id: 'stage-words' }), svgEl('svg', { id: 'stage-arcs', 'aria-hidden': 'true' }),
         svgEl('svg', { id: 'stage-near', 'aria-hidden': 'true' }))),
-    makeBeyond('stage-above'), makeBeyond('stage-below'),
     el('div', { id: 'stage-next' },
       el('h2', {}, term('next token', t('Next word')), el('span', { id: 'stage-hint', class: 'note' }, t('press one to write it')), el('span', { id: 'stage-key', class: 'note', hidden: '' }, ...phrase(
         '{} before, {} after', el('i', { class: 'before' }), el('i', { class: 'after' })))),
@@ -703,14 +758,13 @@ function make() {
   $('views').parentNode.prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
   $('stage-tip').addEventListener('pointerleave', hideTip);
   addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
-  rove($('stage-words'), () => words, (at, [down, across]) => at + down + across);
+  rove($('stage-words'), () => isMap() ? words : parts.map(({ node }) => node), (at, [down, across]) => at + down + across);
   $('stage-pick').addEventListener('change', event => choose(Number(event.target.value)));
   $('stage-strip').addEventListener('pointermove', chooseAt);
   rove($('stage-strip'), () => cells, stepHead);
   // of the keys of the workbench, only i (goes to the sentence) and x (switches the head off) work
   // here, since the others change things that are not visible
   document.documentElement.addEventListener('keydown', event => isOpen && !/^[ix]$/.test(event.key) && event.stopPropagation());
-  $('stage-sentence').addEventListener('scroll', () => isOpen && sayBeyond(), { passive: true });
   new ResizeObserver(layOut).observe($('stage-sentence'));
   for (const event of ['beforeprint', 'afterprint']) addEventListener(event, layOut);
 }

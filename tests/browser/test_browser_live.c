@@ -1105,13 +1105,13 @@ static void assert_fits_screen(void)
     assert_text("document.documentElement.scrollHeight <= innerHeight && "
                 "document.documentElement.scrollWidth <= innerWidth",
                 "true");
-    assert_text(
-        "(box => (box.scrollHeight <= box.clientHeight || document.querySelector("
-        "'.stage-beyond:not([hidden])')) && box.clientHeight >= 100)(" ID("stage-sentence") ")",
-        "true");
+    assert_text("(box => box.scrollHeight <= box.clientHeight && box.clientHeight >= 100)(" ID(
+                    "stage-sentence") ")",
+                "true");
     assert_text("[...document.querySelectorAll('#live-stage :is(button, textarea)')].filter(b => "
-                "b.offsetParent && (b.getBoundingClientRect().height < 44 || (b.offsetWidth < 44 "
-                "&& !b.matches('.term, .stage-word')))).map(b => b.id || b.textContent).join()",
+                "b.offsetParent && (b.getBoundingClientRect().height < (b.matches('.stage-run') "
+                "? 24 : 44) || (b.offsetWidth < 44 && !b.matches('.term, .stage-word')))).map(b => "
+                "b.id || b.textContent).join()",
                 "");
     assert_text("[...document.querySelectorAll('#live-stage > div')].filter(d => d.offsetParent && "
                 "d.getBoundingClientRect().bottom > innerHeight).map(d => d.id).join()",
@@ -1576,6 +1576,8 @@ END_TEST
 static const char boys[] = "The keys to the cabinet that the boy and the girl saw by the house are "
                            "old. The dog and the cats near the tree run fast, and the woman sees";
 
+static const char drink[] = "When Mary and John went to the store, John gave a drink to";
+
 /* Runs an expression of the page for its effect. */
 static void perform(const char *expression)
 {
@@ -1583,7 +1585,7 @@ static void perform(const char *expression)
 }
 
 /* The arcs of the word Q of HEAD are drawn: each begins above Q, ends above its key, and no point
- * of it lies in the box of a word. */
+ * of it lies in the box of a word or on a weight, which stands 8 px below the box. */
 static void assert_arcs_spare_words(const char *head, int q, int least)
 {
     char expression[256];
@@ -1604,8 +1606,10 @@ static void assert_arcs_spare_words(const char *head, int q, int least)
         "[...document.querySelectorAll('#stage-arcs path')].flatMap(arc => { const m = "
         "arc.getScreenCTM(), long = arc.getTotalLength(), points = Array.from({ length: 400 }, (_, "
         "i) => arc.getPointAtLength(long * i / 399)).map(p => ({ x: p.x + m.e, y: p.y + m.f })); "
-        "const hit = boxes.findIndex(b => points.some(p => p.x > b.left && p.x < b.right && p.y > "
-        "b.top && p.y < b.bottom)); return [...hit < 0 ? [] : [`${arc.dataset.key} through "
+        "const hit = [...boxes, ...words.map(w => w.lastChild).filter(s => s.textContent).map(s => "
+        "s.getBoundingClientRect())].findIndex(b => points.some(p => p.x > b.left && p.x < b.right "
+        "&& p.y > b.top && p.y < b.bottom)); return [...hit < 0 ? [] : [`${arc.dataset.key} "
+        "through "
         "${hit}`], ...isAbove(points[0], boxes[words.findIndex(w => w.matches('.from'))]) && "
         "isAbove(points.at(-1), boxes[arc.dataset.key]) ? [] : [`${arc.dataset.key} ends "
         "elsewhere`]]; }).join(); })()",
@@ -1651,93 +1655,88 @@ START_TEST(arcs_cross_no_word)
 }
 END_TEST
 
-/* Returns the number of words whose box `b` meets a condition about the `edge` of the sentence. */
-static int count_words(const char *condition)
+/* The parts of the sentence: the number of words of a run that is folded away or 0, the weight in
+ * percent or -1, and on a telephone the length of the bar in thousandths. */
+#define PARTS                                                                                      \
+    "[...document.querySelectorAll('.stage-word')].map(w => [w.matches('.stage-run') ? "           \
+    "/\\u2026 (\\d+)/.exec(w.textContent)?.[1] ?? 1 : 0, parseInt(w.lastChild.textContent || "     \
+    "-1), "                                                                                        \
+    "Math.round(1000 * (s => parseFloat(getComputedStyle(s, '::before').width) / (s.clientWidth "  \
+    "- "                                                                                           \
+    "16 - 3 * parseFloat(getComputedStyle(document.documentElement).fontSize)))(w.lastChild))]"    \
+    ".join(' ')).join(' ')"
+
+/* Asserts that the sentence shows the row Q of HEAD of TEXT, N tokens, and that it fits its
+ * place. Returns the number of runs that are folded away: never the query and its three strongest
+ * keys. */
+static int assert_row(const char *text, const char *head, int q, int n)
 {
-    char expression[512];
-
-    snprintf(expression, sizeof expression,
-             "(edge => [...document.querySelectorAll('.stage-word bdi')].map(w => "
-             "w.getBoundingClientRect()).filter(b => %s).length)(" ID(
-                 "stage-sentence") ".getBoundingClientRect())",
-             condition);
-    return (int)attn_browser_number(browser, expression);
-}
-
-/* Asserts that the button ID has the number of words beyond its edge, and the sum of their weights;
- * or is hidden. */
-static void assert_beyond(const char *id, const char *arrow, int n, double sum)
-{
-    char expression[128], expected[64] = "";
-
-    snprintf(expression, sizeof expression,
-             "(b => b.hidden ? '' : b.textContent)(document.getElementById('%s'))", id);
-    if (n > 0 && sum > 0)
-        snprintf(expected, sizeof expected, "%d keys %.0f %% %s", n, 100 * sum, arrow);
-    else if (n > 0)
-        snprintf(expected, sizeof expected, "%d keys %s", n, arrow);
-    assert_text(expression, expected);
-}
-
-/* Asserts that the ladder has the weights of the row Q of head 2.5 of TEXT, N tokens, as numbers
- * and as lengths of bars; and that each edge has the sum of the words beyond it. */
-static void assert_ladder(const char *text, int q, int n)
-{
-    char number[16], expected[1024] = "", *row;
+    char number[16], *row, *parts;
     const char *at;
-    double weights[64], seen = 0, above = 0, below = 0;
-    int n_above, n_below;
+    double weights[256];
+    int n_word, percent, length, n_read, k = 0, n_run = 0;
 
     snprintf(number, sizeof number, "%d", q);
-    row = PRINT("run", "-m", "fable", "--heads", "2.5", "--queries", number, "--sites", "pattern",
+    row = PRINT("run", "-m", "fable", "--heads", head, "--queries", number, "--sites", "pattern",
                 "--precision", "7", "--csv", "-", text);
     at = strchr(strchr(row, '\n'), ',');
-    for (int k = 0; k < n; k++, at = strchr(at + 1, ',')) {
-        ck_assert_ptr_nonnull(at);
-        weights[k] = strtod(at + 1, NULL);
-        if (weights[k] >= 0.005)
-            snprintf(expected + strlen(expected), sizeof expected - strlen(expected), "%d:%.0f %% ",
-                     k, 100 * weights[k]);
-    }
+    for (int i = 0; i < n; i++, at = strchr(at + 1, ','))
+        weights[i] = strtod(at + 1, NULL);
     free(row);
-    assert_text("[...document.querySelectorAll('.stage-word small')].map((s, k) => s.textContent ? "
-                "k + ':' + s.textContent + ' ' : '').join('')",
-                expected);
-    for (int k = 0; k < n; k++) { /* the bars */
-        char expression[256];
-        double length;
+    at = parts = attn_browser_text(browser, PARTS);
+    for (; sscanf(at, "%d %d %d%n", &n_word, &percent, &length, &n_read) == 3; at += n_read) {
+        double sum = weights[k];
 
-        snprintf(expression, sizeof expression,
-                 "(s => parseFloat(getComputedStyle(s, '::before').width) / (s.clientWidth - 16 - "
-                 "3 * "
-                 "parseFloat(getComputedStyle(document.documentElement).fontSize)))(document."
-                 "querySelectorAll('.stage-word small')[%d])",
-                 k);
-        length = attn_browser_number(browser, expression);
-        ck_assert_msg(fabs(length - weights[k]) < 0.02, "%d: %f, not %f", k, length, weights[k]);
+        for (int i = 1; i < n_word; i++)
+            sum += weights[k + i];
+        ck_assert_msg(percent == (sum < 0.005 ? -1 : (int)round(100 * sum)), "%d: %s", k, parts);
+        ck_assert_msg(fabs(length / 1000.0 - sum) < 0.02, "%d: %s", k, parts);
+        for (int i = 0; i < n_word; i++) {
+            int n_larger = 0;
+
+            for (int other = 0; other < n; other++)
+                n_larger += weights[other] > weights[k + i];
+            ck_assert_msg(k + i != q && n_larger >= 3, "%d: %s", k + i, parts);
+        }
+        n_run += n_word > 0;
+        k += n_word > 0 ? n_word : 1;
     }
-    n_above = count_words("b.top + b.bottom < 2 * edge.top");
-    n_below = count_words("b.top + b.bottom > 2 * edge.bottom");
-    for (int k = 0; k < n; k++)
-        *(k < n_above ? &above : k >= n - n_below ? &below : &seen) += weights[k];
-    ck_assert(fabs(seen + above + below - 1) < 1e-4);
-    assert_beyond("stage-above", "\u2191", n_above, above);
-    assert_beyond("stage-below", "\u2193", n_below, below);
+    ck_assert_msg(k == n, "%d: %s", k, parts);
+    free(parts);
+    assert_text("(edge => [...document.querySelectorAll('.stage-word bdi')].every(w => (b => b.top "
+                ">= edge.top && b.bottom <= edge.bottom)(w.getBoundingClientRect())))(" ID(
+                    "stage-sentence") ".getBoundingClientRect())",
+                "true");
+    return n_run;
 }
 
-/* On a telephone each word has a row: arcs on the left, bars of the weights on the right. */
+/* Chooses the word Q, and waits until its row is drawn. */
+static void choose_word(int q)
+{
+    char expression[64];
+
+    snprintf(expression, sizeof expression, "attnViewer.set({ q: %d, k: -1 })", q);
+    perform(expression);
+    attn_browser_wait_for_frame(browser);
+    attn_browser_wait_for_frame(browser);
+}
+
+/* On a telephone each word has a row: arcs on the left, bars of the weights on the right. Words
+ * that the head hardly looks at fold into thin rows, which a press unfolds. */
 START_TEST(a_telephone_has_a_ladder)
 {
     static const char rows[] = "(list => new Set(list.map(w => w.getBoundingClientRect().top)).size"
                                " === list.length)([...document.querySelectorAll('.stage-word')])";
     static const char isDone[] = "document.querySelector('.ladder .stage-word.from small')";
+    static const char n_word[] = "document.querySelectorAll('.stage-word:not(.stage-run)').length";
+    int n_run;
 
     enter_on_telephone();
     attn_browser_set_still(browser);
     open_stage("stage=1&h=2.5");
     attn_browser_wait(browser, isDone);
     assert_text(rows, "true");
-    assert_ladder(keys, 4, 5);
+    ck_assert_int_eq(assert_row(keys, "2.5", 4, 5), 0);
     assert_text("[...document.querySelectorAll('#stage-arcs path')].every(a => (b => b.left >= 12 "
                 "&& b.right <= 102)(a.getBoundingClientRect()))",
                 "true");
@@ -1745,22 +1744,61 @@ START_TEST(a_telephone_has_a_ladder)
     load("stage=1&h=2.5&q=27");
     attn_browser_wait(browser, isDone);
     assert_text(rows, "true");
-    assert_ladder(boys, 27, 34);
-    assert_text(ID("stage-above") ".hidden || " ID("stage-below") ".hidden", "false");
-    attn_browser_click_on(browser, "#stage-above"); /* to the word with the largest weight there */
+    n_run = assert_row(boys, "2.5", 27, 34);
+    ck_assert_int_ge(n_run, 2);
+    assert_text("document.querySelectorAll('.stage-word')[0].getAttribute('aria-label')",
+                "\xe2\x80\xa6 19 words, 10 %");
+    choose_word(5);
+    ck_assert_int_ge(assert_row(boys, "2.5", 5, 34), 1);
+    choose_word(27);
+    perform("document.querySelector('.stage-run').focus()"); /* a press, by keyboard, unfolds it */
+    attn_browser_key(browser, " ", 0);
     attn_browser_wait_for_frame(browser);
-    attn_browser_point_at(browser, "#stage-said"); /* away from the words */
     attn_browser_wait_for_frame(browser);
-    attn_browser_wait(browser, "document.querySelectorAll('.stage-word')[27].matches('.from')");
-    assert_text("(edge => Math.abs(edge.top + edge.bottom - (b => b.top + b.bottom)(document"
-                ".querySelectorAll('.stage-word')[22].getBoundingClientRect())) < 44)(" ID(
-                    "stage-sentence") ".getBoundingClientRect())",
-                "true");
-    assert_ladder(boys, 27, 34);
-    perform("attnViewer.set({ q: 5 })");
-    attn_browser_wait(browser, "document.querySelectorAll('.stage-word')[5].matches('.from')");
+    ck_assert_int_ge((int)attn_browser_number(browser, n_word), 19);
+    assert_text("document.activeElement.matches('.stage-word:not(.stage-run)')", "true");
+    RUN("--html", "p.html", "--live", drink); /* one key has nearly all of the weight */
+    load("stage=1&h=3.6&q=13");
+    attn_browser_wait(browser, isDone);
+    ck_assert_int_eq(assert_row(drink, "3.6", 13, 14), 2);
+    leave();
+}
+END_TEST
+
+/* The size of the words is found once for a text and a place, without a layout for each try: other
+ * words and heads, changes, bars and chips keep it. Weights stand 8 px below their words. */
+START_TEST(the_size_of_words_is_kept)
+{
+    static const char size[] = "document.getElementById('stage-sentence').style.fontSize";
+    char *before;
+
+    enter();
+    RUN("--html", "p.html", "--live", boys);
+    load("stage=1&h=2.5&q=27");
+    attn_browser_wait(browser, "document.querySelector('.lanes .stage-word.from')");
+    before = attn_browser_text(browser, size);
+    perform("(globalThis.nMeasured = 0, globalThis.nLaidOut = 0, [[CanvasRenderingContext2D, "
+            "'measureText', () => { nMeasured++; }], [Element, 'getBoundingClientRect', () => { "
+            "nLaidOut++; }]].forEach(([{ prototype }, name, count]) => { const own = "
+            "prototype[name]; prototype[name] = function (...list) { count(); return "
+            "own.apply(this, list); }; }))");
+    choose_word(20);
+    attn_browser_click_on(browser, "#stage-cell-9");
+    attn_browser_click_on(browser, "#stage-head-off");
+    wait_for_run();
+    attn_browser_wait(browser, "document.querySelector('#stage-arcs.off')");
+    assert_text(ID("stage-chips") ".textContent", "head 1.1 off \xc3\x97Restore all");
+    assert_text(size, before);
+    assert_text("nMeasured", "0");
+    attn_browser_resize(browser, 1024, 768);
+    attn_browser_wait(browser, "nMeasured > 0");
     attn_browser_wait_for_frame(browser);
-    assert_ladder(boys, 5, 34);
+    assert_text("nMeasured <= 12 * (document.querySelectorAll('.stage-word').length + 1)", "true");
+    assert_text("[...document.querySelectorAll('.stage-word')].filter(w => w.lastChild.textContent)"
+                ".map(w => w.lastChild.getBoundingClientRect().top + 8 - w.firstChild"
+                ".getBoundingClientRect().bottom).filter(gap => gap < 8 || gap > 20).join()",
+                "");
+    free(before);
     leave();
 }
 END_TEST
@@ -2205,7 +2243,8 @@ START_TEST(controls_are_in_another_language)
     wait_for_run();
     assert_text(
         "(english => (function texts(node) { return node.nodeType === 3 ? [node.data.trim()] : "
-        "node.matches('bdi') ? [] : [...node.childNodes].flatMap(texts).concat(['title', "
+        "node.matches('bdi, .stage-word') ? [] : "
+        "[...node.childNodes].flatMap(texts).concat(['title', "
         "'aria-label'].map(name => node.getAttribute(name))); })(" ID(
             "live-stage") ")"
                           ".filter(text => english.test(text ?? '')).join('|'))"
@@ -2217,7 +2256,8 @@ START_TEST(controls_are_in_another_language)
     attn_browser_click_on(browser, "#view-tokens");
     assert_text(ID("live-off") ".textContent + " ID("view-lines") ".textContent",
                 "Kopf 2.5 einschaltenLinien");
-    assert_text("document.querySelectorAll('datalist option').length > 0", "true"); /* of words */
+    attn_browser_wait(browser,
+                      "document.querySelectorAll('datalist option').length > 0"); /* words */
     assert_text("[...document.querySelectorAll('#stage .token')].map(t => t.textContent).join('')",
                 "The first of the Heads");
     leave();
@@ -2833,9 +2873,10 @@ ATTN_SUITE(
     a_translation_fits_a_telephone, an_arc_says_why, why_is_asked_by_keyboard,
     a_press_chooses_a_head_and_a_switch_turns_it_off, next_words_are_written,
     the_address_has_stage_and_workbench, the_stage_is_used_by_keyboard, the_stage_fits_a_telephone,
-    arcs_cross_no_word, a_telephone_has_a_ladder, a_story_is_whole_on_a_telephone,
-    the_stage_stands_still_and_is_printed, terms_are_those_of_the_glossary, sentences_are_offered,
-    marks_have_names, heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
+    arcs_cross_no_word, a_telephone_has_a_ladder, the_size_of_words_is_kept,
+    a_story_is_whole_on_a_telephone, the_stage_stands_still_and_is_printed,
+    terms_are_those_of_the_glossary, sentences_are_offered, marks_have_names,
+    heads_have_the_colors_of_their_kinds, many_heads_are_a_map,
     heads_that_share_keys_stand_together, steps_ask_and_steer, an_answer_is_below_the_story,
     a_story_is_made_on_the_page, controls_are_in_another_language, a_mask_is_filled_on_the_stage,
     pairs_have_the_bits_of_the_binary, a_second_text_is_typed,
