@@ -110,6 +110,20 @@ static void add_notes(struct attn_figure_pen *pen)
     add_note(pen, "Software");
 }
 
+/* Ends a sentence with one full stop, or with the mark that it has. */
+static void end_sentence(struct attn_buffer *out)
+{
+    static const char *const ends[] = {".", "!", "?", ATTN_ELLIPSIS};
+
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        const size_t n = strlen(ends[i]);
+
+        if (out->size >= n && memcmp(out->data + out->size - n, ends[i], n) == 0)
+            return;
+    }
+    attn_buffer_append_char(out, '.');
+}
+
 /* Adds the note for the caption of a printed figure: "fable, layer 2, head 5: pattern. Colors:
  * weight, % (square root); pale: masked. Text: The keys." */
 static void add_caption(struct attn_figure_pen *pen)
@@ -133,7 +147,8 @@ static void add_caption(struct attn_figure_pen *pen)
             attn_buffer_append_format(out, "; %s: %s", grid->parts[i].name,
                                       grid->parts[i].quantity);
     if (!attn_figure_is_plot(pen->kind) && pen->kind != ATTN_FIGURE_ARCS && !grid->parts) {
-        attn_buffer_append_format(out, ". Colors: %s (", pen->quantity);
+        end_sentence(out);
+        attn_buffer_append_format(out, " Colors: %s (", pen->quantity);
         attn_color_scale_append(&pen->scale, out);
         attn_buffer_append_string(out,
                                   pen->scale.is_signed ? "), orange above 0, blue below" : ")");
@@ -145,7 +160,7 @@ static void add_caption(struct attn_figure_pen *pen)
                                                                              : kinds[kind]);
     if (pen->subtitle.size > 2)
         attn_buffer_append_format(out, "; %.*s", (int)pen->subtitle.size - 2, pen->subtitle.data);
-    attn_buffer_append_char(out, '.');
+    end_sentence(out);
     for (int i = 0; i < 2; i++) {
         text = attn_shapes_note(pen->shapes, texts[i], &n);
         if (!text)
@@ -154,7 +169,7 @@ static void add_caption(struct attn_figure_pen *pen)
         for (; n > 0 && *text == ' '; n--)
             text++;
         attn_text_append_cut(out, text, n, CAPTION_COLUMNS, ATTN_ELLIPSIS);
-        attn_buffer_append_char(out, '.');
+        end_sentence(out);
     }
     add_note(pen, "Caption");
 }
