@@ -11,18 +11,21 @@ enum {
     SIDE = 96,   /* minimum side of a thumbnail; rounded up to a multiple of its cells */
     LONE = 28,   /* side of a thumbnail of a single cell, with its number */
     BETWEEN = 8, /* gap between thumbnails */
+    DENSE = 8,   /* in print, with more heads in a line the gap is NARROW and the legend below */
+    NARROW = 3,
 };
 
-/* Sets position and size of each line, beginning at FROM, with cells of SIDE. Returns the end of
- * the last line. */
-static double place_lines(struct attn_panel_line *lines, size_t n, double from, double side)
+/* Sets position and size of each line, beginning at FROM, with cells of SIDE and gaps of BETWEEN.
+ * Returns the end of the last line. */
+static double place_lines(struct attn_panel_line *lines, size_t n, double from, double side,
+                          double between)
 {
     for (size_t i = 0; i < n; i++) {
         lines[i].at = from;
         lines[i].size = (double)lines[i].n_cell * side;
-        from += lines[i].size + BETWEEN;
+        from += lines[i].size + between;
     }
-    return from - BETWEEN;
+    return from - between;
 }
 
 /* Computes the layout. END: the right and the lower end of the panels. */
@@ -30,8 +33,12 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_pan
                              double end[2], double *side, struct attn_error *err)
 {
     size_t n_cell = 1;
+    double between;
+    bool is_dense;
 
     ATTN_TRY(attn_figure_panels_list(pen, grid, err));
+    is_dense = pen->is_printed && grid->n_column > DENSE;
+    between = is_dense ? NARROW : BETWEEN;
     for (size_t i = 0; i < grid->n_row; i++)
         n_cell = grid->rows[i].n_cell > n_cell ? grid->rows[i].n_cell : n_cell;
     for (size_t i = 0; i < grid->n_column; i++)
@@ -39,10 +46,10 @@ static enum attn_status plan(struct attn_figure_pen *pen, struct attn_figure_pan
     *side = attn_figure_side(
         pen, attn_grid_is_lone(pen->content->grid) ? LONE : ceil(SIDE / (double)n_cell));
     end[0] = place_lines(grid->columns, grid->n_column,
-                         ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side);
+                         ATTN_FIGURE_PAD + attn_figure_panels_left(pen), *side, between);
     attn_figure_set_frame(pen, end[0], ATTN_PANELS_ABOVE,
-                          place_lines(grid->rows, grid->n_row, 0, *side), false);
-    end[1] = place_lines(grid->rows, grid->n_row, pen->layout.top, *side);
+                          place_lines(grid->rows, grid->n_row, 0, *side, between), is_dense);
+    end[1] = place_lines(grid->rows, grid->n_row, pen->layout.top, *side, between);
     return ATTN_OK;
 }
 

@@ -204,7 +204,7 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     if (grid->cells)
         layout->place.width = text_width(pen, layout);
     if (!grid->run && !grid->cells && pen->room > 0 && n <= FEW &&
-        layout->place.side < LABEL_SIDE) {
+        layout->matrix->n_row != layout->matrix->n_column && layout->place.side < LABEL_SIDE) {
         layout->place.width = layout->place.side; /* cells are limited in width only */
         layout->place.side = LABEL_SIDE;
     }
