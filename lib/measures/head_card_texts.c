@@ -1,5 +1,7 @@
-/* head_card_texts.c - chooses the texts of a card, and the tokens of a long one that are shown. */
+/* head_card_texts.c - chooses the texts of a card, and writes texts for pages. */
 #include "measures/head_cards_internal.h"
+
+#include "base/escape.h"
 
 #include <stdlib.h>
 
@@ -20,6 +22,34 @@ const char *attn_card_part_words(int part, bool is_cross)
     return is_cross && part == ATTN_CARD_STRONGEST
                ? "the texts with the largest weight on a token of the source"
                : parts[part][1];
+}
+
+static void push_printable(struct attn_json_writer *json, const char *text, size_t size)
+{
+    struct attn_buffer printable = {0};
+
+    attn_escape_append(&printable, text, size);
+    attn_json_buffer(json, &printable);
+}
+
+void attn_card_text_push(struct attn_json_writer *json, const struct attn_card_text *text)
+{
+    attn_json_line(json);
+    attn_json_begin(json, '{');
+    push_printable(attn_json_key(json, "id"), text->id.data, text->id.size);
+    attn_json_begin(attn_json_key(json, "tokens"), '[');
+    for (size_t i = 0; i < text->n_token + text->n_source; i++) {
+        size_t size;
+        const char *token = attn_card_token(text, i, &size);
+
+        if (i == text->n_token) {
+            attn_json_end(json);
+            attn_json_begin(attn_json_key(json, "source"), '[');
+        }
+        (text->is_printed ? attn_json_string : push_printable)(json, token, size);
+    }
+    attn_json_end(json);
+    attn_json_end(json);
 }
 
 static int by_value(const void *a, const void *b)
@@ -90,48 +120,4 @@ void attn_head_cards_choose(struct attn_head_cards *cards)
 {
     for (size_t i = 0; i < cards->n_head; i++)
         choose_of(&cards->heads[i], cards->n_sample);
-}
-
-/* Shows token I if it fits *ROOM. Returns false if not. */
-static bool show_token(const double *widths, size_t i, double *room, bool *shown)
-{
-    if (shown[i])
-        return true;
-    if (widths[i] > *room)
-        return false;
-    *room -= widths[i];
-    return shown[i] = true;
-}
-
-void attn_card_clip(const double *widths, size_t n, size_t a, size_t b, double room, bool *shown)
-{
-    /* the next token on each side of A and of B */
-    const size_t middles[2] = {a, b};
-    size_t before[2] = {a, b < n ? b : 0}, after[2] = {a + 1, b < n ? b + 1 : n};
-    bool is_growing = true;
-
-    for (size_t i = 0; i < n; i++)
-        shown[i] = false;
-    for (int i = 0; i < 2; i++)
-        if (middles[i] < n && !shown[middles[i]]) {
-            shown[middles[i]] = true;
-            room -= widths[middles[i]];
-        }
-    while (is_growing) {
-        is_growing = false;
-        for (int i = 0; i < 2; i++) {
-            if (before[i] > 0 && show_token(widths, before[i] - 1, &room, shown)) {
-                before[i]--;
-                is_growing = true;
-            } else {
-                before[i] = 0;
-            }
-            if (after[i] < n && show_token(widths, after[i], &room, shown)) {
-                after[i]++;
-                is_growing = true;
-            } else {
-                after[i] = n;
-            }
-        }
-    }
 }

@@ -15,6 +15,7 @@
 #define ATTN_MEASURES_HEAD_CARDS_INTERNAL_H
 
 #include "base/buffer.h"
+#include "formats/json_writer.h"
 #include "measures/head_cards.h"
 #include "trace/location.h"
 #include "trace/trace_internal.h"
@@ -50,6 +51,7 @@ enum attn_card_part {
 /* The tokens of a text. */
 struct attn_card_text {
     bool has_texts;        /* tokens have texts; otherwise they are numbers */
+    bool is_printed;       /* tokens are as they are printed; otherwise their bytes */
     uint64_t number;       /* number of the item */
     uint64_t draw;         /* random number by which texts are drawn; set by attn_head_cards_add */
     size_t n_user;         /* rows that refer to it; set by attn_head_cards_add */
@@ -63,6 +65,9 @@ void attn_card_text_release(struct attn_card_text *text);
 
 /* Returns token I of TEXT; tokens of the source follow those of the text. */
 const char *attn_card_token(const struct attn_card_text *text, size_t i, size_t *size);
+
+/* Writes TEXT as {id, tokens, source}, printable. */
+void attn_card_text_push(struct attn_json_writer *json, const struct attn_card_text *text);
 
 struct attn_card_key {
     uint32_t key;
@@ -175,9 +180,5 @@ const char *attn_card_distance_name(size_t i);
 /* Return the name of a part, and words about its texts; IS_CROSS: of a head of cross-attention. */
 const char *attn_card_part_name(int part);
 const char *attn_card_part_words(int part, bool is_cross);
-
-/* Chooses which of N tokens are shown, so that the sum of their WIDTHS is at most ROOM: those
- * around A and B, which are always shown. B may be SIZE_MAX. */
-void attn_card_clip(const double *widths, size_t n, size_t a, size_t b, double room, bool *shown);
 
 #endif

@@ -72,56 +72,32 @@ static size_t find_text(const struct texts *texts, const struct attn_card_text *
     return (size_t)(found - texts->items);
 }
 
-static void push_texts(struct attn_json_writer *json, const struct texts *texts)
-{
-    attn_json_begin(attn_page_push_key(json, "texts"), '[');
-    for (size_t i = 0; i < texts->n; i++) {
-        const struct attn_card_text *text = texts->items[i];
-
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        attn_json_string(attn_json_key(json, "id"), text->id.data ? text->id.data : "",
-                         text->id.size);
-        attn_json_begin(attn_json_key(json, "tokens"), '[');
-        for (size_t k = 0; k < text->n_token + text->n_source; k++) {
-            size_t size;
-            const char *token = attn_card_token(text, k, &size);
-
-            if (k == text->n_token) {
-                attn_json_end(json);
-                attn_json_begin(attn_json_key(json, "source"), '[');
-            }
-            attn_json_string(json, token, size);
-        }
-        attn_json_end(json);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-}
-
-/* Writes the ranges of the tokens [n] that are shown around A and B as the member NAME. */
+/* Writes the ranges of the tokens [n] that are shown, those nearest to A and B, as the member NAME.
+ * B may be SIZE_MAX. */
 static enum attn_status push_spans(struct attn_json_writer *json, const char *name, size_t n,
                                    size_t a, size_t b, struct attn_error *err)
 {
-    double *widths;
-    bool *shown = NULL;
-    enum attn_status status = ATTN_ALLOC(widths, n, err);
+    size_t room = MOST_TOKENS;
+    bool *shown;
 
-    if (status == ATTN_OK)
-        status = ATTN_ALLOC(shown, n, err);
-    if (status == ATTN_OK) {
-        for (size_t i = 0; i < n; i++)
-            widths[i] = 1;
-        attn_card_clip(widths, n, a, b, MOST_TOKENS, shown);
-        attn_json_begin(attn_json_key(json, name), '[');
-        for (size_t i = 0; i <= n; i++)
-            if ((i < n && shown[i]) != (i > 0 && shown[i - 1]))
-                attn_json_size(json, i);
-        attn_json_end(json);
-    }
-    attn_free(widths);
+    ATTN_TRY(ATTN_ALLOC(shown, n, err));
+    for (size_t distance = 0; distance < n; distance++)
+        for (int i = 0; i < 4; i++) {
+            const size_t middle = i < 2 ? a : b;
+            const size_t at = i % 2 == 0 ? middle - distance : middle + distance;
+
+            if (room > 0 && middle < n && at < n && !shown[at]) {
+                shown[at] = true;
+                room--;
+            }
+        }
+    attn_json_begin(attn_json_key(json, name), '[');
+    for (size_t i = 0; i <= n; i++)
+        if ((i < n && shown[i]) != (i > 0 && shown[i - 1]))
+            attn_json_size(json, i);
+    attn_json_end(json);
     attn_free(shown);
-    return status;
+    return ATTN_OK;
 }
 
 static enum attn_status push_row(struct attn_json_writer *json, const struct attn_card_head *head,
@@ -240,8 +216,6 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
                                    const struct attn_head_cards *cards, const struct texts *texts,
                                    struct attn_error *err)
 {
-    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
     struct attn_table_cells cells = {.note = ""};
     struct attn_error unseen = {0}; /* tables of other measures have no kinds */
     enum attn_status status = attn_table_kinds_find(table, &cells, &unseen);
@@ -250,12 +224,9 @@ static enum attn_status push_heads(struct attn_json_writer *json, const struct a
     attn_json_begin(attn_page_push_key(json, "heads"), '[');
     for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
         struct attn_location at;
-        size_t index = SIZE_MAX;
+        const size_t index =
+            attn_table_read_head(table, i, &at) ? attn_head_cards_find(cards, &at) : SIZE_MAX;
 
-        if (attn_table_read_layer(table, i, layer, &at)) {
-            at.head = (int)attn_table_cell(table, i, head).integer;
-            index = attn_head_cards_find(cards, &at);
-        }
         if (index == SIZE_MAX)
             attn_json_text(json, NULL);
         else
@@ -278,7 +249,10 @@ enum attn_status attn_page_atlas_append(const struct attn_table *table,
     if (status == ATTN_OK) {
         attn_json_begin(&json, '{');
         push_names(&json, cards);
-        push_texts(&json, &texts);
+        attn_json_begin(attn_page_push_key(&json, "texts"), '[');
+        for (size_t i = 0; i < texts.n; i++)
+            attn_card_text_push(&json, texts.items[i]);
+        attn_json_end(&json);
         status = push_heads(&json, table, cards, &texts, err);
         attn_json_end(&json);
     }

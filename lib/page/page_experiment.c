@@ -600,26 +600,19 @@ static void find_head(struct attn_page_experiment *experiment,
                       const struct attn_table_drawing *drawing)
 {
     const struct attn_table *table = drawing->table;
-    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
     const size_t value = attn_table_view_find(table, drawing->picture->view.values);
     double most = -1;
 
     experiment->head = (struct attn_location){.layer = ATTN_NO_LAYER};
-    if (layer == SIZE_MAX || head == SIZE_MAX || value == SIZE_MAX)
-        return;
-    for (size_t r = 0; r < attn_table_n_row(table); r++) {
+    for (size_t r = 0; r < attn_table_n_row(table) && value < SIZE_MAX; r++) {
         struct attn_location at;
-        const struct attn_cell h = attn_table_cell(table, r, head);
         const struct attn_cell v = attn_table_cell(table, r, value);
         const double size = v.type == ATTN_VALUE_REAL ? fabs(v.real) : fabs((double)v.integer);
 
-        if (!attn_location_read(table, r, layer, &at) || h.type != ATTN_VALUE_INTEGER ||
-            v.type == ATTN_VALUE_MISSING || !(size > most))
+        if (!attn_table_read_head(table, r, &at) || v.type == ATTN_VALUE_MISSING || !(size > most))
             continue;
         most = size;
         experiment->head = at;
-        experiment->head.head = (int)h.integer;
     }
 }
 

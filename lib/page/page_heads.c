@@ -61,16 +61,13 @@ static enum attn_status add_head(struct attn_page_heads *heads, const struct att
 static enum attn_status take_kinds(const struct attn_page_heads *heads,
                                    const struct attn_table *table, struct attn_error *err)
 {
-    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
-    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
     struct attn_table_cells cells = {.note = ""};
     const enum attn_status status = attn_table_kinds_find(table, &cells, err);
 
     for (size_t i = 0; status == ATTN_OK && i < attn_table_n_row(table); i++) {
         struct attn_location at;
 
-        attn_table_read_layer(table, i, layer, &at);
-        at.head = (int)attn_table_cell(table, i, head).integer;
+        attn_table_read_head(table, i, &at);
         for (size_t k = 0; k < heads->n; k++)
             if (attn_location_compare(&heads->items[k].at, &at) == 0) {
                 heads->items[k].kind = cells.kinds[i];

@@ -201,6 +201,18 @@ bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t co
     return true;
 }
 
+bool attn_table_read_head(const struct attn_table *table, size_t row, struct attn_location *at)
+{
+    const size_t layer = attn_table_find_role(table, ATTN_ROLE_LAYER);
+    const size_t head = attn_table_find_role(table, ATTN_ROLE_HEAD);
+
+    if (layer == SIZE_MAX || head == SIZE_MAX || attn_table_is_missing(table, row, head) ||
+        !attn_table_read_layer(table, row, layer, at))
+        return false;
+    at->head = (int)attn_table_cell(table, row, head).integer;
+    return true;
+}
+
 void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size)
 {
     struct attn_buffer escaped = {0};

@@ -81,6 +81,9 @@ static inline bool attn_table_is_missing(const struct attn_table *table, size_t 
 bool attn_table_read_layer(const struct attn_table *table, size_t row, size_t column,
                            struct attn_location *at);
 
+/* Reads the head of ROW. Returns false if the row has no layer or no head. */
+bool attn_table_read_head(const struct attn_table *table, size_t row, struct attn_location *at);
+
 /* Appends a token as it is shown in a cell. A token that consists of blanks is quoted. */
 void attn_table_append_label(struct attn_buffer *out, const char *text, size_t size);
 

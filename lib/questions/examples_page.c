@@ -24,15 +24,6 @@ static void push_number(struct attn_json_writer *json, double number)
     attn_buffer_append_format(attn_json_value(json), "%.6g", number);
 }
 
-/* Writes TEXT [size], printable. */
-static void push_printable(struct attn_json_writer *json, const char *text, size_t size)
-{
-    struct attn_buffer printable = {0};
-
-    attn_escape_append(&printable, text, size);
-    attn_json_buffer(json, &printable);
-}
-
 static void push_heads(struct attn_json_writer *json, const struct attn_example_set *set)
 {
     attn_json_begin(attn_json_key(json, "heads"), '[');
@@ -51,32 +42,6 @@ static void push_heads(struct attn_json_writer *json, const struct attn_example_
         attn_json_begin(attn_json_key(json, "values"), '[');
         for (size_t k = 0; head->n > 0 && k <= N_QUANTILE; k++)
             push_number(json, head->values[k * (head->n - 1) / N_QUANTILE].value);
-        attn_json_end(json);
-        attn_json_end(json);
-    }
-    attn_json_end(json);
-}
-
-static void push_texts(struct attn_json_writer *json, const struct attn_example_set *set)
-{
-    attn_json_begin(attn_json_key(json, "texts"), '[');
-    for (size_t i = 0; i < set->n_text; i++) {
-        const struct attn_card_text *text = &set->texts[i];
-
-        attn_json_line(json);
-        attn_json_begin(json, '{');
-        push_printable(attn_json_key(json, "id"), text->id.data, text->id.size);
-        attn_json_begin(attn_json_key(json, "tokens"), '[');
-        for (size_t k = 0; k < text->n_token + text->n_source; k++) {
-            size_t size;
-            const char *token = attn_card_token(text, k, &size);
-
-            if (k == text->n_token) {
-                attn_json_end(json);
-                attn_json_begin(attn_json_key(json, "source"), '[');
-            }
-            push_printable(json, token, size);
-        }
         attn_json_end(json);
         attn_json_end(json);
     }
@@ -130,7 +95,10 @@ void attn_examples_append_page(const struct attn_example_set *set, struct attn_b
     attn_json_text(attn_json_key(&json, "over"),
                    set->args->over == ATTN_EXAMPLES_MEAN ? "mean" : "max");
     push_heads(&json, set);
-    push_texts(&json, set);
+    attn_json_begin(attn_json_key(&json, "texts"), '[');
+    for (size_t i = 0; i < set->n_text; i++)
+        attn_card_text_push(&json, &set->texts[i]);
+    attn_json_end(&json);
     attn_json_begin(attn_json_key(&json, "examples"), '[');
     for (size_t i = 0; i < set->n_example; i++)
         push_example(&json, &set->examples[i]);

@@ -102,6 +102,7 @@ enum attn_status attn_card_text_read(const struct attn_run *run, const struct at
     text->n_source = run->source.n;
     ATTN_TRY(ATTN_ALLOC(text->ends, run->text.n + run->source.n, err));
     text->has_texts = run->text.tokens.bytes;
+    text->is_printed = is_printed;
     if (is_printed) {
         ATTN_TRY(append_printed(run, text, err));
     } else {

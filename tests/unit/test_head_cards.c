@@ -188,34 +188,7 @@ START_TEST(a_text_of_one_token_has_no_row)
 }
 END_TEST
 
-START_TEST(long_texts_are_cut_around_query_and_key)
-{
-    enum { N = 40 };
-    double widths[N];
-    bool shown[N];
-    size_t n = 0;
-
-    for (size_t i = 0; i < N; i++)
-        widths[i] = 1;
-    attn_card_clip(widths, N, 30, 5, 10, shown);
-    for (size_t i = 0; i < N; i++)
-        n += shown[i];
-    ck_assert_uint_eq(n, 10);
-    for (size_t i = 28; i <= 32; i++)
-        ck_assert(shown[i]);
-    for (size_t i = 3; i <= 7; i++)
-        ck_assert(shown[i]);
-    attn_card_clip(widths, N, 39, SIZE_MAX, 3, shown); /* at the end, and without a key */
-    ck_assert(shown[37] && shown[38] && shown[39] && !shown[36] && !shown[0]);
-    attn_card_clip(widths, N, 0, 1, 100, shown);
-    ck_assert(shown[0] && shown[39]);
-    widths[1] = 50; /* both stay, whatever they take */
-    attn_card_clip(widths, N, 0, 1, 10, shown);
-    ck_assert(shown[0] && shown[1] && !shown[2]);
-}
-END_TEST
-
 ATTN_SUITE("head_cards", strongest_middle_and_drawn_texts_are_different_texts,
            few_texts_are_shown_once, of_equal_texts_the_earlier_ones_are_the_strongest,
            order_of_texts_does_not_matter, means_and_distances_are_those_of_the_rows,
-           a_text_of_one_token_has_no_row, long_texts_are_cut_around_query_and_key)
+           a_text_of_one_token_has_no_row)
