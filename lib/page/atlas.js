@@ -9,7 +9,8 @@ if (!block || !place) return;
 const { el, svgEl, clamp, isDark, prefersDark, rgbOf, rampsOf, short, tintByWeight } = attnPage;
 const data = JSON.parse(block.textContent), table = JSON.parse(document.getElementById('experiment-data').textContent);
 const ramps = rampsOf(table.colormaps);
-const LEFT = 52, BOTTOM = 42, TOP = 10, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
+const LEFT = 52, BOTTOM = 42, TOP = 30, RIGHT = 14, REACH = 24; // pixels of the plot; how near a press must be
+const LETTER = 7; // px width of a letter of a name
 const letters = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_';
 // Marks of the kinds, and of heads without one: color is never the only sign.
 const marks = ['M-5 0a5 5 0 1 0 10 0a5 5 0 1 0 -10 0Z', 'M-5 -5H5V5H-5Z', 'M0 -6L6 5H-6Z', 'M-5 -6H5L-5 6H5Z', 'M0 -7L7 0L0 7L-7 0Z', 'M-6 -5H6L0 6Z',
@@ -23,7 +24,11 @@ const measures = table.columns.filter(({ type, role, name }) => !role && ['integ
   table.rows.some(row => row[at.get(name)] !== null)).map(({ name }) => name);
 const valueOf = (row, name) => table.rows[row][at.get(name)];
 const wordsOf = name => { const { heading, title } = table.columns[at.get(name)]; return title ?? heading ?? name; };
-const usual = (names, other) => names.find(name => measures.includes(name)) ?? measures[other] ?? measures[0];
+// the measures of axes, without errors and counts if there are others
+const named = measures.filter(name => !/^n_|_(sd|se)$/.test(name)), axes = named.length > 0 ? named : measures;
+const isOfKind = name => data.kinds.some(kind => kind.name === name);
+const groups = [['Where a head looks', axes.filter(isOfKind)], ['How it looks', axes.filter(name => !isOfKind(name))]].filter(([, names]) => names.length > 0);
+const usual = (names, other) => names.find(name => axes.includes(name)) ?? axes[other] ?? axes[0];
 const state = { x: usual(['distance'], 0), y: usual(['entropy_norm', 'entropy'], 1), active: -1, open: [] };
 const rampOf = () => ramps[isDark() ? 'viridis' : 'blues'];
 const kindOf = row => data.heads[row].kind ?? data.kinds.length;
@@ -57,20 +62,22 @@ function drawPlot() {
   const x = value => LEFT + (value - x0) / (x1 - x0) * (width - LEFT - RIGHT);
   const y = value => TOP + (1 - (value - y0) / (y1 - y0)) * (height - TOP - BOTTOM);
   const line = (a, b, c, d) => svgEl('line', { class: 'a-grid', x1: a, y1: b, x2: c, y2: d });
-  const size = shown.length > 300 ? 0.7 : 1, titleOf = (name, room) => wordsOf(name).length * 7 < room ? wordsOf(name) : name;
+  const size = shown.length > 300 ? 0.7 : 1;
   nodes.clear();
   spots = shown.map(row => ({ row, x: x(Number(valueOf(row, state.x))), y: y(Number(valueOf(row, state.y))) }));
+  placeNames(width, size);
   const svg = svgEl('svg', { viewBox: `0 0 ${width} ${height}`, width, height, role: 'presentation', class: 'a-svg' },
     ...(shown.length === 0 ? [] : [
       ...ticksOf(x0, x1).flatMap(([tick, text]) => [line(x(tick), TOP, x(tick), height - BOTTOM),
         svgEl('text', { x: x(tick), y: height - BOTTOM + 15, 'text-anchor': 'middle' }, text)]),
       ...ticksOf(y0, y1).flatMap(([tick, text]) => [line(LEFT, y(tick), width - RIGHT, y(tick)),
         svgEl('text', { x: LEFT - 6, y: y(tick) + 4, 'text-anchor': 'end' }, text)])]),
-    svgEl('text', { class: 'a-axis', x: (LEFT + width - RIGHT) / 2, y: height - 6, 'text-anchor': 'middle' }, titleOf(state.x, width - LEFT)),
-    svgEl('text', { class: 'a-axis', transform: `translate(12 ${(TOP + height - BOTTOM) / 2}) rotate(-90)`, 'text-anchor': 'middle' }, titleOf(state.y, height - BOTTOM)),
+    svgEl('text', { class: 'a-axis', x: width - RIGHT, y: height - 6, 'text-anchor': 'end' }, wordsOf(state.x) + ' \u2192'),
+    svgEl('text', { class: 'a-axis', x: 0, y: 14 }, '\u2191 ' + wordsOf(state.y)),
     ...spots.map(spot => {
       const node = svgEl('g', { role: 'option', id: 'a-' + spot.row, class: 'a-point', transform: `translate(${spot.x.toFixed(1)} ${spot.y.toFixed(1)})`,
         'aria-label': tell(spot.row) }, svgEl('path', { d: marks[kindOf(spot.row)], fill: hueOf(data.heads[spot.row].kind), transform: `scale(${size})` }));
+      if (spot.name) node.append(nameOf(spot.row, ...spot.name));
       nodes.set(spot.row, node);
       return node;
     }));
@@ -79,19 +86,32 @@ function drawPlot() {
   drawMarks();
 }
 
+const nameOf = (row, x, y, anchor) => svgEl('text', { x, y, 'text-anchor': anchor }, data.heads[row].name);
+
+// Gives points the places of their names, right, left, above or below, where these cover no mark and
+// no other name.
+function placeNames(width, size) {
+  const taken = spots.map(({ x, y }) => [x - 6 * size, y - 6 * size, x + 6 * size, y + 6 * size]);
+  for (const spot of spots) {
+    const wide = LETTER * data.heads[spot.row].name.length;
+    spot.name = [[9, 4, 'start'], [-9, 4, 'end'], [0, -9, 'middle'], [0, 17, 'middle']].find(([x, y, anchor]) => {
+      const left = spot.x + x - wide * { start: 0, middle: 0.5, end: 1 }[anchor], box = [left, spot.y + y - 10, left + wide, spot.y + y];
+      return left > LEFT && left + wide < width && !taken.some(([x0, y0, x1, y1]) => x0 < box[2] && box[0] < x1 && y0 < box[3] && box[1] < y1) && taken.push(box);
+    });
+  }
+}
+
 // Shows which points are active or have a card.
 function drawMarks() {
-  for (const [row, node] of nodes) {
-    const isOpen = state.open.includes(row);
+  for (const { row, x, name } of spots) {
+    const isOpen = state.open.includes(row), node = nodes.get(row);
     node.setAttribute('aria-selected', String(isOpen));
     node.classList.toggle('is-open', isOpen);
     node.classList.toggle('is-active', row === state.active);
-    node.querySelector('text')?.remove();
-    if (isOpen || row === state.active) {
-      const isRight = spots.find(spot => spot.row === row).x > plot.clientWidth - 70;
-      node.append(svgEl('text', { x: isRight ? -10 : 10, y: 4, 'text-anchor': isRight ? 'end' : 'start' }, data.heads[row].name));
-      node.parentNode.append(node); // above the others
-    }
+    if (!name) node.querySelector('text')?.remove();
+    if (!isOpen && row !== state.active) continue;
+    if (!name) node.append(nameOf(row, ...x > plot.clientWidth - 70 ? [-9, 4, 'end'] : [9, 4, 'start']));
+    node.parentNode.append(node); // above the others
   }
   if (state.active >= 0) plot.setAttribute('aria-activedescendant', 'a-' + state.active);
   else plot.removeAttribute('aria-activedescendant');
@@ -173,7 +193,6 @@ function distancesOf(head) {
 function lineOf(tokens, spans, query, key, weights) {
   const colors = new Map(), line = el('p', { class: 'a-text', dir: 'auto' }), sign = () => el('span', { class: 'a-gap', title: 'tokens are left out' }, '\u2026');
   for (let i = 0; i < weights.length; i += 2) colors.set(weights[i], weights[i + 1] / 1000);
-  spans = spans.length % 2 ? [...spans, tokens.length] : spans;
   if (spans[0] > 0) line.append(sign());
   for (let s = 0; s < spans.length; s += 2) {
     if (s > 0) line.append(sign());
@@ -246,7 +265,7 @@ const toggle = row => state.open.includes(row) ? close(row) : open(row);
 // --- The page -----------------------------------------------------------------------------------
 
 const select = (label, name) => {
-  const node = el('select', {}, ...measures.map(measure => el('option', { value: measure }, wordsOf(measure))));
+  const node = el('select', {}, ...groups.map(([label, names]) => el('optgroup', { label }, ...names.map(value => el('option', { value }, wordsOf(value))))));
   node.value = state[name];
   node.addEventListener('change', () => { state[name] = node.value; drawPlot(); });
   return el('label', {}, label, node);
@@ -261,7 +280,7 @@ const heads = el('select', {}, el('option', { value: '' }, 'choose'), ...data.he
 const counts = [...data.kinds, null].map((_, kind) => data.heads.filter((head, row) => head && kindOf(row) === kind).length);
 const legend = el('ul', { class: 'a-legend', 'aria-label': 'Kinds of heads' }, ...counts.flatMap((n, kind) => n === 0 ? [] : [el('li', {},
   svgEl('svg', { viewBox: '-8 -8 16 16', width: 16, height: 16, 'aria-hidden': 'true' }, svgEl('path', { class: 'a-mark', d: marks[kind], 'data-kind': kind })),
-  ' ' + (data.kinds[kind]?.words ?? 'no kind') + ' ', el('span', { class: 'note' }, String(n)))]));
+  ` ${data.kinds[kind] ? data.kinds[kind].name + ': ' + data.kinds[kind].words : 'no kind'} `, el('span', { class: 'note' }, String(n)))]));
 
 heads.addEventListener('change', () => { if (heads.value !== '') { open(Number(heads.value)); heads.value = ''; } });
 all.addEventListener('click', () => { state.open = []; drawCards(); drawMarks(); plot.focus(); });

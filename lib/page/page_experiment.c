@@ -631,13 +631,14 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     struct attn_page_experiment *experiment = making->experiment;
     const char *title = making->picture->title;
     const struct attn_grid *figure = drawing->figure;
+    const bool is_atlas = drawing->picture->cards && drawing->picture->n_label == 0;
     const char *examples;
     size_t n_example;
 
     if (title)
         attn_escape_append(&experiment->title, title, strlen(title));
-    else if (figure->title)
-        attn_buffer_append_string(&experiment->title, figure->title);
+    else if (is_atlas || figure->title)
+        attn_buffer_append_string(&experiment->title, is_atlas ? "Atlas of heads" : figure->title);
     else
         attn_buffer_append_format(&experiment->title, "%s%s%s", figure->model ? figure->model : "",
                                   figure->model ? ": " : "", figure->name);
@@ -645,7 +646,7 @@ static enum attn_status make(void *user, const struct attn_table_drawing *drawin
     push_all(&experiment->json, drawing, making->picture);
     examples = attn_table_page(drawing->table, &n_example);
     attn_buffer_append(&experiment->examples, examples, n_example);
-    if (drawing->picture->cards && drawing->picture->n_label == 0)
+    if (is_atlas)
         ATTN_TRY(attn_page_atlas_append(drawing->table, drawing->picture->cards, &experiment->atlas,
                                         err));
     ATTN_TRY(append_figure(&experiment->view, drawing, err));

@@ -171,6 +171,7 @@ enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err)
 {
     const size_t n_row = attn_table_n_row(table), types = attn_table_find(table, "type");
+    enum attn_status status = ATTN_OK;
 
     if (types == SIZE_MAX)
         return attn_error_set(err, ATTN_INVALID,
@@ -184,14 +185,14 @@ enum attn_status attn_table_kinds_find(const struct attn_table *table,
         const size_t column = kind ? attn_table_find(table, kind->name) : SIZE_MAX;
 
         if (kind && column == SIZE_MAX && kind->score < ATTN_N_MEASURE)
-            return attn_error_set(err, ATTN_INVALID,
-                                  "the table has no column '%s', the weight of heads of this kind",
-                                  kind->name);
+            status = attn_error_set(
+                err, ATTN_INVALID, "the table has no column '%s', the weight of heads of this kind",
+                kind->name);
         cells->kinds[i] = kind;
         cells->weights[i] = column < SIZE_MAX ? (double)attn_table_number(table, i, column)
                                               : largest_weight(table, i);
     }
-    return ATTN_OK;
+    return status;
 }
 
 /* Returns how many heads share keys and values; 0 if they do not. */

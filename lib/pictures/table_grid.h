@@ -63,7 +63,8 @@ void attn_table_cells_release(struct attn_table_cells *cells);
 int attn_table_cell_digits(const struct attn_column *column, double most, bool has_parts);
 
 /* Finds the kind of the head in each row of TABLE, and how strong it is. Fills `kinds` and
- * `weights` of CELLS. Returns an error if the table lacks a measure that is needed. */
+ * `weights` of CELLS. Returns an error, after all kinds were found, if the table
+ * lacks a measure that is needed. */
 enum attn_status attn_table_kinds_find(const struct attn_table *table,
                                        struct attn_table_cells *cells, struct attn_error *err);
 

@@ -749,6 +749,20 @@ START_TEST(atlas_shows_measures_and_opens_cards)
     attn_browser_load(browser, "p.html", "");
     assert_text("document.querySelectorAll('.a-point').length", "32");
     assert_text(CARDS, "");
+    assert_text("document.querySelector('h1').textContent", "Atlas of heads");
+    assert_text("[...document.querySelector('#atlas select').children].map(g => g.label + ' ' + "
+                "g.children.length).join()",
+                "Where a head looks 6,How it looks 4");
+    assert_text("[...document.querySelectorAll('.a-axis')].slice(0, 2).map(t => "
+                "t.textContent).join()",
+                "distance, tokens \u2192,\u2191 entropy as a share of its maximum");
+    /* names cover neither each other nor a mark */
+    assert_text("[...document.querySelectorAll('.a-point text')].length > 8", "true");
+    assert_text("(boxes => boxes.some((a, i) => boxes.some((b, k) => i !== k && a.tagName !== "
+                "'path' && a.left < b.right - 3 && b.left < a.right - 3 && a.top < b.bottom - 4 && "
+                "b.top < a.bottom - 4)))([...document.querySelectorAll('.a-point > *')].map(n => "
+                "Object.assign(n.getBoundingClientRect(), { tagName: n.tagName })))",
+                "false");
     /* by keys, with another measure across: the last point has its largest value */
     assert_text(CHOOSE(0, "previous"), "previous");
     row = row_of_largest(rows, "previous");
