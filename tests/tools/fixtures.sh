@@ -18,8 +18,8 @@ archives=(tests/fixtures/{attn,decoder,family,golden,gpt2,names,row,score,tokeni
 list_files() { # ARCHIVE
     case $1 in
     tests/golden/arrays.tar) find -- * -name '*.np[yz]' ! -path 'outputs/*' -print0 ;;
-    tests/fixtures/tokenizers.tar | tests/golden/outputs.tar) find "$(basename "$1" .tar)" -type f -print0 ;;
-    *) find -- "$(basename "$1" .tar)"-* -type f -print0 ;;
+    tests/fixtures/tokenizers.tar | tests/golden/outputs.tar) find "$(basename "$1" .tar)" ! -type d -print0 ;;
+    *) find -- "$(basename "$1" .tar)"-* ! -type d -print0 ;;
     esac | LC_ALL=C sort -z
 }
 
