@@ -119,9 +119,8 @@ static const struct run {
     struct attn_array_axes axes;  /* set for attention on arrays */
     size_t step;                  /* of feeds, other than that of the ways */
 } runs[] = {
-    {"everything", "*", "all", "all", .words = quotes, .forms = "text csv/ tidy"},
-    {"everything-wide", "*", "all", "all", .dims = &wide, .words = bytes,
-     .forms = "npy/ npy> npz npz> safetensors json"},
+    {"everything", "*", "all", "all", .words = quotes, .forms = "text csv/ tidy safetensors"},
+    {"everything-wide", "*", "all", "all", .dims = &wide, .words = bytes, .forms = "npy/ npz json"},
     {"matrix", "pattern", "1.0", "all", .words = quotes},
     {"vectors", "z", "0.1", "0,2", .words = quotes},
     {"key-vectors", "k,resid_mid", "1.*", "all", .words = quotes},
@@ -136,7 +135,7 @@ static const struct run {
     {"wide-characters", "pattern", "0.0", "all", .words = cats},
     {"bytes", "pattern,z", "1.2", "0,2", .dims = &wide, .words = bytes, .has = OFFSETS | ADDED},
     {"selection", "pattern,z,v,resid_pre", "1.1,1.3,2.0", "1,4-5", .dims = &wide, .words = bytes,
-     .has = FAILS},
+     .has = FAILS, .forms = "text csv csv/ tidy npy/ npy> npz npz> safetensors json"},
     {"feeds", "pattern,attn_scores,k,z,resid_mid,logits", "all", "1-3", .dims = &wide,
      .words = bytes},
     {"no-tokens", "pattern", "0.1", "0", .has = NO_TOKENS},
