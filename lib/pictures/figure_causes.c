@@ -21,10 +21,8 @@
 #include <string.h>
 
 enum {
-    WIDEST = 7,           /* width of the strongest line */
-    RADIUS = 8,           /* radius of the largest dot */
-    LEGEND_WIDTH = 450,   /* narrower figures have three lines of legend, wider ones two */
-    LEGEND_PRINTED = 310, /* the same in print, where letters are narrower */
+    WIDEST = 7, /* width of the strongest line */
+    RADIUS = 8, /* radius of the largest dot */
     NAME = ATTN_STREAMS_NAME,
     LEGEND = ATTN_STREAMS_LEGEND,
     N_SPOT = 7,
@@ -259,19 +257,13 @@ static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, 
     }
 }
 
-static int count_legend_lines(const struct attn_figure_pen *pen)
-{
-    return pen->shapes->width < (pen->is_printed ? LEGEND_PRINTED : LEGEND_WIDTH) ? 3 : 2;
-}
-
-/* Adds the legend. Y is the middle of its first line. Its parts are: colors; the largest line, on
- * the same line if there is room; dots and words. */
+/* Adds the legend: colors, the largest line, the largest dot, words. */
 static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
 {
     static const char *const signs[2][2] = {{"above 0", "below 0"}, {"for", "against"}};
-    struct attn_shape_text text = {.size = ATTN_FIGURE_SMALL, .color = pen->ink};
+    static const char *const largest[2] = {"line: cell of the head named, up to",
+                                           "dot: MLP, up to"};
     char number[ATTN_FIXED_TEXT_SIZE], line[128];
-    const int n_line = count_legend_lines(pen);
     double x = ATTN_FIGURE_PAD;
 
     for (int i = 0; i < 2; i++)
@@ -280,15 +272,11 @@ static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *
     for (int i = 0; i < 2; i++) {
         const size_t n = attn_grid_number(pen->content->grid, (float)layout->largest[i], number);
 
-        snprintf(line, sizeof line, "%s %.*s",
-                 i == 0 ? "line: cell of the head named, up to" : "dot: MLP, up to", (int)n,
-                 number);
-        text.x = i == 0 && n_line == 2 ? x : ATTN_FIGURE_PAD;
-        text.y = y + (n_line - 2 + i) * LEGEND + 0.35 * text.size;
-        if (i == 1 && layout->given->of->lens)
-            snprintf(line + strlen(line), sizeof line - strlen(line), "; %s", ATTN_STREAMS_WORDS);
-        attn_shapes_add_string(pen->shapes, &text, line);
+        snprintf(line, sizeof line, "%s %.*s", largest[i], (int)n, number);
+        attn_streams_add_line(pen, y += LEGEND, "", line);
     }
+    if (layout->given->of->lens)
+        attn_streams_add_words(pen, y + LEGEND);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *layout,
@@ -296,9 +284,10 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
 {
     struct attn_figure_streams *streams = &layout->streams;
     const size_t n_words = streams->places.n * (streams->n_layer + 1);
+    const int n_legend = layout->given->of->lens ? 4 : 3;
 
     ATTN_TRY(attn_streams_plan(pen, streams, 0, err));
-    pen->shapes->height += count_legend_lines(pen) * LEGEND;
+    pen->shapes->height += n_legend * LEGEND;
     if (pen->is_measuring)
         return ATTN_OK;
     ATTN_TRY(read_causes(layout, err));
@@ -309,8 +298,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
         add_lens(pen, layout, i);
     add_names(pen, layout);
     add_legend(pen, layout,
-               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 -
-                   (count_legend_lines(pen) - 0.5) * LEGEND);
+               pen->shapes->height - ATTN_FIGURE_PAD / 2.0 - (n_legend - 0.5) * LEGEND);
     return ATTN_OK;
 }
 

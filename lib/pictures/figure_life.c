@@ -402,20 +402,6 @@ static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
     }
 }
 
-/* Adds a line of the legend at *Y, with the mark of its text. */
-static void add_line(struct attn_figure_pen *pen, double *y, const char *mark, const char *words)
-{
-    const struct attn_shape_text text = {.x = ATTN_FIGURE_PAD,
-                                         .y = *y + 0.35 * ATTN_FIGURE_SMALL,
-                                         .size = ATTN_FIGURE_SMALL,
-                                         .color = pen->ink};
-
-    attn_shapes_set_mark(pen->shapes, mark);
-    attn_shapes_add_string(pen->shapes, &text, words);
-    attn_shapes_set_mark(pen->shapes, "");
-    *y += ATTN_STREAMS_LEGEND;
-}
-
 static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout)
 {
     const uint32_t color = attn_streams_color(pen, 1);
@@ -429,10 +415,9 @@ static void add_legend(struct attn_figure_pen *pen, const struct life_layout *la
     x = attn_streams_add_sample(pen, x, y, "rest", pen->faint, OPACITY);
     if (layout->has_edits)
         attn_streams_add_sample(pen, x, y, "without the change", color, GHOST);
-    y += ATTN_STREAMS_LEGEND;
     snprintf(line, sizeof line, "all parts add up to %.*s; rest: too thin to draw", n, number);
-    add_line(pen, &y, "sum", line);
-    add_line(pen, &y, "word", ATTN_STREAMS_WORDS);
+    attn_streams_add_line(pen, y + ATTN_STREAMS_LEGEND, "sum", line);
+    attn_streams_add_words(pen, y + 2 * ATTN_STREAMS_LEGEND);
 }
 
 static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *layout,

@@ -186,21 +186,33 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
     attn_figure_add_turned_name(pen, (streams->bottom + top) / 2, "layer");
 }
 
+/* Adds TEXT with a mark to the legend, from X on. */
+static void add_marked(struct attn_figure_pen *pen, double x, double y, const char *mark,
+                       const char *text)
+{
+    const struct attn_shape_text at = {
+        .x = x, .y = y + 0.35 * ATTN_FIGURE_SMALL, .size = ATTN_FIGURE_SMALL, .color = pen->ink};
+
+    attn_shapes_set_mark(pen->shapes, mark);
+    attn_shapes_add_string(pen->shapes, &at, text);
+    attn_shapes_set_mark(pen->shapes, "");
+}
+
+void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
+                           const char *line)
+{
+    add_marked(pen, ATTN_FIGURE_PAD, y, mark, line);
+}
+
 double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, const char *name,
                                uint32_t color, double opacity)
 {
-    enum { LENGTH = 22, WIDTH = 7 };
-    const struct attn_shape_text text = {.x = x + LENGTH + 6,
-                                         .y = y + 0.35 * ATTN_FIGURE_SMALL,
-                                         .size = ATTN_FIGURE_SMALL,
-                                         .color = pen->ink};
+    enum { LENGTH = 22, WIDTH = 7, GAP = 6 };
 
     attn_shapes_add_line(pen->shapes,
                          (struct attn_shape_line){x, y, x + LENGTH, y, WIDTH, opacity, color});
-    attn_shapes_set_mark(pen->shapes, name);
-    attn_shapes_add_string(pen->shapes, &text, name);
-    attn_shapes_set_mark(pen->shapes, "");
-    return text.x + attn_figure_text_width(strlen(name), text.size) + 12;
+    add_marked(pen, x + LENGTH + GAP, y, name, name);
+    return x + LENGTH + 3 * GAP + attn_figure_text_width(strlen(name), ATTN_FIGURE_SMALL);
 }
 
 size_t attn_streams_lens_height(const struct attn_table *lens, size_t i)

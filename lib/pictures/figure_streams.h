@@ -18,9 +18,6 @@ enum {
  * height. */
 #define ATTN_STREAMS_HEAD 0.56
 
-/* The words of the legend for tokens of a lens. */
-#define ATTN_STREAMS_WORDS "word: best token of the lens, grey below 50 %"
-
 /* Initialize with `places`, `n_layer` and `bands`; free with attn_streams_release. */
 struct attn_figure_streams {
     struct attn_grid_axis places;
@@ -67,6 +64,15 @@ void attn_streams_add(struct attn_figure_pen *pen, const struct attn_figure_stre
  * only if it hides no other text; returns whether it was added. */
 bool attn_streams_add_text(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
                            struct attn_shape_text at, const char *text, size_t n, bool needs_room);
+
+/* Adds a line of the legend, with a MARK; Y is its middle. The line of words is about tokens of a
+ * lens. */
+void attn_streams_add_line(struct attn_figure_pen *pen, double y, const char *mark,
+                           const char *line);
+static inline void attn_streams_add_words(struct attn_figure_pen *pen, double y)
+{
+    attn_streams_add_line(pen, y, "word", "word: best token of the lens, grey below 50 %");
+}
 
 /* Adds a sample of COLOR and its name to the legend, from X on; Y is the middle of the line. The
  * name is the mark of its text, too. Returns the x of what comes next. */

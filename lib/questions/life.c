@@ -74,7 +74,7 @@ static enum attn_status read_side(const struct life *life, struct side *side,
     ATTN_TRY(ATTN_ALLOC(side->cells, n, err));
     ATTN_TRY(ATTN_ALLOC(side->others, life->n_layer + 1, err));
     for (size_t i = 0; i < n; i++)
-        side->cells[i] = NAN;
+        side->cells[i] = (double)NAN;
     for (size_t i = 0; i < attn_table_n_row(side->by_key); i++) {
         const size_t at = index_of(life, side->by_key, i);
 
