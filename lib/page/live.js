@@ -904,21 +904,26 @@ function widthOfCauses() {
   return ['style', `figure-width=${Math.floor(0.75 * px)}pt font-size=${px < 800 ? 9 : 10}`];
 }
 
-async function askQuestion() {
+const FEW_PARTS = 12; // lines and dots of causes; a button asks for more
+
+// Returns the most probable next word but TOKEN.
+const otherThan = token => predictedAt(expected.after, positionOfNext(expected.after)).find(p => p.token !== null && p.token.trim() !== token.trim())?.token;
+
+async function askQuestion(nPart = FEW_PARTS) {
   const question = $('live-question').value, [, name, needsTarget] = QUESTIONS.find(known => known[0] === question);
-  const [command, ...method] = question === 'causes' ? ['attribute', ['method', 'causes']] : [question];
-  const what = structuredClone(asked);
-  const [target, foil] = ['live-target', 'live-foil'].map(id => $(id).value);
+  const isCauses = question === 'causes', [command, ...method] = isCauses ? ['attribute', ['method', 'causes'], ['limit', String(nPart)]] : [question];
+  const what = structuredClone(asked), target = $('live-target').value, foil = $('live-foil').value || isCauses && otherThan(target);
   const options = [...kept.filter(isOf(INTERVENTIONS)), ...optionsOf(what), ...needsTarget ? [['target', target]] : [],
     ...needsTarget && foil ? [['foil', foil]] : [], ...command === 'lens' && !isPicture ? [['queries', String(state.q)]] : [],
     ...method, ['html', 'page.html']];
   say(t('computing') + ' \u2026');
-  const { ms, page } = await answerOf(command, [...options, ...question === 'causes' ? [widthOfCauses()] : []], what, 'page');
+  const { ms, page } = await answerOf(command, [...options, ...isCauses ? [widthOfCauses()] : []], what, 'page');
   if (keyOf(what) !== keyOf(asked)) return undefined;
   say(`${name.replace(/\?.*/, '')}: ${Math.round(ms)} ms`);
   $('live-asked').textContent = commandOf(command, options, what);
   attnExperiment.show($('live-experiment'), { ...page.experiment, figure: page.figure });
-  if (question === 'causes' && innerWidth <= 700) $('live-experiment').scrollIntoView({ block: 'start', behavior: 'instant' });
+  if (isCauses && page.experiment.rows.length >= nPart) $('live-experiment').append(button('live-more', t('More lines'), () => askQuestion(3 * nPart)));
+  if (isCauses && innerWidth <= 700) $('live-experiment').scrollIntoView({ block: 'start', behavior: 'instant' });
   return undefined;
 }
 

@@ -2548,6 +2548,8 @@ START_TEST(questions_are_answered_in_the_page)
 }
 END_TEST
 
+#define CAUSES "document.querySelectorAll('.x-plot :is(path, circle)[data-i]').length"
+
 /* A press on a line knocks its cell out, and another one lets it look again. */
 START_TEST(lines_of_causes_are_knocked_out)
 {
@@ -2570,8 +2572,12 @@ START_TEST(lines_of_causes_are_knocked_out)
     attn_browser_wait(browser, ID("live-target") ".value === ' are'");
     free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser,
-                      "document.querySelectorAll(':is(path, circle)[data-i]').length > 29");
+    attn_browser_wait(browser, CAUSES " === 12");
+    assert_text(
+        ID("live-asked") ".textContent.includes(\"--foil ' were' --method causes --limit 12\")",
+        "true"); /* the second word */
+    attn_browser_click_on(browser, "#live-more");
+    attn_browser_wait(browser, CAUSES " === 36");
     free(attn_browser_text(browser, press));
     snprintf(expected, sizeof expected, ID("live-changes") ".textContent.includes(%s)", cell);
     attn_browser_wait(browser, expected);
@@ -2594,8 +2600,7 @@ static void ask_causes(void)
     attn_browser_wait(browser, ID("live-target") ".value !== ''");
     free(attn_browser_text(browser, ID("live-question") ".value = 'causes'"));
     attn_browser_click_on(browser, "#live-ask");
-    attn_browser_wait(browser,
-                      "document.querySelectorAll(':is(path, circle)[data-i]').length > 29");
+    attn_browser_wait(browser, CAUSES " === 12");
 }
 
 /* The picture has the width of the page, and the table is below. On a telephone it comes first, and
