@@ -121,86 +121,141 @@ static void assert_out(const char *text)
     attn_folder_assert("out", text, strlen(text));
 }
 
-/* --- Lines of JSON ---------------------------------------------------------------------------- */
+/* --- Lines ------------------------------------------------------------------------------------ */
 
-START_TEST(a_record_is_a_line_of_json)
+/* What a record has beside its measures, or that it failed. */
+enum { FAILED = 1, PREDICTED = 2, WITH_EDGES = 4 };
+
+/* Records of one run, and the whole file that FORMAT makes of them. */
+static const struct lines {
+    const char *format, *fields, *heads; /* NULL: ids and measures, of all heads */
+    int n_digit;                         /* precision and 1; 0: exact */
+    int n_note;                          /* of ids that are formulas */
+    size_t n;
+    struct {
+        size_t number;
+        const char *id; /* NULL: the number */
+        size_t n_id;
+        enum attn_record_id kind;
+        unsigned has;
+    } records[4];
+    const char *text;
+} lines[] = {
+    {"jsonl", .n = 2, .records = {{0}, {7, .has = FAILED}},
+     .text = "{\"id\":0,\"n_token\":3,\"ids\":[10,11,12],\"measures\":{\"entropy\":[[null,0.25],"
+             "[0.5,0.75]],\"first\":[[1,1.25],[1.5,1.75]]}}\n"
+             "{\"id\":7,\"error\":{\"code\":\"too_long\",\"message\":\"9 tokens, "
+             "\\\"expected\\\" 1 to 8\"}}\n"},
+    {"jsonl", .n = 2,
+     .records = {{0, "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9", 18,
+                  ATTN_RECORD_ID_TEXT, FAILED},
+                 {0, "-007", 4, ATTN_RECORD_ID_INTEGER, FAILED}},
+     .text = "{\"id\":\"a\\\"\\\\\\n\\u007f\\u0085\\u2028\\u2029\\u202a\xc3\xa9\",\"error\":{"
+             "\"code\":\"too_long\",\"message\":\"9 tokens, \\\"expected\\\" 1 to 8\"}}\n"
+             "{\"id\":-007,\"error\":{\"code\":\"too_long\",\"message\":\"9 tokens, "
+             "\\\"expected\\\" 1 to 8\"}}\n"},
+    /* In one order, and null where there is none. */
+    {"jsonl", .fields = "tensors,predictions,surprisal,offsets,tokens", .n = 2,
+     .records = {{0, .has = PREDICTED}, {0}},
+     .text = "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
+             "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\":[{\"id\":5,\"token\":"
+             "\" x\",\"probability\":0.5}],\"next\":[]},\"tensors\":null}\n"
+             "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
+             "\"surprisal\":null,\"predictions\":{\"top\":[],\"next\":[]},\"tensors\":null}\n"},
+    {"csv", .n_note = 1, .n = 4,
+     .records = {{0, "a,\"b\"\n", 6, ATTN_RECORD_ID_TEXT},
+                 {1, .has = FAILED},
+                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT},
+                 {1, "=1+1", 4, ATTN_RECORD_ID_TEXT}},
+     .text = "id,layer,head,n_token,entropy,first\n"
+             "\"a,\"\"b\"\"\n\",0,0,3,,1\n"
+             "\"a,\"\"b\"\"\n\",0,1,3,0.25,1.25\n"
+             "\"a,\"\"b\"\"\n\",1,0,3,0.5,1.5\n"
+             "\"a,\"\"b\"\"\n\",1,1,3,0.75,1.75\n"
+             "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
+             "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"
+             "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
+             "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"},
+    {"csv", .heads = "1.0", .n_digit = 4, .n = 1, .records = {{2}},
+     .text = "id,layer,head,n_token,entropy,first\n2,1,0,3,20.500,21.500\n"},
+    {"edges", .heads = "1.1", .n = 2, .records = {{5, .has = WITH_EDGES}, {6, .has = FAILED}},
+     .text = "id,layer,head,query,key,weight\n5,1,1,0,0,1\n5,1,1,1,1,0.75\n5,1,1,1,0,0.25\n"
+             "5,1,1,2,0,0.5\n5,1,1,2,1,0.25\n"},
+};
+
+static int n_note;
+
+static void count_note(void *user, enum attn_note code, const char *message)
 {
-    struct attn_records *records;
-
-    set_up();
-    records = open_one("jsonl");
-    write_outcome(records, outcome_of(0));
-    finish(records);
-    assert_out("{\"id\":0,\"n_token\":3,\"ids\":[10,11,12],\"measures\":{\"entropy\":[[null,0.25],"
-               "[0.5,0.75]],\"first\":[[1,1.25],[1.5,1.75]]}}\n");
-    tear_down();
+    (void)user;
+    ck_assert_int_eq(code, ATTN_NOTE_FORMULA);
+    ck_assert_ptr_nonnull(strstr(message, "'=1+1' of record 1"));
+    n_note++;
 }
-END_TEST
 
-START_TEST(a_failed_record_says_why)
+/* Edges of head 1 of layer 1; free them. */
+static struct attn_edges *make_edges(void)
 {
-    struct attn_records *records;
+    static const float rows[] = {1, 9, 9, 0.25F, 0.75F, 9, 0.5F, 0.25F, 0.25F};
+    const struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
+                                           .at.layer = 1,
+                                           .at.head = 1,
+                                           .n_row = 3,
+                                           .n_col = 3,
+                                           .ld = 3,
+                                           .data = rows,
+                                           .is_causal = true};
+    struct attn_edges *edges = NULL;
 
-    set_up();
-    records = open_one("jsonl");
-    write_outcome(records, failure_of(7));
-    finish(records);
-    assert_out("{\"id\":7,\"error\":{\"code\":\"too_long\",\"message\":\"9 tokens, "
-               "\\\"expected\\\" 1 to 8\"}}\n");
-    tear_down();
+    ck_assert_int_eq(attn_edges_create(made.selection, 2, NULL, &edges, NULL), ATTN_OK);
+    attn_edges_add(edges, &event);
+    return edges;
 }
-END_TEST
 
-START_TEST(ids_of_json_are_as_they_were)
+static void write_lines(struct attn_records *records, const struct lines *run)
 {
-    static const char text[] = "a\"\\\n\x7f\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xe2\x80\xaa\xc3\xa9";
-    struct attn_records *records;
-    struct attn_item_result outcome;
-
-    set_up();
-    records = open_one("jsonl");
-    outcome = failure_of(0);
-    snprintf(outcome.err.message, sizeof outcome.err.message, "m");
-    give_id(text, sizeof text - 1, ATTN_RECORD_ID_TEXT);
-    write_outcome(records, outcome);
-    give_id("-007", 4, ATTN_RECORD_ID_INTEGER);
-    write_outcome(records, outcome);
-    finish(records);
-    assert_out("{\"id\":\"a\\\"\\\\\\n\\u007f\\u0085\\u2028\\u2029\\u202a\xc3\xa9\","
-               "\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n"
-               "{\"id\":-007,\"error\":{\"code\":\"too_long\",\"message\":\"m\"}}\n");
-    tear_down();
-}
-END_TEST
-
-START_TEST(fields_are_in_one_order_and_null_where_there_is_none)
-{
-    struct attn_candidate top[] = {
+    static struct attn_candidate top[] = {
         {.position = 2, .id = 5, .token = " x", .token_size = 2, .probability = 0.5}};
-    const struct attn_predictions found = {.top = top, .n_top = 1};
-    const double surprisal[] = {(double)NAN, 0.5, 2};
-    struct attn_records *records;
-    struct attn_item_result outcome;
+    static const double surprisal[] = {(double)NAN, 0.5, 2};
 
-    set_up();
-    ck_assert_int_eq(attn_record_fields_parse("tensors,predictions,surprisal,offsets,tokens",
-                                              &form.fields, NULL),
-                     ATTN_OK);
-    records = open_one("jsonl");
-    outcome = outcome_of(0);
-    outcome.predictions = found;
-    outcome.surprisal = surprisal;
-    write_outcome(records, outcome);
-    outcome.predictions = (struct attn_predictions){0};
-    outcome.surprisal = NULL;
-    write_outcome(records, outcome);
-    finish(records);
-    assert_out("{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
-               "\"surprisal\":[null,0.5,2],\"predictions\":{\"top\":[{\"id\":5,\"token\":"
-               "\" x\",\"probability\":0.5}],\"next\":[]},\"tensors\":null}\n"
-               "{\"id\":0,\"n_token\":3,\"tokens\":[\"w\",\"w\",\"w\"],\"offsets\":null,"
-               "\"surprisal\":null,\"predictions\":{\"top\":[],\"next\":[]},\"tensors\":null}\n");
-    tear_down();
+    for (size_t i = 0; i < run->n; i++) {
+        const unsigned has = run->records[i].has;
+        const size_t number = run->records[i].number;
+        struct attn_item_result outcome = has & FAILED ? failure_of(number) : outcome_of(number);
+        struct attn_edges *edges = has & WITH_EDGES ? make_edges() : NULL;
+
+        if (run->records[i].id)
+            give_id(run->records[i].id, run->records[i].n_id, run->records[i].kind);
+        if (has & PREDICTED)
+            outcome.predictions = (struct attn_predictions){.top = top, .n_top = 1},
+            outcome.surprisal = surprisal;
+        outcome.edges = edges;
+        write_outcome(records, outcome);
+        attn_edges_free(edges);
+    }
+}
+
+START_TEST(records_are_lines)
+{
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        struct attn_records *records;
+
+        set_up();
+        form.on_note = count_note;
+        form.precision = lines[i].n_digit - 1;
+        n_note = 0;
+        if (lines[i].heads)
+            attn_made_up_run_select(&made, "pattern", lines[i].heads, "all");
+        if (lines[i].fields)
+            ck_assert_int_eq(attn_record_fields_parse(lines[i].fields, &form.fields, NULL),
+                             ATTN_OK);
+        records = open_one(lines[i].format);
+        write_lines(records, &lines[i]);
+        finish(records);
+        ck_assert_int_eq(n_note, lines[i].n_note);
+        assert_out(lines[i].text);
+        tear_down();
+    }
 }
 END_TEST
 
@@ -215,98 +270,6 @@ START_TEST(unknown_fields_are_refused)
     ck_assert_int_eq(attn_record_fields_parse("id", &fields, NULL), ATTN_INVALID);
     ck_assert_int_eq(attn_record_fields_parse("ids,", &fields, NULL), ATTN_INVALID);
     ck_assert_uint_eq(fields, 77);
-}
-END_TEST
-
-/* --- CSV -------------------------------------------------------------------------------------- */
-
-static int n_note;
-
-static void count_note(void *user, enum attn_note code, const char *message)
-{
-    (void)user;
-    ck_assert_int_eq(code, ATTN_NOTE_FORMULA);
-    ck_assert_ptr_nonnull(strstr(message, "'=1+1' of record 1"));
-    n_note++;
-}
-
-START_TEST(a_head_is_a_line_of_csv)
-{
-    struct attn_records *records;
-    struct attn_item_result outcome;
-
-    set_up();
-    form.on_note = count_note;
-    records = open_one("csv");
-    outcome = outcome_of(0);
-    give_id("a,\"b\"\n", 6, ATTN_RECORD_ID_TEXT);
-    write_outcome(records, outcome);
-    write_outcome(records, failure_of(1));
-    outcome = outcome_of(1);
-    give_id("=1+1", 4, ATTN_RECORD_ID_TEXT);
-    write_outcome(records, outcome);
-    write_outcome(records, outcome);
-    finish(records);
-    ck_assert_int_eq(n_note, 1);
-    assert_out("id,layer,head,n_token,entropy,first\n"
-               "\"a,\"\"b\"\"\n\",0,0,3,,1\n"
-               "\"a,\"\"b\"\"\n\",0,1,3,0.25,1.25\n"
-               "\"a,\"\"b\"\"\n\",1,0,3,0.5,1.5\n"
-               "\"a,\"\"b\"\"\n\",1,1,3,0.75,1.75\n"
-               "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
-               "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n"
-               "=1+1,0,0,3,,11\n=1+1,0,1,3,10.25,11.25\n"
-               "=1+1,1,0,3,10.5,11.5\n=1+1,1,1,3,10.75,11.75\n");
-    tear_down();
-}
-END_TEST
-
-START_TEST(csv_has_selected_heads_alone)
-{
-    struct attn_records *records;
-
-    set_up();
-    attn_made_up_run_select(&made, "pattern", "1.0", "all");
-    form.precision = 3;
-    records = open_one("csv");
-    write_outcome(records, outcome_of(2));
-    finish(records);
-    assert_out("id,layer,head,n_token,entropy,first\n2,1,0,3,20.500,21.500\n");
-    tear_down();
-}
-END_TEST
-
-/* --- Edges ------------------------------------------------------------------------------------ */
-
-START_TEST(an_edge_is_a_line)
-{
-    static const float rows[] = {1, 9, 9, 0.25F, 0.75F, 9, 0.5F, 0.25F, 0.25F};
-    struct attn_trace_event event = {.at.site = ATTN_SITE_PATTERN,
-                                     .at.layer = 1,
-                                     .at.head = 1,
-                                     .n_row = 3,
-                                     .n_col = 3,
-                                     .ld = 3,
-                                     .data = rows,
-                                     .is_causal = true};
-    struct attn_edges *edges = NULL;
-    struct attn_records *records;
-    struct attn_item_result outcome;
-
-    set_up();
-    attn_made_up_run_select(&made, "pattern", "1.1", "all");
-    ck_assert_int_eq(attn_edges_create(made.selection, 2, NULL, &edges, NULL), ATTN_OK);
-    attn_edges_add(edges, &event);
-    records = open_one("edges");
-    outcome = outcome_of(5);
-    outcome.edges = edges;
-    write_outcome(records, outcome);
-    write_outcome(records, failure_of(6));
-    finish(records);
-    attn_edges_free(edges);
-    assert_out("id,layer,head,query,key,weight\n5,1,1,0,0,1\n5,1,1,1,1,0.75\n5,1,1,1,0,0.25\n"
-               "5,1,1,2,0,0.5\n5,1,1,2,1,0.25\n");
-    tear_down();
 }
 END_TEST
 
@@ -404,6 +367,19 @@ static struct attn_run *run_text(struct attn_host *host, struct attn_request *re
 
 static struct attn_host *host;
 
+static void set_up_model(void)
+{
+    set_up();
+    host = attn_open_host("life-is-short", NULL);
+    form.n_layer = form.n_stack = form.n_head = 1;
+}
+
+static void tear_down_model(void)
+{
+    attn_host_free(host);
+    tear_down();
+}
+
 /* Writes TEXT as record NUMBER. */
 static void write_text(struct attn_records *records, const char *text, size_t number)
 {
@@ -447,8 +423,7 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
     struct attn_result result = {0};
     struct attn_records *records;
 
-    set_up();
-    host = attn_open_host("life-is-short", NULL);
+    set_up_model();
     records = open_items(&(struct attn_records_item){"npz", "all.npz", NULL}, 1, false);
     write_text(records, "Life is short", 0);
     write_outcome(records, failure_of(1));
@@ -475,8 +450,7 @@ START_TEST(an_archive_has_the_arrays_of_each_run)
         attn_npy_release(&one);
         attn_npy_release(&of_all);
     }
-    attn_host_free(host);
-    tear_down();
+    tear_down_model();
 }
 END_TEST
 
@@ -487,8 +461,7 @@ START_TEST(a_capture_knows_which_cells_count)
     struct attn_capture *capture;
     struct attn_run *run;
 
-    set_up();
-    host = attn_open_host("life-is-short", NULL);
+    set_up_model();
     request.selection.sites = "pattern,z";
     run = run_text(host, &request,
                    "Life is short eat dessert first Life is short eat dessert first", &capture);
@@ -497,8 +470,7 @@ START_TEST(a_capture_knows_which_cells_count)
     ck_assert(attn_kept_cell(capture, ATTN_SITE_Z, 0, 0));
     attn_capture_free(capture);
     attn_run_free(run);
-    attn_host_free(host);
-    tear_down();
+    tear_down_model();
 }
 END_TEST
 
@@ -548,9 +520,7 @@ START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
     struct attn_part expected[N_FILE];
     struct attn_records *records;
 
-    set_up();
-    host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_stack = form.n_head = 1;
+    set_up_model();
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, N_RECORD);
     finish(records);
@@ -577,8 +547,7 @@ START_TEST(a_run_that_is_gone_on_with_gives_the_same_bytes)
     for (size_t i = 0; i < N_FILE; i++)
         free(expected[i].bytes);
     ck_assert_int_ne(access("out.npz.members.part", F_OK), 0);
-    attn_host_free(host);
-    tear_down();
+    tear_down_model();
 }
 END_TEST
 
@@ -589,9 +558,7 @@ START_TEST(what_was_flushed_changes_only_where_a_part_says_so)
     struct attn_part before[MOST_PARTS];
     size_t n = 0, n_changing = 0;
 
-    set_up();
-    host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_stack = form.n_head = 1;
+    set_up_model();
     records = open_items(all_items, N_ITEM, false);
     write_some(records, 0, 3);
     ck_assert_int_eq(attn_records_flush(records, false, NULL), ATTN_OK);
@@ -615,8 +582,7 @@ START_TEST(what_was_flushed_changes_only_where_a_part_says_so)
     }
     ck_assert_uint_eq(n_changing, 3);
     attn_records_free(records);
-    attn_host_free(host);
-    tear_down();
+    tear_down_model();
 }
 END_TEST
 
@@ -750,47 +716,39 @@ START_TEST(what_is_not_finished_stays_under_its_other_name)
 }
 END_TEST
 
-START_TEST(all_outputs_open_or_none)
+/* All outputs open, or none. */
+START_TEST(outputs_that_do_not_open_leave_nothing)
 {
-    const struct attn_records_item items[] = {{"jsonl", "out", NULL}, {"csv", "absent/csv", NULL}};
-    struct attn_records *records = NULL;
-    struct attn_error err = {0};
+    static const struct {
+        struct attn_records_item items[2];
+        size_t n;
+        enum attn_status status;
+        const char *message; /* a part of it */
+    } cases[] = {
+        {{{"jsonl", "out", NULL}, {"csv", "absent/csv", NULL}}, 2, ATTN_IO, "absent"},
+        {{{"jsonl", "out", NULL}, {"csv", "./out", NULL}},
+         2,
+         ATTN_INVALID,
+         "'out' and './out', two outputs, are the same file"},
+        {{{"npy", NULL, NULL}}, 1, ATTN_INVALID, ""}, /* it needs files */
+        {{{"npz", "/dev/null", NULL}}, 1, ATTN_IO, ""},
+        {{{"xml", "out", NULL}}, 1, ATTN_INVALID, "xml"},
+    };
 
-    set_up();
-    ck_assert_int_eq(attn_records_open(items, 2, &form, false, &records, &err), ATTN_IO);
-    ck_assert_ptr_null(records);
-    ck_assert_uint_eq(attn_folder_count(), 0);
-    tear_down();
-}
-END_TEST
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct attn_records *records = NULL;
+        struct attn_error err = {0};
 
-START_TEST(two_outputs_are_two_files)
-{
-    const struct attn_records_item items[] = {{"jsonl", "out", NULL}, {"csv", "./out", NULL}};
-    struct attn_records *records = NULL;
-    struct attn_error err = {0};
-
-    set_up();
-    ck_assert_int_eq(attn_records_open(items, 2, &form, false, &records, &err), ATTN_INVALID);
-    ck_assert_str_eq(err.message, "'out' and './out', two outputs, are the same file");
-    ck_assert_int_eq(err.stage, ATTN_STAGE_OPTIONS);
-    ck_assert_uint_eq(attn_folder_count(), 0);
-    tear_down();
-}
-END_TEST
-
-START_TEST(formats_that_need_files_refuse_streams)
-{
-    const struct attn_records_item unknown = {"xml", "out", NULL};
-    struct attn_records_item item = {"npy", NULL, NULL};
-    struct attn_records *records = NULL;
-
-    set_up();
-    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_INVALID);
-    item = (struct attn_records_item){"npz", "/dev/null", NULL};
-    ck_assert_int_eq(attn_records_open(&item, 1, &form, false, &records, NULL), ATTN_IO);
-    ck_assert_int_eq(attn_records_open(&unknown, 1, &form, false, &records, NULL), ATTN_INVALID);
-    tear_down();
+        set_up();
+        ck_assert_int_eq(
+            attn_records_open(cases[i].items, cases[i].n, &form, false, &records, &err),
+            cases[i].status);
+        ck_assert_ptr_nonnull(strstr(err.message, cases[i].message));
+        ck_assert(i != 1 || err.stage == ATTN_STAGE_OPTIONS);
+        ck_assert_ptr_null(records);
+        ck_assert_uint_eq(attn_folder_count(), 0);
+        tear_down();
+    }
 }
 END_TEST
 
@@ -802,9 +760,7 @@ START_TEST(memory_that_runs_out_is_reported)
     struct attn_item_result outcome;
     struct attn_run *run;
 
-    set_up();
-    host = attn_open_host("life-is-short", NULL);
-    form.n_layer = form.n_stack = form.n_head = 1;
+    set_up_model();
     form.fields = 2 * ATTN_RECORD_FIELD_BIT(TENSORS) - 1;
     run = run_text(host, &request, "Life is short", &capture);
     for (long n = 0; status != ATTN_OK; n++) {
@@ -829,20 +785,16 @@ START_TEST(memory_that_runs_out_is_reported)
     }
     attn_capture_free(capture);
     attn_run_free(run);
-    attn_host_free(host);
-    tear_down();
+    tear_down_model();
 }
 END_TEST
 
-ATTN_SUITE("output_records", a_record_is_a_line_of_json, a_failed_record_says_why,
-           ids_of_json_are_as_they_were, fields_are_in_one_order_and_null_where_there_is_none,
-           unknown_fields_are_refused, a_head_is_a_line_of_csv, csv_has_selected_heads_alone,
-           an_edge_is_a_line, a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
+ATTN_SUITE("output_records", records_are_lines, unknown_fields_are_refused,
+           a_record_is_a_row_of_every_array, arrays_of_no_records_are_arrays,
            an_archive_has_the_arrays_of_each_run, a_capture_knows_which_cells_count,
            a_run_that_is_gone_on_with_gives_the_same_bytes,
            what_was_flushed_changes_only_where_a_part_says_so, without_sizes_a_run_begins_anew,
            parts_that_do_not_fit_are_refused, archives_whose_members_are_damaged_are_refused,
            a_full_device_is_reported, a_pipe_that_nobody_reads_ends_nothing_else,
-           what_is_not_finished_stays_under_its_other_name, all_outputs_open_or_none,
-           two_outputs_are_two_files, formats_that_need_files_refuse_streams,
+           what_is_not_finished_stays_under_its_other_name, outputs_that_do_not_open_leave_nothing,
            memory_that_runs_out_is_reported)
