@@ -3,7 +3,8 @@
  * be too small, labels alternate between two bands, so that each has room for two cells. If cells
  * are too small for that, only multiples of 1, 2, 5, 10, ... are labelled, with positions or names,
  * or only the first row of each group. A table with groups has a panel for each group; all panels
- * have the same rows, columns and colors. */
+ * have the same rows, columns and colors. In print, columns of texts that have no room stand in
+ * lines below each other, as words do. */
 #include "pictures/figure_internal.h"
 
 #include "tables/text_table.h"
@@ -59,6 +60,8 @@ struct matrix_layout {
     size_t n_across, n_line; /* panels per line, and lines of panels */
     double right, down;      /* distance from one panel to the next */
     size_t first;            /* index of the first cell of the current panel */
+    size_t n_in_line;        /* columns in a line; all, or as many texts as have room in print */
+    size_t from, end;        /* columns of the current line */
 };
 
 /* Returns how many bytes of an axis title to show along SIDE. In print, and if the title is longer
@@ -79,7 +82,7 @@ static double width_apart(const struct matrix_layout *layout)
     return fmax(attn_figure_cell_width(layout->place), APART);
 }
 
-/* Returns the distance of column I from the left end of the first. With I = the number of columns,
+/* Returns the distance of column I from the left end of the first of its line. With I = the number of columns,
  * it is their right end. */
 static double column_at(const struct matrix_layout *layout, double i)
 {
@@ -87,6 +90,7 @@ static double column_at(const struct matrix_layout *layout, double i)
     const double width = attn_figure_cell_width(layout->place);
     const double n_together = (double)layout->columns.axis.n_together;
 
+    i -= (double)layout->from;
     if (n_together > 0)
         return i * width +
                BETWEEN_GROUPS * floor(fmin(i, (double)layout->columns.axis.n - 0.5) / n_together);
@@ -185,10 +189,32 @@ static void note_letters(struct attn_figure_pen *pen, const struct axis_labels *
         pen->label = fmin(pen->label, labels->position_size);
 }
 
+/* Arranges columns of texts in lines of about equal length, above the legend, if a printed figure
+ * has no room for all of them side by side. Returns true if it has lines. */
+static bool plan_lines(const struct attn_figure_pen *pen, struct matrix_layout *layout)
+{
+    const size_t n = layout->matrix->n_column;
+    const double width = attn_figure_cell_width(layout->place);
+    const double aside = ATTN_FIGURE_ASIDE + attn_figure_legend_size(pen).width;
+    const double room = pen->room - layout->place.x;
+
+    layout->n_in_line = n;
+    if (pen->room == 0 || !pen->content->grid->cells || layout->groups.n > 1 ||
+        (double)n * width + aside <= room)
+        return false;
+    layout->n_in_line = (size_t)fmin((double)n, fmax(1, floor((room - ATTN_FIGURE_PAD) / width)));
+    layout->n_line = (n + layout->n_in_line - 1) / layout->n_in_line;
+    layout->n_in_line = (n + layout->n_line - 1) / layout->n_line;
+    layout->width = column_at(layout, (double)layout->n_in_line);
+    layout->down += layout->columns.room - NAME;
+    return true;
+}
+
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_grid *grid = pen->content->grid;
     double n, n_row, height;
+    bool is_lined;
 
     layout->matrix = attn_figure_matrix(pen, 0);
     layout->groups = attn_figure_groups(pen);
@@ -217,13 +243,14 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
     layout->width = column_at(layout, (double)layout->matrix->n_column);
     layout->height = n_row * layout->place.side;
     layout->down = layout->height + NAME + BETWEEN_PANELS;
+    layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
+    is_lined = plan_lines(pen, layout);
     layout->right = attn_figure_label_width(pen, &layout->groups, ATTN_FIGURE_TEXT);
     layout->right = fmax(layout->width, layout->right) + BETWEEN_PANELS;
-    layout->place.x = ceil(ATTN_FIGURE_PAD + TITLE_ROOM + layout->rows.room);
     height = (double)(layout->n_line - 1) * layout->down + layout->height;
     attn_figure_set_frame(
         pen, layout->place.x + (double)layout->n_across * layout->right - BETWEEN_PANELS,
-        TITLE_ROOM + layout->columns.room + (layout->groups.texts ? NAME : 0), height, false);
+        TITLE_ROOM + layout->columns.room + (layout->groups.texts ? NAME : 0), height, is_lined);
     layout->place.y = pen->layout.top;
 }
 
@@ -310,9 +337,11 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
     const struct attn_grid_axis *axis = &labels->axis;
     /* minimum rows between two labelled groups */
     const double apart = ceil(APART / layout->place.side);
+    const bool is_above = labels == &layout->columns;
+    const size_t end = is_above ? layout->end : axis->n;
     double next = 0;
 
-    for (size_t i = 0; i < axis->n; i++) {
+    for (size_t i = is_above ? layout->from : 0; i < end; i++) {
         const double band = labels->band * (double)(i % labels->n_band);
         struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP + band);
         const bool is_first = labels->is_by_group && (i == 0 || axis->begins[i]);
@@ -342,7 +371,10 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
 static void add_positions(struct attn_figure_pen *pen, const struct matrix_layout *layout,
                           const struct axis_labels *labels)
 {
-    for (size_t i = 0; labels->has_positions && i < labels->axis.n; i++) {
+    const bool is_above = labels == &layout->columns;
+    const size_t end = is_above ? layout->end : labels->axis.n;
+
+    for (size_t i = is_above ? layout->from : 0; labels->has_positions && i < end; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, labels->depth + BETWEEN);
 
         text.y -= (text.size - labels->position_size) * (labels == &layout->rows ? 0.35 : 0);
@@ -360,7 +392,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
     const char *title = is_above ? layout->columns.axis.title : layout->rows.axis.title;
     const size_t n_main = layout->columns.axis.n_main;
     const double width =
-        column_at(layout, (double)(n_main > 0 ? n_main : layout->matrix->n_column));
+        column_at(layout, (double)(n_main > 0 ? n_main : layout->n_in_line));
     /* a title above may be wider than the matrix */
     const double side = is_above ? HUGE_VAL : layout->height;
     const size_t n_title = title_size(pen, title, side);
@@ -394,7 +426,7 @@ static void add_separators(struct attn_figure_pen *pen, const struct matrix_layo
             attn_figure_add_line(pen, (double[]){place.x, y},
                                  (double[]){place.x + layout->width, y}, 1, pen->ink);
         }
-    for (size_t c = 1; c < layout->columns.axis.n; c++)
+    for (size_t c = layout->from + 1; c < layout->end; c++)
         if (attn_grid_begins(&layout->columns.axis, c)) {
             const size_t column = c / k;
             const double x = place.x + column_at(layout, (double)column) + 0.5;
@@ -431,11 +463,13 @@ static void add_block(struct attn_figure_pen *pen, const struct matrix_layout *l
 
 static void add_matrix(struct attn_figure_pen *pen, const struct matrix_layout *layout)
 {
-    const size_t n = layout->matrix->n_cell_column, n_main = layout->columns.axis.n_main;
+    const size_t n_main = layout->columns.axis.n_main;
     const size_t n_together = layout->columns.axis.n_together;
-    const size_t together = n_together > 0 ? n_together : n_main > 0 ? n_main : n;
+    const size_t n = (layout->end + layout->matrix->k - 1) / layout->matrix->k;
+    const size_t end = n_main > 0 ? n_main : n;
+    const size_t together = n_together > 0 ? n_together : end - layout->from;
 
-    for (size_t from = 0; from < (n_main > 0 ? n_main : n); from += together)
+    for (size_t from = layout->from; from < end; from += together)
         add_block(pen, layout, from, from + together, false);
     if (n_main > 0)
         add_block(pen, layout, n_main, n, true);
@@ -464,20 +498,27 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
 {
     struct attn_shape_text name = {.size = ATTN_FIGURE_TEXT};
     struct matrix_layout layout = {0}, panel;
+    size_t n, n_line;
 
     (void)err;
     plan(pen, &layout);
+    n = layout.matrix->n_column;
+    n_line = layout.n_in_line < n ? layout.n_line : 1;
     if (pen->is_measuring)
         return ATTN_OK;
-    for (size_t i = 0; i < layout.groups.n; i++) {
+    for (size_t i = 0; i < layout.groups.n * n_line; i++) {
         const size_t line = i / layout.n_across, across = i % layout.n_across;
 
         panel = layout;
-        panel.first = i * layout.rows.axis.n * layout.matrix->n_cell_column;
+        panel.first = i / n_line * layout.rows.axis.n * layout.matrix->n_cell_column;
+        panel.from = i % n_line * layout.n_in_line;
+        panel.end = panel.from + layout.n_in_line < n ? panel.from + layout.n_in_line : n;
         panel.place.x += (double)across * layout.right;
         panel.place.y += (double)line * layout.down;
         add_matrix(pen, &panel);
         add_axes(pen, &panel, line == 0, across == 0);
+        if (line > 0 && n_line > 1)
+            add_labels(pen, &panel, &panel.columns);
         name.color = pen->ink;
         name.x = panel.place.x;
         name.y = panel.place.y - 6 - (line == 0 ? TITLE_ROOM + layout.columns.room : 0);
