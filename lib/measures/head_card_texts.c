@@ -19,9 +19,9 @@ const char *attn_card_part_name(int part)
 
 const char *attn_card_part_words(int part, bool is_cross)
 {
-    return is_cross && part == ATTN_CARD_STRONGEST
-               ? "the texts with the largest weight on a token of the source"
-               : parts[part][1];
+    return is_cross && part == ATTN_CARD_STRONGEST ? "the texts with the largest weight on a token "
+                                                     "of the source between its first and its last"
+                                                   : parts[part][1];
 }
 
 static void push_printable(struct attn_json_writer *json, const char *text, size_t size)

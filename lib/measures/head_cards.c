@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "base/random.h"
 #include "base/thread.h"
+#include "measures/metric.h"
 #include "trace/trace_internal.h"
 
 #include <math.h>
@@ -139,11 +140,13 @@ struct attn_card_reading {
     struct doing *heads;          /* [n_head] owns */
     float *found;                 /* [n_head, n_vector] owns; the vectors of the keys of rows */
     struct attn_card_key *sorted; /* [n_key] owns; scratch */
-    struct vectors *kept;         /* [n_kept] owns */
+    struct attn_metric_settings settings;
+    struct vectors *kept; /* [n_kept] owns */
     size_t n_kept, capacity;
 };
 
 enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, size_t n_key,
+                                          const int32_t *source_mask,
                                           struct attn_card_reading **reading,
                                           struct attn_error *err)
 {
@@ -152,6 +155,7 @@ enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, s
 
     ATTN_TRY(ATTN_ALLOC(made, 1, err));
     made->cards = cards;
+    made->settings.source_mask = source_mask;
     status = ATTN_ALLOC(made->heads, cards->n_head, err);
     if (status == ATTN_OK)
         status = ATTN_ALLOC(made->found, cards->n_head * cards->n_vector, err);
@@ -268,29 +272,26 @@ static void add_weight(struct doing *head, size_t query, size_t key, float weigh
         head->distances[range_of(query, key)] += (int64_t)llrint((double)weight * one);
 }
 
-/* Adds ROW of QUERY. Returns true if it has a larger value than the rows before; then sets value
- * and key of the head's row. */
-static bool add_row(struct doing *head, struct attn_row row, size_t query)
+/* Adds ROW. Returns true if it has a larger value than the rows before; then sets value and key of
+ * the head's row. */
+static bool add_row(struct doing *head, const struct attn_metric_row *row)
 {
-    bool is_better = false;
+    struct attn_row cells = row->cells;
     struct attn_cells run;
+    size_t key = 0;
+    const double value = attn_metric_find_key(row, true, &key);
 
-    while (attn_row_next(&row, &run))
-        for (size_t i = 0; i < run.n; i++) {
-            const size_t key = run.first + i;
-            const double weight = (double)run.values[i];
-
-            add_weight(head, query, key, run.values[i]);
-            if ((!head->is_cross && (query == 0 || key == 0 || key == query)) ||
-                (head->has_row && weight <= head->row.value))
-                continue;
-            head->has_row = is_better = true;
-            head->row.value = weight;
-            head->row.query = (uint32_t)query;
-            head->row.key = (uint32_t)key;
-        }
+    while (attn_row_next(&cells, &run))
+        for (size_t i = 0; i < run.n; i++)
+            add_weight(head, row->query, run.first + i, run.values[i]);
     head->n_row++;
-    return is_better;
+    if (isnan(value) || (head->has_row && value <= head->row.value))
+        return false;
+    head->has_row = true;
+    head->row.value = value;
+    head->row.query = (uint32_t)row->query;
+    head->row.key = (uint32_t)key;
+    return true;
 }
 
 void attn_card_reading_add(struct attn_card_reading *reading, size_t head, int kv_head,
@@ -301,16 +302,20 @@ void attn_card_reading_add(struct attn_card_reading *reading, size_t head, int k
 
     doing->is_cross = is_cross;
     for (size_t r = 0; r < event->n_row; r++) {
-        const struct attn_row row = attn_event_row(event, r);
+        const struct attn_metric_row row = {.settings = &reading->settings,
+                                            .query = event->row0 + r,
+                                            .is_cross = is_cross,
+                                            .cells = attn_event_row(event, r)};
         const float *vector;
 
         if (attn_event_is_certain(event, r)) { /* its weight on itself says nothing */
             doing->cells[0] = 1;
             continue;
         }
-        if (!add_row(doing, row, event->row0 + r))
+        if (!add_row(doing, &row))
             continue;
-        doing->row.n_key = (uint32_t)attn_card_keys_read(row, ATTN_CARD_KEYS, reading->sorted);
+        doing->row.n_key =
+            (uint32_t)attn_card_keys_read(row.cells, ATTN_CARD_KEYS, reading->sorted);
         memcpy(doing->row.keys, reading->sorted, doing->row.n_key * sizeof *reading->sorted);
         vector = n > 0 ? vector_of(reading, &event->at, kv_head, doing->row.key) : NULL;
         if (vector)
@@ -455,33 +460,15 @@ double attn_card_distance(const struct attn_card_head *head, size_t i)
     return sum > 0 ? (double)head->distances[i] / (double)sum : 0;
 }
 
+#define MINUS "\xe2\x88\x92"
+
 const char *attn_card_distance_name(size_t i)
 {
-    static const char *const names[ATTN_CARD_DISTANCES] = {"\xe2\x88\x92"
-                                                           "65+",
-                                                           "\xe2\x88\x92"
-                                                           "33",
-                                                           "\xe2\x88\x92"
-                                                           "17",
-                                                           "\xe2\x88\x92"
-                                                           "9",
-                                                           "\xe2\x88\x92"
-                                                           "5",
-                                                           "\xe2\x88\x92"
-                                                           "3",
-                                                           "\xe2\x88\x92"
-                                                           "2",
-                                                           "\xe2\x88\x92"
-                                                           "1",
-                                                           "0",
-                                                           "1",
-                                                           "2",
-                                                           "3",
-                                                           "5",
-                                                           "9",
-                                                           "17",
-                                                           "33",
-                                                           "65+"};
+    /* clang-format off */
+    static const char *const names[ATTN_CARD_DISTANCES] = {
+        MINUS "65+", MINUS "33", MINUS "17", MINUS "9", MINUS "5", MINUS "3", MINUS "2", MINUS "1",
+        "0", "1", "2", "3", "5", "9", "17", "33", "65+"};
+    /* clang-format on */
 
     return names[i];
 }

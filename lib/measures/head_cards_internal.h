@@ -79,7 +79,7 @@ struct attn_card_key {
 size_t attn_card_keys_read(struct attn_row row, size_t n_most, struct attn_card_key *keys);
 
 /* The row of a text in which a head looks most strongly at a key that is neither the first nor the
- * query itself. */
+ * query itself or, in a source, the last (attn_metric_find_key). */
 struct attn_card_row {
     struct attn_card_text *text; /* NULL: none */
     double value;                /* weight of that key */
@@ -137,8 +137,10 @@ enum attn_status attn_head_cards_begin(struct attn_head_cards *cards,
 /* What the heads do in one text. */
 struct attn_card_reading;
 
-/* Creates a reading of a text. N_KEY is the largest number of keys. The caller frees *reading. */
+/* Creates a reading of a text. N_KEY is the largest number of keys. SOURCE_MASK is borrowed; NULL:
+ * no key is masked. The caller frees *reading. */
 enum attn_status attn_card_reading_create(const struct attn_head_cards *cards, size_t n_key,
+                                          const int32_t *source_mask,
                                           struct attn_card_reading **reading,
                                           struct attn_error *err);
 void attn_card_reading_free(struct attn_card_reading *reading); /* NULL is allowed */

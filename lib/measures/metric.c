@@ -392,6 +392,28 @@ size_t attn_metric_source_last(const struct attn_metric_row *row)
     return end - (end > 0);
 }
 
+double attn_metric_find_key(const struct attn_metric_row *row, bool is_limited, size_t *key)
+{
+    const size_t parked = row->is_cross ? attn_metric_source_last(row) : row->query;
+    struct attn_row cells = row->cells;
+    struct attn_cells run;
+    double most = (double)NAN;
+
+    if (is_limited && !row->is_cross && row->query == 0)
+        return most;
+    cells.at = 0;
+    while (attn_row_next(&cells, &run))
+        for (size_t i = 0; i < run.n; i++) {
+            const size_t at = run.first + i;
+
+            if ((is_limited && (at == 0 || at == parked)) || (double)run.values[i] <= most)
+                continue;
+            most = (double)run.values[i];
+            *key = at;
+        }
+    return most;
+}
+
 enum { N_ROW, SUM };
 
 bool attn_metric_mean_of(double value, bool is_counted, double *terms)

@@ -180,6 +180,11 @@ size_t attn_metric_keys_end(const struct attn_metric_row *row);
  * when nothing else matches. */
 size_t attn_metric_source_last(const struct attn_metric_row *row);
 
+/* Returns the largest weight of ROW and its KEY, the first of equal ones; NaN if there is none. If
+ * IS_LIMITED, leaves out the first row of a text, the first key, and the query itself or, in a
+ * source, the last key. */
+double attn_metric_find_key(const struct attn_metric_row *row, bool is_limited, size_t *key);
+
 /* A mean over rows has two terms: the number of rows, and their sum. attn_metric_mean_of adds VALUE
  * if the row counts, and returns whether it counts. attn_metric_mean_after does so with the weight
  * on all keys that come DISTANCE after an earlier position of the query's token, if there are any.

@@ -190,35 +190,13 @@ static size_t n_top_of(const struct attn_examples_args *args)
 
 /* --- The weight ------------------------------------------------------------------------------- */
 
-/* Returns the largest weight of ROW and its KEY, the first of equal ones; NaN if there is none. If
- * IS_LIMITED, leaves out the first key, and the query itself or, in a source, the last key. */
-static double find_key(const struct attn_metric_row *row, bool is_limited, size_t *key)
-{
-    const size_t parked = row->is_cross ? attn_metric_source_last(row) : row->query;
-    struct attn_row cells = row->cells;
-    struct attn_cells run;
-    double most = (double)NAN;
-
-    cells.at = 0;
-    while (attn_row_next(&cells, &run))
-        for (size_t i = 0; i < run.n; i++) {
-            const size_t at = run.first + i;
-
-            if ((is_limited && (at == 0 || at == parked)) || (double)run.values[i] <= most)
-                continue;
-            most = (double)run.values[i];
-            *key = at;
-        }
-    return most;
-}
-
 /* weight: the largest weight on a key that is neither the first nor the query itself, of all rows
  * but the first, as HeadVis does. In rows over a source all queries count, and the key is
  * not the last, as in `far`. */
 static bool weight_row(const struct attn_metric_row *row, double *terms)
 {
     size_t key = 0;
-    const double most = row->is_cross || row->query > 0 ? find_key(row, true, &key) : (double)NAN;
+    const double most = attn_metric_find_key(row, true, &key);
 
     return attn_metric_mean_of(most, !isnan(most), terms);
 }
@@ -328,7 +306,7 @@ static enum attn_status on_rows(void *user, const struct attn_trace_event *event
         found->query = event->row0 + r;
         place.query = found->query;
         place.cells = row;
-        found->weight = find_key(&place, reading->is_limited, &found->key);
+        found->weight = attn_metric_find_key(&place, reading->is_limited, &found->key);
     }
     return ATTN_OK;
 }

@@ -399,7 +399,7 @@ static enum attn_status start_text(struct heads *heads, struct attn_error *err)
             attn_word_pairs_create(run, heads->args->from, heads->args->to, &heads->pairs, err));
     if (heads->args->cards)
         ATTN_TRY(attn_card_reading_create(heads->args->cards, n > source->n ? n : source->n,
-                                          &heads->card, err));
+                                          source->key_mask, &heads->card, err));
     if (pattern) {
         heads->row = attn_frame_alloc(frame, n, sizeof *heads->row);
         heads->matches = attn_frame_alloc(frame, heads->parts.n, sizeof *heads->matches);

@@ -35,7 +35,7 @@ static void add_text(struct attn_head_cards *cards, uint64_t number, float weigh
     struct attn_card_reading *reading;
     struct attn_card_text text = {.number = number, .n_token = N_TOKEN};
 
-    ck_assert_int_eq(attn_card_reading_create(cards, N_TOKEN, &reading, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_card_reading_create(cards, N_TOKEN, NULL, &reading, NULL), ATTN_OK);
     add_event(reading, 0, weight);
     add_event(reading, 1, 1 - weight);
     attn_buffer_append_format(&text.id, "%d", (int)number);
@@ -176,7 +176,7 @@ START_TEST(a_text_of_one_token_has_no_row)
     struct attn_card_reading *reading;
     struct attn_card_text text = {.n_token = 1};
 
-    ck_assert_int_eq(attn_card_reading_create(cards, 1, &reading, NULL), ATTN_OK);
+    ck_assert_int_eq(attn_card_reading_create(cards, 1, NULL, &reading, NULL), ATTN_OK);
     attn_card_reading_add(reading, 0, 0, false, &event);
     ck_assert_int_eq(attn_head_cards_add(cards, reading, &text, NULL), ATTN_OK);
     attn_card_reading_free(reading);
