@@ -68,14 +68,12 @@ enum attn_status prompt_check(const struct call *call, const struct prompt_args 
 {
     const struct attn_input *asked = &args->asked.input;
     const size_t n = args->plain.n + !!args->text + !!args->file + !!asked->ids +
-                     !!asked->embeddings + !!asked->image;
+                     !!asked->embeddings; /* a picture stands alone or beside them */
 
-    if (n == 0)
+    if (n == 0 && !asked->image)
         return refuse(err, hint, "no text given");
     if (args->plain.n > 1)
         return refuse_second(&args->plain, err);
-    if (n > 1 && asked->image)
-        return refuse(err, NULL, "`image` is given beside a text, expected one of them");
     if (n > 1)
         return refuse(err, NULL, "the text is given in more than one way");
     return attn_param_rules_check(&attn_input_rules, ATTN_PARAM_GIVEN, option_is_param_given,
@@ -233,7 +231,7 @@ enum attn_status prompt_read_into(const struct prompt_args *args, struct text *t
 {
     const struct attn_input *asked = &args->asked.input;
 
-    if (asked->ids || asked->embeddings || asked->image)
+    if (asked->ids || asked->embeddings || (args->plain.n == 0 && !args->text && !args->file))
         return ATTN_OK;
     ATTN_TRY(prompt_read(args, text, err));
     request->input.text = text->data;

@@ -20,11 +20,40 @@ bool attn_model_reads_pictures(const struct attn_model *model)
     return attn_model_config(model)->image.patch_height > 0;
 }
 
-enum attn_status attn_image_input_check(const struct attn_input *input,
+/* Checks INPUT, a text with or without a picture, for a model that reads both. */
+static enum attn_status check_prompt(const struct attn_request_reading *reading,
+                                     const struct attn_input *input, const struct attn_model *model,
+                                     struct attn_error *err)
+{
+    const enum attn_vision family = attn_model_config(model)->vision.family;
+    const struct attn_quote name = attn_quote_string(attn_model_name(model));
+
+    if (!attn_input_is_picture(input) && family == ATTN_VISION_PALIGEMMA)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "'%s' reads a picture with each text, and no `image` is given",
+                           name.text);
+    if (!attn_input_is_picture(input))
+        return ATTN_OK;
+    if (input->embeddings || (!input->text && !input->ids))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`image` is given without a text, expected a question, or `ids`");
+    if (!attn_input_is_text(input) && (input->answer || reading->chat != ATTN_CHAT_ON))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS, "`%s` goes with a text, and `ids` are given",
+                           input->answer ? "continuation" : "chat");
+    if (reading->image_tiles != ATTN_IMAGE_TILES_ON && family != ATTN_VISION_SMOLVLM)
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`image_tiles` is given, and '%s' cuts no picture into tiles",
+                           name.text);
+    return ATTN_OK;
+}
+
+enum attn_status attn_image_input_check(const struct attn_request_reading *reading,
+                                        const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err)
 {
     const struct attn_quote name = attn_quote_string(attn_model_name(model));
+    const enum attn_vision family = attn_model_config(model)->vision.family;
     const bool is_picture = attn_input_is_picture(input);
     const char *of_text = input->pair       ? "pair"
                           : input->types    ? "types"
@@ -33,15 +62,25 @@ enum attn_status attn_image_input_check(const struct attn_input *input,
 
     if (attn_input_is_picture(source))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "`source` is a picture, expected a text");
-    if (is_picture && (attn_input_is_given(input) || (input->image && input->pixels)))
+    if (is_picture && ((attn_input_is_given(input) && family == ATTN_VISION_NONE) ||
+                       (input->image && input->pixels)))
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`image` is given beside another input, expected one of them");
+    if (!is_picture && (input->answer || reading->chat != ATTN_CHAT_ON ||
+                        reading->image_tiles != ATTN_IMAGE_TILES_ON))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "`%s` goes with a picture, and no `image` is given",
+                           input->answer                   ? "continuation"
+                           : reading->chat != ATTN_CHAT_ON ? "chat"
+                                                           : "image_tiles");
     if (is_picture && of_text)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`%s` goes with a text, and `image` gives a picture", of_text);
     if (is_picture && !attn_model_reads_pictures(model))
         return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
                            name.text);
+    if (family != ATTN_VISION_NONE)
+        return check_prompt(reading, input, model, err);
     if (is_picture || !attn_model_reads_pictures(model))
         return ATTN_OK;
     attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads pictures, and %s", name.text,
@@ -73,6 +112,37 @@ static enum attn_status make_labels(struct attn_sequence *sequence, struct attn_
     return ATTN_OK;
 }
 
+enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
+                                         const struct attn_input *input, struct attn_notes notes,
+                                         struct attn_pixels *made,
+                                         const struct attn_pixels **pixels, struct attn_error *err)
+{
+    const struct attn_config *config = attn_model_config(maker->model);
+    const struct attn_pixels *found = input->pixels;
+    bool is_made = false;
+
+    if (input->image) {
+        ATTN_TRY(attn_pixel_maker_read(maker, input->image, made, &is_made, err));
+        found = made;
+    } else if (!found->values && found->shown) {
+        ATTN_TRY(
+            attn_pixel_maker_make(maker, found->shown, found->height, found->width, made, err));
+        found = made;
+        is_made = true;
+    }
+    if (!found->values)
+        return attn_error_set(err, ATTN_INVALID, "the picture has no values");
+    if (is_made && !maker->steps->is_given)
+        attn_note(
+            notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
+            "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, as is "
+            "usual for '%s'",
+            attn_quote_string(attn_model_name(maker->model)).text, found->width, found->height,
+            config->vision.type ? config->vision.type : config->model_type);
+    *pixels = found;
+    return ATTN_OK;
+}
+
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
                                        const struct attn_input *input, struct attn_notes notes,
                                        struct attn_sequence *sequence, struct attn_error *err)
@@ -80,28 +150,9 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
     const struct attn_model *model = maker->model;
     const struct attn_config *config = attn_model_config(model);
     const size_t n_channel = config->image.n_channel;
-    const struct attn_pixels *pixels = input->pixels;
-    bool is_made = false;
+    const struct attn_pixels *pixels;
 
-    if (input->image) {
-        ATTN_TRY(attn_pixel_maker_read(maker, input->image, &sequence->made, &is_made, err));
-        pixels = &sequence->made;
-    }
-    if (!pixels->values && pixels->shown) {
-        ATTN_TRY(attn_pixel_maker_make(maker, pixels->shown, pixels->height, pixels->width,
-                                       &sequence->made, err));
-        pixels = &sequence->made;
-        is_made = true;
-    }
-    if (!pixels->values)
-        return attn_error_set(err, ATTN_INVALID, "the picture has no values");
-    if (is_made && !maker->steps->is_given)
-        attn_note(
-            notes.on_note, notes.user, ATTN_NOTE_USUAL_PIXELS,
-            "'%s' has no preprocessor_config.json: the picture becomes %zu x %zu pixels, as is "
-            "usual for '%s'",
-            attn_quote_string(attn_model_name(model)).text, config->image.width,
-            config->image.height, config->model_type);
+    ATTN_TRY(attn_image_input_pixels(maker, input, notes, &sequence->made, &pixels, err));
     if (pixels->n_channel != n_channel)
         return attn_error_set(err, ATTN_INVALID, "the picture has %zu channel%s, '%s' reads %zu",
                               pixels->n_channel, pixels->n_channel == 1 ? "" : "s",

@@ -29,7 +29,9 @@ struct attn_input {
     size_t n_key_mask;
     const char *image; /* the path of a picture (input/pixels.h), for models that read them */
     const struct attn_pixels *pixels; /* or its pixels; their `shown` may be NULL */
-    const void *later[4];             /* room for later fields: NULL, here and below */
+    const char *answer; /* [n_answer] an answer to a text with a picture, appended; NULL: none */
+    size_t n_answer;
+    const void *later[4]; /* room for later fields: NULL, here and below */
 };
 
 /* Labels of the rows or the columns of arrays. */
@@ -60,6 +62,12 @@ struct attn_places {
     const struct attn_places *others; /* where other names are looked up; or NULL */
 };
 
+/* Whether a question about a picture is put into the form of a conversation. */
+enum attn_chat { ATTN_CHAT_ON = 0, ATTN_CHAT_OFF = 1 };
+
+/* Whether large pictures beside a text are also cut into tiles, by models that do so. */
+enum attn_image_tiles { ATTN_IMAGE_TILES_ON = 0, ATTN_IMAGE_TILES_OFF = 1 };
+
 /* How the inputs are read: special tokens, labels, named positions and prompts. */
 struct attn_request_reading {
     enum attn_special special; /* how special tokens in texts are parsed */
@@ -71,7 +79,9 @@ struct attn_request_reading {
     const struct attn_places *places; /* or NULL */
     const char *with_prompt; /* the name of the prompt that a model of sentences puts in front of
                                 each text; NULL: no prompt */
-    const void *later[4];
+    enum attn_chat chat;
+    enum attn_image_tiles image_tiles;
+    const void *later[3];
 };
 
 #endif

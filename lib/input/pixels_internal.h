@@ -43,11 +43,18 @@ bool attn_input_is_picture(const struct attn_input *input);
 
 bool attn_model_reads_pictures(const struct attn_model *model);
 
-/* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts. On failure:
- * ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
-enum attn_status attn_image_input_check(const struct attn_input *input,
+/* Checks that INPUT and SOURCE are pictures if MODEL reads pictures, else texts, and that READING
+ * can have an effect. On failure: ATTN_INVALID with the stage ATTN_STAGE_OPTIONS. */
+enum attn_status attn_image_input_check(const struct attn_request_reading *reading,
+                                        const struct attn_input *input,
                                         const struct attn_input *source,
                                         const struct attn_model *model, struct attn_error *err);
+
+/* Sets *pixels to the pixels of INPUT, made from its picture if it has none; MADE owns those. */
+enum attn_status attn_image_input_pixels(const struct attn_pixel_maker *maker,
+                                         const struct attn_input *input, struct attn_notes notes,
+                                         struct attn_pixels *made,
+                                         const struct attn_pixels **pixels, struct attn_error *err);
 
 /* Reads the picture of INPUT into SEQUENCE: its pixels, its positions and their labels. */
 enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,

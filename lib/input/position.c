@@ -652,37 +652,6 @@ static enum attn_status append_item(const struct attn_sequence *sequence,
     return ATTN_OK;
 }
 
-/* Resolves the list SPEC to numbers and appends them to OUT. Items may be names of PLACES, which
- * may be NULL. */
-static enum attn_status append_items(const char *spec, const struct attn_places *places,
-                                     const struct attn_sequence *sequence, struct text_words *words,
-                                     struct attn_buffer *out, struct attn_error *err)
-{
-    for (const char *at = spec;; at++) {
-        const size_t size = strcspn(at, ",");
-        const struct attn_item_place *place =
-            is_number(at, size) || has_prefix(at, size, key_prefix) ? NULL
-                                                                    : find_named(places, at, size);
-        struct position_item item;
-
-        if (place)
-            at += size;
-        else
-            ATTN_TRY(read_item(&at, &item, err));
-        if (place) {
-            ATTN_TRY(attn_error_in(append_items(place->spec, NULL, sequence, words, out, err),
-                                   place->name, err));
-        } else {
-            if (item.form != FORM_NUMBER && !words->text)
-                ATTN_TRY(find_words(sequence, words, err));
-            ATTN_TRY(append_item(sequence, words, &item, out, err));
-        }
-        if (*at == '\0')
-            return attn_buffer_check(out, err);
-        attn_buffer_append_char(out, ',');
-    }
-}
-
 /* --- In a picture --------------------------------------------------------------------------- */
 
 /* An item of a list of positions in a picture. Commas separate items. */
@@ -713,6 +682,138 @@ static struct picture_item read_picture_item(const char **spec)
     return item;
 }
 
+/* Reports that the rectangle ROWS x COLUMNS is outside of N_ROW x N_COL patches or cells. */
+static enum attn_status refuse_rectangle(const struct picture_item *rows,
+                                         const struct picture_item *columns,
+                                         const struct attn_image_grid *grid, const char *what,
+                                         struct attn_error *err)
+{
+    return attn_error_set(
+        err, ATTN_INVALID,
+        "'%.*s,%.*s' is outside the picture, expected row 0 to %zu and column 0 to %zu of its %s",
+        (int)rows->size, rows->text, (int)columns->size, columns->text, grid->n_row - 1,
+        grid->n_col - 1, what);
+}
+
+/* Appends the positions of the cells in the rectangle ROWS x COLUMNS of the picture in a text: of
+ * the whole picture, or of the grid of all tiles. */
+static enum attn_status append_cells(const struct picture_item *rows,
+                                     const struct picture_item *columns, bool is_of_tiles,
+                                     const struct attn_sequence *sequence, struct attn_buffer *out,
+                                     struct attn_error *err)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    const struct attn_image_grid grid = {.n_row = seen->rows * (is_of_tiles ? seen->tile_rows : 1),
+                                         .n_col =
+                                             seen->columns * (is_of_tiles ? seen->tile_cols : 1)};
+    const size_t begin = out->size;
+
+    if (grid.n_row == 0)
+        return attn_error_set(err, ATTN_INVALID, "'t%.*s,%.*s' is in a tile, and there are none",
+                              (int)rows->size, rows->text, (int)columns->size, columns->text);
+    if (rows->last >= grid.n_row || columns->last >= grid.n_col)
+        return refuse_rectangle(rows, columns, &grid, is_of_tiles ? "tiles" : "cells", err);
+    for (size_t row = rows->first; row <= rows->last; row++)
+        for (size_t column = columns->first; column <= columns->last; column++) {
+            const size_t tile = is_of_tiles
+                                    ? row / seen->rows * seen->tile_cols + column / seen->columns
+                                    : seen->n_picture - 1;
+
+            attn_buffer_append_format(
+                out, "%s%zu", out->size > begin ? "," : "",
+                attn_picture_prompt_cell(sequence, tile, row % seen->rows, column % seen->columns));
+        }
+    return ATTN_OK;
+}
+
+/* Appends the positions of the item at *SPEC, if it is a rectangle of cells, `3,4` or `t0-2,3-5`,
+ * and advances *SPEC to its end. */
+static enum attn_status append_if_cells(const char **spec, const struct attn_sequence *sequence,
+                                        struct attn_buffer *out, bool *is_found,
+                                        struct attn_error *err)
+{
+    const bool is_of_tiles = **spec == 't';
+    const char *at = *spec + is_of_tiles;
+    struct picture_item rows, columns;
+
+    *is_found = false;
+    if (sequence->seen.n_picture == 0)
+        return ATTN_OK;
+    rows = read_picture_item(&at);
+    if (!rows.is_number || *at++ != ',')
+        return ATTN_OK;
+    columns = read_picture_item(&at);
+    if (!columns.is_number)
+        return ATTN_OK;
+    *is_found = true;
+    *spec = at;
+    return append_cells(&rows, &columns, is_of_tiles, sequence, out, err);
+}
+
+/* Appends the positions of the region that the item at *SPEC names, if it does, and advances *SPEC.
+ */
+static enum attn_status append_if_region(const char **spec, const struct attn_sequence *sequence,
+                                         struct attn_buffer *out, bool *is_found,
+                                         struct attn_error *err)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    const size_t begin = out->size, size = strcspn(*spec, ",");
+    enum attn_region region = 0;
+
+    while (region < ATTN_N_REGION && (strlen(attn_region_name(region)) != size ||
+                                      memcmp(attn_region_name(region), *spec, size) != 0))
+        region++;
+    *is_found = seen->n_picture > 0 && region < ATTN_N_REGION;
+    for (size_t i = 0; *is_found && i < sequence->n; i++) {
+        const size_t first = i;
+
+        if (seen->region[i] != region)
+            continue;
+        while (i + 1 < sequence->n && seen->region[i + 1] == region)
+            i++;
+        attn_buffer_append_format(out, "%s%zu-%zu", out->size > begin ? "," : "", first, i);
+    }
+    *spec += *is_found ? size : 0;
+    if (*is_found && out->size == begin)
+        return attn_error_set(err, ATTN_INVALID, "the %s has no position of the region '%s'",
+                              sequence->role, attn_region_name(region));
+    return ATTN_OK;
+}
+
+/* Resolves the list SPEC to numbers and appends them to OUT. Items may be names of PLACES, which
+ * may be NULL. */
+static enum attn_status append_items(const char *spec, const struct attn_places *places,
+                                     const struct attn_sequence *sequence, struct text_words *words,
+                                     struct attn_buffer *out, struct attn_error *err)
+{
+    for (const char *at = spec;; at++) {
+        const size_t size = strcspn(at, ",");
+        const struct attn_item_place *place =
+            is_number(at, size) || has_prefix(at, size, key_prefix) ? NULL
+                                                                    : find_named(places, at, size);
+        struct position_item item;
+        bool is_seen = false;
+
+        if (!place)
+            ATTN_TRY(append_if_cells(&at, sequence, out, &is_seen, err));
+        if (!place && !is_seen)
+            ATTN_TRY(append_if_region(&at, sequence, out, &is_seen, err));
+        if (place) {
+            at += size;
+            ATTN_TRY(attn_error_in(append_items(place->spec, NULL, sequence, words, out, err),
+                                   place->name, err));
+        } else if (!is_seen) {
+            ATTN_TRY(read_item(&at, &item, err));
+            if (item.form != FORM_NUMBER && !words->text)
+                ATTN_TRY(find_words(sequence, words, err));
+            ATTN_TRY(append_item(sequence, words, &item, out, err));
+        }
+        if (*at == '\0')
+            return attn_buffer_check(out, err);
+        attn_buffer_append_char(out, ',');
+    }
+}
+
 /* Appends the positions of the patches in the rectangle ROWS x COLUMNS: one range FIRST-LAST for
  * each row. */
 static enum attn_status append_patches(const struct picture_item *rows,
@@ -721,12 +822,7 @@ static enum attn_status append_patches(const struct picture_item *rows,
                                        struct attn_error *err)
 {
     if (rows->last >= grid->n_row || columns->last >= grid->n_col)
-        return attn_error_set(
-            err, ATTN_INVALID,
-            "'%.*s,%.*s' is outside the picture, expected row 0 to %zu and column "
-            "0 to %zu of its patches",
-            (int)rows->size, rows->text, (int)columns->size, columns->text, grid->n_row - 1,
-            grid->n_col - 1);
+        return refuse_rectangle(rows, columns, grid, "patches", err);
     for (size_t row = rows->first; row <= rows->last; row++) {
         const size_t begin = grid->n_front + row * grid->n_col;
 

@@ -325,6 +325,20 @@ enum attn_status attn_sequence_begin_target(const struct attn_request_reading *r
     return ATTN_OK;
 }
 
+enum attn_status attn_sequence_finish(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
+                                      const struct attn_model *model,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err)
+{
+    ATTN_TRY(check_length(reading, input, sequence, model, err));
+    ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
+    if (tokenizer && sequence->ids)
+        ATTN_TRY(
+            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
+    return ATTN_OK;
+}
+
 enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
@@ -339,12 +353,7 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
         ATTN_TRY(read_ids(reading, input, tokenizer, sequence, err));
     if (attn_input_is_text(input))
         ATTN_TRY(attn_sequence_begin_target(reading, model, false, sequence, err));
-    ATTN_TRY(check_length(reading, input, sequence, model, err));
-    ATTN_TRY(attn_sequence_take_parts(input, model, sequence, err));
-    if (tokenizer && sequence->ids)
-        ATTN_TRY(
-            attn_token_bytes_find(tokenizer, sequence->ids, sequence->n, &sequence->tokens, err));
-    return ATTN_OK;
+    return attn_sequence_finish(reading, input, model, tokenizer, sequence, err);
 }
 
 void attn_sequence_note_twice(const struct attn_sequence *sequence,
@@ -559,6 +568,9 @@ void attn_sequence_release(struct attn_sequence *sequence)
     attn_free(sequence->made_types);
     attn_free(sequence->prompted);
     attn_pixels_release(&sequence->made);
+    attn_pixels_release(&sequence->seen.made);
+    attn_free(sequence->seen.region);
+    attn_free(sequence->seen.positions);
     *sequence = (struct attn_sequence){0};
 }
 

@@ -6,6 +6,7 @@
 #include "base/status_internal.h"
 #include "forward/session.h"
 #include "input/input.h"
+#include "input/picture_prompt.h"
 #include "input/pixels.h"
 #include "model/embedding.h"
 
@@ -45,12 +46,14 @@ struct attn_sequence {
     bool is_later;          /* the caller runs the encoder (encoder.h), which fills `embedded` */
     /* The pixels of a picture, from the input or in `made`; NULL for other inputs. */
     const struct attn_pixels *pixels;
-    struct attn_pixels made;        /* owns; the pixels, if they were read from a file */
-    struct attn_image_grid grid;    /* of a picture: the grid of its patches */
-    struct attn_token_bytes tokens; /* the texts of the tokens, if there is a tokenizer; for a
-                                       picture, the names of its positions */
-    size_t *words;  /* [n] owns; the word number of each token (attn_words_find), or NULL */
-    char *prompted; /* owns; the text after a prompt of `n_prompt` bytes, or NULL */
+    struct attn_pixels made;         /* owns; the pixels, if they were read from a file */
+    struct attn_image_grid grid;     /* of a picture: the grid of its patches */
+    struct attn_picture_prompt seen; /* the picture in a text */
+    struct attn_token_bytes tokens;  /* the texts of the tokens, if there is a tokenizer; for a
+                                        picture, the names of its positions */
+    size_t *words; /* [n] owns; the word number of each token (attn_words_find), or NULL */
+    /* Owns; the text after a prompt of `n_prompt` bytes, or with a picture; or NULL. */
+    char *prompted;
     size_t n_prompt;
     /* Set before a text is read; NULL: reading cannot be canceled. */
     const volatile sig_atomic_t *cancel;
@@ -74,6 +77,14 @@ enum attn_status attn_sequence_read(const struct attn_request_reading *reading,
                                     const struct attn_input *input, const struct attn_model *model,
                                     const struct attn_tokenizer *tokenizer,
                                     struct attn_sequence *sequence, struct attn_error *err);
+
+/* Checks the ids of SEQUENCE, whose number it limits to 1 to n_ctx, and completes it with the parts
+ * of INPUT and the texts of its tokens. */
+enum attn_status attn_sequence_finish(const struct attn_request_reading *reading,
+                                      const struct attn_input *input,
+                                      const struct attn_model *model,
+                                      const struct attn_tokenizer *tokenizer,
+                                      struct attn_sequence *sequence, struct attn_error *err);
 
 /* Puts the prompt of MODEL that READING names, if any, in front of the text INPUT. SEQUENCE owns
  * the result. Call before reading. */

@@ -8,17 +8,16 @@
 
 /* The keys of a type, and their values if they are missing. */
 static const struct form {
-    const char *type;
     struct attn_vision_config usual;
     size_t bare_patch; /* the side of a patch if `vision_config` is missing */
     const char *image_id;
 } forms[] = {
-    {"smolvlm", {ATTN_VISION_SMOLVLM, 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
-    {"idefics3", {ATTN_VISION_SMOLVLM, 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
-    {"gemma3", {ATTN_VISION_GEMMA3, 262144, 224, 16, 1, 0, {NULL}}, 16, "image_token_index"},
-    {"paligemma", {ATTN_VISION_PALIGEMMA, 256000, 224, 16, 1, 0, {NULL}}, 14, "image_token_index"},
-    {"qwen2_vl", {ATTN_VISION_QWEN, 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
-    {"qwen2_5_vl", {ATTN_VISION_QWEN, 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "smolvlm", 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
+    {{ATTN_VISION_SMOLVLM, "idefics3", 128257, 224, 32, 2, 0, {NULL}}, 32, "image_token_id"},
+    {{ATTN_VISION_GEMMA3, "gemma3", 262144, 224, 16, 1, 0, {NULL}}, 16, "image_token_index"},
+    {{ATTN_VISION_PALIGEMMA, "paligemma", 256000, 224, 16, 1, 0, {NULL}}, 14, "image_token_index"},
+    {{ATTN_VISION_QWEN, "qwen2_vl", 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
+    {{ATTN_VISION_QWEN, "qwen2_5_vl", 151655, 0, 14, 2, 0, {NULL}}, 14, "image_token_id"},
 };
 
 /* Sets the side of a cell of Gemma 3, whose config has the number of cells. */
@@ -68,7 +67,7 @@ enum attn_status attn_vision_config_read(const struct attn_json *json, const cha
     int64_t image_id;
 
     for (size_t i = 0; i < sizeof forms / sizeof *forms; i++)
-        form = strcmp(forms[i].type, type) == 0 ? &forms[i] : form;
+        form = strcmp(forms[i].usual.type, type) == 0 ? &forms[i] : form;
     if (!form)
         return ATTN_OK;
     *vision = form->usual;

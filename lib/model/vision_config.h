@@ -19,6 +19,7 @@ enum attn_vision {
  * of texts alone. */
 struct attn_vision_config {
     enum attn_vision family;
+    const char *type;     /* in config.json: "smolvlm", "idefics3", ...; a constant string */
     int32_t image_id;     /* the token that stands for a cell in the text */
     size_t side;          /* a picture has side x side pixels; 0: sizes vary */
     size_t patch;         /* pixels of a side of a patch */

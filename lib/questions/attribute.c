@@ -228,6 +228,7 @@ static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_attribute = {
     .name = "attribute",
+    .lacks = "continuation", /* it has one of its own */
     .summary = "how much each part of the model adds to a logit",
     .description =
         "Splits the logit of `target` (minus that of `foil`), a token after TEXT or a\n"

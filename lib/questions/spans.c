@@ -196,6 +196,7 @@ static const struct attn_procedure *choose_procedure(const void *given);
 
 const struct attn_question attn_question_spans = {
     .name = "spans",
+    .lacks = "continuation", /* it has one of its own */
     .summary = "which part of the context was used",
     .description =
         "Names parts of the text by `positions NAME=SPEC`, and prints how much each head\n"

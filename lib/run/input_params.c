@@ -123,15 +123,31 @@ void attn_request_place_key_mask(struct attn_request *request)
 
 static const struct attn_param images[] = {
     ATTN_PARAM(IMAGE, "image", "FILE", struct attn_request, input,
-               "a picture instead of a text, for models that read pictures: PNG, JPEG, WebP or "
+               "a picture, instead of a text or beside it, for models that read pictures: PNG, "
+               "JPEG, WebP or "
                ".npy, uint8 [H, W, 3]; float32 [C, H, W] holds the values that the model gets",
                .second = offsetof(struct attn_request, input.image)),
+    ATTN_PARAM(SIZED, "continuation", "TEXT", struct attn_request, input.answer,
+               "an answer to the text with `image`, which is appended to it",
+               .second = offsetof(struct attn_request, input.n_answer)),
     ATTN_PARAM(TEXTS, "label", "TEXT", struct attn_request, predict.labels,
                "a text that the picture is compared with (CLIP), or the text (models of "
                "sentences): the model becomes a classifier with these labels. May be repeated",
                .second = offsetof(struct attn_request, predict.n_label)),
 };
 const struct attn_param_list attn_image_params = ATTN_PARAM_LIST("Input", images);
+
+static const struct attn_param prompts[] = {
+    ATTN_PARAM(CHOICE, "chat", NULL, struct attn_request, reading.chat,
+               "put a question about a picture into the form of a conversation that the model was "
+               "trained on (on, default), or directly after the picture (off)",
+               .words = "on|off"),
+    ATTN_PARAM(CHOICE, "image_tiles", NULL, struct attn_request, reading.image_tiles,
+               "also cut a picture beside a text into tiles (on, default), or give the model only "
+               "the whole one (off)",
+               .words = "on|off"),
+};
+const struct attn_param_list attn_picture_prompt_params = ATTN_PARAM_LIST("Input", prompts);
 
 static const struct attn_param labels[] = {
     ATTN_PARAM(ID_LISTS, "label_ids", "LIST", struct attn_request_labels, ids,

@@ -152,7 +152,12 @@ static enum attn_status read_texts(struct attn_run *run, struct attn_error *err)
     run->text.places = run->source.places = request->reading.places;
     ATTN_TRY(attn_sequence_put_prompt(&request->reading, run->model, &run->request.input,
                                       &run->text, err));
-    if (attn_input_is_picture(&request->input))
+    if (attn_input_is_picture(&request->input) &&
+        attn_model_config(run->model)->vision.family != ATTN_VISION_NONE)
+        ATTN_TRY(attn_picture_prompt_read(&request->reading, &run->host->pictures, run->tokenizer,
+                                          attn_request_notes(request), &run->request.input,
+                                          &run->text, err));
+    else if (attn_input_is_picture(&request->input))
         ATTN_TRY(attn_image_input_read(&run->host->pictures, &request->input,
                                        attn_request_notes(request), &run->text, err));
     else
@@ -175,7 +180,8 @@ enum attn_status attn_run_read_input(struct attn_run *run, struct attn_error *er
 {
     const struct attn_request *request = &run->request;
 
-    ATTN_TRY(attn_image_input_check(&request->input, &request->source, run->model, err));
+    ATTN_TRY(attn_image_input_check(&request->reading, &request->input, &request->source,
+                                    run->model, err));
     ATTN_TRY(attn_run_check_question(run->model, &request->predict, err));
     ATTN_TRY(attn_source_check(&request->source, run->model, err));
     ATTN_TRY(find_tokenizer(run, err));

@@ -329,6 +329,10 @@ ATTN_TOKENIZER_CHARACTER = 1
 ATTN_TOKENIZER_BPE = 2
 ATTN_TOKENIZER_WORDPIECE = 3
 ATTN_TOKENIZER_UNIGRAM = 4
+ATTN_CHAT_ON = 0
+ATTN_CHAT_OFF = 1
+ATTN_IMAGE_TILES_ON = 0
+ATTN_IMAGE_TILES_OFF = 1
 ATTN_ANSWER_AUTO = 0
 ATTN_ANSWER_LOGIT_DIFF = 1
 ATTN_ANSWER_LOG_PROB = 2
@@ -1394,6 +1398,7 @@ attn_stack_config._fields_ = [
 ]
 attn_vision_config._fields_ = [
     ("family", c_int),
+    ("type", c_char_p),
     ("image_id", c_int32),
     ("side", c_size_t),
     ("patch", c_size_t),
@@ -1564,6 +1569,8 @@ attn_input._fields_ = [
     ("n_key_mask", c_size_t),
     ("image", c_char_p),
     ("pixels", POINTER(attn_pixels)),
+    ("answer", c_char_p),
+    ("n_answer", c_size_t),
     ("later", c_void_p * 4),
 ]
 attn_label_list._fields_ = [
@@ -1593,7 +1600,9 @@ attn_request_reading._fields_ = [
     ("keys", attn_label_list),
     ("places", POINTER(attn_places)),
     ("with_prompt", c_char_p),
-    ("later", c_void_p * 4),
+    ("chat", c_int),
+    ("image_tiles", c_int),
+    ("later", c_void_p * 3),
 ]
 attn_answer_args._fields_ = [
     ("metric", c_int),

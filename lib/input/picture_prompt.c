@@ -1,0 +1,483 @@
+/* picture_prompt.c - see picture_prompt.h. The forms are those of the processors of transformers
+ * 5.23; attn-cli does not read the templates of conversations, which are programs. */
+#include "input/picture_prompt.h"
+
+#include "base/buffer.h"
+#include "base/escape.h"
+#include "base/memory.h"
+#include "input/pixel_steps.h"
+#include "input/pixels_internal.h"
+#include "model/model_internal.h"
+#include "tokenizer/tokenizer_internal.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* How a type writes a picture into a text. */
+static const struct form {
+    const char *type;                  /* in config.json */
+    const char *placeholder, *bare;    /* bare: around it if the text is no conversation */
+    const char *before, *cell, *after; /* what replaces it: the cell is repeated */
+    const char *chat[2];               /* what stands before and after a question */
+    const char *end;                   /* is added to the text */
+    bool is_plain;                     /* the tokenizer adds no special tokens to any text */
+} forms[] = {
+#define FAKE "<fake_token_around_image>"
+    {"smolvlm",
+     "<image>",
+     "<image>",
+     FAKE "<global-img>",
+     "<image>",
+     FAKE,
+     {"<|im_start|>User:<image>", "<end_of_utterance>\nAssistant:"},
+     "",
+     false},
+    {"idefics3",
+     "<image>",
+     "<image>",
+     FAKE "<global-img>",
+     "<image>",
+     FAKE,
+     {"<|begin_of_text|>User:<image>", "<end_of_utterance>\nAssistant:"},
+     "",
+     false},
+    {"gemma3",
+     "<start_of_image>",
+     "<start_of_image>",
+     "\n\n<start_of_image>",
+     "<image_soft_token>",
+     "<end_of_image>\n\n",
+     {"<bos><start_of_turn>user\n<start_of_image>", "<end_of_turn>\n<start_of_turn>model\n"},
+     "",
+     false},
+    {"paligemma", "<image>", "<image>", "", "<image>", "<bos>", {"<image>", ""}, "\n", true},
+#define QWEN                                                                                       \
+    "<|image_pad|>", "<|vision_start|><|image_pad|><|vision_end|>", "", "<|image_pad|>", "",       \
+        {"<|im_start|>system\nYou are a helpful assistant.<|im_end|>\n<|im_start|>user\n"          \
+         "<|vision_start|><|image_pad|><|vision_end|>",                                            \
+         "<|im_end|>\n<|im_start|>assistant\n"},                                                   \
+        "", false
+    {"qwen2_vl", QWEN},
+    {"qwen2_5_vl", QWEN},
+};
+
+static const char *const region_names[] = {
+#define REGION_NAME(id, number, name) [number] = name,
+    ATTN_REGION_MAP(REGION_NAME)
+#undef REGION_NAME
+};
+
+const char *attn_region_name(enum attn_region region)
+{
+    return region_names[region];
+}
+
+/* What is read. */
+struct reading {
+    const struct attn_request_reading *asked;
+    const struct attn_model *model;
+    const struct attn_tokenizer *tokenizer;
+    const struct form *form;
+    struct attn_notes notes;
+    struct attn_input *input;
+    struct attn_sequence *sequence;
+    struct attn_buffer text; /* with the picture, and then also with the answer */
+    /* Bytes of the text: what replaces the placeholder, and what the user has given, around it. */
+    size_t picture_begin, picture_end, given_begin, given_end;
+};
+
+/* --- The text --------------------------------------------------------------------------------- */
+
+static const char *find(const char *text, size_t size, const char *word)
+{
+    const size_t n = strlen(word);
+
+    for (size_t i = 0; i + n <= size; i++)
+        if (memcmp(text + i, word, n) == 0)
+            return text + i;
+    return NULL;
+}
+
+static void append_cells(struct reading *reading)
+{
+    const struct attn_picture_prompt *seen = &reading->sequence->seen;
+
+    for (size_t i = 0; i < seen->rows * seen->columns; i++)
+        attn_buffer_append_string(&reading->text, reading->form->cell);
+}
+
+/* Appends what replaces the placeholder: the tiles, row by row, then the whole picture. */
+static void append_picture(struct reading *reading)
+{
+    const struct attn_picture_prompt *seen = &reading->sequence->seen;
+    struct attn_buffer *text = &reading->text;
+
+    reading->picture_begin = text->size;
+    for (size_t row = 1; row <= seen->tile_rows; row++) {
+        for (size_t column = 1; column <= seen->tile_cols; column++) {
+            attn_buffer_append_format(text, FAKE "<row_%zu_col_%zu>", row, column);
+            append_cells(reading);
+        }
+        attn_buffer_append_char(text, '\n');
+    }
+    if (seen->tile_rows > 0)
+        attn_buffer_append_char(text, '\n');
+    attn_buffer_append_string(text, reading->form->before);
+    append_cells(reading);
+    attn_buffer_append_string(text, reading->form->after);
+    reading->picture_end = text->size;
+}
+
+/* Appends TEXT [size] with its placeholder, if any, replaced. */
+static void append_replaced(struct reading *reading, const char *text, size_t size)
+{
+    const char *at = find(text, size, reading->form->placeholder);
+    const size_t n = at ? (size_t)(at - text) : size, skipped = strlen(reading->form->placeholder);
+
+    attn_buffer_append(&reading->text, text, n);
+    if (!at)
+        return;
+    append_picture(reading);
+    attn_buffer_append(&reading->text, at + skipped, size - n - skipped);
+}
+
+/* Writes the whole text of INPUT. */
+static enum attn_status write_text(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_input *input = reading->input;
+    const struct form *form = reading->form;
+    const char *at = find(input->text, input->n_text, form->placeholder);
+    const char *rest = at ? at + strlen(form->placeholder) : NULL;
+    const bool is_chat = !at && reading->asked->chat == ATTN_CHAT_ON;
+
+    if (at && find(rest, input->n_text - (size_t)(rest - input->text), form->placeholder))
+        return attn_refuse(err, ATTN_STAGE_OPTIONS,
+                           "the text has '%s' more than once, expected one picture",
+                           form->placeholder);
+    if (!at)
+        append_replaced(reading, is_chat ? form->chat[0] : form->bare,
+                        strlen(is_chat ? form->chat[0] : form->bare));
+    reading->given_begin = reading->text.size;
+    append_replaced(reading, input->text, input->n_text);
+    reading->given_end = reading->text.size;
+    if (is_chat)
+        attn_buffer_append_string(&reading->text, form->chat[1]);
+    attn_buffer_append_string(&reading->text, form->end);
+    if (!at) /* places in the text are counted in the one that was given */
+        reading->sequence->n_prompt = reading->given_begin;
+    if (is_chat && form->chat[1][0] != '\0')
+        attn_note(
+            reading->notes.on_note, reading->notes.user, ATTN_NOTE_CHAT,
+            "the text stands in the form of a conversation: '%s' TEXT '%s'; `chat off` leaves "
+            "it out",
+            attn_quote_string(form->chat[0]).text, attn_quote_string(form->chat[1]).text);
+    return attn_buffer_check(&reading->text, err);
+}
+
+/* Checks that each special text of the picture, `<...>`, is one token. */
+static enum attn_status check_tokens(const struct reading *reading, struct attn_error *err)
+{
+    const struct attn_encoding *encoding = &reading->sequence->encoding;
+    const char *text = reading->text.data;
+    size_t token = 0;
+
+    for (size_t at = reading->picture_begin; at < reading->picture_end; at++) {
+        const char *close = memchr(text + at, '>', reading->picture_end - at);
+
+        if (text[at] != '<' || !close)
+            continue;
+        while (token < encoding->n && encoding->begin[token] < at)
+            token++;
+        if (token == encoding->n || encoding->begin[token] != at ||
+            encoding->end[token] != (size_t)(close + 1 - text)) {
+            attn_error_set(err, ATTN_UNSUPPORTED, "the vocabulary of '%s' has no token '%s'",
+                           attn_quote_string(attn_model_name(reading->model)).text,
+                           attn_quote(text + at, (size_t)(close + 1 - (text + at))).text);
+            return attn_error_at(ATTN_UNSUPPORTED, ATTN_STAGE_MODEL, err);
+        }
+        at = (size_t)(close - text);
+    }
+    return ATTN_OK;
+}
+
+/* Encodes the text. The tokenizer adds nothing if the text begins with what it would put in front.
+ */
+static enum attn_status encode(struct reading *reading, struct attn_error *err)
+{
+    struct attn_request_reading asked = *reading->asked;
+    struct attn_sequence *sequence = reading->sequence;
+    const struct attn_encoding *encoding = &sequence->encoding;
+    const struct attn_input whole = {.text = reading->text.data, .n_text = reading->text.size};
+
+    if (reading->form->is_plain)
+        asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    ATTN_TRY(attn_sequence_encode(&asked, &whole, reading->tokenizer, sequence, err));
+    if (encoding->n_front > 0 && encoding->n > encoding->n_front &&
+        encoding->ids[0] == encoding->ids[encoding->n_front]) {
+        asked.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+        ATTN_TRY(attn_sequence_encode(&asked, &whole, reading->tokenizer, sequence, err));
+    }
+    return check_tokens(reading, err);
+}
+
+/* --- The answer ------------------------------------------------------------------------------- */
+
+/* Appends the answer of the input, which is tokenized alone, to text and tokens. */
+static enum attn_status append_answer(struct reading *reading, struct attn_error *err)
+{
+    const struct attn_input *input = reading->input;
+    struct attn_encoding *encoding = &reading->sequence->encoding, answer = {0};
+    struct attn_encode_options options = ATTN_ENCODE_DEFAULT;
+    const size_t begin = reading->text.size;
+    enum attn_status status;
+
+    options.special = reading->asked->special;
+    options.special_tokens = ATTN_SPECIAL_TOKENS_OFF;
+    options.cancel = reading->sequence->cancel;
+    status = attn_tokenizer_encode(reading->tokenizer, input->answer, input->n_answer, &options,
+                                   &answer, err);
+    attn_buffer_append(&reading->text, input->answer, input->n_answer);
+    for (size_t i = 0; status == ATTN_OK && i < answer.n; i++) {
+        status = attn_encoding_push(encoding, answer.ids[i], begin + answer.begin[i],
+                                    begin + answer.end[i], err);
+        if (status == ATTN_OK)
+            encoding->texts[encoding->n - 1] = ATTN_TEXT_FIRST;
+    }
+    attn_encoding_release(&answer);
+    return status == ATTN_OK ? attn_buffer_check(&reading->text, err) : status;
+}
+
+/* Reads the text of the input, which becomes the one that is tokenized. */
+static enum attn_status read_text(struct reading *reading, struct attn_error *err)
+{
+    struct attn_input *input = reading->input;
+    struct attn_sequence *sequence = reading->sequence;
+
+    ATTN_TRY(write_text(reading, err));
+    ATTN_TRY(encode(reading, err));
+    sequence->seen.n_prompt = sequence->encoding.n;
+    if (input->answer)
+        ATTN_TRY(append_answer(reading, err));
+    sequence->ids = sequence->encoding.ids;
+    sequence->n = sequence->encoding.n;
+    input->n_text = reading->text.size;
+    sequence->prompted = attn_buffer_take(&reading->text, err);
+    input->text = sequence->prompted;
+    return sequence->prompted ? ATTN_OK : ATTN_NO_MEMORY;
+}
+
+/* --- Regions, positions, names ---------------------------------------------------------------- */
+
+/* Returns the region of token I, which is no cell. */
+static enum attn_region find_region(const struct reading *reading, size_t i)
+{
+    const struct attn_sequence *sequence = reading->sequence;
+    const struct attn_encoding *encoding = &sequence->encoding;
+    size_t begin, end;
+
+    if (i >= sequence->seen.n_prompt)
+        return ATTN_REGION_ANSWER;
+    if (attn_tokenizer_is_special(reading->tokenizer, sequence->ids[i]))
+        return ATTN_REGION_OTHER;
+    if (encoding->n == 0)
+        return ATTN_REGION_QUESTION;
+    begin = encoding->begin[i];
+    end = encoding->end[i];
+    return encoding->texts[i] != ATTN_TEXT_NONE && begin < reading->given_end &&
+                   end > reading->given_begin &&
+                   (begin < reading->picture_begin || begin >= reading->picture_end)
+               ? ATTN_REGION_QUESTION
+               : ATTN_REGION_OTHER;
+}
+
+/* Sets the regions, and checks that there is a token for each cell. */
+static enum attn_status set_regions(const struct reading *reading, struct attn_error *err)
+{
+    struct attn_sequence *sequence = reading->sequence;
+    struct attn_picture_prompt *seen = &sequence->seen;
+    const int32_t image_id = reading->model->config.vision.image_id;
+    const size_t expected = seen->n_picture * seen->rows * seen->columns;
+    size_t n = 0;
+
+    ATTN_TRY(ATTN_ALLOC(seen->region, sequence->n, err));
+    for (size_t i = 0; i < sequence->n; i++) {
+        const bool is_cell = i < seen->n_prompt && sequence->ids[i] == image_id;
+
+        n += is_cell;
+        seen->region[i] = (unsigned char)(is_cell ? ATTN_REGION_PICTURE : find_region(reading, i));
+    }
+    if (n == expected)
+        return ATTN_OK;
+    return attn_error_set(err, ATTN_INVALID,
+                          "the %s %zu time%s the token %d of a cell, and the picture has %zu cells",
+                          sequence->encoding.n > 0 ? "text has" : "ids have", n, n == 1 ? "" : "s",
+                          (int)image_id, expected);
+}
+
+/* Numbers the positions. A picture of Qwen has one time, and advances the number by its longer
+ * side; others count all tokens, PaliGemma from 1. */
+static enum attn_status set_positions(const struct reading *reading, struct attn_error *err)
+{
+    struct attn_sequence *sequence = reading->sequence;
+    struct attn_picture_prompt *seen = &sequence->seen;
+    const enum attn_vision family = reading->model->config.vision.family;
+    const size_t n = sequence->n, n_cell = seen->rows * seen->columns;
+    size_t number = family == ATTN_VISION_PALIGEMMA, cell = 0;
+
+    ATTN_TRY(ATTN_ALLOC(seen->positions, 3 * n, err));
+    for (size_t i = 0; i < n; i++) {
+        const bool is_cell = family == ATTN_VISION_QWEN && seen->region[i] == ATTN_REGION_PICTURE;
+
+        seen->positions[i] = (int32_t)number;
+        seen->positions[n + i] = (int32_t)(number + (is_cell ? cell / seen->columns : 0));
+        seen->positions[2 * n + i] = (int32_t)(number + (is_cell ? cell % seen->columns : 0));
+        cell += is_cell;
+        if (is_cell && cell == n_cell)
+            number += seen->rows > seen->columns ? seen->rows : seen->columns;
+        number += !is_cell;
+    }
+    seen->next_position = (int32_t)number;
+    return ATTN_OK;
+}
+
+/* Names the cells: `row,column` in the whole picture, `trow,column` in the grid of all tiles. */
+static enum attn_status name_cells(struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct attn_token_bytes *tokens = &sequence->tokens;
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    const size_t n_cell = seen->rows * seen->columns;
+    size_t cell = 0;
+
+    if (!tokens->bytes) {
+        ATTN_TRY(ATTN_ALLOC(tokens->bytes, sequence->n, err));
+        ATTN_TRY(ATTN_ALLOC(tokens->sizes, sequence->n, err));
+    }
+    if (!tokens->made)
+        ATTN_TRY(ATTN_ALLOC(tokens->made, sequence->n, err));
+    for (size_t i = 0; i < sequence->n; i++) {
+        const size_t room = sizeof tokens->made[i], picture = cell / n_cell;
+        const bool is_tile = picture + 1 < seen->n_picture;
+        size_t row = cell % n_cell / seen->columns, column = cell % seen->columns;
+        int n;
+
+        if (seen->region[i] != ATTN_REGION_PICTURE)
+            continue;
+        row += is_tile ? picture / seen->tile_cols * seen->rows : 0;
+        column += is_tile ? picture % seen->tile_cols * seen->columns : 0;
+        n = snprintf(tokens->made[i], room, "%s%zu,%zu", is_tile ? "t" : "", row, column);
+        tokens->bytes[i] = tokens->made[i];
+        tokens->sizes[i] = (size_t)n < room ? (size_t)n : room - 1;
+        cell++;
+    }
+    return ATTN_OK;
+}
+
+/* --- All -------------------------------------------------------------------------------------- */
+
+/* Copies the pixels that the caller has filled, without the fields of prompts. */
+static enum attn_status copy_values(const struct attn_pixel_maker *maker,
+                                    struct attn_picture_prompt *seen, struct attn_error *err)
+{
+    struct attn_pixels made = *seen->pixels;
+    const size_t n = made.n_channel * made.height * made.width;
+
+    made.shown = NULL;
+    ATTN_TRY(attn_pixel_maker_check(maker, "pixels", &made, err));
+    made.values = attn_alloc_uninitialized(n, sizeof *made.values, err);
+    if (!made.values)
+        return ATTN_NO_MEMORY;
+    memcpy(made.values, seen->pixels->values, n * sizeof *made.values);
+    seen->made = made;
+    seen->pixels = &seen->made;
+    return ATTN_OK;
+}
+
+/* Reads the pixels, and sets the sizes. */
+static enum attn_status read_pixels(const struct attn_pixel_maker *given,
+                                    const struct reading *reading, struct attn_error *err)
+{
+    enum { MANY = 512 };
+    const struct attn_vision_config *vision = &reading->model->config.vision;
+    const size_t side = vision->patch * vision->merge;
+    struct attn_picture_prompt *seen = &reading->sequence->seen;
+    struct attn_pixel_maker maker = *given;
+
+    maker.lacks_tiles = reading->asked->image_tiles == ATTN_IMAGE_TILES_OFF;
+    ATTN_TRY(attn_image_input_pixels(&maker, reading->input, reading->notes, &seen->made,
+                                     &seen->pixels, err));
+    if (seen->pixels->n_picture == 0)
+        ATTN_TRY(copy_values(&maker, seen, err));
+    seen->n_picture = seen->pixels->n_picture;
+    seen->tile_rows = seen->pixels->tile_rows;
+    seen->tile_cols = seen->pixels->tile_cols;
+    seen->rows = seen->pixels->height / side;
+    seen->columns = seen->pixels->width / side;
+    if (seen->n_picture > 1 && seen->n_picture * seen->rows * seen->columns > MANY)
+        attn_note(reading->notes.on_note, reading->notes.user, ATTN_NOTE_PAIRS,
+                  "the picture has %zu positions in %zu x %zu tiles and the whole; `image_tiles "
+                  "off` leaves the %zu of the whole",
+                  seen->n_picture * seen->rows * seen->columns, seen->tile_rows, seen->tile_cols,
+                  seen->rows * seen->columns);
+    return ATTN_OK;
+}
+
+static enum attn_status read_all(const struct attn_pixel_maker *maker, struct reading *reading,
+                                 struct attn_error *err)
+{
+    struct attn_sequence *sequence = reading->sequence;
+    const struct attn_input *input = reading->input;
+
+    ATTN_TRY(read_pixels(maker, reading, err));
+    if (attn_input_is_text(input)) {
+        ATTN_TRY(read_text(reading, err));
+    } else {
+        sequence->ids = input->ids;
+        sequence->n = sequence->seen.n_prompt = input->n_id;
+    }
+    ATTN_TRY(attn_sequence_finish(reading->asked, input, reading->model, reading->tokenizer,
+                                  sequence, err));
+    ATTN_TRY(set_regions(reading, err));
+    ATTN_TRY(set_positions(reading, err));
+    return name_cells(sequence, err);
+}
+
+enum attn_status attn_picture_prompt_read(const struct attn_request_reading *asked,
+                                          const struct attn_pixel_maker *maker,
+                                          const struct attn_tokenizer *tokenizer,
+                                          struct attn_notes notes, struct attn_input *input,
+                                          struct attn_sequence *sequence, struct attn_error *err)
+{
+    struct reading reading = {.asked = asked,
+                              .model = maker->model,
+                              .tokenizer = tokenizer,
+                              .form = forms,
+                              .notes = notes,
+                              .input = input,
+                              .sequence = sequence};
+    enum attn_status status;
+
+    while (strcmp(reading.form->type, maker->model->config.vision.type) != 0)
+        reading.form++;
+    status = read_all(maker, &reading, err);
+    attn_buffer_release(&reading.text);
+    return status;
+}
+
+size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
+                                size_t column)
+{
+    const struct attn_picture_prompt *seen = &sequence->seen;
+    size_t left = (picture * seen->rows + row) * seen->columns + column, i = 0;
+
+    for (; seen->region[i] != ATTN_REGION_PICTURE || left > 0; i++)
+        left -= seen->region[i] == ATTN_REGION_PICTURE;
+    return i;
+}
+
+void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2])
+{
+    const size_t n = sequence->n, n_prompt = sequence->seen.n_prompt;
+
+    range[0] = n_prompt - 1;
+    range[1] = n > n_prompt ? n - 2 : n - 1;
+}

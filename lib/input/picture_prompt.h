@@ -1,0 +1,66 @@
+/*
+ * picture_prompt.h - a text with a picture in it: the placeholder of the picture becomes a token
+ * for each of its cells, and positions get regions and names. For the files of this layer and
+ * above.
+ *
+ * A picture is a tile or the whole picture; it has rows x columns cells. A text without a
+ * placeholder is a question, and stands in the form of a conversation that the family was trained
+ * on, unless `chat` is off.
+ */
+#ifndef ATTN_INPUT_PICTURE_PROMPT_H
+#define ATTN_INPUT_PICTURE_PROMPT_H
+
+#include "base/status_internal.h"
+#include "input/input.h"
+#include "input/pixels.h"
+
+/* X(ID, number, name). What a position belongs to. */
+#define ATTN_REGION_MAP(X)                                                                         \
+    X(OTHER, 0, "other")                                                                           \
+    X(PICTURE, 1, "picture") /* a cell */                                                          \
+    X(QUESTION, 2, "question")                                                                     \
+    X(ANSWER, 3, "answer")
+
+enum attn_region {
+#define ATTN_REGION_ENUM(id, number, name) ATTN_REGION_##id = (number),
+    ATTN_REGION_MAP(ATTN_REGION_ENUM)
+#undef ATTN_REGION_ENUM
+        ATTN_N_REGION = 0 ATTN_REGION_MAP(ATTN_COUNT)
+};
+
+struct attn_pixel_maker; /* Declared in input/pixels_internal.h. */
+struct attn_sequence;    /* Declared in input/sequence.h. */
+
+/* The picture in a sequence, which owns it. All 0: there is none. */
+struct attn_picture_prompt {
+    const struct attn_pixels *pixels; /* of the input, or `made` */
+    struct attn_pixels made;          /* owns */
+    size_t n_picture;                 /* the tiles, row by row, and last the whole picture */
+    size_t tile_rows, tile_cols;      /* 0: no tiles */
+    size_t rows, columns;             /* cells of each picture */
+    unsigned char *region;            /* [T] owns; enum attn_region */
+    int32_t *positions; /* [3, T] owns; of Qwen, by time, row and column; else three equal rows */
+    int32_t next_position; /* of the next token */
+    size_t n_prompt;       /* tokens before the answer */
+};
+
+/* Returns the name of REGION. */
+const char *attn_region_name(enum attn_region region);
+
+/* Reads the picture and the text, or the ids, of INPUT into SEQUENCE. The text of INPUT becomes the
+ * one that was tokenized, with the answer, which SEQUENCE owns. TOKENIZER may be NULL for ids. */
+enum attn_status attn_picture_prompt_read(const struct attn_request_reading *reading,
+                                          const struct attn_pixel_maker *maker,
+                                          const struct attn_tokenizer *tokenizer,
+                                          struct attn_notes notes, struct attn_input *input,
+                                          struct attn_sequence *sequence, struct attn_error *err);
+
+/* Returns the position of cell ROW, COLUMN of picture number PICTURE. */
+size_t attn_picture_prompt_cell(const struct attn_sequence *sequence, size_t picture, size_t row,
+                                size_t column);
+
+/* Sets RANGE to the first and the last of the positions that predict the answer; without an answer,
+ * both to the last position. */
+void attn_picture_prompt_writing(const struct attn_sequence *sequence, size_t range[2]);
+
+#endif

@@ -1,0 +1,256 @@
+/*
+ * test_picture_prompts.c - pictures in texts: tokens, regions, positions and names, with what the
+ * processors of transformers 5.23 give: tests/fixtures/vision.tar.
+ */
+#include "base/memory.h"
+#include "formats/json.h"
+#include "input/picture_prompt.h"
+#include "input/position.h"
+#include "run/host_internal.h"
+#include "tests/support/folder.h"
+#include "tests/support/open.h"
+#include "tests/support/suite.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_SIZE = 4096 };
+
+static char folder[PATH_SIZE / 2];
+
+static void unpack(void)
+{
+    const char *base = getenv("TMPDIR");
+    char command[PATH_SIZE];
+
+    snprintf(folder, sizeof folder, "%s/attn-test-XXXXXX", base ? base : P_tmpdir);
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+    snprintf(command, sizeof command, "tar -xf tests/fixtures/vision.tar -C '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static void remove_all(void)
+{
+    char command[PATH_SIZE];
+
+    snprintf(command, sizeof command, "rm -rf -- '%s'", folder);
+    ck_assert_int_eq(system(command), 0);
+}
+
+static struct attn_json *parse(const char *model, const char *name)
+{
+    struct attn_file file = {0};
+    struct attn_json *json = NULL;
+    struct attn_error err = {0};
+    char path[PATH_SIZE];
+
+    ck_assert_int_lt(snprintf(path, sizeof path, "%s/%s/%s", folder, model, name), PATH_SIZE);
+    ck_assert(attn_file_open(path, ATTN_READ, &file, &err) == ATTN_OK);
+    ck_assert_msg(attn_json_parse(&file, &json, &err) == ATTN_OK, "%s", err.message);
+    attn_file_release(&file);
+    return json;
+}
+
+static const char *string(const struct attn_node *prompt, const char *key)
+{
+    const struct attn_node *node = attn_node_find(prompt, key);
+
+    return node ? attn_node_string(node) : NULL;
+}
+
+static int64_t integer(const struct attn_node *node)
+{
+    int64_t value = -1;
+
+    ck_assert(attn_node_int(node, &value));
+    return value;
+}
+
+/* Whether KEY of PROMPT is false, not missing. */
+static bool is_off(const struct attn_node *prompt, const char *key)
+{
+    return attn_node_find(prompt, key);
+}
+
+/* A prompt of info.json as it is read. */
+struct subject {
+    struct attn_host *host;
+    struct attn_input input;
+    struct attn_request_reading reading;
+    struct attn_sequence sequence;
+    char path[PATH_SIZE];
+};
+
+static enum attn_status read_prompt(const char *model, const struct attn_node *prompt,
+                                    struct subject *s, struct attn_error *err)
+{
+    const struct attn_tokenizer *tokenizer;
+
+    ck_assert_int_lt(snprintf(s->path, PATH_SIZE, "%s/%s", folder, model), PATH_SIZE);
+    s->host = attn_open_host(s->path, NULL);
+    ck_assert(attn_host_tokenizer(s->host, &tokenizer, err) == ATTN_OK);
+    ck_assert_int_lt(
+        snprintf(s->path, PATH_SIZE, "%s/%s/%s", folder, model, string(prompt, "image")),
+        PATH_SIZE);
+    s->input.image = s->path;
+    s->input.text = string(prompt, "text");
+    s->input.n_text = strlen(s->input.text);
+    s->input.answer = string(prompt, "answer");
+    s->input.n_answer = s->input.answer ? strlen(s->input.answer) : 0;
+    s->reading.chat = is_off(prompt, "chat") ? ATTN_CHAT_OFF : ATTN_CHAT_ON;
+    s->reading.image_tiles =
+        is_off(prompt, "image_tiles") ? ATTN_IMAGE_TILES_OFF : ATTN_IMAGE_TILES_ON;
+    s->sequence.input = &s->input;
+    s->sequence.role = "text";
+    return attn_picture_prompt_read(&s->reading, &s->host->pictures, tokenizer,
+                                    (struct attn_notes){0}, &s->input, &s->sequence, err);
+}
+
+static void close_prompt(struct subject *s)
+{
+    attn_sequence_release(&s->sequence);
+    attn_host_free(s->host);
+}
+
+/* Compares the positions of S, whose row ROW is the list ITEMS. */
+static void compare_row(const struct subject *s, size_t row, const struct attn_node *items)
+{
+    const int32_t *positions = s->sequence.seen.positions + row * s->sequence.n;
+    size_t i = 0;
+
+    for (const struct attn_node *at = attn_node_first(items); at; at = attn_node_next(at), i++)
+        ck_assert_msg(i < s->sequence.n && positions[i] == integer(at), "row %zu, position %zu",
+                      row, i);
+    ck_assert_uint_eq(i, s->sequence.n);
+}
+
+static void compare(const struct subject *s, const struct attn_node *prompt)
+{
+    static const char letters[] = "opqa";
+    const struct attn_picture_prompt *seen = &s->sequence.seen;
+    const struct attn_node *ids = attn_node_find(prompt, "ids");
+    const struct attn_node *grid = attn_node_first(attn_node_find(prompt, "grid"));
+    const struct attn_node *positions = attn_node_find(prompt, "position_ids");
+    const struct attn_node *first = attn_node_first(positions);
+    const char *region = string(prompt, "region");
+    size_t i = 0;
+
+    for (const struct attn_node *at = attn_node_first(ids); at; at = attn_node_next(at), i++) {
+        ck_assert_uint_lt(i, s->sequence.n);
+        ck_assert_msg(s->sequence.ids[i] == integer(at), "id %zu: %d", i, (int)s->sequence.ids[i]);
+        ck_assert_msg(letters[seen->region[i]] == region[i], "region %zu: %c, expected %c", i,
+                      letters[seen->region[i]], region[i]);
+    }
+    ck_assert_uint_eq(i, s->sequence.n);
+    ck_assert_int_eq(integer(attn_node_find(prompt, "prompt_length")), (int64_t)seen->n_prompt);
+    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_rows")), (int64_t)seen->tile_rows);
+    ck_assert_int_eq(integer(attn_node_find(prompt, "tile_cols")), (int64_t)seen->tile_cols);
+    ck_assert_int_eq(integer(grid), (int64_t)seen->rows);
+    ck_assert_int_eq(integer(attn_node_next(grid)), (int64_t)seen->columns);
+    for (i = 0; i < 3; i++) {
+        compare_row(s, i, attn_node_is_array(first) ? first : positions);
+        first = attn_node_is_array(first) ? attn_node_next(first) : first;
+    }
+}
+
+START_TEST(ids_regions_and_positions_are_those_of_transformers)
+{
+    static const char *const models[] = {"smolvlm", "gemma3", "qwen2_5_vl", "qwen2_vl", "planted"};
+
+    unpack();
+    for (size_t i = 0; i < sizeof models / sizeof *models; i++) {
+        struct attn_json *info = parse(models[i], "info.json");
+        const struct attn_node *prompt =
+            attn_node_first(attn_node_find(attn_json_root(info), "prompts"));
+
+        for (; prompt; prompt = attn_node_next(prompt)) {
+            struct subject s = {0};
+            struct attn_error err = {0};
+            const enum attn_status status = read_prompt(models[i], prompt, &s, &err);
+
+            if (status == ATTN_IO && strstr(err.message, "not installed")) {
+                attn_skip_test("there is no libpng or TurboJPEG");
+            } else {
+                ck_assert_msg(status == ATTN_OK, "%s: %s", models[i], err.message);
+                compare(&s, prompt);
+            }
+            close_prompt(&s);
+        }
+        attn_json_free(info);
+    }
+    remove_all();
+}
+END_TEST
+
+/* The positions that SPEC names, or the message if it names none. */
+static char *number(const struct subject *s, const char *spec, struct attn_error *err)
+{
+    char *numbers = NULL;
+
+    *err = (struct attn_error){0};
+    return attn_positions_number(&s->sequence, spec, &numbers, err) == ATTN_OK ? numbers : NULL;
+}
+
+START_TEST(cells_and_regions_name_positions)
+{
+    static const struct {
+        const char *spec, *numbers; /* of the first prompt of smolvlm */
+    } cases[] = {
+        {"0,0", "51"},
+        {"2,1", "58"},
+        {"0-1,1-2", "52,53,55,56"},
+        {"t0,0", "5"},
+        {"t3,2", "30"},
+        {"t2-3,2-3", "13,22,30,39"},
+        {"72", "72"},
+        {"72,tree", "72,67-67"},
+        {"0,0,tree,t5,5", "51,67-67,47"},
+        {"answer", "73-78"},
+        {"question", "61-68"},
+        {"question,1,1", "61-68,55"},
+        {"house", "75-78"},
+        {"picture", "5-13,16-24,28-36,39-47,51-59"},
+        {"other", "0-4,14-15,25-27,37-38,48-50,60-60,69-72"},
+    };
+    static const struct {
+        const char *spec, *message;
+    } refused[] = {
+        {"3,0", "'3,0' is outside the picture, expected row 0 to 2 and column 0 to 2 of its cells"},
+        {"t0,6",
+         "'0,6' is outside the picture, expected row 0 to 5 and column 0 to 5 of its tiles"},
+        {"\"question\"", "'question' does not occur in the text"},
+    };
+    struct attn_error err = {0};
+    struct subject s = {0};
+    struct attn_json *info;
+    enum attn_status status;
+
+    unpack();
+    info = parse("smolvlm", "info.json");
+    status = read_prompt(
+        "smolvlm", attn_node_first(attn_node_find(attn_json_root(info), "prompts")), &s, &err);
+    if (status == ATTN_OK) {
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            char *numbers = number(&s, cases[i].spec, &err);
+
+            ck_assert_msg(numbers && strcmp(numbers, cases[i].numbers) == 0, "%s: %s",
+                          cases[i].spec, numbers ? numbers : err.message);
+            attn_free(numbers);
+        }
+        for (size_t i = 0; i < sizeof refused / sizeof *refused; i++)
+            ck_assert_msg(!number(&s, refused[i].spec, &err) &&
+                              strstr(err.message, refused[i].message),
+                          "%s: %s", refused[i].spec, err.message);
+    } else {
+        ck_assert_ptr_nonnull(strstr(err.message, "not installed"));
+        attn_skip_test("there is no libpng");
+    }
+    close_prompt(&s);
+    attn_json_free(info);
+    remove_all();
+}
+END_TEST
+
+ATTN_SUITE("picture_prompts", ids_regions_and_positions_are_those_of_transformers,
+           cells_and_regions_name_positions)
