@@ -15,7 +15,7 @@ let numbers = new Map(), focused = ''; // by mark: what each ribbon adds, and wi
 
 const signed = x => (x > 0 ? '+' : '') + written(viewer.run.numbers.measure, x);
 const nameOf = token => (token ?? '').trim() || JSON.stringify(token ?? '').slice(1, -1).replaceAll(' ', '\u00b7');
-const nodeOf = mark => $('life-' + mark.replaceAll(',', '-'));
+const idOf = mark => 'life-' + mark.replaceAll(',', '-'), nodeOf = mark => $(idOf(mark));
 
 // Returns the edit that removes a ribbon, and the list that has it. A query that sees no other key
 // cannot lose this one.
@@ -74,33 +74,24 @@ function makeButtons(svg) {
     return wide;
   }));
   for (const node of ribbons) {
-    const mark = markOf(node), kinds = [numbers.get(mark)[0] < 0 ? 'less' : 'more', ...isRest(mark) ? ['rest'] : isRemoved(mark) ? ['gone'] : []];
-    const names = { id: 'life-' + mark.replaceAll(',', '-'), class: kinds.join(' '), 'aria-label': sayRibbon(mark), 'data-value': numbers.get(mark)[0],
-      ...isRest(mark) ? { role: 'img' } : { role: 'button', tabindex: mark === focused ? 0 : -1 } };
+    const mark = markOf(node), names = { id: idOf(mark), 'aria-label': sayRibbon(mark), 'data-value': numbers.get(mark)[0],
+      ...isRest(mark) ? { role: 'img' } : { role: 'button', class: isRemoved(mark) ? 'gone' : '', tabindex: mark === focused ? 0 : -1 } };
     for (const pair of Object.entries(names)) node.setAttribute(...pair);
   }
 }
 
 // Translates the words of the picture, but not its tokens.
 function translateWords(svg) {
-  const sum = found.rows.find(row => row.part === 'sum').value, what = svg.querySelector('title').textContent.split(' adds to ').at(-1);
-  for (const node of svg.querySelectorAll('text[data-i]')) {
-    const mark = node.dataset.i;
-    if (LEGEND.includes(mark)) node.textContent = t(mark);
-    else if (mark === 'sum') node.textContent = t('All ribbons add up to {} = {}; rest: too thin to draw', what, written(viewer.run.numbers.measure, sum));
-    else if (mark === 'word') node.textContent = t('Word: best token so far, grey below 50 %');
-    else if (isRest(mark)) node.textContent = node.textContent.replace(/^\w+/, word => t(word));
-  }
+  const sum = written(viewer.run.numbers.measure, found.rows.find(row => row.part === 'sum').value), what = svg.querySelector('title').textContent.split(' adds to ').at(-1);
+  const words = { ...Object.fromEntries(LEGEND.map(name => [name, t(name)])), sum: t('All ribbons add up to {} = {}; rest: too thin to draw', what, sum), word: t('Word: best token so far, grey below 50 %') };
+  for (const node of svg.querySelectorAll('text[data-i]'))
+    node.textContent = words[node.dataset.i] ?? (isRest(node.dataset.i) ? node.textContent.replace(/^\w+/, word => t(word)) : node.textContent);
 }
 
 // Shows the drawing that was found.
 function paint() {
   const place = $('life-picture'), hadFocus = place.contains(document.activeElement);
-  if (found.problem) {
-    place.replaceChildren(el('p', {}, found.problem.message));
-    $('life-sum').textContent = '';
-    return;
-  }
+  if (found.problem) return place.replaceChildren(el('p', {}, found.problem.message));
   const svg = new DOMParser().parseFromString(found.svg, 'image/svg+xml').documentElement, best = predictedAt(runs()[0], found.p)[0];
   svg.setAttribute('role', 'group');
   svg.setAttribute('aria-label', t('What each layer adds to the answer'));
@@ -109,7 +100,7 @@ function paint() {
   place.replaceChildren(svg);
   if (hadFocus) nodeOf(focused)?.focus({ preventScroll: true });
   $('life-sum').textContent = best && found.target !== null && best.id !== found.target ? t('The model now says {}.', nameOf(best.token)) : '';
-  say(hadFocus ? focused : '');
+  return say(hadFocus ? focused : '');
 }
 
 // Shows the numbers of a ribbon, or what can be done.
@@ -123,8 +114,7 @@ function say(mark) {
 const markAt = event => event.target.closest('[data-i]')?.dataset.i ?? '';
 
 function press(mark) {
-  const [layer, , key] = mark.split(',');
-  if (layer === '') viewer.set({ q: Number(key), k: -1 });
+  if (mark.startsWith(',,')) viewer.set({ q: Number(mark.slice(2)), k: -1 }); // a word
   if (!numbers.has(mark) || isRest(mark)) return;
   focused = mark;
   nodeOf(mark).classList.toggle('gone', !isRemoved(mark)); // at once; the worker takes longer

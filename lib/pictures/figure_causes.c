@@ -8,17 +8,14 @@
  * stands for positions that are left out. */
 #include "pictures/figure_streams.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"
 #include "pictures/table_axis.h"
 #include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     WIDEST = 7, /* width of the strongest line */
@@ -213,50 +210,6 @@ static void add_names(struct attn_figure_pen *pen, struct causes_layout *layout)
     }
 }
 
-/* Adds the best token of the lens at each height of a position, if it differs from the token below.
- * Tokens with less than half of the probability are faint. */
-static void add_lens(struct attn_figure_pen *pen, struct causes_layout *layout, size_t place)
-{
-    const struct attn_table *lens = layout->given->of->lens;
-    const double most = (layout->streams.pitch - (pen->is_printed ? 2 : 0)) / NAME;
-    const size_t positions = attn_table_find_role(lens, ATTN_ROLE_POSITION);
-    const size_t prob = attn_streams_lens_share(lens);
-    struct attn_shape_text at = {.x = layout->streams.xs[place]};
-    struct attn_cell below = {0};
-
-    for (size_t i = 0; i < attn_table_n_row(lens); i++) {
-        const size_t height = attn_streams_lens_height(lens, i);
-        const struct attn_cell token =
-            attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_TOKEN));
-        const size_t n_blank = token.size > 0 && token.text[0] == ' ';
-        struct attn_buffer text = {0};
-
-        if (height == 0 || token.type != ATTN_VALUE_TEXT ||
-            (size_t)attn_table_cell(lens, i, positions).integer !=
-                attn_grid_position(&layout->streams.places, place) ||
-            (token.size == below.size && below.text &&
-             memcmp(token.text, below.text, token.size) == 0))
-            continue;
-        below = token;
-        attn_escape_append(&text, token.text, token.size);
-        for (size_t room = (size_t)(layout->streams.pitch / (NAME * ATTN_SHAPES_EM)); room > 0;
-             room--) {
-            pen->scratch.size = 0;
-            attn_text_append_label(&pen->scratch, text.data, text.size, room, ATTN_ELLIPSIS);
-            /* the whole token fits */
-            if (room >= attn_text_width(token.text, token.size) - n_blank ||
-                attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) <= most)
-                break;
-        }
-        pen->scratch.has_failed |= text.has_failed;
-        attn_buffer_release(&text);
-        at.y = attn_streams_y(&layout->streams, (double)height);
-        at.color = attn_table_cell(lens, i, prob).real < 0.5 ? pen->faint : pen->ink;
-        attn_streams_add_text(pen, &layout->streams, at, pen->scratch.data, pen->scratch.size,
-                              false);
-    }
-}
-
 /* Adds the legend: colors, the largest line, the largest dot, words. */
 static void add_legend(struct attn_figure_pen *pen, const struct causes_layout *layout, double y)
 {
@@ -295,7 +248,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct causes_layout *
     attn_streams_add(pen, streams);
     add_causes(pen, layout);
     for (size_t i = 0; layout->given->of->lens && i < streams->places.n; i++)
-        add_lens(pen, layout, i);
+        attn_streams_add_lens(pen, streams, layout->given->of->lens, i, false);
     add_names(pen, layout);
     add_legend(pen, layout,
                pen->shapes->height - ATTN_FIGURE_PAD / 2.0 - (n_legend - 0.5) * LEGEND);

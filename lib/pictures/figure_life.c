@@ -5,16 +5,13 @@
  * logit. */
 #include "pictures/figure_streams.h"
 
-#include "base/escape.h"
 #include "base/memory.h"
 #include "pictures/table_axis.h"
 #include "tables/table_internal.h"
-#include "tables/text_table.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 enum {
     ASIDE = ATTN_LIFE_ASIDE, /* width of the ribbons and names at the right */
@@ -62,32 +59,32 @@ static double height_of(const struct life_layout *layout, const struct ribbon *r
     return layout->scale * fmax(fabs(ribbon->value), fabs(ribbon->before));
 }
 
-/* Returns the ribbon of the rest of LAYER. */
-static struct ribbon *rest_of(struct life_layout *layout, int64_t layer)
+/* Adds RIBBON to the rest of its layer. Returns false if the layer has none. */
+static bool join_rest(struct life_layout *layout, const struct ribbon *ribbon)
 {
-    for (size_t i = layout->n; i-- > 0;) /* rests come last */
-        if (layout->ribbons[i].is_rest && layout->ribbons[i].layer == layer)
-            return &layout->ribbons[i];
-    return NULL;
-}
+    size_t i = layout->n; /* rests come last */
 
-static struct attn_cell cell_of(const struct attn_table *table, size_t row,
-                                enum attn_column_role role)
-{
-    return attn_table_cell(table, row, attn_table_find_role(table, role));
+    while (i-- > 0)
+        if (layout->ribbons[i].is_rest && layout->ribbons[i].layer == ribbon->layer) {
+            layout->ribbons[i].value += ribbon->value;
+            layout->ribbons[i].before += ribbon->before;
+            return true;
+        }
+    return false;
 }
 
 /* Adds a row of the parts: its own ribbon, or if FOR_REST to the rest of its layer. */
 static void add_row(struct life_layout *layout, size_t row, bool for_rest)
 {
     const struct attn_table *parts = layout->given->life;
-    const struct attn_cell part = cell_of(parts, row, ATTN_ROLE_PART);
-    const struct attn_cell layer = cell_of(parts, row, ATTN_ROLE_LAYER);
+    const struct attn_cell part = attn_table_role_cell(parts, row, ATTN_ROLE_PART);
+    const struct attn_cell layer = attn_table_role_cell(parts, row, ATTN_ROLE_LAYER);
     const size_t before = attn_table_find(parts, "unchanged");
     struct ribbon ribbon = {
         .layer = layer.type == ATTN_VALUE_INTEGER ? layer.integer : NOT_PLACED,
-        .head = cell_of(parts, row, ATTN_ROLE_HEAD).integer,
-        .place = attn_streams_place(&layout->streams, cell_of(parts, row, ATTN_ROLE_KEY)),
+        .head = attn_table_role_cell(parts, row, ATTN_ROLE_HEAD).integer,
+        .place =
+            attn_streams_place(&layout->streams, attn_table_role_cell(parts, row, ATTN_ROLE_KEY)),
         .value = attn_table_cell(parts, row, attn_table_find(parts, "value")).real};
 
     layout->has_edits = before < SIZE_MAX;
@@ -99,12 +96,8 @@ static void add_row(struct life_layout *layout, size_t row, bool for_rest)
     ribbon.is_rest = ribbon.place == NOT_PLACED && attn_cell_word(&part, "mlp") != 0;
     if (ribbon.is_rest != for_rest)
         return;
-    if (for_rest && rest_of(layout, ribbon.layer)) {
-        rest_of(layout, ribbon.layer)->value += ribbon.value;
-        rest_of(layout, ribbon.layer)->before += ribbon.before;
-        return;
-    }
-    layout->ribbons[layout->n++] = ribbon;
+    if (!for_rest || !join_rest(layout, &ribbon))
+        layout->ribbons[layout->n++] = ribbon;
 }
 
 /* Returns the height of all ribbons of LAYER from the word at PLACE, from all words (ANY_PLACE), or
@@ -130,16 +123,10 @@ static void join_lowest(struct life_layout *layout)
 
     for (size_t i = 0; i < layout->n; i++) {
         const struct ribbon ribbon = layout->ribbons[i];
-        struct ribbon *rest = ribbon.place >= 0 && height_of(layout, &ribbon) < LEAST_SHOWN
-                                  ? rest_of(layout, ribbon.layer)
-                                  : NULL;
 
-        if (rest) {
-            rest->value += ribbon.value;
-            rest->before += ribbon.before;
-        } else {
+        if (ribbon.place < 0 || height_of(layout, &ribbon) >= LEAST_SHOWN ||
+            !join_rest(layout, &ribbon))
             layout->ribbons[n++] = ribbon;
-        }
     }
     layout->n = n;
 }
@@ -371,37 +358,6 @@ static void add_names(struct attn_figure_pen *pen, struct life_layout *layout)
     set_mark(pen, layout, NULL);
 }
 
-/* Adds the best token at each height, with its probability: "are 22 %". */
-static void add_tokens(struct attn_figure_pen *pen, struct life_layout *layout)
-{
-    const struct attn_table *lens = layout->given->lens;
-    const size_t share = attn_streams_lens_share(lens);
-
-    for (size_t i = 0; i < attn_table_n_row(lens); i++) {
-        const size_t height = attn_streams_lens_height(lens, i);
-        const struct attn_cell token = cell_of(lens, i, ATTN_ROLE_TOKEN);
-        const double p = attn_table_cell(lens, i, share).real;
-        struct attn_buffer text = {0};
-        enum { COLUMNS = 14 };
-
-        if (height == 0 || token.type != ATTN_VALUE_TEXT)
-            continue;
-        attn_escape_append(&text, token.text, token.size);
-        pen->scratch.size = 0;
-        attn_text_append_label(&pen->scratch, text.data, text.size, COLUMNS, ATTN_ELLIPSIS);
-        attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
-        pen->scratch.has_failed |= text.has_failed;
-        attn_buffer_release(&text);
-        attn_streams_add_text(
-            pen, &layout->streams,
-            (struct attn_shape_text){.x = layout->streams.xs[layout->at],
-                                     .y = attn_streams_y(&layout->streams, (double)height),
-                                     .color = p < 0.5 ? pen->faint : pen->ink,
-                                     .is_bold = height == layout->streams.n_layer},
-            pen->scratch.data, pen->scratch.size, false);
-    }
-}
-
 static void add_legend(struct attn_figure_pen *pen, const struct life_layout *layout)
 {
     const uint32_t color = attn_streams_color(pen, 1);
@@ -436,7 +392,7 @@ static enum attn_status draw(struct attn_figure_pen *pen, struct life_layout *la
     attn_figure_add_line(pen, (double[]){streams->xs[layout->at], streams->bottom},
                          (double[]){streams->xs[layout->at], streams->ys[streams->n_layer]}, 2,
                          pen->ink);
-    add_tokens(pen, layout);
+    attn_streams_add_lens(pen, streams, layout->given->lens, layout->at, true);
     add_names(pen, layout);
     add_legend(pen, layout);
     return ATTN_OK;
@@ -451,7 +407,7 @@ enum attn_status attn_figure_draw_life(struct attn_figure_pen *pen, struct attn_
 
     layout.streams.places = attn_figure_columns(pen, attn_figure_matrix(pen, 0));
     layout.streams.n_layer = attn_table_count(layout.given->life, ATTN_ROLE_LAYER);
-    at = attn_streams_place(&layout.streams, cell_of(lens, 0, ATTN_ROLE_POSITION));
+    at = attn_streams_place(&layout.streams, attn_table_role_cell(lens, 0, ATTN_ROLE_POSITION));
     layout.at = at < 0 ? layout.streams.places.n - 1 : (size_t)at;
     status = draw(pen, &layout, err);
     attn_streams_release(&layout.streams);

@@ -1,7 +1,9 @@
 /* figure_streams.c - see figure_streams.h. */
 #include "pictures/figure_streams.h"
 
+#include "base/escape.h"
 #include "base/memory.h"
+#include "pictures/table_axis.h"
 #include "tables/table_internal.h"
 #include "tables/text_table.h"
 
@@ -215,25 +217,72 @@ double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, 
     return x + LENGTH + 3 * GAP + attn_figure_text_width(strlen(name), ATTN_FIGURE_SMALL);
 }
 
-size_t attn_streams_lens_height(const struct attn_table *lens, size_t i)
+/* Returns the height of the stream that row I of LENS reads; 0 if it is the embedding, or no best
+ * token. */
+static size_t lens_height(const struct attn_table *lens, size_t i)
 {
-    const struct attn_cell site =
-        attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_SITE));
-    const size_t layer =
-        (size_t)attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_LAYER)).integer;
+    const struct attn_cell site = attn_table_role_cell(lens, i, ATTN_ROLE_SITE);
+    const size_t layer = (size_t)attn_table_role_cell(lens, i, ATTN_ROLE_LAYER).integer;
 
-    if (attn_table_cell(lens, i, attn_table_find_role(lens, ATTN_ROLE_PLACE)).integer != 1)
+    if (attn_table_role_cell(lens, i, ATTN_ROLE_PLACE).integer != 1)
         return 0;
     return attn_cell_word(&site, "resid_pre") == 0    ? layer
            : attn_cell_word(&site, "resid_post") == 0 ? layer + 1
                                                       : 0;
 }
 
-size_t attn_streams_lens_share(const struct attn_table *lens)
+/* Writes TOKEN to the scratch buffer, cut to the width of a position, or with its probability P. */
+static void write_token(struct attn_figure_pen *pen, const struct attn_figure_streams *streams,
+                        const struct attn_cell *token, double p, bool has_share)
 {
-    size_t i = 0;
+    const double most = (streams->pitch - (pen->is_printed ? 2 : 0)) / ATTN_STREAMS_NAME;
+    const size_t n_blank = token->size > 0 && token->text[0] == ' ';
+    struct attn_buffer text = {0};
+    enum { COLUMNS = 14 };
 
-    while (i < attn_table_n_column(lens) && attn_table_column(lens, i)->range != ATTN_RANGE_SHARE)
-        i++;
-    return i;
+    attn_escape_append(&text, token->text, token->size);
+    for (size_t room = has_share ? COLUMNS
+                                 : (size_t)(streams->pitch / (ATTN_STREAMS_NAME * ATTN_SHAPES_EM));
+         room > 0; room--) {
+        pen->scratch.size = 0;
+        attn_text_append_label(&pen->scratch, text.data, text.size, room, ATTN_ELLIPSIS);
+        /* the whole token fits */
+        if (has_share || room >= attn_text_width(token->text, token->size) - n_blank ||
+            attn_figure_string_width(pen, pen->scratch.data, pen->scratch.size) <= most)
+            break;
+    }
+    if (has_share)
+        attn_buffer_append_format(&pen->scratch, p < 0.01 ? " %.1f %%" : " %.0f %%", 100 * p);
+    pen->scratch.has_failed |= text.has_failed;
+    attn_buffer_release(&text);
+}
+
+void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                           const struct attn_table *lens, size_t place, bool has_shares)
+{
+    size_t share = 0;
+    struct attn_cell below = {0};
+
+    while (share < attn_table_n_column(lens) &&
+           attn_table_column(lens, share)->range != ATTN_RANGE_SHARE)
+        share++;
+    for (size_t i = 0; i < attn_table_n_row(lens); i++) {
+        const size_t height = lens_height(lens, i);
+        const struct attn_cell token = attn_table_role_cell(lens, i, ATTN_ROLE_TOKEN);
+        const double p = attn_table_cell(lens, i, share).real;
+        const struct attn_shape_text at = {.x = streams->xs[place],
+                                           .y = attn_streams_y(streams, (double)height),
+                                           .color = p < 0.5 ? pen->faint : pen->ink,
+                                           .is_bold = has_shares && height == streams->n_layer};
+
+        if (height == 0 || token.type != ATTN_VALUE_TEXT ||
+            attn_streams_place(streams, attn_table_role_cell(lens, i, ATTN_ROLE_POSITION)) !=
+                (int)place ||
+            (!has_shares && token.size == below.size && below.text &&
+             memcmp(token.text, below.text, token.size) == 0))
+            continue;
+        below = token;
+        write_token(pen, streams, &token, p, has_shares);
+        attn_streams_add_text(pen, streams, at, pen->scratch.data, pen->scratch.size, false);
+    }
 }

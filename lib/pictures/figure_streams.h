@@ -79,12 +79,11 @@ static inline void attn_streams_add_words(struct attn_figure_pen *pen, double y)
 double attn_streams_add_sample(struct attn_figure_pen *pen, double x, double y, const char *name,
                                uint32_t color, double opacity);
 
-/* Returns the height of the stream that row I of LENS reads, a table of attn_lens; 0 if it is the
- * embedding, or no best token. */
-size_t attn_streams_lens_height(const struct attn_table *lens, size_t i);
-
-/* Returns the index of the probability column of LENS: the first column of shares. */
-size_t attn_streams_lens_share(const struct attn_table *lens);
+/* Adds the best token that LENS, a table of attn_lens, reads at each height of the position at
+ * PLACE. Tokens below half of the probability are faint. With shares, all have their probability,
+ * and the last one is bold; else only new tokens are added, cut to the width of the position. */
+void attn_streams_add_lens(struct attn_figure_pen *pen, struct attn_figure_streams *streams,
+                           const struct attn_table *lens, size_t place, bool has_shares);
 
 /* Returns the color of numbers above 0, or below. */
 static inline uint32_t attn_streams_color(const struct attn_figure_pen *pen, double value)

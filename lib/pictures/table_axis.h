@@ -4,6 +4,7 @@
 
 #include "pictures/grid.h"
 #include "pictures/table_view.h"
+#include "tables/table_internal.h"
 
 struct attn_table_cells; /* pictures/table_grid.h */
 
@@ -36,6 +37,13 @@ struct attn_view_columns attn_view_columns_find(const struct attn_table *table,
 enum attn_status attn_view_columns_check(const struct attn_table *table,
                                          const struct attn_view_columns *of, size_t column,
                                          const char *name, struct attn_error *err);
+
+/* Returns the cell of ROW in the first column with ROLE. */
+static inline struct attn_cell attn_table_role_cell(const struct attn_table *table, size_t row,
+                                                    enum attn_column_role role)
+{
+    return attn_table_cell(table, row, attn_table_find_role(table, role));
+}
 
 /* Returns 1 + the largest number in the column with ROLE; 0 without numbers. */
 size_t attn_table_count(const struct attn_table *table, enum attn_column_role role);

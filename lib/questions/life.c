@@ -43,13 +43,6 @@ struct life {
     struct attn_table *table;
 };
 
-/* Returns the cell of ROW in the column with ROLE. */
-static struct attn_cell cell_of(const struct attn_table *table, size_t row,
-                                enum attn_column_role role)
-{
-    return attn_table_cell(table, row, attn_table_find_role(table, role));
-}
-
 static double value_of(const struct attn_table *table, size_t row)
 {
     return attn_table_cell(table, row, attn_table_find(table, "value")).real;
@@ -58,11 +51,11 @@ static double value_of(const struct attn_table *table, size_t row)
 /* Returns the index of the cell that ROW of a table by key is about. */
 static size_t index_of(const struct life *life, const struct attn_table *by_key, size_t row)
 {
-    const size_t layer = (size_t)cell_of(by_key, row, ATTN_ROLE_LAYER).integer;
-    const size_t head = (size_t)cell_of(by_key, row, ATTN_ROLE_HEAD).integer;
+    const size_t layer = (size_t)attn_table_role_cell(by_key, row, ATTN_ROLE_LAYER).integer;
+    const size_t head = (size_t)attn_table_role_cell(by_key, row, ATTN_ROLE_HEAD).integer;
 
     return (layer * life->n_head + head) * life->n_key +
-           (size_t)cell_of(by_key, row, ATTN_ROLE_KEY).integer;
+           (size_t)attn_table_role_cell(by_key, row, ATTN_ROLE_KEY).integer;
 }
 
 /* Reads the tables of SIDE. What heads bring from keys is no part of the rests. */
@@ -82,8 +75,8 @@ static enum attn_status read_side(const struct life *life, struct side *side,
         side->others[at / life->n_head / life->n_key][0] -= side->cells[at];
     }
     for (size_t i = 0; i < attn_table_n_row(side->by_part); i++) {
-        const struct attn_cell part = cell_of(side->by_part, i, ATTN_ROLE_PART);
-        const struct attn_cell layer = cell_of(side->by_part, i, ATTN_ROLE_LAYER);
+        const struct attn_cell part = attn_table_role_cell(side->by_part, i, ATTN_ROLE_PART);
+        const struct attn_cell layer = attn_table_role_cell(side->by_part, i, ATTN_ROLE_LAYER);
         const bool is_placed = layer.type != ATTN_VALUE_MISSING;
 
         if (attn_cell_word(&part, "sum") == 0)
@@ -125,11 +118,12 @@ static enum attn_status append_heads(const struct life *life, size_t i, struct a
         const size_t at = index_of(life, from, row);
         const double value = life->sides[0].cells[at];
         const double unchanged = life->n_side > 1 ? life->sides[1].cells[at] : 0;
-        struct attn_cell cells[N_COLUMN] = {[PART] = attn_cell_string("head"),
-                                            [LAYER] = cell_of(from, row, ATTN_ROLE_LAYER),
-                                            [HEAD] = cell_of(from, row, ATTN_ROLE_HEAD),
-                                            [KEY] = cell_of(from, row, ATTN_ROLE_KEY),
-                                            [TOKEN] = cell_of(from, row, ATTN_ROLE_TOKEN)};
+        struct attn_cell cells[N_COLUMN] = {
+            [PART] = attn_cell_string("head"),
+            [LAYER] = attn_table_role_cell(from, row, ATTN_ROLE_LAYER),
+            [HEAD] = attn_table_role_cell(from, row, ATTN_ROLE_HEAD),
+            [KEY] = attn_table_role_cell(from, row, ATTN_ROLE_KEY),
+            [TOKEN] = attn_table_role_cell(from, row, ATTN_ROLE_TOKEN)};
 
         if (i == 0 || isnan(value))
             ATTN_TRY(append(life, cells, isnan(value) ? 0 : value, isnan(unchanged) ? 0 : unchanged,
@@ -256,7 +250,8 @@ static enum attn_status make(struct attn_host *host, const struct attn_request *
     args.top = 1;
     ATTN_TRY(attn_lens(host, &asked, &args, tokens, err));
     ATTN_TRY(check_tokens(host, *tokens, err));
-    best = (int32_t)cell_of(*tokens, attn_table_n_row(*tokens) - 1, ATTN_ROLE_ID).integer;
+    best =
+        (int32_t)attn_table_role_cell(*tokens, attn_table_n_row(*tokens) - 1, ATTN_ROLE_ID).integer;
     if (!answer.target && !answer.target_id)
         answer.target_id = &best;
     answer.at = asked.selection.queries;
