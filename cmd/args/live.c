@@ -70,26 +70,13 @@ static enum attn_status list_reading(const struct question *question, struct liv
     return ATTN_OK;
 }
 
-/* Finds the heads that have the kinds of the page: those of random tokens, or for a model that
- * reads more than a text, of the run. */
-static enum attn_status find_kinds(const struct question *question, struct live *live,
-                                   struct attn_error *err)
-{
-    struct attn_heads_args args = ATTN_HEADS_ARGS_DEFAULT;
-    struct attn_request request = ATTN_REQUEST_DEFAULT;
-
-    if (option_find_given(question->call, "source|image") ||
-        attn_model_config(attn_host_model(question->host))->n_ctx < 2)
-        return ATTN_OK;
-    args.has_probe = true;
-    return attn_heads(question->host, &request, &args, &live->heads, err);
-}
-
 enum attn_status live_open(struct question *question, struct live *live, struct attn_error *err)
 {
     const struct call *call = question->call;
     const char *typed = option_text(call, "live-limit");
     int64_t limit = DEFAULT_LIMIT;
+    struct attn_heads_args probe = ATTN_HEADS_ARGS_DEFAULT;
+    struct attn_request request = ATTN_REQUEST_DEFAULT;
     struct attn_live_args made = {.given = question->args->model.name,
                                   .module = getenv("ATTN_LIVE_MODULE"),
                                   .story = option_text(call, "story"),
@@ -105,7 +92,10 @@ enum attn_status live_open(struct question *question, struct live *live, struct 
     made.most = (size_t)limit << 20;
     ATTN_TRY(list_reading(question, live, &made.n_reading, err));
     made.reading = live->reading;
-    ATTN_TRY(find_kinds(question, live, err));
+    probe.has_probe = true; /* a model that reads more than a text has the kinds of the run */
+    if (!option_find_given(call, "source|image") &&
+        attn_model_config(attn_host_model(question->host))->n_ctx > 1)
+        ATTN_TRY(attn_heads(question->host, &request, &probe, &live->heads, err));
     made.heads = live->heads;
     ATTN_TRY(attn_live_open(&made, question->host, &live->files, err));
     question->look.live = attn_live_of(live->files);

@@ -8,6 +8,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "input/sequence.h"
+#include "pictures/table_axis.h"
 #include "questions/frame.h"
 #include "questions/questions_internal.h"
 #include "run/host_internal.h"
@@ -449,12 +450,9 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
                                     struct attn_error *err)
 {
     struct attn_example_set *set = &corpus->set;
-    const size_t layer = attn_table_find(table, "layer"), head = attn_table_find(table, "head");
     const struct attn_config *config = attn_model_config(attn_host_model(corpus->call->host));
     char size[ATTN_QUANTITY_SIZE];
 
-    if (layer == SIZE_MAX || head == SIZE_MAX)
-        return ATTN_FORMAT;
     if (attn_table_n_row(table) == 0)
         return attn_refuse(err, ATTN_STAGE_OPTIONS,
                            "`heads` are of an encoder, whose heads are left out");
@@ -463,11 +461,9 @@ static enum attn_status begin_heads(struct corpus *corpus, const struct attn_tab
     for (size_t i = 0; i < set->n_head; i++) {
         struct attn_location *at = &set->heads[i].at;
 
-        attn_location_read(table, i, layer, at);
-        at->head = (int)attn_table_cell(table, i, head).integer;
-        at->site = ATTN_SITE_PATTERN;
-        if (!is_in(config, at))
+        if (!attn_table_read_head(table, i, at) || !is_in(config, at))
             return ATTN_FORMAT;
+        at->site = ATTN_SITE_PATTERN;
     }
     attn_quantity_bytes(set->n_head * sizeof(struct attn_example_value), size);
     attn_note(corpus->call->request->on_note, corpus->call->request->user, ATTN_NOTE_MEMORY,

@@ -7,6 +7,7 @@
 #include "base/memory.h"
 #include "base/status_internal.h"
 #include "input/position.h"
+#include "pictures/table_axis.h"
 #include "predict/answer_internal.h"
 #include "questions/attribute_generated.h"
 #include "questions/parts.h"
@@ -1295,12 +1296,9 @@ static void draw(const void *given, struct attn_drawn *drawn)
     if (args->by == ATTN_SPANS_BY_STEP && n > 0) {
         struct attn_location at;
 
-        attn_location_read(table, n - 1, attn_table_find_role(table, ATTN_ROLE_LAYER), &at);
-        attn_drawn_ask(
-            drawn, "in head %s%s%d.%d at each step", attn_model_stack_name(at.stack),
-            at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer,
-            (int)attn_table_cell(table, n - 1, attn_table_find_role(table, ATTN_ROLE_HEAD))
-                .integer);
+        attn_table_read_head(table, n - 1, &at);
+        attn_drawn_ask(drawn, "in head %s%s%d.%d at each step", attn_model_stack_name(at.stack),
+                       at.stack == ATTN_STACK_ONLY ? "" : ":", at.layer, at.head);
     }
 }
 
