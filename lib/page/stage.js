@@ -560,7 +560,7 @@ function drawNext() {
   if (at >= 0) (list.children[at] ?? list.lastChild)?.firstChild.focus();
   list.getBoundingClientRect(); // so that bars in new rows start at their old values
   for (const p of rows) {
-    const [word, meter, value] = bars.get(p.id).children, percent = x => written(viewer.run.numbers.chance, x);
+    const [word, meter, value] = bars.get(p.id).children, percent = x => written(viewer.run.numbers.probability, x);
     meter.firstChild.style.width = 100 * (hasBefore ? p.before ?? 0 : 0) / longest + '%';
     meter.lastChild.style.width = 100 * (p.after ?? 0) / longest + '%';
     value.textContent = (hasBefore ? percent(p.before) + ' \u2192 ' : '') + percent(p.after);
@@ -755,7 +755,7 @@ function make() {
       el('div', { id: 'stage-strip', role: 'radiogroup', 'aria-label': t('Heads') })),
     el('div', { id: 'stage-undo' }), el('div', { id: 'stage-ask' }),
     el('div', { id: 'stage-tip', role: 'tooltip', hidden: '' })));
-  $('views').parentNode.prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
+  $('top').prepend(button('live-to-stage', t('Stage'), () => { open(true); $('stage-workbench').focus(); }));
   $('stage-tip').addEventListener('pointerleave', hideTip);
   addEventListener('pointerdown', event => event.target.closest?.('.term, #stage-tip') || hideTip());
   rove($('stage-words'), () => isMap() ? words : parts.map(({ node }) => node), (at, [down, across]) => at + down + across);

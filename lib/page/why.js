@@ -52,7 +52,7 @@ function makeTable(query, keys, { shown, rest, sums }) {
   return el('table', { class: 'why' },
     el('caption', {}, t("Each bar is a pair: one part wrote '{}', the other the key.", query)),
     el('thead', {}, el('tr', {}, el('td', {}), ...keys.map(({ name, weight }) =>
-      el('th', { scope: 'col' }, el('bdi', {}, name), ' ' + written(viewer.run.numbers.chance, weight))))),
+      el('th', { scope: 'col' }, el('bdi', {}, name), ' ' + written(viewer.run.numbers.share, weight))))),
     el('tbody', {}, ...shown.map(([name, values]) => row(name, values)), row(t('rest'), rest)),
     el('tfoot', {}, row(t('sum'), sums, 0)));
 }

@@ -814,7 +814,8 @@ static void percent_of(const char *args, const char *token, char *out, size_t si
 
     snprintf(expression, sizeof expression,
              "attnLive.ask(['run', '-m', 'fable', '--top=12', '--json=-', %s])"
-             ".then(r => (p => (100 * p).toFixed(1) + ' %%')(JSON.parse(r.out).predictions.top"
+             ".then(r => (p => (100 * p).toFixed(p < 0.01 ? 2 : 1) + ' "
+             "%%')(JSON.parse(r.out).predictions.top"
              ".find(p => p.token === '%s').probability))",
              args, token);
     value = attn_browser_text(browser, expression);
@@ -1038,6 +1039,13 @@ START_TEST(the_address_has_stage_and_workbench)
     attn_browser_click_on(browser, "#stage-workbench");
     assert_text(IS_STAGE, "false");
     assert_text("document.activeElement.id", "live-to-stage");
+    assert_text("(b => b.top >= 0 && b.bottom <= innerHeight && b.height >= 44)(document"
+                ".activeElement.getBoundingClientRect())",
+                "true");
+    /* a probability has the same form in both */
+    assert_text("document.querySelector('#live-expected td').textContent === " BARS
+                "[0].lastChild.textContent.split(' \u2192 ')[0]",
+                "true");
     assert_text("location.hash", "#v=grid&h=2.6&text=The%20dogs&ablate=2.5");
     assert_text(ID("panes") ".offsetParent !== null && " ID("thumbs") ".offsetWidth > 100", "true");
     attn_browser_click_on(browser, "#view-matrix");
@@ -1556,6 +1564,9 @@ START_TEST(the_stage_fits_a_telephone)
     open_stage("stage=1&text=The%20keys%20to%20the%20cabinet&ablate=2.5");
     assert_fits_screen();
     assert_all_named();
+    assert_text("[...document.querySelectorAll('.note, p, #live-status, #readout')].filter(n => "
+                "getComputedStyle(n).overflowWrap === 'anywhere').length", /* inside words */
+                "0");
     snprintf(path, sizeof path, "%s/data/stories/five-heads.json", root);
     RUN("--html", "p.html", "--live", "--story", path, keys);
     load("");
@@ -2241,6 +2252,12 @@ START_TEST(controls_are_in_another_language)
     load("");
     attn_browser_wait(browser, "document.querySelector('#stage-arcs path')");
     assert_text("document.documentElement.lang", "de");
+    assert_text(
+        "(words => [...document.scripts].flatMap(s => "
+        "[...s.textContent.matchAll(/\\bt\\((?:[^'\"()]*\\? "
+        ")?'([^'\\\\]+)'(?: : '([^'\\\\]+)')?/g)]).flatMap(m => m.slice(1)).filter(text => text && "
+        "!(text in words)).join('|'))(JSON.parse(" ID("live-language") ".textContent))",
+        "");
     assert_text(ID("stage-workbench") ".textContent", "Werkbank");
     assert_text(WORDS, "The|first|of|the|H|ead|s");
     attn_browser_click_on(browser, "#stage-cell-21");
