@@ -5,25 +5,6 @@
 
 #include <stdlib.h>
 
-/* The names of the parts, and words about their texts. */
-static const char *const parts[ATTN_CARD_N_PART][2] = {
-#define PART_ROW(id, name, words) {name, words},
-    ATTN_CARD_PART_MAP(PART_ROW)
-#undef PART_ROW
-};
-
-const char *attn_card_part_name(int part)
-{
-    return parts[part][0];
-}
-
-const char *attn_card_part_words(int part, bool is_cross)
-{
-    return is_cross && part == ATTN_CARD_STRONGEST ? "the texts with the largest weight on a token "
-                                                     "of the source between its first and its last"
-                                                   : parts[part][1];
-}
-
 static void push_printable(struct attn_json_writer *json, const char *text, size_t size)
 {
     struct attn_buffer printable = {0};

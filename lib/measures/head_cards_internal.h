@@ -35,18 +35,8 @@ enum {
 /* The smallest weight that is kept. */
 #define ATTN_CARD_LEAST 0.005F
 
-/* X(ID, name, which texts): the parts of a card's texts. */
-#define ATTN_CARD_PART_MAP(X)                                                                      \
-    X(STRONGEST, "Strongest", "the texts with the largest weight on another token than the first") \
-    X(MIDDLE, "Middle", "the texts around the median of this weight")                              \
-    X(DRAWN, "Drawn", "by chance from the rest")
-
-enum attn_card_part {
-#define ATTN_CARD_PART_ENUM(id, name, words) ATTN_CARD_##id,
-    ATTN_CARD_PART_MAP(ATTN_CARD_PART_ENUM)
-#undef ATTN_CARD_PART_ENUM
-        ATTN_CARD_N_PART
-};
+/* The parts of a card's texts: the strongest, those around the median, and drawn ones. */
+enum attn_card_part { ATTN_CARD_STRONGEST, ATTN_CARD_MIDDLE, ATTN_CARD_DRAWN, ATTN_CARD_N_PART };
 
 /* The tokens of a text. */
 struct attn_card_text {
@@ -178,9 +168,5 @@ double attn_card_distance(const struct attn_card_head *head, size_t i);
 
 /* Returns the name of distance I: "-2" for a key after the query, "0", "3-4", "65+". */
 const char *attn_card_distance_name(size_t i);
-
-/* Return the name of a part, and words about its texts; IS_CROSS: of a head of cross-attention. */
-const char *attn_card_part_name(int part);
-const char *attn_card_part_words(int part, bool is_cross);
 
 #endif

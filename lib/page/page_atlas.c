@@ -191,6 +191,16 @@ static enum attn_status push_head(struct attn_json_writer *json, const struct at
     return ATTN_OK;
 }
 
+/* The name of each part, and which texts it has, of a head that looks at its text or at a source.
+ */
+static const char *const parts[ATTN_CARD_N_PART][3] = {
+    {"Strongest", "the texts with the largest weight on another token than the first",
+     "the texts with the largest weight on a token of the source between its first and its last"},
+    {"Middle", "the texts around the median of this weight",
+     "the texts around the median of this weight"},
+    {"Drawn", "by chance from the rest", "by chance from the rest"},
+};
+
 static void push_names(struct attn_json_writer *json, const struct attn_head_cards *cards)
 {
     attn_json_size(attn_page_push_key(json, "n_text"), cards->n_text);
@@ -204,9 +214,9 @@ static void push_names(struct attn_json_writer *json, const struct attn_head_car
     attn_json_begin(attn_page_push_key(json, "parts"), '[');
     for (int part = 0; part < ATTN_CARD_N_PART; part++) {
         attn_json_begin(json, '{');
-        attn_json_text(attn_json_key(json, "name"), attn_card_part_name(part));
-        attn_json_text(attn_json_key(json, "words"), attn_card_part_words(part, false));
-        attn_json_text(attn_json_key(json, "cross_words"), attn_card_part_words(part, true));
+        attn_json_text(attn_json_key(json, "name"), parts[part][0]);
+        attn_json_text(attn_json_key(json, "words"), parts[part][1]);
+        attn_json_text(attn_json_key(json, "cross_words"), parts[part][2]);
         attn_json_end(json);
     }
     attn_json_end(json);
