@@ -1321,7 +1321,7 @@ START_TEST(ribbons_are_pressed_by_keyboard)
     attn_browser_wait(browser, "attnLive.isDone()");
     free(attn_browser_text(browser, ID("life-picture") ".click()")); /* beside all ribbons */
     assert_text("attnViewer.state.q", "1");
-    attn_browser_click_on(browser, "#life-picture text[data-i=\",,0\"]");
+    attn_browser_click_on(browser, "#life-picture text[data-i=',,0']");
     assert_text("attnViewer.state.q", "0");
     free(attn_browser_text(browser, ID("life-words") ".focus()"));
     attn_browser_key(browser, " ", 0);
