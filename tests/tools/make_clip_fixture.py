@@ -30,7 +30,7 @@ def main():
         directory = pathlib.Path(scratch) / "clip"
         model = make(directory, CONFIG, 5)
         pixels = np.random.default_rng(1).normal(size=(3, 12, 12)).astype(np.float32)
-        arrays, texts = {"input/pixels": pixels}, []
+        arrays, texts = {"image/pixels": pixels}, []
         for k, text in enumerate(TEXTS):
             ids = encode(text)
             expected, bounds = measure(model, input_ids=ids)
