@@ -2,7 +2,7 @@
 
     python tests/tools/make_m2m_model.py DIR      torch 2.13.0 and transformers 5.23.0
 
-DIR/nllb gets the files of the model, info.json and expected/K.npz, as shared/encoders/models has them: what transformers
+DIR/nllb gets the files of the model, info.json and expected/K.npz: what transformers
 computes in float64, and how far its float32 is off. Source 1 has a padding token in its middle.
 """
 

@@ -1,7 +1,7 @@
 """Makes tests/fixtures/stacks.tar and stack-rows.tar: models with an encoder and a decoder, as transformers saves them.
 
-    python tests/tools/make_stack_fixtures.py stacks SHARED/encoders/models DIR      DIR is that of make_m2m_model.py
-    python tests/tools/make_stack_fixtures.py stack-rows SHARED/rows/models
+    python tests/tools/make_stack_fixtures.py stacks FOLDER DIR      DIR is that of make_m2m_model.py
+    python tests/tools/make_stack_fixtures.py stack-rows FOLDER
 
 A member NAME/ has the files of the model, the arrays of sound that it reads, and expected.npz: of prompt K
 K/ids, K/source_ids or K/mel, K/mask where keys of the source are masked, K/SITE for each of K/n_site tensors that
