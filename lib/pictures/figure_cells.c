@@ -358,7 +358,7 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
 {
     const struct attn_level_matrix *matrix = view.matrix;
     const bool is_auto = pen->options->values == ATTN_CELL_TEXT_AUTO;
-    const bool is_table = !pen->content->grid->run;
+    const bool is_table = pen->content->grid->rows;
     const bool has_room = place.side >= VALUE_SIDE && view.n_col <= VALUE_COLUMNS;
     const double width = attn_figure_cell_width(place);
     /* with a requested font size, numbers are not smaller than the legend */
@@ -370,7 +370,8 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
         n = attn_figure_value_columns(pen, attn_figure_whole(matrix), 0);
         size = fmin(fmax(ATTN_FIGURE_SMALL, place.side * 0.42),
                     width * 0.82 / attn_figure_text_width(n, 1));
-        size = fmin(size, pen->is_printed ? ATTN_FIGURE_TEXT : place.side * 0.8);
+        size = fmin(size,
+                    pen->is_printed ? fmin(ATTN_FIGURE_TEXT, place.side * 0.9) : place.side * 0.8);
         if (size >= smallest)
             return size;
     }
@@ -380,7 +381,8 @@ static double value_size(const struct attn_figure_pen *pen, struct attn_figure_v
     n = attn_figure_is_percent(pen) /* 100 is not shown if it does not fit */
             ? 2
             : attn_figure_value_columns(pen, attn_figure_whole(matrix), *least);
-    size = fmin(ATTN_FIGURE_SMALL, width * 0.9 / attn_figure_text_width(n, 1));
+    size =
+        fmin(fmin(ATTN_FIGURE_SMALL, place.side * 0.9), width * 0.9 / attn_figure_text_width(n, 1));
     return size >= attn_figure_least_letters(pen) ? size : 0;
 }
 

@@ -2,6 +2,7 @@
 #include "pictures/figure_internal.h"
 
 #include "base/elementary.h"
+#include "base/status_internal.h"
 #include "measures/head_kind.h"
 #include "tables/text_table.h"
 #include "tensors/picture_internal.h"
@@ -221,6 +222,33 @@ struct attn_grid_axis attn_figure_columns(struct attn_figure_pen *pen,
 
     measure_axis(pen, &axis);
     return axis;
+}
+
+enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
+                                        struct attn_error *err)
+{
+    struct attn_grid grid = *pen->content->grid;
+    struct attn_grid_axis rows;
+    const char *label;
+
+    if (n != 1) {
+        attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure %s`' shows one", n,
+                       attn_figure_name(pen->content->kind));
+        return attn_error_hint(err, "choose one: `queries -1` is the last");
+    }
+    if (!grid.run)
+        return ATTN_OK;
+    grid.rows = NULL; /* not the heads */
+    rows = attn_grid_rows(&grid, attn_figure_matrix(pen, 0));
+    rows.n = 1;
+    label = attn_figure_label(pen, &rows, 0, &n);
+    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_grid_position(&rows, 0));
+    if (rows.texts) {
+        attn_buffer_append_char(&pen->subtitle, ' ');
+        attn_buffer_append(&pen->subtitle, label, n);
+    }
+    attn_buffer_append_string(&pen->subtitle, "; ");
+    return ATTN_OK;
 }
 
 /* --- The heading --------------------------------------------------------------------------- */

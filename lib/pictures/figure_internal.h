@@ -107,6 +107,11 @@ static inline bool attn_figure_is_plot(enum attn_figure kind)
 /* Returns ATTN_INVALID unless the matrix has queries as rows and keys as columns. */
 enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struct attn_error *err);
 
+/* Appends "query 7 it; " to the subtitle of a run. Returns ATTN_INVALID unless it is the one of N
+ * queries. */
+enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
+                                        struct attn_error *err);
+
 /* Returns matrix I of the content, from 0. */
 static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,
                                                                  size_t i)

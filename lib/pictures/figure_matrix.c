@@ -82,8 +82,8 @@ static double width_apart(const struct matrix_layout *layout)
     return fmax(attn_figure_cell_width(layout->place), APART);
 }
 
-/* Returns the distance of column I from the left end of the first of its line. With I = the number of columns,
- * it is their right end. */
+/* Returns the distance of column I from the left end of the first of its line. With I = the number
+ * of columns, it is their right end. */
 static double column_at(const struct matrix_layout *layout, double i)
 {
     const double n_main = (double)layout->columns.axis.n_main;
@@ -210,6 +210,21 @@ static bool plan_lines(const struct attn_figure_pen *pen, struct matrix_layout *
     return true;
 }
 
+/* Sets the sides of cells of a figure of heads: numbers fit in few columns, and all rows in a
+ * page. */
+static void size_heads(struct attn_figure_pen *pen, struct matrix_layout *layout)
+{
+    const double n_row = (double)layout->matrix->n_row, n = (double)layout->matrix->n_column;
+    const double parts = pen->is_printed ? ATTN_FIGURE_PARTS : 1;
+
+    layout->place.width = attn_figure_side(pen, n <= FEW_OF_TABLE ? OF_TABLE
+                                                : n <= FEW        ? LARGEST
+                                                                  : fmax(1, floor(WHOLE / n)));
+    layout->place.side = pen->options->cell > 0 ? layout->place.width
+                         : n_row <= FEW         ? LABEL_SIDE
+                                                : fmax(1, floor(parts * WHOLE / n_row)) / parts;
+}
+
 static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
 {
     const struct attn_grid *grid = pen->content->grid;
@@ -234,6 +249,8 @@ static void plan(struct attn_figure_pen *pen, struct matrix_layout *layout)
         layout->place.width = layout->place.side; /* cells are limited in width only */
         layout->place.side = LABEL_SIDE;
     }
+    if (pen->content->kind == ATTN_FIGURE_HEADS)
+        size_heads(pen, layout);
     layout->rows =
         plan_labels(pen, attn_figure_rows(pen, layout->matrix), layout->place.side, false);
     layout->columns = plan_labels(pen, attn_figure_columns(pen, layout->matrix),
@@ -391,8 +408,7 @@ static void add_axis_title(struct attn_figure_pen *pen, const struct matrix_layo
 {
     const char *title = is_above ? layout->columns.axis.title : layout->rows.axis.title;
     const size_t n_main = layout->columns.axis.n_main;
-    const double width =
-        column_at(layout, (double)(n_main > 0 ? n_main : layout->n_in_line));
+    const double width = column_at(layout, (double)(n_main > 0 ? n_main : layout->n_in_line));
     /* a title above may be wider than the matrix */
     const double side = is_above ? HUGE_VAL : layout->height;
     const size_t n_title = title_size(pen, title, side);
@@ -500,7 +516,10 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     struct matrix_layout layout = {0}, panel;
     size_t n, n_line;
 
-    (void)err;
+    if (pen->content->kind == ATTN_FIGURE_HEADS) {
+        ATTN_TRY(attn_figure_check_keys(pen, err));
+        ATTN_TRY(attn_figure_name_query(pen, pen->content->grid->run->n_query, err));
+    }
     plan(pen, &layout);
     n = layout.matrix->n_column;
     n_line = layout.n_in_line < n ? layout.n_line : 1;

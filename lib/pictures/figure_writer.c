@@ -6,7 +6,9 @@
 #include "base/memory.h"
 #include "base/sink_internal.h"
 #include "base/status_internal.h"
+#include "pictures/table_axis.h"
 #include "tensors/picture_internal.h"
+#include "trace/model_stack.h"
 
 #include <stdio.h>
 
@@ -16,6 +18,8 @@ struct figure_writer {
     struct attn_token_texts tokens[2];  /* tokens of the text, and of the source */
     struct attn_grid grid;              /* all matrices */
     struct attn_figure_content content; /* content of the figure of `grid` */
+    struct attn_table_axis heads;       /* owns; for a figure of heads: their names, */
+    struct attn_level_matrix of_heads;  /* owns; and their rows, in one matrix */
     size_t n_unknown;    /* number of texts with characters that no installed font has */
     size_t n_not_finite; /* number of cells with NaN or infinity */
     bool has_noted_size;
@@ -23,12 +27,50 @@ struct figure_writer {
 
 /* --- The content of a figure --------------------------------------------------------------- */
 
+/* Makes the one matrix of a figure of heads, a row for each. */
+static enum attn_status join_heads(struct figure_writer *w, struct attn_error *err)
+{
+    const struct attn_level_matrix *first = w->levels->items;
+    struct attn_table_axis *axis = &w->heads;
+
+    if (w->base.directory || !attn_site_has_heads(first->at.site)) {
+        attn_error_set(err, ATTN_INVALID,
+                       "'`figure heads`' draws the heads of a site into one file");
+        return attn_error_hint(err, w->base.directory
+                                        ? "the path names a directory"
+                                        : "choose a site with heads: `sites pattern`");
+    }
+    ATTN_TRY(attn_table_axis_create(axis, 1, w->levels->n, err));
+    ATTN_TRY(attn_level_matrix_create(w->levels->n, first->n_column, &w->of_heads, err));
+    for (size_t i = 0; i < w->levels->n; i++) {
+        const struct attn_location *at = &first[i].at, *before = &first[i > 0 ? i - 1 : 0].at;
+        const bool has_own = attn_writer_has_own_keys(&w->base, at);
+
+        if (has_own != attn_writer_has_own_keys(&w->base, &first->at) ||
+            first[i].n_column != first->n_column) {
+            attn_error_set(err, ATTN_INVALID,
+                           "the heads look at different texts, '`figure heads`' shows one");
+            return attn_error_hint(err, "`sites`, `layers` and `heads` choose");
+        }
+        axis->begins[i] = at->stack != before->stack || at->layer != before->layer;
+        attn_grid_append_layer(&axis->texts.bytes, at);
+        attn_buffer_append_format(&axis->texts.bytes, ".%d", at->head);
+        axis->texts.ends[axis->texts.n++] = axis->texts.bytes.size;
+    }
+    axis->axis = attn_table_named_axis(axis, "head");
+    axis->axis.begins = axis->begins;
+    w->of_heads.at = first->at;
+    w->grid = attn_grid_of_run(&w->base, w->tokens, &w->of_heads, 1);
+    w->grid.rows = &axis->axis;
+    return attn_buffer_check(&axis->texts.bytes, err);
+}
+
 /* Checks the single figure of all matrices. */
-static enum attn_status check_one(const struct figure_writer *w, struct attn_error *err)
+static enum attn_status check_one(struct figure_writer *w, struct attn_error *err)
 {
     const enum attn_site site = w->levels->items[0].at.site;
 
-    for (size_t i = 1; i < w->grid.n; i++) {
+    for (size_t i = 1; i < w->levels->n; i++) {
         const enum attn_site other = w->levels->items[i].at.site;
 
         if (other == site)
@@ -38,6 +80,8 @@ static enum attn_status check_one(const struct figure_writer *w, struct attn_err
         return attn_error_hint(
             err, "choose with `sites`, or give a directory for one figure per matrix");
     }
+    if (w->content.kind == ATTN_FIGURE_HEADS)
+        ATTN_TRY(join_heads(w, err));
     if (w->grid.n == 1 || w->content.kind == ATTN_FIGURE_GRID ||
         attn_figure_is_plot(w->content.kind) || /* plots need a table; they are refused later */
         (w->content.kind == ATTN_FIGURE_PATCHES && w->content.picture->n_patch_row == 0))
@@ -159,7 +203,8 @@ static enum attn_status open_figure(struct attn_writer *writer, struct attn_erro
     w->grid = grid_of(w, 0, w->levels->n);
     most = attn_figure_most_cells(w->content.kind);
     attn_levels_limit(w->levels, most, most);
-    return writer->directory ? check_each(w, err) : check_one(w, err);
+    return writer->directory && w->content.kind != ATTN_FIGURE_HEADS ? check_each(w, err)
+                                                                     : check_one(w, err);
 }
 
 static enum attn_status event_figure(struct attn_writer *writer,
@@ -179,6 +224,8 @@ static enum attn_status finish_figure(struct attn_writer *writer, struct attn_er
     struct figure_writer *w = (struct figure_writer *)writer;
     const struct attn_writer_options *options = &writer->options;
 
+    for (size_t i = 0; i < w->of_heads.n_row; i++)
+        attn_level_matrix_copy_row(&w->of_heads, i, &w->levels->items[i]);
     if (!writer->directory)
         ATTN_TRY(write_figure(w, &w->content, writer->sink, err));
     if (w->n_not_finite > 0)
@@ -198,6 +245,8 @@ static void release_figure(struct attn_writer *writer)
 
     attn_levels_free(w->levels);
     attn_token_texts_release(w->tokens, 2);
+    attn_table_axis_release(&w->heads);
+    attn_free(w->of_heads.cells);
 }
 
 #define FIGURE_OPS(draw_function, check_function)                                                  \

@@ -83,7 +83,7 @@ struct attn_grid_axis attn_grid_rows(const struct attn_grid *grid,
     const bool attends =
         layout == ATTN_LAYOUT_RANK || (attn_site_has_keys(site) && site != ATTN_SITE_CONTACTS);
 
-    if (!grid->run)
+    if (grid->rows)
         return *grid->rows;
     return (struct attn_grid_axis){.n = matrix->n_row,
                                    .texts = tokens_of(grid, matrix, is_key),
@@ -184,7 +184,7 @@ void attn_grid_append_subject(const struct attn_grid *grid, struct attn_buffer *
     bool has_one_batch = axes && axes->rank == 4;
 
     attn_grid_append_model(grid->model, out);
-    if (!grid->run)
+    if (grid->rows || !grid->run)
         return;
     number = attn_writer_head_number(grid->run, first->at.site, first->at.head);
     for (size_t i = 1; i < grid->n; i++) {

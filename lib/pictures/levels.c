@@ -274,6 +274,20 @@ void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t 
     take_group(matrix, row * matrix->n_cell_column + column, &value, 1);
 }
 
+void attn_level_matrix_copy_row(struct attn_level_matrix *matrix, size_t row,
+                                const struct attn_level_matrix *from)
+{
+    for (size_t c = 0; c < matrix->n_column; c++) {
+        float value = 0;
+        const enum attn_cell_kind kind = attn_level_cell(from, 0, c, &value);
+
+        set(matrix, row * matrix->n_column + c, kind, value);
+    }
+    matrix->least = fminf(matrix->least, from->least);
+    matrix->most = fmaxf(matrix->most, from->most);
+    matrix->n_not_finite += from->n_not_finite;
+}
+
 enum attn_status attn_levels_take(struct attn_levels *levels, const struct attn_trace_event *event,
                                   const struct attn_place *place, size_t *whole,
                                   struct attn_error *err)

@@ -98,6 +98,10 @@ enum attn_status attn_level_matrix_create(size_t n_row, size_t n_column,
 void attn_level_matrix_put(struct attn_level_matrix *matrix, size_t row, size_t column,
                            float value);
 
+/* Copies row 0 of FROM, which has as many columns, to ROW of such a matrix. */
+void attn_level_matrix_copy_row(struct attn_level_matrix *matrix, size_t row,
+                                const struct attn_level_matrix *from);
+
 /* Frees the cells of matrix I, which was drawn. */
 void attn_levels_drop(struct attn_levels *levels, size_t i);
 

@@ -79,34 +79,13 @@ double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flo
     return right;
 }
 
-/* Appends "query 7 it; " to the subtitle. */
-static void name_query(struct attn_figure_pen *pen, const struct attn_text_flow *flow)
-{
-    const struct attn_grid_axis rows = attn_figure_rows(pen, flow->matrix);
-    size_t n;
-    const char *label = attn_figure_label(pen, &rows, 0, &n);
-
-    attn_buffer_append_format(&pen->subtitle, "query %zu", attn_grid_position(&rows, 0));
-    if (rows.texts) {
-        attn_buffer_append_char(&pen->subtitle, ' ');
-        attn_buffer_append(&pen->subtitle, label, n);
-    }
-    attn_buffer_append_string(&pen->subtitle, "; ");
-}
-
 enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line,
                                 struct attn_text_flow *flow, struct attn_error *err)
 {
     *flow = (struct attn_text_flow){.matrix = attn_figure_matrix(pen, 0), .line = line};
     ATTN_TRY(attn_figure_check_keys(pen, err));
-    if (flow->matrix->n_row != 1) {
-        attn_error_set(err, ATTN_INVALID, "%zu queries are selected, '`figure %s`' shows one",
-                       flow->matrix->n_row, attn_figure_name(pen->content->kind));
-        return attn_error_hint(err, "choose one: `queries -1` is the last");
-    }
+    ATTN_TRY(attn_figure_name_query(pen, flow->matrix->n_row, err));
     pen->has_text = false;
-    if (pen->content->grid->run)
-        name_query(pen, flow);
     flow->keys = attn_figure_columns(pen, flow->matrix);
     return ATTN_OK;
 }

@@ -36,6 +36,8 @@ enum attn_figure_trait {
     X(GRID, 2, "grid", grid, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_OF_TABLE,                            \
       "all heads as thumbnails, a row for each layer; the default for several heads and for "      \
       "tables")                                                                                    \
+    X(HEADS, 13, "heads", matrix, ATTN_FIGURE_OF_RUN,                                              \
+      "one query in all heads: a row for each head, a column for each word")                       \
     X(LINES, 3, "lines", lines, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                         \
       "two columns of tokens, and lines from each query to its three strongest keys")              \
     X(ARCS, 12, "arcs", arcs, ATTN_FIGURE_OF_RUN | ATTN_FIGURE_NO_CELLS,                           \

@@ -28,6 +28,7 @@ static const struct drawn all[] = {
     {"arcs", "pattern", "1.0", "2"},          {"arcs", "attn_scores", "0.1", "1"},
     {"patches:1x3", "pattern", "0.1", "all"}, {"points", "resid_post", "1.0", "all"},
     {"points", "logits", "0.0", "all"},       {"points", "z", "1.0", "all"},
+    {"heads", "pattern", "all", "2"},         {"heads", "attn_scores", "1.0,1.1", "0"},
     {"patches", "pattern", "all", "all"},     {"patches", "pattern", "1.0", "1-2"},
 };
 
