@@ -17,11 +17,8 @@
 #include "base/pool.h"
 #include "model/model_extra.h"
 #include "model/weight_arrays.h"
-#include "tokenizer/tokenizer_extra.h"
 #include "run/run_extra.h"
-#include "forward/session_extra.h"
 #include "trace/trace_extra.h"
-#include "attention/attention_extra.h"
 #include "edits/intervention.h"
 #include "edits/edit_texts.h"
 
@@ -30,7 +27,6 @@
 #include "formats/ndarray.h"
 #include "input/pixels.h"
 #include "input/sound.h"
-#include "attention/attend.h"
 
 /* Tensors, tables and pictures as files. */
 #include "base/sink.h"
@@ -84,9 +80,7 @@
 #include "questions/question.h"
 #include "questions/questions.h"
 
-/* Details: several sequences in a session, the largest keys, the arithmetic of a row, archives. */
-#include "forward/session_pack.h"
-#include "measures/edges.h"
+/* The arithmetic of a row. */
 #include "questions/explain.h"
 
 /* clang-format on */

@@ -64,12 +64,12 @@ struct attn_attend_args {
                                .isa = ATTN_ISA_BEST})
 
 /* Returns the sizes for the selection of a trace. The result borrows nothing. */
-ATTN_API struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
+struct attn_dims attn_attend_dims(const struct attn_attend_args *args);
 
 /* Computes the attention. Returns ATTN_INVALID for sizes or options that contradict each other,
  * ATTN_NO_MEMORY, ATTN_CANCELED, or the status of the trace. Memory in addition to the inputs:
  * packed keys and values; the watched matrices of one head, at most 64 MiB at a time; a few rows
  * per thread. */
-ATTN_API enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
+enum attn_status attn_attend(const struct attn_attend_args *args, struct attn_error *err);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef ATTN_ATTENTION_ATTENTION_INTERNAL_H
 #define ATTN_ATTENTION_ATTENTION_INTERNAL_H
 
-#include "attention/attention_extra.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "trace/location.h"
@@ -122,5 +121,21 @@ const char *attn_attention_kind_name(enum attn_attention_kind kind);    /* "wind
 const char *attn_attention_kind_written(enum attn_attention_kind kind); /* "window:W" */
 /* Describes the keys it keeps. */
 const char *attn_attention_kind_summary(enum attn_attention_kind kind);
+
+/* Parses a kind with its parameters, such as "hybrid:32:64", into ATTENTION. Other fields stay
+ * unchanged. Returns ATTN_INVALID for an unknown kind (the message lists all kinds), and for
+ * parameters that are missing, superfluous, below 1, or not whole numbers. */
+enum attn_status attn_attention_parse(const char *text, struct attn_attention *attention,
+                                      struct attn_error *err);
+
+enum { ATTN_ATTENTION_TEXT_SIZE = 96 };
+
+/* Writes the kind of ATTENTION with all its parameters to TEXT. Returns the length. */
+size_t attn_attention_text(const struct attn_attention *attention,
+                           char text[ATTN_ATTENTION_TEXT_SIZE]);
+
+/* Sets the matrix sites of DIMS to those that at least one of ATTENTION [n_layer] has, and sets
+ * n_rank. For the selection of a run that does not use the model's own attention. */
+void attn_attention_set_dims(const struct attn_attention *attention, struct attn_dims *dims);
 
 #endif

@@ -14,11 +14,18 @@
 
 /* The interventions of a request as texts, which are borrowed. NULL: not given. */
 struct attn_edit_texts {
-    const char *ablate;           /* trace/edit.h */
-    const char *const *knockouts; /* [n_knockout] as attn_intervention_read: ATTN_EDIT_MASK */
-    const char *const *patches;   /* [n_patch] ATTN_EDIT_REPLACE */
-    const char *const *steers;    /* [n_steer] ATTN_EDIT_ADD */
-    const char *const *rescales;  /* [n_rescale] ATTN_EDIT_SCALE */
+    const char *ablate; /* trace/edit.h */
+    /* [n_knockout] ATTN_EDIT_MASK: QUERIES>KEYS[@HEADS], "it>cat@2.*" */
+    const char *const *knockouts;
+    /* [n_patch] ATTN_EDIT_REPLACE: SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz".
+     * The array of the file (of `run --npz`, or numpy.savez) is that with the archive name of the
+     * site. */
+    const char *const *patches;
+    /* [n_steer] ATTN_EDIT_ADD: SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR],
+     * "resid_pre:2@-1=v.npy*1.5" */
+    const char *const *steers;
+    /* [n_rescale] ATTN_EDIT_SCALE: SITE:LAYER[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5" */
+    const char *const *rescales;
     size_t n_knockout, n_patch, n_steer, n_rescale;
 
     /* The values read from these texts: owned. */
@@ -28,7 +35,9 @@ struct attn_edit_texts {
 };
 
 /* Reads the texts, and the files that they name, into EDITS, which borrows from TEXTS. MODEL may be
- * NULL: then nothing is checked against a model. Fails as attn_intervention_read. Frees what TEXTS
+ * NULL: then nothing is checked against a model. ATTN_INVALID at ATTN_STAGE_OPTIONS if a text has
+ * another form or MODEL lacks the layer or the head; a file that cannot be read fails at
+ * ATTN_STAGE_INPUT. Frees what TEXTS
  * had read before. Release TEXTS also after a failure. */
 ATTN_API enum attn_status attn_edit_texts_read(struct attn_edit_texts *texts,
                                                const struct attn_model *model,

@@ -2,16 +2,13 @@
  * intervention.h - changes to a run that name words of the text or arrays of files: knockouts,
  * patches, steering and rescaling. All other changes are edits (trace/edit.h).
  *
- * A command line writes them as texts:
- *
- *     struct attn_intervention knockout;
- *     attn_intervention_read(ATTN_EDIT_MASK, "it>cat@2.*", NULL, &knockout, &err);
+ *     struct attn_intervention knockout = ATTN_INTERVENTION_DEFAULT;
+ *     knockout.op = ATTN_EDIT_MASK, knockout.positions = "it", knockout.keys = "cat";
  *     request.edits.interventions = &knockout, request.edits.n_intervention = 1;
- *     ... attn_run_request(host, &request, &result, &err) ...
- *     attn_intervention_release(&knockout);
+ *     attn_run_request(host, &request, &result, &err);
  *
- * A program may also fill the fields itself: it lends what they point to until the request is
- * served.
+ * What the fields point to is borrowed until the request is served. edits/edit_texts.h reads them
+ * from texts, as a command line has them.
  */
 #ifndef ATTN_EDITS_INTERVENTION_H
 #define ATTN_EDITS_INTERVENTION_H
@@ -50,23 +47,5 @@ struct attn_intervention {
 
 #define ATTN_INTERVENTION_DEFAULT                                                                  \
     ((struct attn_intervention){.at = {.head = ATTN_ALL_HEADS}, .factor = 1})
-
-/* Reads TEXT, which OP says how to read:
- *
- *     MASK     QUERIES>KEYS[@HEADS], "it>cat@2.*"
- *     REPLACE  SITE:LAYER[.HEAD][@POSITIONS]=FILE.npz, "z:2.5@-1=clean.npz"
- *     ADD      SITE:LAYER[.HEAD][@POSITIONS]=FILE.npy[*FACTOR], "resid_pre:2@-1=v.npy*1.5"
- *     SCALE    SITE:LAYER[.HEAD][@POSITIONS]=FACTOR, "z:2.5=0.5"
- *
- * The array of FILE.npz (of `run --npz`, or numpy.savez) is the one whose name is the archive name
- * of the site; that of FILE.npy is multiplied by FACTOR. MODEL may be NULL. ATTN_INVALID at
- * ATTN_STAGE_OPTIONS if TEXT has another form or MODEL lacks the layer or the head; a file that
- * cannot be read fails at ATTN_STAGE_INPUT. *intervention is unchanged on failure. */
-ATTN_API enum attn_status attn_intervention_read(enum attn_edit_op op, const char *text,
-                                                 const struct attn_model *model,
-                                                 struct attn_intervention *intervention,
-                                                 struct attn_error *err);
-ATTN_API void
-attn_intervention_release(struct attn_intervention *intervention); /* {0} is allowed */
 
 #endif

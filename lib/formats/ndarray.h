@@ -50,10 +50,4 @@ ATTN_API enum attn_status attn_ndarray_read(const char *path, int rank_min, int 
                                             struct attn_error *err);
 ATTN_API void attn_ndarray_release(struct attn_ndarray *array); /* {0} is allowed */
 
-/* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
-ATTN_API enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
-                                               struct attn_error *err);
-
-ATTN_API void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
-
 #endif

@@ -99,4 +99,10 @@ enum attn_status attn_ndarray_take(const char *path, struct attn_npy_file **npy,
 enum attn_status attn_mask_array_cells(const struct attn_mask_array *mask, unsigned char *cells,
                                        struct attn_error *err);
 
+/* Opens PATH as a mask: an array of bool, integers or floats. Fails as attn_npy_open does. */
+enum attn_status attn_mask_array_open(const char *path, struct attn_mask_array *mask,
+                                      struct attn_error *err);
+
+void attn_mask_array_release(struct attn_mask_array *mask); /* {0} is allowed */
+
 #endif

@@ -24,6 +24,7 @@
 #include "forward/rotary.h"
 #include "forward/weight_buffer.h"
 #include "model/config.h"
+#include "model/image_patches.h"
 #include "trace/edit.h"
 #include "trace/trace_internal.h"
 

@@ -41,24 +41,23 @@ struct attn_session_sequence {
  * count the positions of all sequences one after the other. Returns ATTN_INVALID also after any
  * other feed (reset first), for more sequences than options.n_sequence, for edits that do not fit,
  * and for more than one sequence if layers attend to a source, because there is only one source. */
-ATTN_API enum attn_status attn_session_feed_many(struct attn_session *session,
-                                                 const struct attn_session_sequence *sequences,
-                                                 size_t n, struct attn_error *err);
+enum attn_status attn_session_feed_many(struct attn_session *session,
+                                        const struct attn_session_sequence *sequences, size_t n,
+                                        struct attn_error *err);
 
 /* Copies text_embed, image_embed or sentence_embed of each sequence of the last feed to ROWS [n,
  * d_projected]. Returns ATTN_INVALID without has_projections or before any feed. */
-ATTN_API enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
-                                                   struct attn_error *err);
+enum attn_status attn_session_projections(const struct attn_session *session, float *rows,
+                                          struct attn_error *err);
 
 /* Computes the logits after the last position of each sequence of the last feed into LOGITS [n,
  * n_vocab]. Returns ATTN_INVALID as attn_session_logits does. */
-ATTN_API enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
-                                                   struct attn_error *err);
+enum attn_status attn_session_logits_last(struct attn_session *session, float *logits,
+                                          struct attn_error *err);
 
 /* Computes the logits after N <= n_max positions, in one product, into LOGITS [n, n_vocab].
  * Positions and errors are those of attn_session_logits_at. */
-ATTN_API enum attn_status attn_session_logits_of(struct attn_session *session,
-                                                 const size_t *positions, size_t n, float *logits,
-                                                 struct attn_error *err);
+enum attn_status attn_session_logits_of(struct attn_session *session, const size_t *positions,
+                                        size_t n, float *logits, struct attn_error *err);
 
 #endif

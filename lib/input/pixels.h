@@ -2,13 +2,11 @@
  * pixels.h - what a model reads of a picture: resized, cropped and normalized as the model's
  * preprocessor_config.json says.
  *
- *     struct attn_pixels pixels = {0};
- *     attn_pixels_read(host, "cat.png", &pixels, &err); // run/run_extra.h
+ *     unsigned char rgb[224 * 224 * 3];
+ *     struct attn_pixels pixels = {.height = 224, .width = 224, .shown = rgb};
  *     request.input.pixels = &pixels;
- *     ...
- *     attn_pixels_release(&pixels);
  *
- * A request that names an `image` does the same. Bytes are resized to the same bits as Pillow 12;
+ * A request that names an `image` reads the file. Bytes are resized to the same bits as Pillow 12;
  * values are computed from them as transformers does.
  */
 #ifndef ATTN_INPUT_PIXELS_H
@@ -18,14 +16,13 @@
 
 #include <stddef.h>
 
-/* A caller may also fill the fields, and a request then borrows them: either values and the three
+/* A caller fills the fields, which a request borrows: either values and the three
  * sizes, or height, width and `shown`, from which the request makes the values. */
 struct attn_pixels {
     size_t n_channel, height, width;
-    /* [n_channel, height, width], in a prompt [n_picture, n_channel, height, width]; owns if it was
-     * read or made; or NULL */
+    /* [n_channel, height, width], in a prompt [n_picture, n_channel, height, width]; or NULL */
     float *values;
-    /* [height, width, 3] owns if it was read or made: the picture after resizing and cropping; for
+    /* [height, width, 3] the picture after resizing and cropping; for
      * an array of floats, its values scaled to bytes; or NULL */
     unsigned char *shown;
     /* Set for a picture in a prompt, which was read or made; else 0: */
@@ -35,8 +32,5 @@ struct attn_pixels {
     size_t shown_height, shown_width; /* `shown` has this size: the picture before all steps, at
                                          most 720 pixels a side */
 };
-
-/* Frees what was read or made. {0} is allowed. */
-ATTN_API void attn_pixels_release(struct attn_pixels *pixels);
 
 #endif

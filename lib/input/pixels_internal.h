@@ -66,4 +66,7 @@ enum attn_status attn_image_input_read(const struct attn_pixel_maker *maker,
 enum attn_status attn_pixel_maker_check(const struct attn_pixel_maker *maker, const char *name,
                                         struct attn_pixels *pixels, struct attn_error *err);
 
+/* Frees what was read or made. {0} is allowed. */
+void attn_pixels_release(struct attn_pixels *pixels);
+
 #endif

@@ -9,6 +9,7 @@
 #include "formats/tensor_files_internal.h"
 #include "input/encoder.h"
 #include "input/log_mel.h"
+#include "input/pixels_internal.h"
 #include "model/image_patches.h"
 #include "model/model_internal.h"
 #include "tokenizer/tokenizer_internal.h"

@@ -4,7 +4,7 @@
 #include "base/escape.h"
 #include "base/status_internal.h"
 #include "input/sequence.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -7,7 +7,6 @@
 #include "model/elements.h"
 #include "model/model_internal.h"
 #include "tables/table_internal.h"
-#include "tokenizer/tokenizer_extra.h"
 #include "tokenizer/tokenizer_internal.h"
 
 #include <inttypes.h>

@@ -27,20 +27,19 @@ struct attn_edges;
 /* Creates edges: the N_MOST >= 1 keys with the largest weights of each query and head of SELECTION.
  * SELECTION and POOL are borrowed; POOL may be NULL. An edge takes 8 bytes. Errors: ATTN_NO_MEMORY.
  */
-ATTN_API enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
-                                            struct attn_pool *pool, struct attn_edges **edges,
-                                            struct attn_error *err);
+enum attn_status attn_edges_create(const struct attn_selection *selection, size_t n_most,
+                                   struct attn_pool *pool, struct attn_edges **edges,
+                                   struct attn_error *err);
 
 /* Adds the rows of EVENT, which must be of the pattern. */
-ATTN_API void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
+void attn_edges_add(struct attn_edges *edges, const struct attn_trace_event *event);
 
 /* Returns the edges [*n] of QUERY in the head AT, the largest weight first, and of equal weights
  * the smaller key first. There are fewer than N_MOST if fewer keys are unmasked, and none if the
  * head or the query is not selected. Borrowed. */
-ATTN_API const struct attn_edge *attn_edges_find(const struct attn_edges *edges,
-                                                 const struct attn_location *at, size_t query,
-                                                 size_t *n);
+const struct attn_edge *attn_edges_find(const struct attn_edges *edges,
+                                        const struct attn_location *at, size_t query, size_t *n);
 
-ATTN_API void attn_edges_free(struct attn_edges *edges); /* NULL is allowed */
+void attn_edges_free(struct attn_edges *edges); /* NULL is allowed */
 
 #endif

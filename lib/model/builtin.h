@@ -20,7 +20,4 @@
  * there is no such model. */
 ATTN_API bool attn_builtin_find(const char *name, struct attn_source *source);
 
-/* Returns the name of built-in model number I, in alphabetical order; NULL after the last. */
-ATTN_API const char *attn_builtin_name(size_t i);
-
 #endif

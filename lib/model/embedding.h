@@ -4,6 +4,7 @@
 #ifndef ATTN_MODEL_EMBEDDING_H
 #define ATTN_MODEL_EMBEDDING_H
 
+#include "model/image_patches.h"
 #include "model/model_internal.h"
 
 /* Consecutive rows of one sequence. Borrowed. */

@@ -4,7 +4,7 @@
 #define ATTN_MODEL_IMAGE_PATCHES_H
 
 #include "kernels/kernels.h"
-#include "model/model_extra.h"
+#include "model/config.h"
 
 /* Returns the number of patches in a picture of IMAGE's own size; 0 if it is not for an image
  * encoder. */
@@ -19,6 +19,12 @@ size_t attn_image_side(const struct attn_image_config *image);
 /* Whether positions were learned for pictures of HEIGHT x WIDTH pixels, so that they need no
  * resampling. */
 bool attn_image_is_usual(const struct attn_image_config *image, size_t height, size_t width);
+
+/* The positions of a picture: n_front for [CLS] and registers, then its patches, row by row. T =
+ * n_front + n_row * n_col. */
+struct attn_image_grid {
+    size_t n_front, n_row, n_col;
+};
 
 /* Implements attn_model_image_grid. NAME is the model's. */
 enum attn_status attn_image_find_grid(const struct attn_image_config *image, const char *name,

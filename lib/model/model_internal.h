@@ -168,4 +168,24 @@ struct attn_builtin_model {
 /* Ends with a row without a name. Defined in builtin_files.S or builtin_files_wasm.c. */
 extern const struct attn_builtin_model attn_builtin_models[] __attribute__((visibility("hidden")));
 
+/* Returns the name of built-in model number I, in alphabetical order; NULL after the last. */
+const char *attn_builtin_name(size_t i);
+
+/* Reads rows IDS [n] of the embedding as float32, without positions, into X [n, d_embed]. For the
+ * text that cross-attention reads (attn_session_set_source), or to change embeddings before
+ * attn_session_feed_embeddings. Returns ATTN_INVALID for an id outside 0 to n_vocab-1. */
+enum attn_status attn_model_embed(const struct attn_model *model, const int32_t *ids, size_t n,
+                                  float *x, struct attn_error *err);
+
+/* Whether ADDRESS lies in the mapped weights. For the SIGBUS handler of a host, after another
+ * program truncated a file. Async-signal-safe. */
+bool attn_model_owns_address(const struct attn_model *model, const void *address);
+
+struct attn_image_grid; /* model/image_patches.h */
+
+/* Computes the grid of a picture of HEIGHT x WIDTH pixels; a remainder at the right and at the
+ * bottom is ignored. Returns ATTN_INVALID if the model reads no pictures, or none of this size. */
+enum attn_status attn_model_image_grid(const struct attn_model *model, size_t height, size_t width,
+                                       struct attn_image_grid *grid, struct attn_error *err);
+
 #endif

@@ -8,7 +8,7 @@
 #include "forward/logit_rows.h"
 #include "forward/session_pack.h"
 #include "predict/answer_internal.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <string.h>
 

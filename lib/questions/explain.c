@@ -2,6 +2,7 @@
  * them. */
 #include "questions/explain.h"
 
+#include "attention/attend.h"
 #include "attention/attention_internal.h"
 #include "attention/heads.h"
 #include "base/elementary.h"

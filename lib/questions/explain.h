@@ -21,9 +21,12 @@
 #ifndef ATTN_QUESTIONS_EXPLAIN_H
 #define ATTN_QUESTIONS_EXPLAIN_H
 
-#include "attention/attend.h"
+#include "attention/attention.h"
+#include "kernels/gemm.h"
 #include "model/config.h"
 #include "trace/edit.h"
+
+struct attn_attend_args;
 
 /* The row to explain, and its run. */
 struct attn_explain_args {
@@ -33,7 +36,7 @@ struct attn_explain_args {
     /* [n_layer] attention of the decoder or, if only the encoder is selected, of the encoder; for
      * arrays [1] */
     const struct attn_attention *attention;
-    const struct attn_attend_args *arrays; /* set for attention on arrays; NULL: a model is run */
+    const struct attn_attend_args *arrays; /* attention/attend.h; NULL: a model is run */
     const struct attn_edit *edits;         /* [n_edit] edits of the run */
     size_t n_edit;
     const struct attn_config *config; /* config of the same stack; NULL: attention on arrays */

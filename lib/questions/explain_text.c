@@ -1,7 +1,7 @@
 /* explain_text.c - the arithmetic of one row as text: its input, and a table for each step. */
 #include "questions/explain_internal.h"
 
-#include "attention/attention_extra.h"
+#include "attention/attend.h"
 #include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/fixed_text.h"

@@ -19,7 +19,7 @@
 #include "run/layer_attention.h"
 #include "run/trial.h"
 #include "stream/items_internal.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <float.h>
 #include <math.h>
@@ -600,42 +600,6 @@ enum attn_status attn_generate(struct attn_host *host, const struct attn_request
     if (!attn_is_given(made, "made", err))
         return ATTN_INVALID;
     return attn_procedure_perform(&procedure, &call, err);
-}
-
-enum attn_status attn_generation_table(const struct attn_host *host,
-                                       const struct attn_generation *made,
-                                       struct attn_table **table, struct attn_error *err)
-{
-    static const struct attn_column columns[] = {
-        ATTN_COLUMN("position", INTEGER),
-        ATTN_COLUMN("id", INTEGER),
-        ATTN_COLUMN("token", TEXT),
-        ATTN_COLUMN_REAL("log_probability", 4, "nats", SIGNED),
-    };
-    const struct attn_tokenizer *tokenizer = NULL;
-    struct attn_table *created = NULL;
-    enum attn_status status;
-
-    if (!attn_is_given(host, "host", err) || !attn_is_given(made, "made", err) ||
-        !attn_is_given(table, "table", err))
-        return ATTN_INVALID;
-    /* without a tokenizer, tokens have no text */
-    (void)attn_host_tokenizer(host, &tokenizer, NULL);
-    status =
-        attn_table_create("generate", columns, sizeof columns / sizeof *columns, &created, err);
-    for (size_t i = 0; status == ATTN_OK && i < made->n; i++) {
-        const int32_t id = made->ids[made->n_prompt + i];
-        const struct attn_cell row[] = {attn_cell_integer((int64_t)(made->n_prompt + i)),
-                                        attn_cell_integer(id), attn_cell_token(tokenizer, id),
-                                        attn_cell_real(made->log_probabilities[i])};
-
-        status = attn_table_append(created, row, sizeof row / sizeof *row, err);
-    }
-    if (status == ATTN_OK)
-        *table = created;
-    else
-        attn_table_free(created);
-    return status;
 }
 
 void attn_generation_release(struct attn_generation *made)

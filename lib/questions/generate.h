@@ -97,11 +97,6 @@ ATTN_API enum attn_status attn_generate_items(struct attn_host *host,
                                               const struct attn_generate_args *args,
                                               struct attn_error *err);
 
-/* Makes a table with a row per token: position, id, token, log_probability (nats). HOST is the host
- * that generated MADE. The caller owns *table. */
-ATTN_API enum attn_status attn_generation_table(const struct attn_host *host,
-                                                const struct attn_generation *made,
-                                                struct attn_table **table, struct attn_error *err);
 ATTN_API void attn_generation_release(struct attn_generation *made);
 
 ATTN_API const char *attn_generation_end_text(enum attn_generation_end end); /* "length" */

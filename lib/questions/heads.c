@@ -22,7 +22,7 @@
 #include "run/reply.h"
 #include "stream/items_internal.h"
 #include "stream/many.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"
 #include "trace/places_internal.h"
 #include "trace/trace_internal.h"

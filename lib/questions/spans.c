@@ -1322,12 +1322,3 @@ static const struct attn_procedure *choose_procedure(const void *given)
            : args->by == ATTN_SPANS_BY_SPAN ? &of_spans
                                             : &of_heads;
 }
-
-enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,
-                            const struct attn_spans_args *given, struct attn_table **table,
-                            struct attn_error *err)
-{
-    const struct attn_question_call asked = {"spans", host, request, given};
-
-    return attn_question_ask(&asked, table, NULL, err);
-}

@@ -4,9 +4,10 @@
  *
  *     struct attn_spans_args args = ATTN_SPANS_ARGS_DEFAULT;
  *     const struct attn_item_place spans[] = {{"doc", "4-40"}, {"rule", "\"Be brief.\""}};
- *     const struct attn_places places = {spans, 2, NULL};
+ *     const struct attn_places places = {.items = spans, .n = 2};
+ *     const struct attn_question_call asked = {"spans", host, &request, &args};
  *     request.reading.places = &places;
- *     attn_spans(host, &request, &args, &table, &err);
+ *     attn_question_ask(&asked, &table, NULL, &err); // questions/questions.h
  */
 #ifndef ATTN_QUESTIONS_SPANS_H
 #define ATTN_QUESTIONS_SPANS_H
@@ -33,23 +34,5 @@ struct attn_spans_args {
 };
 
 #define ATTN_SPANS_ARGS_DEFAULT ((struct attn_spans_args){.size = sizeof(struct attn_spans_args)})
-
-/*
- * Rows are the queries of REQUEST (default: the last position), or those that write the answer;
- * heads are those of its selection. If one of these attends to a source, only those that do are
- * measured, and spans are places of the source. The table has the columns
- *
- *     layer, head, span, tokens, share, even, lookback, focus, copied, score, rank, best, change,
- *         largest
- *     span, tokens, .. best, change, cut, largest                                 by span
- *     layer, head, position, token, next, span, tokens, share, .. copied          by step
- *
- * with `stack` before `layer` if the model has two, and a row `rest` for the tokens that are in no
- * span. ARGS may be NULL. The caller owns *table.
- * Errors have a stage.
- */
-ATTN_API enum attn_status attn_spans(struct attn_host *host, const struct attn_request *request,
-                                     const struct attn_spans_args *args, struct attn_table **table,
-                                     struct attn_error *err);
 
 #endif

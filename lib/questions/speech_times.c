@@ -13,7 +13,7 @@
 #include "questions/rows.h"
 #include "run/run_internal.h"
 #include "tables/table_internal.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "trace/capture.h"
 #include "trace/model_stack.h"
 

@@ -372,38 +372,3 @@ bool attn_host_owns_address(const struct attn_host *host, const void *address)
     return attn_model_owns_address(host->model, address) ||
            (host->other && attn_model_owns_address(host->other->model, address));
 }
-
-/* Checks that HOST has a model that reads pictures. */
-static enum attn_status check_pictures(const struct attn_host *host, struct attn_error *err)
-{
-    if (!attn_is_given(host, "host", err))
-        return ATTN_INVALID;
-    ATTN_TRY(attn_host_check_model(host, err));
-    if (host->pictures.model)
-        return ATTN_OK;
-    return attn_refuse(err, ATTN_STAGE_OPTIONS, "'%s' reads texts, and `image` gives a picture",
-                       attn_quote_string(attn_model_name(host->model)).text);
-}
-
-enum attn_status attn_pixels_make(const struct attn_host *host, const unsigned char *rgb,
-                                  size_t height, size_t width, struct attn_pixels *pixels,
-                                  struct attn_error *err)
-{
-    if (!attn_is_given(rgb, "rgb", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
-    ATTN_TRY(check_pictures(host, err));
-    return attn_error_at(attn_pixel_maker_make(&host->pictures, rgb, height, width, pixels, err),
-                         ATTN_STAGE_INPUT, err);
-}
-
-enum attn_status attn_pixels_read(const struct attn_host *host, const char *path,
-                                  struct attn_pixels *pixels, struct attn_error *err)
-{
-    bool is_made;
-
-    if (!attn_is_given(path, "path", err) || !attn_is_given(pixels, "pixels", err))
-        return ATTN_INVALID;
-    ATTN_TRY(check_pictures(host, err));
-    return attn_error_at(attn_pixel_maker_read(&host->pictures, path, pixels, &is_made, err),
-                         ATTN_STAGE_INPUT, err);
-}

@@ -90,4 +90,9 @@ enum attn_status attn_zero_shot_choose_host(struct attn_host **host, const struc
                                             const struct attn_request_reading *reading,
                                             struct attn_host **labelled, struct attn_error *err);
 
+/* As attn_host_tokenizer, for source texts. It is another tokenizer only for Marian. */
+enum attn_status attn_host_source_tokenizer(const struct attn_host *host,
+                                            const struct attn_tokenizer **tokenizer,
+                                            struct attn_error *err);
+
 #endif

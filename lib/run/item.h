@@ -123,9 +123,4 @@ struct attn_item {
 /* Frees ITEM, which attn_items_next returned, and what it owns. NULL is allowed. */
 ATTN_API void attn_item_free(struct attn_item *item);
 
-/* Selects which of PAIRS, a set of ATTN_ITEM_BIT, is used. An item may have several pairs; before
- * this call its first one is selected. The item fails unless it has exactly one of PAIRS, and both
- * of its texts. */
-ATTN_API void attn_item_choose(struct attn_item *item, unsigned pairs);
-
 #endif

@@ -6,7 +6,7 @@
  */
 #include "run/run_internal.h"
 
-#include "attention/attention_extra.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/memory.h"
 #include "base/number.h"

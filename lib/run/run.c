@@ -2,7 +2,7 @@
  * performs it. */
 #include "run/run_internal.h"
 
-#include "attention/attention_extra.h"
+#include "attention/attention_internal.h"
 #include "base/escape.h"
 #include "base/given.h"
 #include "base/memory.h"

@@ -189,4 +189,9 @@ void attn_item_release(struct attn_item *item);
  * items without a text, and all inputs share the second text, the types and the mask of keys. */
 void attn_item_choose_first(struct attn_item *item);
 
+/* Selects which of PAIRS, a set of ATTN_ITEM_BIT, is used. An item may have several pairs; before
+ * this call its first one is selected. The item fails unless it has exactly one of PAIRS, and both
+ * of its texts. */
+void attn_item_choose(struct attn_item *item, unsigned pairs);
+
 #endif

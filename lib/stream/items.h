@@ -6,7 +6,6 @@
  *     options.path = "agreement.csv";
  *     attn_items_open(&options, &items, &err);
  *     while (attn_items_next(items, &item, &err) == ATTN_OK && item) {
- *         attn_item_choose(item, ATTN_ITEM_BIT(SINGLE));
  *         ... item->failure, item->input, item->labels[i] ...
  *         attn_item_free(item);
  *     } // attn_items_free
@@ -85,18 +84,5 @@ ATTN_API void attn_items_free(struct attn_items *items); /* NULL is allowed */
  * may be freed on any thread, and after attn_items_free. */
 ATTN_API enum attn_status attn_items_next(struct attn_items *items, struct attn_item **item,
                                           struct attn_error *err);
-
-/* Restarts with the first item. ATTN_INVALID if the input cannot be read twice. */
-ATTN_API enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
-
-/* Returns the name for messages: the path, or "standard input". */
-ATTN_API const char *attn_items_name(const struct attn_items *items);
-
-/* Returns the share of the input that was read, 0..1; NaN if its size is not known. */
-ATTN_API double attn_items_share(const struct attn_items *items);
-
-/* Returns the names of the labels: those of the header; for JSON Lines, once it was read, those of
- * the first readable item of the whole input. NULL without labels. */
-ATTN_API const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
 
 #endif

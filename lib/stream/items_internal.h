@@ -96,4 +96,17 @@ void attn_item_name_places(struct attn_item *item, const struct attn_places *oth
 /* Completes an item after its values were read. HAS_MARKS: `[verb are]` in its texts is a mark. */
 enum attn_status attn_item_finish(struct attn_item *item, bool has_marks, struct attn_error *err);
 
+/* Returns the names of the labels: those of the header; for JSON Lines, once it was read, those of
+ * the first readable item of the whole input. NULL without labels. */
+const char *const *attn_items_labels(const struct attn_items *items, size_t *n);
+
+/* Returns the name for messages: the path, or "standard input". */
+const char *attn_items_name(const struct attn_items *items);
+
+/* Restarts with the first item. ATTN_INVALID if the input cannot be read twice. */
+enum attn_status attn_items_rewind(struct attn_items *items, struct attn_error *err);
+
+/* Returns the share of the input that was read, 0..1; NaN if its size is not known. */
+double attn_items_share(const struct attn_items *items);
+
 #endif

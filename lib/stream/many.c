@@ -362,15 +362,3 @@ enum attn_status attn_run_many(struct attn_host *host, const struct attn_many_op
     attn_many_task_release(&task);
     return status;
 }
-
-const float *attn_many_measure(const struct attn_item_result *result, enum attn_measure measure)
-{
-    attn_measure_set before;
-
-    if (!result || (unsigned)measure >= ATTN_N_MEASURE || !result->measures ||
-        (result->which & ATTN_MEASURE_BIT(measure)) == 0)
-        return NULL;
-    before = result->which & (ATTN_MEASURE_BIT(measure) - 1);
-    return result->measures +
-           (size_t)attn_measures_count(before) * result->n_layer * result->n_head;
-}

@@ -11,13 +11,12 @@
  *     enum attn_status done(void *user, const struct attn_item_result *result,
  *                           struct attn_error *err)
  *     {
- *         const float *entropy = attn_many_measure(result, ATTN_MEASURE_ENTROPY);  // [L, H]
- *         printf("%g\n", (double)entropy[0]);
+ *         printf("%g\n", (double)result->measures[0]);  // [L, H]
  *         return ATTN_OK;
  *     }
  *     struct attn_many_options options = ATTN_MANY_OPTIONS_DEFAULT;
  *     struct attn_many_calls calls = {.next = next, .done = done, .user = &lines};
- *     options.request = &request, options.measures = ATTN_MEASURES_DEFAULT;
+ *     options.request = &request, options.measures = ATTN_MEASURE_BIT(ATTN_MEASURE_ENTROPY);
  *     attn_run_many(host, &options, &calls, &err);
  *
  * Each result is bit-identical to that of the request for this input alone: it does not depend on
@@ -36,7 +35,7 @@
 #include "run/run.h"
 #include "trace/capture.h"
 
-struct attn_edges;  /* measures/edges.h */
+struct attn_edges;
 struct attn_spaces; /* input/spaces.h */
 
 struct attn_many_options {
@@ -51,7 +50,7 @@ struct attn_many_options {
     size_t n_max_token;        /* longer texts fail; 0: the limit of the model */
     size_t n_window;           /* maximum number of texts in memory; 0: 1,024 */
     size_t n_window_byte;      /* maximum bytes in memory, which one text may exceed; 0: 64 MiB */
-    size_t n_edge;             /* finds this many largest keys of each query; 0: none */
+    size_t n_edge;             /* this many largest keys of each query, for records; 0: none */
     bool has_logits; /* computes the logits after one position of each item: its `answer.at`, by
                         default the last one */
 };
@@ -78,7 +77,7 @@ struct attn_item_result {
     /* [n_token] -ln p(token | earlier tokens), NaN for the first; for an encoder -ln p(token | all
      * others), NaN for special tokens; or NULL. */
     const double *surprisal;
-    const struct attn_edges *edges; /* the largest keys of each query; NULL unless requested */
+    const struct attn_edges *edges; /* the largest keys of each query, for records; or NULL */
     bool is_followed;               /* the next result is finished, and follows at once */
     const struct attn_run *run;     /* the run of the text; NULL if it failed */
     const float *logits;            /* [n_vocab] after the position of the item; or NULL */
@@ -129,10 +128,5 @@ ATTN_API enum attn_status attn_run_many(struct attn_host *host,
                                         const struct attn_many_options *options,
                                         const struct attn_many_calls *calls,
                                         struct attn_error *err);
-
-/* Returns the numbers of MEASURE [L, H] in RESULT; NULL if it was not requested or the item
- * failed. */
-ATTN_API const float *attn_many_measure(const struct attn_item_result *result,
-                                        enum attn_measure measure);
 
 #endif

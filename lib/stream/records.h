@@ -45,12 +45,6 @@ enum attn_record_field {
 typedef uint64_t attn_record_field_set;
 #define ATTN_RECORD_FIELD_BIT(id) (UINT64_C(1) << ATTN_RECORD_FIELD_##id)
 
-ATTN_API const char *attn_record_field_name(enum attn_record_field field); /* "ids" */
-
-/* Parses a list like "ids,measures" into a set. ATTN_INVALID for an unknown name. */
-ATTN_API enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
-                                                   struct attn_error *err);
-
 /* An output: a format, and where it is written. */
 struct attn_records_item {
     const char *format; /* "jsonl", "csv", "edges", "npy" or "npz" */

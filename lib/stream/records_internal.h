@@ -285,4 +285,10 @@ enum attn_status attn_record_header_append(struct attn_record_writer *writer,
                                            const struct attn_column *columns, size_t n,
                                            bool has_error, struct attn_error *err);
 
+const char *attn_record_field_name(enum attn_record_field field); /* "ids" */
+
+/* Parses a list like "ids,measures" into a set. ATTN_INVALID for an unknown name. */
+enum attn_status attn_record_fields_parse(const char *list, attn_record_field_set *fields,
+                                          struct attn_error *err);
+
 #endif

@@ -2,8 +2,8 @@
  * colormap.h - the colors of pictures: maps of 256 colors, the look of cells without a value, the
  * color of text on a color, and the level of a map for a number.
  *
- *     const struct attn_colormap *map = attn_colormap_find("blues");
- *     printf("%s\n", attn_colormap_name(map));
+ *     for (size_t i = 0; i < attn_n_colormap(); i++)
+ *         printf("%s\n", attn_colormap_name(attn_colormap_at(i)));
  */
 #ifndef ATTN_TABLES_COLORMAP_H
 #define ATTN_TABLES_COLORMAP_H
@@ -33,10 +33,6 @@ enum { ATTN_N_COLOR = 256 }; /* colors of a map: levels 0 .. 255 */
 
 struct attn_colormap; /* constant; valid as long as the program runs */
 
-/* Returns the map called NAME (terminated): blues, viridis, cividis, magma, greys or diverging;
- * NULL if there is none. */
-ATTN_API const struct attn_colormap *attn_colormap_find(const char *name);
-
 /* All maps; I is below attn_n_colormap(). */
 ATTN_API size_t attn_n_colormap(void);
 ATTN_API const struct attn_colormap *attn_colormap_at(size_t i);
@@ -46,8 +42,7 @@ ATTN_API const char *attn_colormap_name(const struct attn_colormap *map);
 /*
  * A scale converts a number to its place in a map.
  *
- *     struct attn_color_scale scale = ATTN_COLOR_SCALE_DEFAULT;
- *     attn_color_scale_parse("sqrt:matrix", &scale, &err);
+ *     struct attn_color_scale scale = {.curve = ATTN_CURVE_SQRT, .span = ATTN_SPAN_MATRIX};
  *
  * Users write [linear|sqrt|log][:unit|:matrix|:row|:LO..HI], either part alone. Weights are
  * sqrt:unit by default: distances between square roots of probabilities are Hellinger distances, so
@@ -82,9 +77,5 @@ struct attn_color_scale {
 
 #define ATTN_COLOR_SCALE_DEFAULT                                                                   \
     ((struct attn_color_scale){.curve = ATTN_CURVE_DEFAULT, .span = ATTN_SPAN_DEFAULT})
-
-/* Parses TEXT (terminated) into *scale. On ATTN_INVALID, *scale is unchanged. */
-ATTN_API enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
-                                                 struct attn_error *err);
 
 #endif

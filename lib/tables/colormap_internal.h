@@ -94,4 +94,12 @@ bool attn_colormap_is_diverging(const struct attn_colormap *map);
 struct attn_rgb attn_colormap_color(const struct attn_colormap *map, enum attn_theme theme,
                                     int level);
 
+/* Parses TEXT (terminated) into *scale. On ATTN_INVALID, *scale is unchanged. */
+enum attn_status attn_color_scale_parse(const char *text, struct attn_color_scale *scale,
+                                        struct attn_error *err);
+
+/* Returns the map called NAME (terminated): blues, viridis, cividis, magma, greys or diverging;
+ * NULL if there is none. */
+const struct attn_colormap *attn_colormap_find(const char *name);
+
 #endif

@@ -33,21 +33,6 @@ const struct attn_format *attn_format_find(const char *name)
     return NULL;
 }
 
-const char *attn_format_name(const struct attn_format *format)
-{
-    return format ? format->name : NULL;
-}
-
-const char *attn_format_argument(const struct attn_format *format)
-{
-    return format ? format->argument : NULL;
-}
-
-const char *attn_format_help(const struct attn_format *format)
-{
-    return format ? format->help : NULL;
-}
-
 bool attn_format_is_directory(const struct attn_format *format, const char *path)
 {
     const size_t n = strlen(path), n_suffix = format->suffix ? strlen(format->suffix) : 0;

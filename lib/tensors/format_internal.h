@@ -53,6 +53,11 @@ struct attn_format {
     enum attn_table_form table_form; /* form in which it writes tables */
 };
 
+/* Return the number of formats, and format I in the order of their options; NULL if I is too
+ * large. */
+size_t attn_n_format(void);
+const struct attn_format *attn_format_at(size_t i);
+
 typedef bool (*attn_format_fn)(const struct attn_format *format);
 
 /* Returns true if FORMAT writes a directory of many files to PATH. */

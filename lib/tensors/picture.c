@@ -7,6 +7,7 @@
 #include "base/given.h"
 #include "base/number.h"
 #include "base/status_internal.h"
+#include "tables/colormap_internal.h"
 
 #include <string.h>
 

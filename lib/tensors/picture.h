@@ -2,7 +2,7 @@
  * picture.h - the options of pictures: one struct for terminal, figures and pages.
  *
  *     struct attn_picture_options picture = ATTN_PICTURE_OPTIONS_DEFAULT;
- *     picture.colormap = attn_colormap_find("magma");
+ *     picture.colormap = attn_colormap_at(0);
  *     request.outputs.picture = &picture;
  *
  * Writers use it as writer->options.picture, which is never NULL, and read the fields that they
@@ -145,10 +145,5 @@ struct attn_picture_options {
 #define ATTN_PICTURE_OPTIONS_DEFAULT                                                               \
     ((struct attn_picture_options){.size = sizeof(struct attn_picture_options),                    \
                                    .color_scale = ATTN_COLOR_SCALE_DEFAULT})
-
-/* Parses the value of --figure: "grid", "patches", "patches:14x14". If it is ATTN_INVALID, OPTIONS
- * is unchanged. */
-ATTN_API enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
-                                            struct attn_error *err);
 
 #endif

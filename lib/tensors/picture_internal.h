@@ -49,4 +49,9 @@ enum attn_status attn_picture_options_read(const struct attn_picture_options *gi
                                            struct attn_picture_options *picture,
                                            struct attn_error *err);
 
+/* Parses the value of --figure: "grid", "patches", "patches:14x14". If it is ATTN_INVALID, OPTIONS
+ * is unchanged. */
+enum attn_status attn_figure_parse(const char *text, struct attn_picture_options *options,
+                                   struct attn_error *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/number.h"
 #include "base/status_internal.h"
 #include "params/param_internal.h"
+#include "tables/colormap_internal.h"
 
 #include <string.h>
 

@@ -14,7 +14,7 @@
 #include "tokenizer/pipeline.h"
 #include "tokenizer/stages/stages_internal.h"
 #include "tokenizer/tokenizer_class.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdatomic.h>
 
@@ -187,15 +187,16 @@ enum attn_status attn_tokenizer_spm_read(struct attn_tokenizer *tokenizer,
 bool attn_tokenizer_spm_is_marian(const struct attn_source *source);
 
 /* A token that merges can make, with its score. */
-struct attn_scored {
+struct attn_scored_token {
     float score;
     int32_t id;
 };
 
 /* Derives the merges of TOKENIZER, a BPE, from TOKENS [n], which it sorts. The vocabulary must be
  * indexed. */
-enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer, struct attn_scored *tokens,
-                                   size_t n, struct attn_error *err);
+enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer,
+                                   struct attn_scored_token *tokens, size_t n,
+                                   struct attn_error *err);
 
 /* Adds the tokens of other files, and those with ROLES [n], to the tokens that TOKENIZER finds in
  * texts (tokenizer_added.c). CONFIG is tokenizer_config.json or NULL. Adds new tokens to the
@@ -293,5 +294,17 @@ static inline enum attn_status attn_encoding_push(struct attn_encoding *encoding
     encoding->n++;
     return ATTN_OK;
 }
+
+enum attn_tokenizer_kind attn_tokenizer_kind(const struct attn_tokenizer *tokenizer);
+
+size_t attn_tokenizer_n_vocab(const struct attn_tokenizer *tokenizer);
+
+/* Whether the files of the tokenizer declare ID as special, like <|endoftext|>. Words of vocab.json
+ * are not special. To decode without special tokens, leave them out of the ids. */
+bool attn_tokenizer_is_special(const struct attn_tokenizer *tokenizer, int32_t id);
+
+/* Returns the tokenizer for target texts, borrowed from TOKENIZER: for Marian that of target.spm,
+ * else TOKENIZER itself. */
+const struct attn_tokenizer *attn_tokenizer_target(const struct attn_tokenizer *tokenizer);
 
 #endif

@@ -1,3 +1,4 @@
+/* clang-format off */
 /*
  * selection.h - which sites, layers, heads and queries are wanted.
  *
@@ -8,9 +9,14 @@
  *     attn_selection_add_queries(selection, ATTN_STACK_ONLY, 0, 4, &err); // the first four queries
  *     attn_selection_free(selection);
  *
- * A head is wanted when it is among the heads and its layer is among the layers.
- * trace/trace_extra.h reads lists as a user writes them.
+ * A head is wanted when it is among the heads and its layer is among the layers. Requests have lists
+ * of layers, heads and queries as texts. The items of a list are separated by commas:
+ *
+ *     N   N-M   N-M+STEP   all     numbers from 0; ranges include both ends
+ *     -1   -2                      from the end; not in ranges
+ *     L.h   L.*   *.h   LxHy       heads of some layers alone; "L5H1" is "5.1"
  */
+/* clang-format on */
 #ifndef ATTN_TRACE_SELECTION_H
 #define ATTN_TRACE_SELECTION_H
 

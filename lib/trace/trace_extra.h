@@ -1,17 +1,5 @@
-/* clang-format off */
-/*
- * trace_extra.h - more about sites and selections: what they are called in archives, what is
- * selected, and selections as a user writes them.
- *
- *     attn_selection_set_heads(selection, "5.1,9.*", &err);
- *
- * The items of a list are separated by commas:
- *
- *     N   N-M   N-M+STEP   all     numbers from 0; ranges include both ends
- *     -1   -2                      from the end; not in ranges
- *     L.h   L.*   *.h   LxHy       heads of some layers alone; "L5H1" is "5.1"
- */
-/* clang-format on */
+/* trace_extra.h - more about sites and selections: what they are called in archives, and what is
+ * selected. */
 #ifndef ATTN_TRACE_TRACE_EXTRA_H
 #define ATTN_TRACE_TRACE_EXTRA_H
 
@@ -40,17 +28,6 @@ ATTN_API size_t attn_location_archive_name(const struct attn_location *at,
 ATTN_API enum attn_status attn_selection_copy(const struct attn_selection *selection,
                                               struct attn_selection **copy, struct attn_error *err);
 
-/* Each replaces the chosen layers, heads or queries by those of the list SPEC. In a model with two
- * stacks numbers are those of the layers of each stack. ATTN_INVALID, with the valid range, if the
- * list is not valid; the selection is then unchanged. */
-ATTN_API enum attn_status attn_selection_set_layers(struct attn_selection *selection,
-                                                    const char *spec, struct attn_error *err);
-ATTN_API enum attn_status attn_selection_set_heads(struct attn_selection *selection,
-                                                   const char *spec, struct attn_error *err);
-ATTN_API enum attn_status attn_selection_set_queries(struct attn_selection *selection,
-                                                     enum attn_model_stack stack, const char *spec,
-                                                     struct attn_error *err);
-
 /* Computes the shape, in an archive, of the selected part of the tensor AT; its head is ignored.
  * [T', n] for vectors, [T', H', n] for queries, [S, G', n] for keys (all keys, whatever queries are
  * chosen), [H', T', S] for matrices. Returns the number of sizes; 0, and zeros, if there is no such
@@ -64,11 +41,6 @@ ATTN_API bool attn_selection_has_head(const struct attn_selection *selection,
                                       const struct attn_location *at);
 ATTN_API bool attn_selection_has_query(const struct attn_selection *selection,
                                        enum attn_model_stack stack, size_t query);
-
-/* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
- * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */
-ATTN_API bool attn_selection_wants(const struct attn_selection *selection,
-                                   const struct attn_location *at);
 
 /* Goes through the tensors that SELECTION wants in the order in which they are computed: in each
  * stack embed, then layer by layer, then the rest; the encoder comes first. WALK begins as {0}.

@@ -287,4 +287,19 @@ enum attn_status attn_capture_create_in(struct attn_spare *spare,
                                         const struct attn_selection *selection,
                                         struct attn_capture **capture, struct attn_error *err);
 
+/* Each replaces the chosen layers, heads or queries by those of the list SPEC (trace/selection.h).
+ * In a model with two stacks numbers are those of the layers of each stack. ATTN_INVALID, with the
+ * valid range, if the list is not valid; the selection is then unchanged. */
+enum attn_status attn_selection_set_layers(struct attn_selection *selection, const char *spec,
+                                           struct attn_error *err);
+enum attn_status attn_selection_set_heads(struct attn_selection *selection, const char *spec,
+                                          struct attn_error *err);
+enum attn_status attn_selection_set_queries(struct attn_selection *selection,
+                                            enum attn_model_stack stack, const char *spec,
+                                            struct attn_error *err);
+
+/* Whether the tensor AT is wanted: its site, its layer, and for sites with heads at least one head.
+ * The head of AT is ignored. The layer of a site outside the layers is ATTN_NO_LAYER. */
+bool attn_selection_wants(const struct attn_selection *selection, const struct attn_location *at);
+
 #endif

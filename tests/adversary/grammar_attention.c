@@ -4,7 +4,7 @@
  * A valid one gives the kind and the numbers that were written; written out and read again, too.
  */
 #include "attention/attention.h"
-#include "attention/attention_extra.h"
+#include "attention/attention_internal.h"
 #include "tests/adversary/case.h"
 
 #include <inttypes.h>

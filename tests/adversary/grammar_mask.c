@@ -7,6 +7,7 @@
  */
 #include "formats/ndarray.h"
 #include "formats/npy.h"
+#include "formats/tensor_files_internal.h"
 #include "run/run.h"
 #include "tests/adversary/npy_text.h"
 #include "trace/trace_internal.h"

@@ -8,7 +8,7 @@
 #include "base/utf8.h"
 #include "tests/adversary/made_merges.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>

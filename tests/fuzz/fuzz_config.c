@@ -5,7 +5,7 @@
  * runs.
  */
 #include "forward/session.h"
-#include "forward/session_extra.h"
+#include "forward/session_internal.h"
 #include "model/family.h"
 #include "tests/fuzz/fuzz.h"
 #include "trace/site_set.h"

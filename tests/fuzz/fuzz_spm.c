@@ -6,7 +6,7 @@
  */
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -8,7 +8,7 @@
 #include "formats/json_reader.h"
 #include "tests/fuzz/fuzz.h"
 #include "tokenizer/tokenizer.h"
-#include "tokenizer/tokenizer_extra.h"
+#include "tokenizer/tokenizer_internal.h"
 #include "tokenizer/vocabulary.h"
 
 #include <string.h>

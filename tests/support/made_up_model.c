@@ -3,7 +3,7 @@
  * model to model. */
 #include "tests/support/made_up_model.h"
 
-#include "attention/attention_extra.h"
+#include "attention/attention_internal.h"
 #include "base/memory.h"
 #include "base/random.h"
 #include "model/model_internal.h"

@@ -1,6 +1,6 @@
 /* recording.c - see recording.h. */
 #include "tests/support/recording.h"
-#include "forward/session_extra.h"
+#include "forward/session_internal.h"
 #include "tests/support/assert.h"
 #include "tests/support/near.h"
 #include "trace/blocks_internal.h"

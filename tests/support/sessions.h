@@ -2,8 +2,8 @@
 #ifndef ATTN_TESTS_SESSIONS_H
 #define ATTN_TESTS_SESSIONS_H
 
-#include "attn.h"
 #include "extra.h"
+#include "forward/session_internal.h"
 
 /* Feeds X [n, d_model] as resid_pre of LAYER; after the last layer only the output follows. */
 enum attn_status attn_feed_layer(struct attn_session *session, int layer, const float *x, size_t n,

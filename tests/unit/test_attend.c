@@ -3,7 +3,6 @@
  * double precision; and that nothing but its numbers decides a result.
  */
 #include "attention/attend.h"
-#include "attention/attention_extra.h"
 #include "attention/keys.h"
 #include "attention/kind.h"
 #include "attention/kinds/lowrank.h"
@@ -12,8 +11,8 @@
 #include "tests/support/recording.h"
 #include "tests/support/reference.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 #include "trace/site_set.h"
-#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
  * test_builtin.c - the models that are part of the library.
  */
-#include "extra.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <string.h>
 

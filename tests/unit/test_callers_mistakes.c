@@ -3,6 +3,7 @@
  * ATTN_INVALID with a message that names the field, or NULL, 0 or false of a function that returns
  * no status; none aborts, and none reads or writes outside. Under ASan the last is seen, too.
  */
+#include "attention/attend.h"
 #include "attention/attention_internal.h"
 #include "extra.h"
 #include "forward/session_internal.h"
@@ -205,7 +206,6 @@ START_TEST(null_is_named_by_selections_captures_and_lists)
     REFUSED(attn_sites_parse("z", NULL, &err), "sites");
     REFUSED(attn_measures_parse(NULL, NULL, &err), "list");
     REFUSED(attn_record_fields_parse(NULL, NULL, &err), "list");
-    REFUSED(attn_figure_parse(NULL, NULL, &err), "text");
     REFUSED(attn_color_scale_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse(NULL, NULL, &err), "text");
     REFUSED(attn_attention_parse("full", NULL, &err), "attention");
@@ -230,7 +230,6 @@ START_TEST(null_is_named_by_experiments)
     REFUSED(attn_attribute(NULL, &request, NULL, &table, &err), "host");
     REFUSED(attn_diff(host, &request, NULL, &table, NULL, &err), "sum");
     REFUSED(attn_generate(host, &request, NULL, NULL, &err), "made");
-    REFUSED(attn_generation_table(host, NULL, &table, &err), "made");
     REFUSED(attn_head_measures(NULL, 1, &table, &err), "run");
     REFUSED(attn_lens(host, &request, NULL, NULL, &err), "table");
     REFUSED(attn_life(host, &request, NULL, NULL, &table, &err), "tokens");
@@ -277,7 +276,6 @@ START_TEST(null_is_named_by_files_and_tables)
     struct attn_sink *sink;
 
     REFUSED(attn_ndarray_read(NULL, 1, 2, "[T]", NULL, &err), "path");
-    REFUSED(attn_mask_array_open(NULL, NULL, &err), "path");
     REFUSED(attn_sink_create_file(NULL, &sink, &err), "path");
     REFUSED(attn_sink_create_file("a", NULL, &err), "sink");
     REFUSED(attn_sink_create_file_in(NULL, "a", &sink, &err), "directory");
@@ -319,9 +317,6 @@ START_TEST(null_gives_nothing_where_there_is_no_status)
     ck_assert_ptr_null(attn_builtin_name(SIZE_MAX));
     ck_assert_ptr_null(attn_host_model(NULL));
     ck_assert_ptr_null(attn_run_labels(NULL));
-    ck_assert_ptr_null(attn_items_labels(NULL, &n));
-    ck_assert_uint_eq(n, 0);
-    ck_assert_ptr_null(attn_many_measure(NULL, ATTN_MEASURE_MAX));
     ck_assert_ptr_null(attn_capture_trace(NULL));
     ck_assert_ptr_null(
         attn_capture_tensor(NULL, &(struct attn_location){.site = ATTN_SITE_Z, .layer = 0}));
@@ -390,7 +385,6 @@ START_TEST(null_is_freed)
     attn_model_free(NULL);
     attn_session_free(NULL);
     attn_ndarray_release(NULL);
-    attn_mask_array_release(NULL);
     attn_edges_free(NULL);
     attn_comparison_free(NULL);
     attn_explainer_free(NULL);
@@ -782,10 +776,6 @@ START_TEST(lists_that_are_lacking_are_named)
     REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
     made.values.rank = -1;
     REFUSED(attn_run_request(host, &request, &result, &err), "has the shape");
-    REFUSED(attn_intervention_read(ATTN_EDIT_MASK, NULL, NULL, &made, &err), "text");
-    REFUSED(attn_intervention_read(ATTN_EDIT_SCALE, "z:0=1", NULL, NULL, &err), "intervention");
-    REFUSED(attn_intervention_read(ATTN_EDIT_ZERO, "z:0=1", NULL, &made, &err), "'op' of an");
-    attn_intervention_release(NULL);
     request = good, request.input.text = NULL;
     REFUSED(attn_run_request(host, &request, &result, &err), "");
     request = good, request.input.text = NULL, request.input.n_id = 3;

@@ -1,12 +1,11 @@
 /* test_capture.c - a capture holds what a session told, head by head: vectors and matrices. */
-#include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/kept.h"
 #include "tests/support/near.h"
 #include "tests/support/open.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/trace_extra.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,11 +3,11 @@
  * which make_experiments.py computes from the definitions in float64; that a choice of layers,
  * heads, queries and threads changes no bit; and that edits come before them.
  */
-#include "extra.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/kept.h"
 #include "tests/support/npy.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

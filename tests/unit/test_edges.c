@@ -3,8 +3,7 @@
 #include "measures/edges.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/suite.h"
-#include "trace/selection.h"
-#include "trace/trace_extra.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -3,16 +3,13 @@
  * whatever runs beside it; token types; files without a head. Their tensors are compared with
  * float64 in test_family_fixtures.c.
  */
-#include "attn.h"
-#include "forward/session_extra.h"
-#include "forward/session_pack.h"
-#include "model/config.h"
+#include "extra.h"
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "trace/site_set.h"
-#include "trace/trace_extra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,6 @@
 /* test_explain.c - the arithmetic of one row against a recording of the whole run, and what it
  * refuses. What it looks like is tested by tests/cli. */
+#include "attention/attend.h"
 #include "extra.h"
 #include "model/model_internal.h"
 #include "tests/support/alloc_fail.h"

@@ -3,12 +3,11 @@
  * values: masks and the three maskings, epsilon, sparse kinds, cosine, scores that are given.
  */
 #include "attention/attend.h"
-#include "attention/attention_extra.h"
 #include "attention/kind.h"
 #include "tests/support/npy.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
-#include "trace/trace_extra.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

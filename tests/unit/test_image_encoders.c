@@ -3,9 +3,9 @@
  * same bits whatever runs beside it, the one row of a classifier, configs that lie about sizes.
  * Their tensors are compared with float64 in test_family_fixtures.c.
  */
-#include "attn.h"
 #include "base/buffer.h"
 #include "inspect/cost.h"
+#include "model/image_patches.h"
 #include "tests/support/encoders.h"
 #include "tests/support/kept.h"
 #include "tests/support/near.h"
@@ -14,8 +14,8 @@
 #include "tests/support/recording.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 #include "trace/site_set.h"
-#include "trace/trace_extra.h"
 
 #include <math.h>
 #include <stdio.h>

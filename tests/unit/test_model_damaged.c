@@ -4,6 +4,7 @@
  */
 #include "tests/support/parts.h"
 #include "tests/support/recording.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

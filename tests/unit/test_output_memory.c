@@ -2,10 +2,9 @@
  * test_output_memory.c - memory of writers over a long sparse run: it follows the number of
  * positions and not that of pairs, of which a whole matrix would have ten thousand million.
  */
-#include "attn.h"
 #include "tensors/writer.h"
 #include "tests/support/suite.h"
-#include "trace/trace_extra.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -3,10 +3,10 @@
  * differentiation in float64 made (PROVENANCE.md): every site, method and direction of five models.
  * The same bits however they are computed, and those of attn_patch where they are checked.
  */
-#include "extra.h"
 #include "kernels/kernels.h"
 #include "tests/support/column.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <math.h>
 #include <stdio.h>

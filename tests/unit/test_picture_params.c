@@ -5,6 +5,7 @@
 #include "run/run_extra.h"
 #include "tensors/picture.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <string.h>
 

@@ -231,7 +231,8 @@ START_TEST(pixels_are_those_of_transformers)
                          5);
         image = make_pattern(height, width);
         host = open_host(line + begin);
-        ck_assert_msg(attn_pixels_make(host, image.rgb, height, width, &pixels, &err) == ATTN_OK,
+        ck_assert_msg(attn_pixel_maker_make(&host->pictures, image.rgb, height, width, &pixels,
+                                            &err) == ATTN_OK,
                       "%s: %s", line, err.message);
         ck_assert_msg(pixels.n_channel == 3 && pixels.height == expected.height &&
                           pixels.width == expected.width,
@@ -332,7 +333,8 @@ START_TEST(pixels_in_prompts_are_those_of_transformers)
 
         snprintf(name, sizeof name, "%s/%s", in_prompts[i].model, in_prompts[i].picture);
         host->pictures.lacks_tiles = in_prompts[i].lacks_tiles;
-        status = attn_pixels_read(host, path_of(name), &pixels, &err);
+        status =
+            attn_pixel_maker_read(&host->pictures, path_of(name), &pixels, &(bool){false}, &err);
         if (!is_missing(status, &err, name)) {
             ck_assert_msg(status == ATTN_OK, "%s: %s", name, err.message);
             snprintf(name, sizeof name, "%s/expected/%d.npz/pixel_values.npy", in_prompts[i].model,
@@ -398,7 +400,8 @@ START_TEST(settings_of_prompts_are_refused)
         write_file(name, cases[i].text, strlen(cases[i].text));
         host = attn_open_host(path_of(cases[i].model), NULL);
         snprintf(name, sizeof name, "%s/%s", cases[i].model, cases[i].picture);
-        status = attn_pixels_read(host, path_of(name), &pixels, &err);
+        status =
+            attn_pixel_maker_read(&host->pictures, path_of(name), &pixels, &(bool){false}, &err);
         if (!is_missing(status, &err, name))
             ck_assert_msg(status == cases[i].status &&
                               (!cases[i].message || strstr(err.message, cases[i].message)) &&
@@ -638,7 +641,8 @@ static void *read_one(void *user)
     struct attn_pixels pixels = {0};
     struct attn_error err = {0};
 
-    reader->status = attn_pixels_read(reader->host, reader->path, &pixels, &err);
+    reader->status =
+        attn_pixel_maker_read(&reader->host->pictures, reader->path, &pixels, &(bool){false}, &err);
     attn_pixels_release(&pixels);
     atomic_store(&reader->is_over, true);
     return NULL;

@@ -2,14 +2,13 @@
  * test_restarts.c - what begins in the middle of a model, as experiments do, has the bits of what
  * began at its tokens: of every family, and of every combination of parts that a block may have.
  */
-#include "attention/attention_extra.h"
-#include "attn.h"
 #include "run/trial.h"
 #include "tests/support/families.h"
 #include "tests/support/kept.h"
 #include "tests/support/made_up_model.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 #include "trace/site_set.h"
 
 #include <math.h>

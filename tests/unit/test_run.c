@@ -153,22 +153,24 @@ static struct attn_result serve(struct attn_host *host, const struct attn_reques
 /* The most probable tokens after position p are those of the text that ends there. */
 START_TEST(reads_a_knockout_as_it_is_typed)
 {
-    struct attn_intervention knockout = ATTN_INTERVENTION_DEFAULT;
+    const char *const knockouts[] = {"\"a>b\",-1>the@x#2@2.*", "it>cat"}, *const bad = "it>";
+    struct attn_edit_texts texts = {.knockouts = knockouts, .n_knockout = 2};
+    struct attn_request_edits edits = {0};
+    const struct attn_intervention *first;
     struct attn_error err = {0};
 
-    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "\"a>b\",-1>the@x#2@2.*", NULL, &knockout,
-                                     &err) == ATTN_OK);
-    ck_assert_str_eq(knockout.positions, "\"a>b\",-1");
-    ck_assert_str_eq(knockout.keys, "the");
-    ck_assert_str_eq(knockout.heads, "x#2@2.*");
-    ck_assert_str_eq(knockout.name, "\"a>b\",-1>the@x#2@2.*");
-    attn_intervention_release(&knockout);
-    ck_assert_ptr_null(knockout.name);
-    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "it>cat", NULL, &knockout, &err) == ATTN_OK);
-    ck_assert_ptr_null(knockout.heads);
-    attn_intervention_release(&knockout);
-    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "it>", NULL, &knockout, &err) == ATTN_INVALID);
-    ck_assert(err.stage == ATTN_STAGE_OPTIONS && !knockout.text);
+    ck_assert(attn_edit_texts_read(&texts, NULL, &edits, &err) == ATTN_OK);
+    ck_assert_uint_eq(edits.n_intervention, 2);
+    first = edits.interventions;
+    ck_assert_str_eq(first->positions, "\"a>b\",-1");
+    ck_assert_str_eq(first->keys, "the");
+    ck_assert_str_eq(first->heads, "x#2@2.*");
+    ck_assert_str_eq(first->name, knockouts[0]);
+    ck_assert_ptr_null(first[1].heads);
+    texts.knockouts = &bad, texts.n_knockout = 1;
+    ck_assert(attn_edit_texts_read(&texts, NULL, &edits, &err) == ATTN_INVALID);
+    ck_assert(err.stage == ATTN_STAGE_OPTIONS);
+    attn_edit_texts_release(&texts);
 }
 END_TEST
 

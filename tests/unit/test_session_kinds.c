@@ -2,11 +2,11 @@
  * test_session_kinds.c - every kind of attention in a model: it computes what attention on the
  * arrays of its heads does, and a result depends on nothing but the model, the tokens and the kind.
  */
-#include "extra.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,12 +1,10 @@
 /* test_session_layers.c - a feed that begins at a layer gives the bits of a whole one. */
-#include "attention/attention_extra.h"
-#include "attn.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
-#include "trace/trace_extra.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,18 +2,16 @@
  * test_session_packs.c - several sequences fed at once: every tensor of each has the bits of that
  * sequence fed alone.
  */
-#include "attn.h"
 #include "tests/support/alloc_fail.h"
 #include "tests/support/families.h"
 #include "tests/support/near.h"
 #include "tests/support/recording.h"
 #include "tests/support/sessions.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
-#include "attention/attention_extra.h"
 #include "base/random.h"
 #include "trace/site_set.h"
-#include "trace/trace_extra.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,6 +6,7 @@
 #include "tests/support/expected.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "tool.h"
 

@@ -43,12 +43,13 @@ static struct attn_table *ask(struct attn_host *host, struct attn_request reques
 {
     const struct attn_item_place item = {"a", "1-3"};
     const struct attn_places places = {&item, 1, NULL};
+    const struct attn_question_call asked = {"spans", host, &request, args};
     struct attn_table *table = NULL;
     struct attn_error err = {0};
 
     request.reading.places = &places;
     request.selection.queries = queries;
-    ck_assert_msg(attn_spans(host, &request, args, &table, &err) == ATTN_OK, "%s", err.message);
+    ck_assert_msg(attn_question_ask(&asked, &table, NULL, &err) == ATTN_OK, "%s", err.message);
     ck_assert_uint_eq(attn_table_n_row(table), (size_t)2 * N_LAYER * N_HEAD);
     return table;
 }

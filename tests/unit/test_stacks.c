@@ -10,6 +10,7 @@
 #include "tests/support/encoders.h"
 #include "tests/support/near.h"
 #include "tests/support/npy.h"
+#include "tests/support/sessions.h"
 #include "tests/support/suite.h"
 #include "trace/blocks_internal.h"
 #include "trace/model_stack.h"

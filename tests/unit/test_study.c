@@ -730,14 +730,14 @@ START_TEST(notes_each_idle_edit_once)
     struct attn_study_args study = ATTN_STUDY_ARGS_DEFAULT;
     struct attn_score_args args = ATTN_SCORE_ARGS_DEFAULT;
     struct attn_request request = ATTN_REQUEST_DEFAULT;
-    struct attn_intervention knockouts[2];
+    struct attn_intervention knockouts[] = {
+        {.op = ATTN_EDIT_MASK, .positions = "0", .keys = "1", .name = "0>1"},
+        {.op = ATTN_EDIT_MASK, .positions = "0", .keys = "2", .name = "0>2"}};
     struct attn_score_sum sum = ATTN_SCORE_SUM_DEFAULT;
     struct attn_table *table = NULL;
     struct edit_notes notes = {0};
 
     open_host();
-    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "0>1", NULL, &knockouts[0], NULL) == ATTN_OK);
-    ck_assert(attn_intervention_read(ATTN_EDIT_MASK, "0>2", NULL, &knockouts[1], NULL) == ATTN_OK);
     request.edits.interventions = knockouts;
     request.edits.n_intervention = 2;
     request.on_note = count_edit_note;
@@ -749,8 +749,6 @@ START_TEST(notes_each_idle_edit_once)
     ck_assert_uint_eq(notes.n_first, 1);
     attn_table_free(table);
     attn_items_free(study.items);
-    for (size_t i = 0; i < 2; i++)
-        attn_intervention_release(&knockouts[i]);
     close_host();
 }
 END_TEST

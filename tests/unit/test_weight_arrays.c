@@ -1,7 +1,7 @@
 /* test_weight_arrays.c - weights by TransformerLens's names are those that the model computes with.
  * tests/python/test_weights.py compares all of them with the file. */
-#include "extra.h"
 #include "tests/support/suite.h"
+#include "tool.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -437,7 +437,6 @@ ATTN_PARAM_OF_OTHER_SCALE = 4096
 ATTN_PARAM_OF_NUMBERS = 8192
 ATTN_PARAM_OF_CELLS = 16384
 ATTN_SITE_ARCHIVE_NAME_SIZE = 64
-ATTN_ATTENTION_TEXT_SIZE = 96
 ATTN_DTYPE_BOOL = 0
 ATTN_DTYPE_F4 = 1
 ATTN_DTYPE_F6_E2M3 = 2
@@ -905,10 +904,6 @@ class attn_catalog_found(Structure):
     pass
 
 
-class attn_image_grid(Structure):
-    pass
-
-
 class attn_weight_array(Structure):
     pass
 
@@ -950,10 +945,6 @@ class attn_intervention(Structure):
 
 
 class attn_edit_texts(Structure):
-    pass
-
-
-class attn_attend_args(Structure):
     pass
 
 
@@ -1186,14 +1177,6 @@ class attn_question(Structure):
 
 
 class attn_question_call(Structure):
-    pass
-
-
-class attn_session_sequence(Structure):
-    pass
-
-
-class attn_edge(Structure):
     pass
 
 
@@ -1881,11 +1864,6 @@ attn_catalog_found._fields_ = [
     ("file", c_char * 4096),
     ("part", attn_override),
 ]
-attn_image_grid._fields_ = [
-    ("n_front", c_size_t),
-    ("n_row", c_size_t),
-    ("n_col", c_size_t),
-]
 attn_weight_array._fields_ = [
     ("name", c_char * 96),
     ("rank", c_int),
@@ -1991,29 +1969,6 @@ attn_edit_texts._fields_ = [
     ("files", POINTER(c_char_p)),
     ("n_intervention", c_size_t),
     ("n_file", c_size_t),
-]
-attn_attend_args._fields_ = [
-    ("size", c_size_t),
-    ("n_head", c_size_t),
-    ("n_kv_head", c_size_t),
-    ("n_query", c_size_t),
-    ("n_key", c_size_t),
-    ("d_head", c_size_t),
-    ("d_value", c_size_t),
-    ("q", POINTER(c_float)),
-    ("k", POINTER(c_float)),
-    ("v", POINTER(c_float)),
-    ("scores", POINTER(c_float)),
-    ("attention", attn_attention),
-    ("random_layer", c_int),
-    ("n_drawn", c_uint64),
-    ("trace", POINTER(attn_trace)),
-    ("pool", c_void_p),
-    ("cancel", POINTER(c_int)),
-    ("gemm", c_int),
-    ("isa", c_int),
-    ("n_not_finite", POINTER(c_size_t)),
-    ("compute", c_int),
 ]
 attn_table_order._fields_ = [
     ("size", c_size_t),
@@ -2673,26 +2628,11 @@ attn_question_call._fields_ = [
     ("request", POINTER(attn_request)),
     ("args", c_void_p),
 ]
-attn_session_sequence._fields_ = [
-    ("ids", POINTER(c_int32)),
-    ("n", c_size_t),
-    ("edits", POINTER(attn_edit)),
-    ("n_edit", c_size_t),
-    ("n_uncounted", c_size_t),
-    ("types", POINTER(c_int32)),
-    ("key_mask", POINTER(c_int32)),
-    ("logit0", c_size_t),
-    ("n_logit", c_size_t),
-]
-attn_edge._fields_ = [
-    ("key", c_int32),
-    ("weight", c_float),
-]
 attn_explain_args._fields_ = [
     ("size", c_size_t),
     ("selection", c_void_p),
     ("attention", POINTER(attn_attention)),
-    ("arrays", POINTER(attn_attend_args)),
+    ("arrays", c_void_p),
     ("edits", POINTER(attn_edit)),
     ("n_edit", c_size_t),
     ("config", POINTER(attn_config)),
@@ -2762,10 +2702,6 @@ def ATTN_ABLATE_SUM_DEFAULT():
 
 def ATTN_ALIGN_ARGS_DEFAULT():
     return attn_align_args(size=sizeof(attn_align_args))
-
-
-def ATTN_ATTEND_ARGS_DEFAULT():
-    return attn_attend_args(size=sizeof(attn_attend_args), attention=attn_attention(kind=0, is_scaled=1, factor=1), isa=4)
 
 
 def ATTN_ATTENTION_DEFAULT():
@@ -2969,69 +2905,40 @@ FUNCTIONS = {
     "attn_session_rewind": (c_int, [c_void_p, c_size_t, POINTER(attn_error)]),
     "attn_session_reset": (None, [c_void_p]),
     "attn_builtin_find": (c_bool, [c_char_p, POINTER(attn_source)]),
-    "attn_builtin_name": (c_char_p, [c_size_t]),
     "attn_catalog_find": (c_int, [POINTER(attn_catalog), c_char_p, POINTER(attn_catalog_found), POINTER(attn_error)]),
     "attn_catalog_visit": (c_int, [POINTER(attn_catalog), attn_catalog_fn, c_void_p, POINTER(attn_error)]),
     "attn_catalog_list": (c_int, [POINTER(attn_catalog), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_create": (c_int, [c_int, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_pool_n_thread": (c_int, [c_void_p]),
     "attn_pool_free": (None, [c_void_p]),
-    "attn_model_embed": (c_int, [c_void_p, POINTER(c_int32), c_size_t, POINTER(c_float), POINTER(attn_error)]),
     "attn_config_word": (c_char_p, [POINTER(attn_config), c_char_p]),
-    "attn_model_image_grid": (c_int, [c_void_p, c_size_t, c_size_t, POINTER(attn_image_grid), POINTER(attn_error)]),
-    "attn_model_owns_address": (c_bool, [c_void_p, c_void_p]),
     "attn_model_weights_create": (c_int, [c_void_p, POINTER(POINTER(attn_weight_array)), POINTER(c_size_t), POINTER(attn_error)]),
     "attn_model_weights_free": (None, [POINTER(attn_weight_array)]),
     "attn_model_weight_read": (c_int, [c_void_p, c_char_p, POINTER(c_float), POINTER(attn_error)]),
-    "attn_tokenizer_target": (c_void_p, [c_void_p]),
-    "attn_tokenizer_n_vocab": (c_size_t, [c_void_p]),
-    "attn_tokenizer_kind": (c_int, [c_void_p]),
-    "attn_tokenizer_is_special": (c_bool, [c_void_p, c_int32]),
-    "attn_pixels_release": (None, [POINTER(attn_pixels)]),
     "attn_param_set": (c_int, [POINTER(attn_param), c_void_p, c_char_p, c_char_p, POINTER(attn_error)]),
     "attn_param_release": (None, [POINTER(attn_param), c_void_p]),
     "attn_run_begin_capture": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_result_metric": (c_int, [POINTER(attn_result), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_host_source_tokenizer": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_host_tower": (c_int, [c_void_p, c_int, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_pixels_make": (c_int, [c_void_p, POINTER(c_ubyte), c_size_t, c_size_t, POINTER(attn_pixels), POINTER(attn_error)]),
-    "attn_pixels_read": (c_int, [c_void_p, c_char_p, POINTER(attn_pixels), POINTER(attn_error)]),
     "attn_request_fill_page": (None, [c_void_p, POINTER(attn_request)]),
     "attn_run_table_page": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_error)]),
     "attn_request_params_find": (POINTER(attn_param_list), [c_char_p]),
-    "attn_session_set_source": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_types": (c_int, [c_void_p, POINTER(c_int32), POINTER(c_int32), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_embeddings": (c_int, [c_void_p, POINTER(c_float), c_size_t, POINTER(attn_error)]),
-    "attn_session_feed_pixels": (c_int, [c_void_p, POINTER(c_float), c_size_t, c_size_t, POINTER(attn_error)]),
     "attn_site_layout": (c_int, [c_int]),
     "attn_site_is_in_layer": (c_bool, [c_int]),
     "attn_site_is_of_metric": (c_bool, [c_int]),
     "attn_site_archive_name": (c_size_t, [c_int, c_int, c_char_p]),
     "attn_location_archive_name": (c_size_t, [POINTER(attn_location), c_char_p]),
     "attn_selection_copy": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_selection_set_layers": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_heads": (c_int, [c_void_p, c_char_p, POINTER(attn_error)]),
-    "attn_selection_set_queries": (c_int, [c_void_p, c_int, c_char_p, POINTER(attn_error)]),
     "attn_selection_shape": (c_int, [c_void_p, POINTER(attn_location), POINTER(c_size_t)]),
     "attn_selection_has_head": (c_bool, [c_void_p, POINTER(attn_location)]),
     "attn_selection_has_query": (c_bool, [c_void_p, c_int, c_size_t]),
-    "attn_selection_wants": (c_bool, [c_void_p, POINTER(attn_location)]),
     "attn_selection_next": (c_bool, [c_void_p, POINTER(attn_selection_walk)]),
-    "attn_attention_parse": (c_int, [c_char_p, POINTER(attn_attention), POINTER(attn_error)]),
-    "attn_attention_text": (c_size_t, [POINTER(attn_attention), c_char_p]),
-    "attn_attention_set_dims": (None, [POINTER(attn_attention), POINTER(attn_dims)]),
     "attn_ndarray_read": (c_int, [c_char_p, c_int, c_int, c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
     "attn_ndarray_release": (None, [POINTER(attn_ndarray)]),
-    "attn_mask_array_open": (c_int, [c_char_p, POINTER(attn_mask_array), POINTER(attn_error)]),
-    "attn_mask_array_release": (None, [POINTER(attn_mask_array)]),
-    "attn_intervention_read": (c_int, [c_int, c_char_p, c_void_p, POINTER(attn_intervention), POINTER(attn_error)]),
-    "attn_intervention_release": (None, [POINTER(attn_intervention)]),
     "attn_edit_texts_read": (c_int, [POINTER(attn_edit_texts), c_void_p, POINTER(attn_request_edits), POINTER(attn_error)]),
     "attn_edit_texts_list_files": (c_int, [POINTER(attn_edit_texts), POINTER(c_char_p), c_size_t, POINTER(attn_error)]),
     "attn_edit_texts_release": (None, [POINTER(attn_edit_texts)]),
     "attn_sound_read": (c_int, [c_char_p, POINTER(attn_ndarray), POINTER(attn_error)]),
-    "attn_attend_dims": (attn_dims, [POINTER(attn_attend_args)]),
-    "attn_attend": (c_int, [POINTER(attn_attend_args), POINTER(attn_error)]),
     "attn_sink_create_file": (c_int, [c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_descriptor": (c_int, [c_int, c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sink_create_memory": (c_int, [POINTER(c_void_p), POINTER(attn_error)]),
@@ -3041,18 +2948,10 @@ FUNCTIONS = {
     "attn_sink_free": (None, [c_void_p]),
     "attn_table_sort": (c_int, [c_void_p, POINTER(attn_table_order), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_table_write": (c_int, [c_void_p, c_int, c_int, c_void_p, POINTER(attn_error)]),
-    "attn_colormap_find": (c_void_p, [c_char_p]),
     "attn_n_colormap": (c_size_t, []),
     "attn_colormap_at": (c_void_p, [c_size_t]),
     "attn_colormap_name": (c_char_p, [c_void_p]),
-    "attn_color_scale_parse": (c_int, [c_char_p, POINTER(attn_color_scale), POINTER(attn_error)]),
-    "attn_figure_parse": (c_int, [c_char_p, POINTER(attn_picture_options), POINTER(attn_error)]),
-    "attn_n_format": (c_size_t, []),
-    "attn_format_at": (c_void_p, [c_size_t]),
     "attn_format_find": (c_void_p, [c_char_p]),
-    "attn_format_name": (c_char_p, [c_void_p]),
-    "attn_format_argument": (c_char_p, [c_void_p]),
-    "attn_format_help": (c_char_p, [c_void_p]),
     "attn_table_picture_check": (c_int, [POINTER(attn_output), POINTER(attn_error)]),
     "attn_table_picture_show": (c_int, [POINTER(attn_table_picture), c_void_p, c_char_p, POINTER(attn_error)]),
     "attn_table_picture_column": (POINTER(attn_column), [POINTER(attn_table_picture), c_void_p]),
@@ -3068,18 +2967,10 @@ FUNCTIONS = {
     "attn_head_cards_free": (None, [c_void_p]),
     "attn_record_failure_code": (c_char_p, [c_int]),
     "attn_item_free": (None, [POINTER(attn_item)]),
-    "attn_item_choose": (None, [POINTER(attn_item), c_uint]),
     "attn_run_many": (c_int, [c_void_p, POINTER(attn_many_options), POINTER(attn_many_calls), POINTER(attn_error)]),
-    "attn_many_measure": (POINTER(c_float), [POINTER(attn_item_result), c_int]),
     "attn_items_open": (c_int, [POINTER(attn_items_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_items_free": (None, [c_void_p]),
     "attn_items_next": (c_int, [c_void_p, POINTER(POINTER(attn_item)), POINTER(attn_error)]),
-    "attn_items_rewind": (c_int, [c_void_p, POINTER(attn_error)]),
-    "attn_items_name": (c_char_p, [c_void_p]),
-    "attn_items_share": (c_double, [c_void_p]),
-    "attn_items_labels": (POINTER(c_char_p), [c_void_p, POINTER(c_size_t)]),
-    "attn_record_field_name": (c_char_p, [c_int]),
-    "attn_record_fields_parse": (c_int, [c_char_p, POINTER(c_uint64), POINTER(attn_error)]),
     "attn_batch_open": (c_int, [POINTER(attn_batch_options), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_batch_run": (c_int, [c_void_p, c_void_p, POINTER(attn_many_options), POINTER(attn_each_result), POINTER(attn_error)]),
     "attn_batch_free": (None, [c_void_p]),
@@ -3091,7 +2982,6 @@ FUNCTIONS = {
     "attn_attribute": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_attribute_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generate": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_generation), POINTER(attn_error)]),
     "attn_generate_items": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_generate_args), POINTER(attn_error)]),
-    "attn_generation_table": (c_int, [c_void_p, POINTER(attn_generation), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_generation_release": (None, [POINTER(attn_generation)]),
     "attn_generation_end_text": (c_char_p, [c_int]),
     "attn_attribute_matrix": (c_int, [c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
@@ -3109,7 +2999,6 @@ FUNCTIONS = {
     "attn_token_times": (c_int, [POINTER(attn_ndarray), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_speech_times": (c_int, [c_void_p, POINTER(attn_request), c_char_p, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_sinks": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_sinks_args), POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_spans": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_spans_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_heads": (c_int, [c_void_p, POINTER(attn_request), POINTER(attn_heads_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_head_measures": (c_int, [c_void_p, c_uint64, POINTER(c_void_p), POINTER(attn_error)]),
     "attn_attention_args_check": (c_int, [POINTER(attn_attention_args), POINTER(attn_error)]),
@@ -3123,14 +3012,6 @@ FUNCTIONS = {
     "attn_question_ask": (c_int, [POINTER(attn_question_call), POINTER(c_void_p), c_void_p, POINTER(attn_error)]),
     "attn_question_picture": (c_int, [POINTER(attn_question_call), c_void_p, POINTER(attn_table_picture), POINTER(attn_error)]),
     "attn_question_schema": (POINTER(attn_column), [POINTER(attn_question_call), POINTER(c_size_t)]),
-    "attn_session_feed_many": (c_int, [c_void_p, POINTER(attn_session_sequence), c_size_t, POINTER(attn_error)]),
-    "attn_session_projections": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
-    "attn_session_logits_last": (c_int, [c_void_p, POINTER(c_float), POINTER(attn_error)]),
-    "attn_session_logits_of": (c_int, [c_void_p, POINTER(c_size_t), c_size_t, POINTER(c_float), POINTER(attn_error)]),
-    "attn_edges_create": (c_int, [c_void_p, c_size_t, c_void_p, POINTER(c_void_p), POINTER(attn_error)]),
-    "attn_edges_add": (None, [c_void_p, POINTER(attn_trace_event)]),
-    "attn_edges_find": (POINTER(attn_edge), [c_void_p, POINTER(attn_location), c_size_t, POINTER(c_size_t)]),
-    "attn_edges_free": (None, [c_void_p]),
     "attn_explainer_create": (c_int, [POINTER(attn_explain_args), POINTER(c_void_p), POINTER(attn_error)]),
     "attn_explainer_trace": (POINTER(attn_trace), [c_void_p]),
     "attn_explainer_finish": (c_int, [c_void_p, POINTER(POINTER(attn_explanation)), POINTER(attn_error)]),

@@ -321,7 +321,8 @@ static enum attn_status read_merges(struct attn_tokenizer *tokenizer, struct att
 
 /* Collects the tokens of type NORMAL with their scores. */
 static enum attn_status find_scored(const struct attn_tokenizer *tokenizer,
-                                    struct attn_scored *tokens, size_t *n, struct attn_error *err)
+                                    struct attn_scored_token *tokens, size_t *n,
+                                    struct attn_error *err)
 {
     const struct attn_vocabulary *vocabulary = &tokenizer->vocabulary;
     struct attn_gguf_pair scores, types;
@@ -335,14 +336,14 @@ static enum attn_status find_scored(const struct attn_tokenizer *tokenizer,
         attn_gguf_next_real(&scores, &score);
         attn_gguf_next_int(&types, &type);
         if (type == TYPE_NORMAL && attn_vocabulary_has(vocabulary, (int32_t)i))
-            tokens[(*n)++] = (struct attn_scored){(float)score, (int32_t)i};
+            tokens[(*n)++] = (struct attn_scored_token){(float)score, (int32_t)i};
     }
     return ATTN_OK;
 }
 
 static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
-    struct attn_scored *tokens = NULL;
+    struct attn_scored_token *tokens = NULL;
     enum attn_status status;
     size_t n = 0;
 

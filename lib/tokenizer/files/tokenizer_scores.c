@@ -13,7 +13,7 @@
 
 static int compare_scored(const void *a, const void *b)
 {
-    const struct attn_scored *x = a, *y = b;
+    const struct attn_scored_token *x = a, *y = b;
 
     if (x->score < y->score || x->score > y->score)
         return x->score < y->score ? 1 : -1;
@@ -23,10 +23,10 @@ static int compare_scored(const void *a, const void *b)
 struct scoring {
     struct attn_bpe_model *model;
     const struct attn_unread *unread;
-    uint64_t budget;            /* number of bytes that may still be looked up */
-    struct attn_scored *tokens; /* borrows; [n], by descending score */
-    struct attn_merge *merges;  /* owns; [n_merge] merges, in that order */
-    uint32_t *orders;           /* owns; [n_merge] the rank of the token's score among all scores */
+    uint64_t budget;                  /* number of bytes that may still be looked up */
+    struct attn_scored_token *tokens; /* borrows; [n], by descending score */
+    struct attn_merge *merges;        /* owns; [n_merge] merges, in that order */
+    uint32_t *orders; /* owns; [n_merge] the rank of the token's score among all scores */
     size_t n, n_merge, merge_capacity, order_capacity, character_capacity;
 };
 
@@ -124,8 +124,9 @@ static enum attn_status make_merges(struct scoring *scoring, struct attn_error *
     return ATTN_OK;
 }
 
-enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer, struct attn_scored *tokens,
-                                   size_t n, struct attn_error *err)
+enum attn_status attn_scored_merge(struct attn_tokenizer *tokenizer,
+                                   struct attn_scored_token *tokens, size_t n,
+                                   struct attn_error *err)
 {
     struct scoring scoring = {.model = &tokenizer->bpe,
                               .unread = tokenizer->unread,

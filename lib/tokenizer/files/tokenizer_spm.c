@@ -361,7 +361,7 @@ static const struct attn_text_stage_kind language_stage = {.run = run_language};
 static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct attn_error *err)
 {
     const struct attn_vocabulary *pieces = &tokenizer->pieces;
-    struct attn_scored *tokens = NULL;
+    struct attn_scored_token *tokens = NULL;
     enum attn_status status;
     size_t n = 0;
 
@@ -370,7 +370,7 @@ static enum attn_status read_scores(struct attn_tokenizer *tokenizer, struct att
         const int32_t id = pieces->entries[i].id;
 
         if (id >= 0 && !tokenizer->is_foreign[id])
-            tokens[n++] = (struct attn_scored){(float)tokenizer->unigram.scores[id], id};
+            tokens[n++] = (struct attn_scored_token){(float)tokenizer->unigram.scores[id], id};
     }
     status = attn_scored_merge(tokenizer, tokens, n, err);
     attn_free(tokens);
