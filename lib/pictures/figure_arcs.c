@@ -1,5 +1,6 @@
 /* figure_arcs.c - a text of one line, with arcs from one query to its keys, as wide as their
- * weights, and the weights below the words. A text of several lines is drawn as tokens. */
+ * weights, and the weights below the words. Keys of a text of several lines are folded; if it still
+ * has several lines, it is drawn as tokens. */
 #include "pictures/text_flow.h"
 
 #include "base/memory.h"
@@ -193,13 +194,14 @@ static void add_words(struct attn_figure_pen *pen, struct arcs_layout *layout)
     }
 }
 
-enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)
+/* Draws arcs, with more than MOST keys folded. */
+static enum attn_status draw_arcs(struct attn_figure_pen *pen, size_t most, struct attn_error *err)
 {
     const size_t n_subtitle = pen->subtitle.size;
     struct arcs_layout layout = {0};
     double right;
 
-    ATTN_TRY(attn_flow_open(pen, WORD + BELOW, &layout.flow, err));
+    ATTN_TRY(attn_flow_open(pen, WORD + BELOW, most, &layout.flow, err));
     if (!attn_flow_has_query(pen, &layout.flow)) {
         attn_error_set(err, ATTN_INVALID,
                        "the query is none of the keys, and '`figure arcs`' "
@@ -210,6 +212,8 @@ enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_
     right = attn_flow_measure(pen, &layout.flow, ATTN_FIGURE_PAD);
     if (layout.flow.spot.y > 0) {
         pen->subtitle.size = n_subtitle;
+        if (most > 0)
+            return draw_arcs(pen, 0, err);
         pen->kind = ATTN_FIGURE_TOKENS;
         return attn_figure_draw_tokens(pen, err);
     }
@@ -230,4 +234,9 @@ enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_
     add_words(pen, &layout);
     attn_free(layout.arcs);
     return ATTN_OK;
+}
+
+enum attn_status attn_figure_draw_arcs(struct attn_figure_pen *pen, struct attn_error *err)
+{
+    return draw_arcs(pen, SIZE_MAX, err);
 }

@@ -5,6 +5,7 @@
 #include "base/sink.h"
 #include "formats/float_text.h"
 #include "pictures/figure.h"
+#include "pictures/fold.h"
 #include "tables/colormap_internal.h"
 #include "tensors/picture_internal.h"
 
@@ -76,6 +77,8 @@ struct attn_figure_pen {
     uint32_t ink, faint, rule, frame;
     struct attn_buffer subtitle; /* the part before the text; its items end in "; " */
     struct attn_buffer scratch;
+    struct attn_fold fold;             /* folded keys, or empty */
+    struct attn_figure_content folded; /* the content with these keys */
 };
 
 /* Draws one kind of figure: sets the size of the shapes, and adds them unless pen->is_measuring. */
@@ -111,6 +114,12 @@ enum attn_status attn_figure_check_keys(const struct attn_figure_pen *pen, struc
  * queries. */
 enum attn_status attn_figure_name_query(struct attn_figure_pen *pen, size_t n,
                                         struct attn_error *err);
+
+/* Folds the keys of a long text, more than MOST, unless they are folded already: then, and before
+ * the run, there is nothing to do. Names it in the subtitle. */
+enum attn_status attn_figure_fold(struct attn_figure_pen *pen, size_t most, struct attn_error *err);
+
+enum { ATTN_FIGURE_FEW = 40 }; /* keys of a short text, which none folds */
 
 /* Returns matrix I of the content, from 0. */
 static inline const struct attn_level_matrix *attn_figure_matrix(const struct attn_figure_pen *pen,

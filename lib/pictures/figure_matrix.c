@@ -24,11 +24,11 @@ enum {
     BESIDE = 12,        /* gap before columns that are set apart */
     BETWEEN_GROUPS = 8, /* gap between groups of columns */
     BETWEEN_PANELS = 14,
-    NAME = 20,    /* height of the name above a panel */
-    FEW = 40,     /* rows or columns of a small matrix */
-    WHOLE = 720,  /* side of the matrix if it has more */
-    APART = 12,   /* minimum distance between positions without labels */
-    BETWEEN = 11, /* gap between labels and positions */
+    NAME = 20,             /* height of the name above a panel */
+    FEW = ATTN_FIGURE_FEW, /* rows or columns of a small matrix */
+    WHOLE = 720,           /* side of the matrix if it has more */
+    APART = 12,            /* minimum distance between positions without labels */
+    BETWEEN = 11,          /* gap between labels and positions */
     BETWEEN_BANDS = 6,
     TITLE_ROOM = 18, /* room for the title of an axis */
     LABEL_SIDE = 15, /* height of cells from which labels have their full size */
@@ -362,8 +362,8 @@ static void add_labels(struct attn_figure_pen *pen, const struct matrix_layout *
         const double band = labels->band * (double)(i % labels->n_band);
         struct attn_shape_text text = place_label(layout, labels, i, ATTN_FIGURE_GAP + band);
         const bool is_first = labels->is_by_group && (i == 0 || axis->begins[i]);
-        const bool is_step =
-            (labels->is_thinned ? i : attn_grid_position(axis, i)) % labels->step == 0;
+        const size_t place = labels->is_thinned ? i : attn_grid_position(axis, i);
+        const bool is_step = place != ATTN_GRID_NO_POSITION && place % labels->step == 0;
         const bool is_name = axis->n_main > 0     ? i >= axis->n_main
                              : labels->is_thinned ? is_step
                                                   : labels->has_labels;
@@ -394,6 +394,8 @@ static void add_positions(struct attn_figure_pen *pen, const struct matrix_layou
     for (size_t i = is_above ? layout->from : 0; labels->has_positions && i < end; i++) {
         struct attn_shape_text text = place_label(layout, labels, i, labels->depth + BETWEEN);
 
+        if (attn_grid_position(&labels->axis, i) == ATTN_GRID_NO_POSITION)
+            continue;
         text.y -= (text.size - labels->position_size) * (labels == &layout->rows ? 0.35 : 0);
         text.size = labels->position_size;
         text.color = pen->faint;
@@ -519,6 +521,8 @@ enum attn_status attn_figure_draw_matrix(struct attn_figure_pen *pen, struct att
     if (pen->content->kind == ATTN_FIGURE_HEADS) {
         ATTN_TRY(attn_figure_check_keys(pen, err));
         ATTN_TRY(attn_figure_name_query(pen, pen->content->grid->run->n_query, err));
+    } else {
+        ATTN_TRY(attn_figure_fold(pen, FEW, err));
     }
     plan(pen, &layout);
     n = layout.matrix->n_column;

@@ -40,7 +40,7 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
     struct attn_text_flow layout;
     double right;
 
-    ATTN_TRY(attn_flow_open(pen, LINE, &layout, err));
+    ATTN_TRY(attn_flow_open(pen, LINE, ATTN_FIGURE_FEW, &layout, err));
     right = attn_flow_measure(pen, &layout, ATTN_FIGURE_PAD);
     attn_figure_set_frame(pen, right, 4, layout.spot.y + BOX, true);
     layout.top = pen->layout.top;
@@ -50,7 +50,8 @@ enum attn_status attn_figure_draw_tokens(struct attn_figure_pen *pen, struct att
         const struct attn_flow_spot spot = attn_flow_next(pen, &layout, i);
 
         add_token(pen, &layout, i, spot);
-        if (attn_flow_has_query(pen, &layout) && i == pen->content->grid->run->queries[0])
+        if (attn_flow_has_query(pen, &layout) &&
+            attn_grid_position(&layout.keys, i) == pen->content->grid->run->queries[0])
             attn_figure_add_outline(
                 pen, (double[]){spot.x - 1, spot.y - 1, spot.x + spot.width + 1, spot.y + BOX + 1},
                 2, pen->ink);

@@ -101,7 +101,7 @@ struct attn_grid_axis attn_grid_columns(const struct attn_grid *grid,
     const bool is_expert = site == ATTN_SITE_ROUTER_LOGITS || site == ATTN_SITE_EXPERT_WEIGHTS;
     const bool is_rank = attn_site_layout(site) == ATTN_LAYOUT_RANK;
 
-    if (!grid->run)
+    if (grid->columns)
         return *grid->columns;
     if (is_rank || !attn_site_has_keys(site))
         return (struct attn_grid_axis){.n = matrix->n_column,

@@ -92,7 +92,8 @@ struct attn_grid {
     const struct attn_writer *run;
     const struct attn_token_texts *tokens; /* [2] tokens of the text, and of the source */
 
-    /* For a table; for a figure of heads of a run, `rows` are the heads. */
+    /* For a table; for a figure of heads of a run, `rows` are the heads, and for folded keys of a
+     * run, `columns` are the keys. */
     const struct attn_grid_axis *rows, *columns;
     /* [n] columns that are drawn side by side, each with its own scale; or NULL */
     const struct attn_grid_part *parts;

@@ -25,12 +25,25 @@ const char *attn_flow_token(struct attn_figure_pen *pen, const struct attn_text_
                             : attn_figure_label(pen, &flow->keys, i, n);
 }
 
+/* Returns true if key I and the one before are apart, though no token has the white space between.
+ */
+static bool is_apart(const struct attn_figure_pen *pen, const struct attn_text_flow *flow, size_t i)
+{
+    const struct attn_labels *labels = &pen->content->grid->run->labels;
+    const size_t key = attn_grid_position(&flow->keys, i);
+    const size_t before = attn_grid_position(&flow->keys, i - 1);
+
+    if (key == ATTN_GRID_NO_POSITION || before == ATTN_GRID_NO_POSITION)
+        return true;
+    return attn_flow_has_query(pen, flow) && labels->begin &&
+           labels->begin[key] > labels->end[before];
+}
+
 struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_text_flow *flow,
                                      size_t i)
 {
     size_t n;
     const char *text = attn_flow_token(pen, flow, i, &n);
-    const struct attn_writer *run = pen->content->grid->run;
     struct attn_flow_spot *spot = &flow->spot;
     const size_t n_column = attn_text_width(text, n);
     /* a combining mark that stands alone is drawn on a circle, as wide as two columns */
@@ -46,8 +59,7 @@ struct attn_flow_spot attn_flow_next(struct attn_figure_pen *pen, struct attn_te
     blank = SIZE * attn_figure_string_width(pen, text, n_blank);
     spot->x += spot->width + 2;
     /* white space between this token and the previous one that belongs to neither of them */
-    if (i > 0 && (!flow->keys.texts || (attn_flow_has_query(pen, flow) && run->labels.begin &&
-                                        run->labels.begin[i] > run->labels.end[i - 1])))
+    if (i > 0 && (!flow->keys.texts || is_apart(pen, flow, i)))
         spot->x += attn_figure_text_width(1, SIZE) - 2;
     if (i == 0) {
         *spot = (struct attn_flow_spot){flow->left - blank, flow->top, 0, 0, 0};
@@ -79,11 +91,12 @@ double attn_flow_measure(struct attn_figure_pen *pen, struct attn_text_flow *flo
     return right;
 }
 
-enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line,
+enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line, size_t most,
                                 struct attn_text_flow *flow, struct attn_error *err)
 {
-    *flow = (struct attn_text_flow){.matrix = attn_figure_matrix(pen, 0), .line = line};
     ATTN_TRY(attn_figure_check_keys(pen, err));
+    ATTN_TRY(attn_figure_fold(pen, most, err));
+    *flow = (struct attn_text_flow){.matrix = attn_figure_matrix(pen, 0), .line = line};
     ATTN_TRY(attn_figure_name_query(pen, flow->matrix->n_row, err));
     pen->has_text = false;
     flow->keys = attn_figure_columns(pen, flow->matrix);

@@ -36,9 +36,9 @@ struct attn_text_flow {
     bool is_broken;             /* the line ends after the last token */
 };
 
-/* Opens FLOW with lines of height LINE, and names its query in the subtitle. Returns ATTN_INVALID
- * unless one query is selected. */
-enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line,
+/* Opens FLOW with lines of height LINE, and names its query in the subtitle. More than MOST keys
+ * are folded. Returns ATTN_INVALID unless one query is selected. */
+enum attn_status attn_flow_open(struct attn_figure_pen *pen, double line, size_t most,
                                 struct attn_text_flow *flow, struct attn_error *err);
 
 /* Sets the ends of lines that begin at LEFT. Returns the right end of the longest one; the place of
